@@ -70,6 +70,28 @@ def test_other_sheets() -> None:
     assert reached(sheets, "Alone!B1") == {"Alone!A1"}
 
 
+def test_rows_of_another_sheet() -> None:
+    """Of a sheet that reads an edited cell: its rows that do, and those that read such a row; of a third, nothing."""
+    rows = cells(
+        A1="S!A1+1", B1="5*1", A2="A1*2", A3="S!B9", A4="$A$3*3", A5="SUM(A3:A1)", A6="t!A5", A7="S!A7", A8="A9"
+    )
+    sheets = {"S": cells(A1="1", B9="2"), "T": rows, "U": cells(A1="T!A4+T!A7")}
+    assert reached(sheets, "S!A1") == {"T!A1", "T!B1", "T!A2", "T!A5", "T!A6"}
+
+
+@pytest.mark.parametrize("text", ["SUM(A:A)", "SUM(1:1)", "SUM(A9:INDEX(A1:A2,1))", "A1#", "INDEX(A1:A2,1):A9"])
+def test_rows_that_cannot_be_told(text: str) -> None:
+    """Where a formula doesn't say which rows it reads, every formula of its sheet counts as reached."""
+    sheets = {"S": cells(A1="1"), "T": cells(A1="S!A1", B8=text, A9="7*2")}
+    assert reached(sheets, "S!A1") == {"T!A1", "T!B8", "T!A9"}
+
+
+def test_a_third_sheet_that_reads_a_reached_row() -> None:
+    """Then every formula of the sheets that lead there counts as reached."""
+    sheets = {"S": cells(A1="1"), "T": cells(A1="S!A1", A9="7*2"), "U": cells(A1="SUM(T!A1:A3)", B2="7*3")}
+    assert reached(sheets, "S!A1") == {"T!A1", "T!A9", "U!A1", "U!B2"}
+
+
 @pytest.mark.parametrize("text", ["Übersicht!A1+1", "ÜBERSICHT!A1+1", "'übersicht'!A1", "Größe*2", "GRÖSSE*2"])
 def test_names_in_any_alphabet(text: str) -> None:
     """Sheets and defined names are found whatever their capitals, those outside ASCII too."""

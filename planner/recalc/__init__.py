@@ -73,7 +73,7 @@ def put_values(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdic
     result = Recalculated(engine_name())
     for name, new in _cached(sheets, verdict, result).items():
         package.replace(package.sheets()[name], with_cached(sheets[name], new))
-    _conclude(package, verdict, result)
+    _conclude(package, sheets, verdict, result)
     return result
 
 
@@ -139,7 +139,7 @@ def _put(
         package.replace(parts[name], xml)
     for name, values in caches.items():
         package.replace(parts[name], with_cached(sheets[name], values))
-    _conclude(package, verdict, result)
+    _conclude(package, sheets, verdict, result)
     return result
 
 
@@ -151,13 +151,13 @@ def _asked(compute: Callable[[], Verdict], sheets: Mapping[str, SheetXml]) -> Ve
         return Verdict({}, dict.fromkeys(formula_cells(sheets), str(refusal)))
 
 
-def _conclude(package: Package, verdict: Verdict, result: Recalculated) -> None:
-    """Say what has no value, and let charts keep the values of now."""
+def _conclude(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculated) -> None:
+    """Say what has no value, and let charts keep the values of now; `sheets` are those of before."""
     result.skipped = [Skip(*cell, reason) for cell, reason in verdict.doubts.items()]
     result.kept = [Skip(*cell, reason) for cell, reason in verdict.kept.items()]
     if verdict.doubts:
         compute_on_load(package)
-    refresh(package)
+    refresh(package, sheets)
 
 
 def _cached(sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculated) -> dict[str, dict[str, Value]]:

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from planner.recalc.engine import Address, Sheets
+from planner.recalc.formula_reads import Reads, SheetFormulas, formulas_of, leading_to, names_of, readers
 from planner.recalc.row_formulas import FORMULA_CELL, OWN_ROW, AlikeRows, RowFormula, alike_rows, row_formula, text_of
-from planner.xlsx.address import column_letters, column_number, coordinates, folded, unquoted
+from planner.xlsx.address import Area, column_letters, column_number, coordinates, folded
 from planner.xlsx.opc import Package
-from planner.xlsx.references import pieces
-from planner.xlsx.xmltree import every
+from planner.xlsx.sheetxml import SheetXml
 
 _OWN = rb'(?: [\w:]+="[^"<]*")*'
 _FORMULA = re.compile(rb"<f" + _OWN + rb"(?:/>|>([^<]*)</f>)")
 _WITHOUT_VALUE = re.compile(rb"<c(" + _OWN + rb")><f" + _OWN + rb"(?:/>|>[^<]*</f>)(?:<v></v>|<v/>)?</c>")
 _OPEN = (b"</f></c>", b"</f><v></v>", b"<v/>", b"/></c>")  # what a formula without a value ends in
-_END = "\0"  # of a formula among others: no XML holds this character either
-_COMPUTED = frozenset({"indirect", "offset"})  # functions that compute an address
-_MAY_BE_OPAQUE = re.compile(r"\[|indirect\(|offset\(|:[^!\0\"]*'!|:[\w.]*!")  # the least that such a formula holds
+_ELSEWHERE = r"!\$?[A-Za-z]+\$?\d+(?::\$?[A-Za-z]+\$?\d+)?"
+_OWN_ROWS = re.compile(_ELSEWHERE + r"|[A-Za-z]\$?(\d+)(?::\$?[A-Za-z]+\$?(\d+))?")  # of its sheet that a formula reads
+_UNCLEAR = re.compile(r"[A-Za-z] *: *\$?[A-Za-z]|\d *: *\$?\d|: *[A-Za-z.]+\(|\) *:|\d#")  # B:B, 5:5, A1:INDEX(), A1#
 
 
 @dataclass(frozen=True)
@@ -92,24 +93,100 @@ def dependents(
     edited = {name for name, _ in cells} | set(new_rows)
     alike = alike_rows(sheets[min(edited)]) if len(edited) == 1 else None
     texts = {
-        name: _text(_FORMULA.findall(sheet.xml) if alike is None or name not in edited else _patterns(alike))
+        name: formulas_of(_FORMULA.findall(sheet.xml) if alike is None or name not in edited else _patterns(alike))
         for name, sheet in sheets.items()
     }
     opaque = {name for name, sheet in sheets.items() if not sheet.is_plain or texts[name].is_opaque}
     opaque |= {name for name, sheet in sheets.items() if b't="dataTable"' in sheet.xml}  # its inputs are no text
-    reached, leading = _readers(texts, edited | opaque, _names(package))
-    found: dict[str, Collection[str] | None] = {name: None for name in sheets if name in reached}
+    names = names_of(package)
     (name, *_) = edited
-    if alike is not None and name not in opaque and not texts[name].mention((), leading):
-        numbers, columns = new_rows.get(name, (set[int](), set[int]()))
-        places = [coordinates(ref) for _, ref in cells]
-        numbers, columns = numbers | {row for row, _ in places}, columns | {column for _, column in places}
-        others = frozenset(folded(other) for other in reached if other != name)
-        rows = _reached_rows(alike, name, numbers, columns, others)
-        if rows is not None:
-            refs = (f"{column}{row}" for alike in rows for row in alike.numbers for column in alike.patterns)
-            return Dependents(found | {name: dict.fromkeys(refs)}, rows)
-    return Dependents(found)
+    numbers, columns = new_rows.get(name, (set[int](), set[int]()))
+    places = [coordinates(ref) for _, ref in cells]
+    numbers, columns = numbers | {row for row, _ in places}, columns | {column for _, column in places}
+    if alike is not None and not opaque:
+        rows = _reached_rows(alike, name, numbers, columns, frozenset())
+        elsewhere = None if rows is None else _elsewhere(_at(rows, numbers, columns), name, sheets, texts, names)
+        if rows is not None and elsewhere is not None:
+            return Dependents(elsewhere | {name: _refs(rows)}, rows)
+    reached, leading = readers(texts, edited | opaque, names)
+    if alike is None or name in opaque or texts[name].mention((), leading):
+        return Dependents(dict.fromkeys(each for each in sheets if each in reached))
+    others = frozenset(folded(other) for other in reached if other != name)
+    rows = _reached_rows(alike, name, numbers, columns, others)
+    found: dict[str, Collection[str] | None] = {each: None for each in sheets if each in reached}
+    return Dependents(found) if rows is None else Dependents(found | {name: _refs(rows)}, rows)
+
+
+def _refs(rows: Iterable[AlikeRows]) -> Collection[str]:
+    return dict.fromkeys(f"{column}{row}" for alike in rows for row in alike.numbers for column in alike.patterns)
+
+
+def _at(rows: Iterable[AlikeRows], edited: Collection[int], columns: Collection[int]) -> dict[int, list[int]]:
+    """The numbers of the rows, in order, in which each column's cells are edited or may be reached."""
+    found = {column: set(edited) for column in columns}
+    for alike in rows:
+        for letters in alike.patterns:
+            found.setdefault(column_number(letters), set()).update(alike.numbers)
+    return {column: sorted(numbers) for column, numbers in found.items()}
+
+
+def _elsewhere(
+    at: Mapping[int, Sequence[int]], name: str, sheets: Sheets, texts: Mapping[str, SheetFormulas],
+    names: Mapping[str, Reads],
+) -> dict[str, Collection[str] | None] | None:  # fmt: skip
+    """The formulas of other sheets that may be reached from cells of one, rows by their column; by whole rows.
+
+    None where that can't be told so closely: where yet another sheet, or the first one, reads such a row, or a name
+    leads there.
+    """
+
+    def is_among(area: Area) -> bool:
+        return any(
+            bisect_left(numbers, area.top) < bisect_right(numbers, area.bottom)
+            for column, numbers in at.items()
+            if area.left <= column <= area.right
+        )
+
+    found: dict[str, Collection[str] | None] = {}
+    for other, text in texts.items():
+        if other == name or not any(map(is_among, text.areas(folded(name)))):
+            continue
+        rows = _rows_reading(sheets[other], folded(other), folded(name), is_among)
+        every = {**texts, name: formulas_of(_FORMULA.findall(sheets[name].xml))}
+        areas = [area for on, each in every.items() if on != other for area in each.areas(folded(other))]
+        if rows is None or any(not rows.keys().isdisjoint(area.rows) for area in areas):
+            return None
+        found[other] = dict.fromkeys(ref for refs in rows.values() for ref in refs)
+    leading = leading_to(names, {folded(each) for each in (name, *found)})
+    return None if any(text.mention((), leading) for text in texts.values()) else found
+
+
+def _rows_reading(
+    sheet: SheetXml, own: str, edited: str, is_among: Callable[[Area], bool]
+) -> dict[int, list[str]] | None:
+    """The formulas of a sheet's rows that read certain cells of the `edited` one, or such a row in turn, by their row.
+
+    None where not every formula is a plain one, with references that tell their rows.
+    """
+    formulas = FORMULA_CELL.findall(sheet.xml)
+    reads, refs, reached = defaultdict[int, set[tuple[int, int]]](set), defaultdict[int, list[str]](list), set[int]()
+    for _, column, digits, raw in formulas:
+        row, text = int(digits), html.unescape(raw.decode())
+        if _UNCLEAR.search(text):
+            return None
+        refs[row].append(f"{column.decode()}{row}")
+        reads[row].update((int(first), int(last or first)) for first, last in _OWN_ROWS.findall(text) if first)
+        read = formulas_of([raw])
+        reads[row].update((area.top, area.bottom) for area in read.areas(own))
+        if row not in reached and any(map(is_among, read.areas(edited))):
+            reached.add(row)
+    while more := {
+        row
+        for row in reads.keys() - reached
+        if any(min(ends) <= each <= max(ends) for ends in reads[row] for each in reached)
+    }:
+        reached |= more
+    return {row: refs[row] for row in sorted(reached)} if len(formulas) == sheet.n_formulas else None
 
 
 def _lacks_values(xml: bytes) -> bool:
@@ -119,90 +196,9 @@ def _lacks_values(xml: bytes) -> bool:
     )
 
 
-class _Reads(NamedTuple):
-    """What a formula reads: other sheets and names, in lower case; `is_opaque` where that can't be determined."""
-
-    sheets: frozenset[str]
-    names: frozenset[str]
-    is_opaque: bool
-
-
-@lru_cache(maxsize=1 << 14)
-def _reads(formula: str) -> _Reads:
-    found = pieces(formula)
-    references = [piece.reference for piece in found if piece.reference is not None]
-    words = [folded(piece.text.rstrip("(")) for piece in found if piece.kind in ("name", "function")]
-    sheets = [reference.sheet for reference in references] + [unquoted(word.rpartition("!")[0]) for word in words]
-    is_opaque = any(piece.kind == "table" or (piece.kind == "name" and set("[:") & set(piece.text)) for piece in found)
-    return _Reads(
-        frozenset(folded(sheet) for sheet in sheets if sheet),
-        frozenset(word.rpartition("!")[2] for word in words),
-        is_opaque or not _COMPUTED.isdisjoint(words) or any(reference.is_foreign for reference in references),
-    )
-
-
-@dataclass(frozen=True)
-class _Formulas:
-    """Formulas, each with its folded text; only those are read whose text holds a word that is looked for."""
-
-    plain: str
-    low: str
-
-    @property
-    def is_opaque(self) -> bool:
-        """Whether some formula's references can't be determined."""
-        return bool(_MAY_BE_OPAQUE.search(self.low)) and any(
-            _reads(plain).is_opaque for plain, low in self._lines() if _MAY_BE_OPAQUE.search(low)
-        )
-
-    def mention(self, sheets: Collection[str], names: Collection[str]) -> bool:
-        """Whether one reads a cell of these sheets, or uses one of the names."""
-        words = [*(name.replace("'", "''") for name in sheets), *names]
-        if not any(word in self.low for word in words):
-            return False
-        lines = (_reads(plain) for plain, low in self._lines() if any(word in low for word in words))
-        return any(not reads.sheets.isdisjoint(sheets) or not reads.names.isdisjoint(names) for reads in lines)
-
-    def _lines(self) -> set[tuple[str, str]]:
-        return set(zip(self.plain.split(_END), self.low.split(_END), strict=True))
-
-
-def _text(formulas: Iterable[bytes]) -> _Formulas:
-    text = html.unescape(_END.encode().join(formulas).decode())
-    return _Formulas(text, folded(text))
-
-
 def _patterns(rows: Iterable[AlikeRows]) -> list[bytes]:
     """Formulas for those of rows that are alike, with the number of the first row."""
     return [pattern.replace(OWN_ROW, b"%d" % alike.numbers[0]) for alike in rows for pattern in alike.patterns.values()]
-
-
-def _names(package: Package) -> dict[str, _Reads]:
-    """The workbook's defined names, folded, and what the formula reads that each stands for."""
-    return {
-        folded(element.get("name", "")): _reads(element.text or "")
-        for element in every(package.tree(package.workbook_part()), "definedName")
-    }
-
-
-def _readers(
-    texts: Mapping[str, _Formulas], changed: Collection[str], names: Mapping[str, _Reads]
-) -> tuple[set[str], set[str]]:
-    """The sheets that read one of those, through others and names too, themselves included; and the names."""
-    reached, leading = set(changed), set[str]()
-    while True:
-        sheets = frozenset(map(folded, reached))
-        while more := {
-            name
-            for name, reads in names.items()
-            if name not in leading
-            and (reads.is_opaque or not reads.sheets.isdisjoint(sheets) or not reads.names.isdisjoint(leading))
-        }:
-            leading |= more
-        found = {name for name in texts.keys() - reached if texts[name].mention(sheets, leading)}
-        if not found:
-            return reached, leading
-        reached |= found
 
 
 class _OwnReads(NamedTuple):

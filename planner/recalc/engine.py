@@ -121,13 +121,28 @@ class Engine:
 
     def put(self, cell: Address, value: Value) -> None:
         """Type a value into a cell, over a formula too; what depends on it becomes stale."""
-        literal = self._formualizer.LiteralValue
-        typed: Any = value
+        self._book.set_value(cell[0], *coordinates(cell[1]), self._literal(value))
+
+    def put_all(self, values: Mapping[Address, Value]) -> None:
+        """Type values into cells, those below one another at once.
+
+        One by one each makes what depends on it stale again, and a sheet that grows by a row is copied.
+        """
+        columns: dict[tuple[str, int], dict[int, Value]] = {}
+        for (sheet, ref), value in values.items():
+            row, column = coordinates(ref)
+            columns.setdefault((sheet, column), {})[row] = value
+        for (sheet, column), cells in columns.items():
+            rows = sorted(cells)
+            starts = [row for row in rows if row - 1 not in cells]
+            for start, stop in zip(starts, [*starts[1:], rows[-1] + 1], strict=True):
+                run = [[self._literal(cells[row])] for row in range(start, stop) if row in cells]
+                self._book.set_values_batch(sheet, start, column, run)
+
+    def _literal(self, value: Value) -> Any:
         if isinstance(value, CellError):
-            typed = literal.error(_KINDS.get(value.code, "Value"), None)
-        elif isinstance(value, str):
-            typed = literal.text(value)
-        self._book.set_value(cell[0], *coordinates(cell[1]), typed)
+            return self._formualizer.LiteralValue.error(_KINDS.get(value.code, "Value"), None)
+        return self._formualizer.LiteralValue.text(value) if isinstance(value, str) else value
 
     def put_formula(self, cell: Address, text: str) -> None:
         """Put a formula, without its =, into a cell that had none."""

@@ -8,12 +8,14 @@ the saved values are evidence: a formula whose saved value the engine doesn't re
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from planner.recalc.dependents import dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
+from planner.recalc.row_formulas import row_formula
+from planner.xlsx.address import column_letters, column_of, coordinates, folded
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
@@ -66,16 +68,16 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
     if not formulas and not added:
         return Verdict(known.changed | known.new, {})
     typed = edits.typed | edits.new.typed() | known.changed | known.new
+    if len(typed) > len(formulas) + len(added):  # as of thousands of new rows, of which formulas read a few columns
+        typed = _read_by({cell: sheets[cell[0]].formula_of(at) or "" for cell, at in formulas.items()} | added, typed)
     engine = Engine(reached.reduced(before, sheets), sheets)
     base, doubts, kept = _weighed(engine, sheets, formulas, [*typed, *added])
     if after is not None and after.parts != before.parts:
         engine = Engine(reached.reduced(after, sheets), sheets)
-    for cell, value in reversed(typed.items()):  # from below: the engine copies a sheet that grows by a row
-        engine.put(cell, value)
+    engine.put_all(typed)
     for cell, text in sorted(added.items()):
         engine.put_formula(cell, text)
-    for cell in kept:
-        engine.put(cell, formulas[cell].value)
+    engine.put_all({cell: formulas[cell].value for cell in kept})
     engine.evaluate()
     found = _values(engine, sheets, [*base, *added])
     values = {
@@ -87,8 +89,20 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
     return Verdict(_sound(values, doubts) | known.changed | known.new, doubts, kept)
 
 
+def _read_by(formulas: Mapping[Address, str], cells: dict[Address, Value]) -> dict[Address, Value]:
+    """Those of some cells whose columns the formulas read; all of them where that can't be told of one."""
+    columns = set[tuple[str, str]]()  # of a sheet, without capitals
+    for (sheet, ref), text in formulas.items():
+        read = row_formula(text, coordinates(ref)[0], sheet)
+        if read is None:
+            return cells
+        columns |= {(folded(sheet), column_letters(column)) for column in read.columns}
+        columns |= {(folded(on), column_letters(column)) for on, area in read.areas for column in area.columns}
+    return {cell: value for cell, value in cells.items() if (folded(cell[0]), column_of(cell[1])) in columns}
+
+
 def _weighed(
-    engine: Engine, sheets: Sheets, formulas: Formulas, edits: Sequence[Address]
+    engine: Engine, sheets: Sheets, formulas: Formulas, edits: Iterable[Address]
 ) -> tuple[Values, Reasons, Reasons]:
     """The engine's values before the edits; the formulas it has wrong that the edits reach, and don't reach.
 
@@ -98,13 +112,11 @@ def _weighed(
     wrong = _disagreements(engine, values, formulas)
     if not wrong:
         return values, {}, {}
-    for cell in reversed(edits):  # from below, as in `recomputed`
-        engine.put(cell, typed_value(sheets, cell))
+    engine.put_all({cell: typed_value(sheets, cell) for cell in edits})
     reached = engine.stale(formulas)
     engine.evaluate()
     kept = {cell: reason for cell, reason in wrong.items() if cell not in reached}
-    for cell in kept:
-        engine.put(cell, formulas[cell].value)
+    engine.put_all({cell: formulas[cell].value for cell in kept})
     engine.evaluate()
     left = {cell: formulas[cell] for cell in formulas if cell not in kept}
     values = _values(engine, sheets, left)

@@ -7,10 +7,11 @@ cells. What several sheets, other files, names and tables give is left to that p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area
 from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
 from planner.xlsx.drawings import charts_of
 from planner.xlsx.opc import Package
@@ -32,8 +33,11 @@ def make_room(root: Element) -> None:
             drawn.insert(1, _empty(drawn, _CACHES[local_name(drawn)], 0))
 
 
-def refresh(package: Package) -> None:
-    """Bring the values that the charts of a package keep to those of its cells, in place. What is so stays as it is."""
+def refresh(package: Package, read: Mapping[str, SheetXml] = MappingProxyType({})) -> None:
+    """Bring the values that the charts of a package keep to those of its cells, in place. What is so stays as it is.
+
+    `read` are sheets that have been read, of which those count whose part is still the same.
+    """
     kept = [
         part for part in charts_of(package) if any(name.encode() in package.parts[part] for name in _CACHES.values())
     ]
@@ -43,7 +47,10 @@ def refresh(package: Package) -> None:
 
     @cache
     def cells(sheet: str) -> SheetXml | None:
-        return SheetXml(package.parts[parts[sheet]], strings) if sheet in parts else None
+        if sheet not in parts:
+            return None
+        xml, known = package.parts[parts[sheet]], read.get(sheet)
+        return known if known is not None and known.xml is xml else SheetXml(xml, strings)
 
     for part in kept:
         with package.edited(part) as root:
@@ -115,7 +122,8 @@ def _number(text: str) -> float:
 
 def _values(sheet: SheetXml, area: Area) -> list[Value]:
     """The values of an area, row by row."""
-    found = (sheet.cell(address(row, column)) for row in area.rows for column in area.columns)
+    rows = (sheet.row(row) if row in sheet.rows else {} for row in area.rows)
+    found = (row.get(column) for row in rows for column in area.columns)
     return [cell.value if cell is not None else None for cell in found]
 
 

@@ -1,0 +1,128 @@
+"""What formulas read, found in their text: other sheets, areas and names; a sheet's formulas are one text."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from planner.xlsx.address import Area, folded, unquoted
+from planner.xlsx.opc import Package
+from planner.xlsx.references import pieces
+from planner.xlsx.xmltree import every
+
+_END = "\0"  # of a formula among others: no XML holds this character either
+_COMPUTED = frozenset({"indirect", "offset"})  # functions that compute an address
+_MAY_BE_OPAQUE = re.compile(r"\[|indirect\(|offset\(|:[^!\0\"]*'!|:[\w.]*!")  # the least that such a formula holds
+
+
+class Reads(NamedTuple):
+    """What a formula reads: other sheets, what of each, and names, in lower case.
+
+    `is_opaque` where that can't be determined.
+    """
+
+    sheets: frozenset[str]
+    areas: frozenset[tuple[str, Area]]
+    names: frozenset[str]
+    is_opaque: bool
+
+
+@lru_cache(maxsize=1 << 14)
+def reads_of(formula: str) -> Reads:
+    """What a formula, without its =, reads."""
+    found = pieces(formula)
+    references = [piece.reference for piece in found if piece.reference is not None]
+    words = [folded(piece.text.rstrip("(")) for piece in found if piece.kind in ("name", "function")]
+    sheets = [reference.sheet for reference in references] + [unquoted(word.rpartition("!")[0]) for word in words]
+    is_opaque = any(piece.kind == "table" or (piece.kind == "name" and set("[:") & set(piece.text)) for piece in found)
+    return Reads(
+        frozenset(folded(sheet) for sheet in sheets if sheet),
+        frozenset((folded(each.sheet), each.area) for each in references if each.sheet),
+        frozenset(word.rpartition("!")[2] for word in words),
+        is_opaque or not _COMPUTED.isdisjoint(words) or any(reference.is_foreign for reference in references),
+    )
+
+
+@dataclass(frozen=True)
+class SheetFormulas:
+    """Formulas, each with its folded text; only those are read whose text holds a word that is looked for."""
+
+    plain: str
+    low: str
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether some formula's references can't be determined."""
+        return bool(_MAY_BE_OPAQUE.search(self.low)) and any(
+            reads_of(plain).is_opaque for plain, low in self._lines if _MAY_BE_OPAQUE.search(low)
+        )
+
+    def mention(self, sheets: Collection[str], names: Collection[str]) -> bool:
+        """Whether one reads a cell of these sheets, or uses one of the names."""
+        return any(
+            not reads.sheets.isdisjoint(sheets) or not reads.names.isdisjoint(names)
+            for reads in self._having([*map(_in_formulas, sheets), *names])
+        )
+
+    def areas(self, sheet: str) -> set[Area]:
+        """What they read of a sheet."""
+        return {area for reads in self._having([_in_formulas(sheet)]) for on, area in reads.areas if on == sheet}
+
+    def _having(self, words: Collection[str]) -> Iterator[Reads]:
+        """What those read whose text holds one of some words."""
+        if any(word in self.low for word in words):
+            yield from (reads_of(plain) for plain, low in self._lines if any(word in low for word in words))
+
+    @cached_property
+    def _lines(self) -> set[tuple[str, str]]:
+        return set(zip(self.plain.split(_END), self.low.split(_END), strict=True))
+
+
+def _in_formulas(sheet: str) -> str:
+    """A sheet's name as it stands in a formula, between quotes or not."""
+    return sheet.replace("'", "''")
+
+
+def formulas_of(formulas: Iterable[bytes]) -> SheetFormulas:
+    """Formulas as the XML has them."""
+    text = html.unescape(_END.encode().join(formulas).decode())
+    return SheetFormulas(text, folded(text))
+
+
+def names_of(package: Package) -> dict[str, Reads]:
+    """The workbook's defined names, folded, and what the formula reads that each stands for."""
+    return {
+        folded(element.get("name", "")): reads_of(element.text or "")
+        for element in every(package.tree(package.workbook_part()), "definedName")
+    }
+
+
+def readers(
+    texts: Mapping[str, SheetFormulas], changed: Collection[str], names: Mapping[str, Reads]
+) -> tuple[set[str], set[str]]:
+    """The sheets that read one of those, through others and names too, themselves included; and the names."""
+    reached = set(changed)
+    while True:
+        sheets = frozenset(map(folded, reached))
+        leading = leading_to(names, sheets)
+        found = {name for name in texts.keys() - reached if texts[name].mention(sheets, leading)}
+        if not found:
+            return reached, leading
+        reached |= found
+
+
+def leading_to(names: Mapping[str, Reads], sheets: Collection[str]) -> set[str]:
+    """The names that lead to one of some sheets, through others too."""
+    leading = set[str]()
+    while more := {
+        name
+        for name, reads in names.items()
+        if name not in leading
+        and (reads.is_opaque or not reads.sheets.isdisjoint(sheets) or not reads.names.isdisjoint(leading))
+    }:
+        leading |= more
+    return leading
