@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planner.recalc import recalculate
 from planner.recalc.dependents import dependents
+from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
@@ -84,6 +87,14 @@ def test_rows_that_cannot_be_told(text: str) -> None:
     """Where a formula doesn't say which rows it reads, every formula of its sheet counts as reached."""
     sheets = {"S": cells(A1="1"), "T": cells(A1="S!A1", B8=text, A9="7*2")}
     assert reached(sheets, "S!A1") == {"T!A1", "T!B8", "T!A9"}
+
+
+def test_a_shared_formula_elsewhere() -> None:
+    """Of a shared formula only the first cell says what it reads: the sheet counts as reached."""
+    shared = '<row r="1"><c r="A1"><f t="shared" ref="A1:A2" si="0">S!A1</f><v>1</v></c></row>' \
+             '<row r="2"><c r="A2"><f t="shared" si="0"/><v>1</v></c></row>'  # fmt: skip
+    sheets = {"S": cells(A1="1", A2="2"), "T": shared}
+    assert reached(sheets, "S!A2") == {"T!A1", "T!A2"}
 
 
 def test_a_third_sheet_that_reads_a_reached_row() -> None:
@@ -182,3 +193,38 @@ def test_edits_of_a_built_workbook(name: str, template: str) -> None:
     book.replace(book.sheets()[name], with_values(page, dict(list(typed.items())[::3])))
     recalculate_edited(book, before)
     assert recalculate(book).n_changed == 0
+
+
+Corner = tuple[str, int, int]  # sheet, row and column
+
+
+@st.composite
+def formulas(draw: st.DrawFn) -> dict[Corner, tuple[str, set[Corner]]]:
+    """Cells of three sheets with formulas, each with the cells that it reads."""
+    found: dict[Corner, tuple[str, set[Corner]]] = {}
+    for place in draw(st.lists(st.tuples(st.sampled_from("STU"), st.integers(1, 6), st.integers(1, 4)), max_size=14)):
+        on, row, column = draw(st.tuples(st.sampled_from("STU"), st.integers(1, 6), st.integers(1, 4)))
+        down, right = draw(st.integers(0, 2)), draw(st.integers(0, 1))
+        prefix = "" if on == place[0] and draw(st.booleans()) else draw(st.sampled_from([f"{on}!", f"{on.lower()}!"]))
+        fixed = draw(st.sampled_from(["", "$"]))
+        first, last = (
+            f"{fixed}{column_letters(c)}{fixed}{r}" for r, c in ((row, column), (row + down, column + right))
+        )
+        text = draw(st.sampled_from([f"SUM({prefix}{first}:{last})", f"1+{prefix}{last}:{first}"]))
+        read = {(on, row + r, column + c) for r in range(down + 1) for c in range(right + 1)}
+        found[place] = (text, read) if down or right else (f"{prefix}{first}*2", read)
+    return found
+
+
+@given(formulas())
+def test_never_less_than_it_reaches(found: dict[Corner, tuple[str, set[Corner]]]) -> None:
+    """Whatever reads the edited cell, or what reads it in turn, across sheets and back, counts as reached."""
+    found.pop(("S", 1, 1), None)
+    wanted: set[Corner] = {("S", 1, 1)}
+    while more := {place for place, (_, read) in found.items() if place not in wanted and read & wanted}:
+        wanted |= more
+    sheets: dict[str, dict[str, str]] = {"S": {"A1": "1"}, "T": {}, "U": {}}
+    for (on, row, column), (text, _) in sorted(found.items()):
+        sheets[on][f"{column_letters(column)}{row}"] = text
+    refs = {f"{on}!{column_letters(column)}{row}" for on, row, column in wanted} - {"S!A1"}
+    assert refs <= reached({on: cells(**each) for on, each in sheets.items()}, "S!A1")

@@ -103,7 +103,8 @@ def dependents(
     numbers, columns = new_rows.get(name, (set[int](), set[int]()))
     places = [coordinates(ref) for _, ref in cells]
     numbers, columns = numbers | {row for row, _ in places}, columns | {column for _, column in places}
-    if alike is not None and not opaque:
+    is_shared = any(b't="shared"' in sheet.xml for sheet in sheets.values())  # few of its cells say what they read
+    if alike is not None and not opaque and not is_shared:
         rows = _reached_rows(alike, name, numbers, columns, frozenset())
         elsewhere = None if rows is None else _elsewhere(_at(rows, numbers, columns), name, sheets, texts, names)
         if rows is not None and elsewhere is not None:
