@@ -25,7 +25,8 @@ def command(words: tuple[str, ...], in_full: bool) -> None:
     Every word must match. The best matches come first.
     """
     from planner.errors import NEAR, UserError, closest
-    from planner.formulas.finding import aliases, everything, found
+    from planner.formulas.finding import everything, found
+    from planner.formulas.synonyms import aliases
 
     text = " ".join(words)
     groups = found(text)

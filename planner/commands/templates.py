@@ -20,7 +20,7 @@ def command() -> None:
 def list_templates(as_json: bool) -> None:
     """List the templates, with what each calculates."""
     from planner.formulas import library
-    from planner.formulas.finding import about
+    from planner.formulas.synonyms import about
     from planner.table import aligned
 
     shelf = library.shelf()

@@ -1,20 +1,16 @@
-"""Search by words over everything that has a name: rows of all templates, templates, models and chips.
-
-Descriptions and synonyms are data: templates/about.csv says what each template calculates, templates/aliases.csv
-which rows the words of the field mean: `alpha`, `ridge`, `TTFT`.
-"""
+"""Search by words over everything that has a name: rows of all templates, templates, models and chips."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
-from planner import catalog, csvfile, data
+from planner import catalog
 from planner.catalog import Table
-from planner.errors import NEAR, closest, nearest
 from planner.formulas import library
+from planner.formulas.synonyms import about, aliases
 from planner.formulas.template import Template
 
 _WORD = re.compile(r"[^\s_,;:()]+")
@@ -104,47 +100,3 @@ def _of_table(kind: str, table: Table, *columns: str) -> Iterator[Named]:
     for identifier, cells in table.rows.items():
         note = " ".join(str(cells[column]) for column in columns if cells.get(column))
         yield Named(kind, identifier, str(cells.get("name") or ""), note=note)
-
-
-def meant(name: str, own: Collection[str]) -> str:
-    """What to write for a name that a template hasn't, whose rows are `own`: the remedy of a message.
-
-    What people call so here; the expected number of that name; the shipped templates that have it, without those that
-    include another which has; else what is nearest, in this template or beyond it, or what begins so.
-    """
-    called = (*aliases().get(name.lower(), ()), *aliases().get(name.lower().replace("_", " "), ()))
-    if here := dict.fromkeys(row for row in called if row in own):
-        return f"here it is {' or '.join(here)}"
-    if (likely := f"{name}_expected") in own:
-        return f"did you mean {likely}?"
-    shelf = library.shelf()
-    if having := [template for template in shelf if name in template.by_name]:
-        names = {each.name for each in having}
-        first = [each.name for each in having if names & each.digests.keys() == {each.name}]
-        return f"{', '.join(first)} {'has' if len(first) == 1 else 'have'} it"
-    outer_first = sorted(shelf, key=lambda template: len(template.digests), reverse=True)
-    there = {row: template.name for template in outer_first for row in template.by_name}
-    best = closest(name, [*own, *there], 1, NEAR)
-    if not best and (begun := sorted((row for row in own if row.startswith(f"{name}_")), key=len)):
-        return f"did you mean {' or '.join(begun[:3])}?"
-    return f"did you mean {best[0]}, which {there[best[0]]} has?" if {*best} - {*own} else nearest(name, own)
-
-
-def about(template: str) -> str:
-    """What a template calculates, in a sentence; blank for one that is not shipped."""
-    return dict(_pairs("about.csv", ("template", "about"))).get(template, "")
-
-
-@cache
-def aliases() -> dict[str, tuple[str, ...]]:
-    """For each word or phrase, in lower case, the names of the rows that it means."""
-    found: dict[str, tuple[str, ...]] = {}
-    for alias, name in _pairs("aliases.csv", ("alias", "name")):
-        found[alias] = (*found.get(alias, ()), name)
-    return found
-
-
-@cache
-def _pairs(file: str, columns: tuple[str, str]) -> tuple[tuple[str, str], ...]:
-    sheet = csvfile.read(data.folder("templates") / file, required=columns, known=columns)
-    return tuple((cells[columns[0]], cells[columns[1]]) for _, cells in sheet.records())

@@ -84,4 +84,4 @@ def _read(path: Path, including: tuple[Path, ...], own: dict[Path, Template]) ->
             digests.update(include(row, scope, fetch))
         else:
             scope.add(checked(row, scope.units, below))
-    return Template(path.stem, path, with_choices(tuple(scope.rows.values())), digests)
+    return Template(path.stem, path, with_choices(tuple(scope.rows.values())), digests, shelf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from planner import csvfile, regularfile
 from planner.catalog.table import TABLES
 from planner.errors import Place, UserError, nearest
+from planner.formulas.synonyms import meant
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
 from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
 from planner.scaled_units import factor
@@ -91,13 +92,15 @@ class Row:
 class Template:
     """A template with its includes laid out: rows in evaluation order, and the digest of each file read.
 
-    A template read twice is two, so that what is worked out of one can be kept for it.
+    `shelf` gives the shipped templates, for a row that is another one's. A template read twice is two, so that what is
+    worked out of one can be kept for it.
     """
 
     name: str
     path: Path
     rows: tuple[Row, ...]
     digests: Mapping[str, str]
+    shelf: Callable[[], Sequence[Template]] = field(default=tuple, repr=False)
 
     @cached_property
     def by_name(self) -> dict[str, Row]:
@@ -106,9 +109,7 @@ class Template:
     def row(self, name: str) -> Row:
         """The row of that name. Raises UserError with the nearest name, or the templates that have it."""
         if name not in self.by_name:
-            from planner.formulas.finding import meant  # it reads all templates, which are made of this module's
-
-            raise UserError(f"{self.name} has no row {name!r}", remedy=meant(name, self.by_name))
+            raise UserError(f"{self.name} has no row {name!r}", remedy=meant(name, self.by_name, self.shelf()))
         return self.by_name[name]
 
     def of_kind(self, *kinds: str) -> list[Row]:

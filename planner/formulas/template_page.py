@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from planner.formulas import library
 from planner.formulas.explanation import in_names
-from planner.formulas.finding import about
 from planner.formulas.include import arguments
+from planner.formulas.synonyms import about
 from planner.formulas.template import Row, Template, read_rows
 
 INDEX = "README.md"
