@@ -179,6 +179,8 @@ def test_a_workbook_of_a_part_is_told_too(tmp_path: Path) -> None:
         pd.testing.assert_series_equal(mine.elasticity_more[shared], alone.elasticity_more[shared])
     with pytest.raises(UserError, match="no sheet of a shipped template has the row 'mfu'; planner find"):
         planner.sensitivity(path, of="mfu")
+    with pytest.raises(UserError, match=r"matmul.xlsx: stack is a text, .*; choose another with --of"):
+        planner.sensitivity(path, of="stack")
     write_small(path, [], ["h100-sxm"], ["matmul"])
     with pytest.raises(UserError, match=r"matmul.xlsx: expected_time is N/A because tokens .*; type it on Inputs"):
         planner.sensitivity(path, of="expected_time")

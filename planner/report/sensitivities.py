@@ -74,15 +74,16 @@ def sensitivities_of_parts(cells: CellFigures, name: str = "") -> list[ScenarioS
     told = []
     for sheet, table in zip(cells.plan.tables, cells.tables, strict=True):
         template = cells.plan.book.templates.get(sheet)
-        if template not in library.names() or (name and name not in table):
+        loaded = library.load(template) if template in library.names() else None
+        if loaded is None or (name and name not in table.keys() & loaded.by_name.keys()):
             continue
-        loaded = library.load(template)
         asked = name or default_row(loaded)
         rows = {**cells.everywhere, **table}
+        proof = [] if loaded.row(asked).unit == "text" else [asked]  # a text is refused, whatever it is
         for scenario in (each for each in cells.plan.scenarios if cells.counts(sheet, each.key)):
-            replay = replayed(template, rows, scenario.key, [asked])
+            replay = replayed(loaded.name, rows, scenario.key, proof)
             found = sensitivity(loaded, Facts(), replay.typed, asked) if replay else None
-            told.append(ScenarioSensitivity(scenario, template, found))
+            told.append(ScenarioSensitivity(scenario, loaded.name, found))
     return sorted(told, key=lambda each: each.scenario.column)
 
 
