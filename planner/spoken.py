@@ -2,6 +2,7 @@
 
 `spoken` says them in three digits and in the words of speech: `8.61 ms`, `26.7 days`, `41.0 %`, `$22.0 million`.
 `shown` is for tables, with four digits and whole numbers to the last: `8.581 ms`, `113.5 GB`, `70,553,706,496`.
+A time so short that nobody waits for it is `under 1 ns` in both.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ _TIMES = (
     (1000 * 86400, 365.25 * 86400, "years"), (2 * 86400, 86400, "days"), (7200, 3600, "h"), (120, 60, "min"),
     (1, 1, "s"), (1e-3, 1e-3, "ms"), (1e-6, 1e-6, "us"), (1e-9, 1e-9, "ns"), (0, 1e-12, "ps"),
 )  # fmt: skip
+NO_TIME = 1e-9  # s: a shorter one is said to be under it, a clock cycle or less
 _MONEY = ((1e9, " billion"), (1e6, " million"))
 _UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
 SHOWN = 4  # significant digits of a number that is shown scaled or fractional
@@ -43,6 +45,8 @@ def spoken(value: float | None, unit: str, like: float | None = None) -> str:
     if unit == "s":
         if value == 0:
             return "0 s"
+        if abs(value) < NO_TIME:
+            return _no_time(value)
         _, factor, word = next(step for step in _TIMES if size >= step[0])
         return f"{rounded(value / factor)} {word}"
     if unit == PERCENT:
@@ -94,7 +98,14 @@ def shown(value: object, unit: str, figures: int = SHOWN) -> str:
         return value
     if isinstance(value, bool):
         return "yes" if value else "no"
-    number, suffix = _parts(float(value), unit, figures)
+    if unit == "s" and 0 < abs(value) < NO_TIME:
+        return _no_time(value).replace(" ", "\N{NO-BREAK SPACE}")
+    return _joined(float(value), unit, figures)
+
+
+def _joined(value: float, unit: str, figures: int) -> str:
+    """A number with its unit, in so many digits."""
+    number, suffix = _parts(value, unit, figures)
     if unit.startswith("USD"):
         return f"${number}{suffix}"
     return f"{number}\N{NO-BREAK SPACE}{suffix}" if suffix else number
@@ -113,7 +124,8 @@ def apart(one: float, other: float, unit: str) -> tuple[str, str]:
         if suffix != another:  # 999.99 us and 1.0000 ms
             pair = (f"{one:.{figures - 1}e}", f"{other:.{figures - 1}e}")
         if float(pair[0]) != float(pair[1]):
-            return shown(one, unit, figures), shown(other, unit, figures)
+            said = _joined if suffix == another else shown  # of two times under 1 ns each has its own
+            return said(one, unit, figures), said(other, unit, figures)
     return shown(one, unit), shown(other, unit)
 
 
@@ -152,6 +164,11 @@ def _scaled(value: float, unit: str, figures: int) -> tuple[str, str]:
         if abs(value) >= factor:
             return significant(value / factor, figures), prefix + unit
     return digits(value, figures), unit
+
+
+def _no_time(value: float) -> str:
+    """A time, or a difference of two, that is as good as none."""
+    return "under 1 ns" if value > 0 else "above -1 ns"
 
 
 def _seconds(value: float, figures: int) -> tuple[str, str]:

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.compare.checked_measurements import FLAGS, checked_measurements
+from planner.compare.checked_measurements import FLAGS, METHODS, checked_measurements
 from planner.compare.comparison_cases import load
 from planner.compare.mesh_cases import cases_of
+from planner.compare.recording import METHOD as RECORDED
 from planner.errors import UserError
+from planner.ingest.cases import METHOD
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import LONGEST, Measurement, case_key, inputs_json
@@ -141,10 +143,13 @@ def test_nothing_of_a_file_with_a_fault_is_written(plan: Path, built: bytes) -> 
         ("flags", "noysy", "unknown flag 'noysy'; did you mean noisy?"),
         ("flags", "noisy,drift", "unknown flag 'noisy,drift'; did you mean noisy? several are joined by a semicolon"),
         ("flags", "loop/walls=0.5", "unknown flag 'loop/walls=0.5'; did you mean loop/wall?"),
+        ("method", "proflier", "unknown method 'proflier'; did you mean profiler?"),
+        ("method", "Wall", "unknown method 'Wall'; did you mean wall?"),
+        ("method", "loops, extrapolated from 3 of 80 layers", "unknown method 'loops'; did you mean loop?"),
     ],
 )
 def test_what_is_typed_and_cannot_be_is_refused(tmp_path: Path, column: str, text: str, said: str) -> None:
-    """As a person types it and planner never writes it: a count or a drift below 0, a word nearly a flag."""
+    """As a person types it and planner never writes it: a count or a drift below 0, a word like a flag or a method."""
     path = tmp_path / "m.csv"
     path.write_text(f'case_key,hardware_id,{"" if column == "t_median" else "t_median,"}{column}\n'
                     f'k,h,{"" if column == "t_median" else "0.001,"}"{text}"\n')  # fmt: skip
@@ -159,12 +164,18 @@ def test_a_least_may_be_a_little_below_zero_and_a_flag_ones_own(tmp_path: Path) 
     assert fault_of(tmp_path, row) == ""
 
 
+@pytest.mark.parametrize("method", ["", *METHODS, "loop, extrapolated from 3 of 80 layers", "a stopwatch", "nsys"])
+def test_a_method_may_be_ones_own(tmp_path: Path, method: str) -> None:
+    """Those that planner writes, and a text that is like none of them."""
+    assert fault_of(tmp_path, measurement("mine", method=method)) == ""
+
+
 def test_a_case_that_could_not_be_run_is_no_fault(tmp_path: Path) -> None:
     """A row without a time may have inputs that nothing runs: it says so itself, and the other rows are read."""
     assert fault_of(tmp_path, measurement("matmul|tokens=-5", nan, t_mad=nan, status="failed", reason="no size")) == ""
 
 
-def test_every_flag_is_known() -> None:
+def test_every_flag_and_method_is_known() -> None:
     """Those that a timing can have, and those of the page's table, are the ones that a typed one is held to."""
     page = (Path(__file__).parent.parent / "docs" / "measurements.md").read_text(encoding="utf-8")
     table = page.partition("| flag | the guard that failed |")[2].partition("\n\n")[0]
@@ -174,6 +185,7 @@ def test_every_flag_is_known() -> None:
     timing = Timing("cpu", summarize([1.0] * 7), 1.0, 1e-5)
     elided = replace(timing, wall=summarize([1.0]), drift=3.0, dispatch_s=1.0, floor_s=9.0, is_kept=False)
     assert {*timing.flags, *elided.flags} <= named
+    assert {timing.method, METHOD, RECORDED} <= set(METHODS)
 
 
 MESH = {"mesh": "data=2,tensor=4", "axis": "tensor", "group_size": 4, "device_order": "0 1 2 3 4 5 6 7"}

@@ -231,6 +231,23 @@ def test_a_bad_run_harms_little(ratio: float) -> None:
         assert np.abs(change - 1).max() < 0.1, (len(given), found.moved)
 
 
+def test_how_far_runs_go_is_told_by_those_that_are_used() -> None:
+    """Of eight runs of serving as expected the one over most chips is thirty times too slow: the others tell it."""
+    runs = [replace(run, is_fitted=True) for run in plans("serving")[:8]]
+    sound = [
+        replace(run, measured=float(time))
+        for together in predicted(runs, OURS, models_of(OURS))
+        for run, time in zip(together.runs, together.expected, strict=True)
+    ]
+    chips = {run.id: float(run.values["n_chips"]) for run in sound}
+    last = replace(sound[0], id="slow", measured=sound[0].measured * 30,
+                   values={**sound[0].values, "n_chips": 2 * max(chips.values())})  # fmt: skip
+    found = own([*sound, last])
+    used = {each.run.id for each in found.runs if each.is_used}
+    assert "slow" not in used
+    assert numbers(found)["serve_most_chips"] == max(chips[name] for name in used)
+
+
 def test_each_parameter_stays_within_its_bounds() -> None:
     """Runs at a hundredth of the peak move an efficiency to its least and no further."""
     (together,) = predicted(plans("matmul"), OURS, models_of(OURS))

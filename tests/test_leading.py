@@ -43,6 +43,7 @@ def plan_of(name: str, **more: float | str) -> Results:
     [
         (0.0086123, "s", "8.61 ms"), (3.94e-5, "s", "39.4 us"), (11.84, "s", "11.8 s"), (300, "s", "5.00 min"),
         (2_303_732, "s", "26.7 days"), (2e8, "s", "6.34 years"), (36_000, "s", "10.0 h"), (2e-9, "s", "2.00 ns"),
+        (3.94e-12, "s", "under 1 ns"), (-3.94e-12, "s", "above -1 ns"),
         (0, "s", "0 s"), (0.29313, "%", "29.3 %"), (22_017_537, "USD", "$22.0 million"), (1.4298, "USD", "$1.43"),
         (10.8, "USD", "$10.80"), (0.01234, "USD", "$0.0123"), (77_640, "USD", "$77,600"), (356_412, "1/s", "356,000"),
         (9.999, "1/s", "10.0"), (85.9e9, "byte", "85.9 GB"), (None, "s", "N/A"),
@@ -58,6 +59,7 @@ def test_numbers_as_people_say_them(value: float | None, unit: str, text: str) -
     [
         (0.6442, 1.53, "s", "0.644 s"), (124.2, 110.0, "s", "124 s"), (95_040_000.0, 7e7, "s", "1,100 days"),
         (9.7e6, 2e9, "USD", "$0.00970 billion"), (0.0, 3.0, "s", "0 s"),
+        (3.94e-12, 0.561, "s", "under 1 ns"),
     ],
 )  # fmt: skip
 def test_numbers_side_by_side_have_one_unit(value: float, like: float, unit: str, text: str) -> None:

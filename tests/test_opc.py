@@ -5,10 +5,13 @@ from __future__ import annotations
 import errno
 import io
 import os
+import posixpath
 import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -268,16 +271,29 @@ def test_write_atomically_makes_a_new_file(tmp_path: Path) -> None:
         write_atomically(tmp_path / "none" / "new.bin", b"x")
 
 
-@pytest.mark.parametrize("part", ["xl/styles.xml", "xl/sharedStrings.xml"])
-def test_refusal_of_a_malformed_part(part: str) -> None:
-    """A part that is no XML is named in one line, with the reason."""
-    kind = {"xl/styles.xml": "styles", "xl/sharedStrings.xml": "sharedStrings"}[part]
+def with_linked(part: str, data: bytes | None) -> Callable[[], object]:
+    """What reads a workbook whose relationships name a part with this content; None where it isn't there."""
+    kind = posixpath.splitext(posixpath.basename(part))[0]
     content = parts({"Data": sheet("")})
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     link = f'<Relationship Id="rId9" Type="{office}/{kind}" Target="/{part}"/></Relationships>'
     rels = "xl/_rels/workbook.xml.rels"
     content[rels] = content[rels].replace(b"</Relationships>", link.encode())
-    content[part] = b"<styleSheet><fonts></styleSheet>"
+    content.pop(part, None)
+    if data is not None:
+        content[part] = data
     package = Package.from_bytes(zipped(content), "x.xlsx")
+    return partial(Stylesheet.of if kind == "styles" else shared_strings, package)
+
+
+@pytest.mark.parametrize("part", ["xl/styles.xml", "xl/sharedStrings.xml"])
+def test_refusal_of_a_malformed_part(part: str) -> None:
+    """A part that is no XML is named in one line, with the reason."""
     with pytest.raises(UserError, match=f"its part {part} is not valid XML \\(Opening and ending tag mismatch"):
-        (Stylesheet.of if kind == "styles" else shared_strings)(package)
+        with_linked(part, b"<styleSheet><fonts></styleSheet>")()
+
+
+def test_refusal_of_a_missing_part() -> None:
+    """Shared texts that a relationship names and that aren't there: file, part and remedy in one line."""
+    with pytest.raises(UserError, match=r"^x.xlsx: .*: its part xl/sharedStrings.xml is missing; open it in a spread"):
+        with_linked("xl/sharedStrings.xml", None)()

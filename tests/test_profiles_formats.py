@@ -171,6 +171,25 @@ def test_trace_json_of_a_gpu(tmp_path):
     assert found.devices[0].programs[0].count == 4
 
 
+@pytest.mark.parametrize("offset", [{}, {"device_offset_ps": "5", "device_duration_ps": "5000000"}])
+@pytest.mark.parametrize("ts", [-5e9, 1e30, 1e17, float("nan"), "yesterday"])
+def test_a_first_event_of_an_absurd_time_in_a_trace_json_costs_only_itself(tmp_path, ts, offset):
+    """It tells neither the clock of all others nor what the host's is ahead of the device's."""
+    events = [
+        {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}},
+        {"ph": "M", "pid": 3, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
+        {"ph": "X", "pid": 3, "tid": 1, "ts": ts, "dur": 5, "name": "lost", "args": offset},
+    ]
+    for n in range(8):
+        own = {key: str(int(value) + 10 * US * n) if "offset" in key else value for key, value in offset.items()}
+        events.append({"ph": "X", "pid": 3, "tid": 1, "ts": 1e9 + 10 * n, "dur": 5, "name": "fusion.1", "args": own})
+    path = tmp_path / "odd.trace.json"
+    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
+    (device,) = read(path).devices
+    assert [(each.name, each.count) for each in device.operations] == [("fusion.1", 8)]
+    assert device.parts.span == pytest.approx(75e-6)
+
+
 def test_a_device_that_only_copied_has_no_steps(tmp_path):
     """Beside a device whose module repeats, one without any program isn't a step of its whole time."""
     run = [kernel("k", 10 * n, 5, n, hlo_op="fusion.1", hlo_module="jit_f", program_id=1) for n in range(3)]

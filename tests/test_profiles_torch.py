@@ -256,3 +256,27 @@ def test_an_absurd_number_of_an_event_is_none(tmp_path, number):
     path = tmp_path / "odd.json"
     path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "NVIDIA H100"}], "traceEvents": events}))
     assert sum(operation.count for operation in read(path).operations) == 2
+
+
+ABSURD = [0, -5e9, 1e30, -1e30, 1e17, float("nan"), float("inf"), "yesterday", None, []]
+
+
+@pytest.mark.parametrize("at", [0, 3], ids=["first", "later"])
+@pytest.mark.parametrize("ts", ABSURD)
+def test_an_event_of_an_absurd_time_costs_only_itself(tmp_path, ts, at):
+    """Wherever it stands: first, it doesn't tell the clock of all others; its time is in no span."""
+    events = [torch_kernel("gemm", 20 * n, 10, correlation=n) for n in range(8)]
+    events.insert(at, {**torch_kernel("lost", 0, 10), "ts": ts})
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (device,) = read(path).devices
+    assert [(each.name, each.count) for each in device.operations] == [("gemm", 8)]
+    assert device.parts.span == pytest.approx(150e-6)
+
+
+def test_a_clock_that_begins_with_the_trace_is_told_from_zero(tmp_path):
+    """Its first kernel is at 0, one even before, and both are kept."""
+    events = [{**torch_kernel("gemm", 0, 10), "ts": 20 * n - 20} for n in range(8)]
+    path = tmp_path / "relative.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert sum(each.count for each in read(path).operations) == 8

@@ -242,6 +242,8 @@ def test_times_of_other_hardware_are_left_out(tmp_path: Path) -> None:
         (2303732.288, "s", "26.66 days"),
         (0.0, "byte", "0 B"),
         (0.0, "s", "0 s"),
+        (3.94e-12, "s", "under 1 ns"),
+        (-3.94e-12, "s", "above -1 ns"),
         (999.96, "1/s", "1,000.0 /s"),
         (0.37782635057427855, "%", "37.8 %"),
         (1e-9, "1", "1.000e-09"),

@@ -167,6 +167,25 @@ def test_a_workbooks_scenarios_are_the_templates_plans(tmp_path: Path) -> None:
         pd.testing.assert_series_equal(mine.elasticity_more[shared], alone.elasticity_more[shared])
 
 
+def test_a_workbook_of_a_part_is_told_too(tmp_path: Path) -> None:
+    """A workbook of one matmul has the template's elasticities; one without sizes says what to type, and where."""
+    path, sizes = tmp_path / "matmul.xlsx", {"tokens": 128.0, "d_in": 512.0, "d_out": 512.0}
+    write_small(path, [], ["h100-sxm"], ["matmul"], **sizes)
+    for name in ("", "expected_time", "flops"):
+        mine = planner.sensitivity(path, of=name)
+        alone = planner.sensitivity("matmul", hardware="h100-sxm", of=name, **sizes)
+        shared = mine.index.intersection(alone.index)
+        assert "d_in" in shared
+        pd.testing.assert_series_equal(mine.elasticity_more[shared], alone.elasticity_more[shared])
+    with pytest.raises(UserError, match="no sheet of a shipped template has the row 'mfu'; planner find"):
+        planner.sensitivity(path, of="mfu")
+    with pytest.raises(UserError, match=r"matmul.xlsx: stack is a text, .*; choose another with --of"):
+        planner.sensitivity(path, of="stack")
+    write_small(path, [], ["h100-sxm"], ["matmul"])
+    with pytest.raises(UserError, match=r"matmul.xlsx: expected_time is N/A because tokens .*; type it on Inputs"):
+        planner.sensitivity(path, of="expected_time")
+
+
 def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     """The table has a line for each of the --top; --json and the CSV have all of them, with what is left out."""
     printed = run(f"planner sensitivity {PLAN} --top 5", tmp_path)

@@ -64,10 +64,16 @@ def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:
     from planner.book.reading import read_plan
     from planner.report.expectation import planned
     from planner.report.figures import CellFigures
-    from planner.report.sensitivities import sensitivities
+    from planner.report.sensitivities import sensitivities, sensitivities_of_parts
 
     told: dict[str, Sensitivity] = {}
-    for each in sensitivities(planned(CellFigures(read_plan(path))), name):
+    cells = CellFigures(read_plan(path))
+    try:
+        found = sensitivities(planned(cells), name) or sensitivities_of_parts(cells, name)
+    except UserError as error:
+        remedy = "type it on Inputs, or choose another row with --of" if "--set" in error.remedy else error.remedy
+        raise UserError(error.what, place=Place(path), remedy=remedy) from None
+    for each in found:
         if each.found is None:
             progress.warn(
                 f"{each.scenario.key}: its sheet is not what the template {each.template} says, so nothing is told"
@@ -76,9 +82,11 @@ def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:
             told[each.scenario.key if each.scenario.key not in told else f"{each.scenario.key}, {each.template}"] = (
                 each.found
             )
+    if not found:
+        what = f"no sheet of a shipped template has the row {name!r}" if name else "no sheet is of a shipped template"
+        raise UserError(what, place=Place(path), remedy="planner find, and planner show, name rows")
     if not told:
-        what = f"no scenario has a number in the row {name!r}" if name else "no scenario has elasticities"
-        raise UserError(what, place=Place(path), remedy="planner check says what was edited")
+        raise UserError("no scenario has elasticities", place=Place(path), remedy="planner check says what was edited")
     return told
 
 

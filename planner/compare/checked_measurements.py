@@ -41,7 +41,8 @@ FLAGS = (
     "no_device_time", "unknown_device", "part_of_chip", "other_hardware",
 )  # fmt: skip
 DISAGREEING = re.compile(r"(loop/(?:wall|device))(=-?\d+(\.\d+)?)?")  # two times that should be alike, with their ratio
-LIKE = 0.8  # how alike a word is to a flag that was meant
+METHODS = ("profiler", "loop", "wall", "recorded")  # what is timed, before a comma
+LIKE = 0.8  # how alike a word is to a flag or method that was meant
 
 
 def checked_measurements(path: Path) -> list[Measurement]:
@@ -88,6 +89,7 @@ def row_faults(row: Measurement) -> Iterator[Fault]:
             )
     yield from place_faults(row)
     yield from _flag_faults(row)
+    yield from _method_faults(row)
     if row.status == "measured":
         yield from _unit_faults(row)
 
@@ -160,6 +162,17 @@ def _flag_faults(row: Measurement) -> Iterator[Fault]:
         if meant and word not in FLAGS and not DISAGREEING.fullmatch(word):
             remedy = f"did you mean {meant[0]}? several are joined by a semicolon"
             yield Fault("flags", f"unknown flag {word!r}", remedy)
+
+
+def _method_faults(row: Measurement) -> Iterator[Fault]:
+    """A method that is nearly one of planner's: its time would be held to no other column. Any other is a person's own.
+
+    Behind a comma stands what it is extrapolated from.
+    """
+    method = row.method.partition(",")[0].strip()
+    meant = closest(method, METHODS, 1, LIKE)
+    if meant and method not in METHODS:
+        yield Fault("method", f"unknown method {method!r}", f"did you mean {meant[0]}?")
 
 
 def _unit_faults(row: Measurement) -> Iterator[Fault]:

@@ -153,7 +153,7 @@ def _fitted(
             why = run.noted if used[at] else "not to be fitted" if not counts[at] else far_off(used[counts])
             ratios = float(np.exp(-before[at])), float(np.exp(-after[at]))
             runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
-    for (family, name), reach in reaches(parts, families).items():
+    for (family, name), reach in reaches(parts, families, {name for name, run in runs.items() if run.is_used}).items():
         if family == kind_of(chip) and reach.sources:
             found[name] = Parameter(name, reach.value, stated[name].value, len(reach.sources))
     everything = (found.get(name) or Parameter(name, line.value, line.value) for name, line in stated.items())

@@ -120,7 +120,7 @@ def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], n
     """
     row = template.row(name)
     if row.unit == "text":
-        raise UserError(f"{name} is a text, and an elasticity is a number's")
+        raise UserError(f"{name} is a text, and an elasticity is a number's", remedy="choose another with --of")
     given = with_followers(template, values)
     now = evaluate(template, facts, given)
     value = now.value(name)

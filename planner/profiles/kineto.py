@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from planner.profiles.clock import Clock
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
 from planner.profiles.profile import Operation
 from planner.profiles.recording import FAR, Events, Integers, Marked, Recording, looked_up, within
@@ -30,7 +31,7 @@ _LAUNCHES = {
 }  # fmt: skip
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
-_US, PS = 1_000_000, 1e-12  # a microsecond in ps, and a ps in seconds
+PS = 1e-12  # seconds
 _EPOCH = 1e9  # a clock that stands at less counts from the machine's start
 STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
 _OPTIMIZER = "Optimizer.step#"  # PyTorch marks each call of an optimizer so, by itself
@@ -54,7 +55,7 @@ class KinetoEvents:
     """Collects the events of one file."""
 
     def __init__(self) -> None:
-        self._base: float | None = None
+        self._clock = Clock(self._timed)
         self._texts: dict[tuple[str, ...], int] = {}  # operators by name, dims and types; kernels by name and arguments
         self._operators = tuple(array("q") for _ in range(5))  # external id, text, thread, begin, end
         self._launches = tuple(array("q") for _ in range(4))  # correlation, time, external id, thread (-1: of a graph)
@@ -68,14 +69,16 @@ class KinetoEvents:
         kind = str(event.get("cat", "")).lower()
         if kind not in CATEGORIES or event.get("ph") != "X":
             return
-        args = event.get("args")
-        args = args if isinstance(args, dict) else {}
-        try:
-            begin, duration = self._time(float(event["ts"])), round(float(event.get("dur") or 0) * _US)
-        except (KeyError, TypeError, ValueError, OverflowError):
-            return
-        if max(abs(begin), abs(duration)) > FAR:
-            return
+        self._clock.add(event)
+
+    def settle(self) -> None:
+        """Take the events that still wait for their clock: the file has no more."""
+        self._clock.settle()
+
+    def _timed(self, event: dict[str, Any], begin: int, duration: int) -> None:
+        """Take one event whose begin and duration are known, in ps."""
+        kind, told = str(event["cat"]).lower(), event.get("args")
+        args = told if isinstance(told, dict) else {}
         self.count += 1
         name = str(event.get("name", ""))
         external = _number(args.get("External id", args.get("external id")))
@@ -97,11 +100,6 @@ class KinetoEvents:
             text = self._text(name, dims, str(args.get("Input type", "")), arguments)
             _append(self._operators, (external, text, self._thread(event), begin, begin + duration))
 
-    def _time(self, microseconds: float) -> int:
-        if self._base is None:
-            self._base = float(int(microseconds))
-        return round((microseconds - self._base) * _US)
-
     def _thread(self, event: dict[str, Any]) -> int:
         return self._threads.setdefault((str(event.get("pid")), str(event.get("tid"))), len(self._threads))
 
@@ -111,7 +109,7 @@ class KinetoEvents:
     def when(self, described: dict[str, Any]) -> tuple[float, float] | None:
         """From when to when kernels ran, in seconds since 1970; None where the trace's clock isn't told."""
         base = described.get("baseTimeNanoseconds")
-        since = (base / 1e9 if isinstance(base, int | float) else 0.0) + (self._base or 0.0) / 1e6
+        since = (base / 1e9 if isinstance(base, int | float) else 0.0) + self._clock.base / 1e6
         if since < _EPOCH or not self._kernels[1]:
             return None
         ends = (begin + lasted for begin, lasted in zip(self._kernels[1], self._kernels[2], strict=True))

@@ -216,6 +216,8 @@ def _of_json(path: Path) -> Source:
         (torch if "cat" in event else traced).add(event)
 
     rest = json_document.walk(path, take)
+    torch.settle()
+    traced.settle()
     if torch.count:
         return _of_torch(path, torch, rest if isinstance(rest, dict) else {})
     if traced.count:

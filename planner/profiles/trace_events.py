@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from planner.profiles.clock import Clock
 from planner.profiles.recording import FAR
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Block, Event, Kinds, Stats
@@ -22,7 +23,6 @@ _PASSING = {  # what is each event's own, and not its operation's
     "memory_access_breakdown",
 }  # fmt: skip
 _IDENTITY = ("long_name", "hlo_op", "hlo_module", "program_id", "device_ordinal", "step_num")
-_US = 1_000_000  # ps
 _BLOCK = 1 << 17  # events that are given at once
 LIMIT = 1_000_000  # events that the profiler writes at most
 
@@ -73,7 +73,7 @@ class TraceEvents:
         self._lines: dict[tuple[Any, Any], JsonLine] = {}
         self._numbers: dict[Any, dict[tuple[object, ...], int]] = {}
         self._kinds: dict[Any, Kinds] = {}
-        self._base: float | None = None
+        self._clock = Clock(self._timed)
         self._shifts: dict[Any, int] = {}  # what the host's clock is ahead of a device's, at its first event
         self.count = 0
 
@@ -84,11 +84,14 @@ class TraceEvents:
             self._described(event)
         elif phase == "X":
             self.count += 1
-            told, pid = event.get("args"), _id(event, "pid")
-            args = told if isinstance(told, dict) else {}
-            of_device = not self._names.get(pid, "").startswith("/host:")
+            args = _args(event)
+            of_device = not self._names.get(_id(event, "pid"), "").startswith("/host:")
             if of_device or "hlo_op" in args or "step_num" in args:
-                self._kept(event, pid, args)
+                self._clock.add(event)
+
+    def settle(self) -> None:
+        """Take the events that still wait for their clock: the file has no more."""
+        self._clock.settle()
 
     def _described(self, event: dict[str, Any]) -> None:
         args = event.get("args")
@@ -98,16 +101,12 @@ class TraceEvents:
         elif event.get("name") == "thread_name":
             self._threads[_id(event, "pid"), _id(event, "tid")] = str(name)
 
-    def _kept(self, event: dict[str, Any], pid: Any, args: dict[str, Any]) -> None:
-        try:
-            begin, duration = float(event["ts"]), float(event.get("dur") or 0)
-            base = float(int(begin)) if self._base is None else self._base
-            at, lasted = self._clocked(pid, args, round((begin - base) * _US), round(duration * _US))
-        except (KeyError, TypeError, ValueError, OverflowError):
-            return
+    def _timed(self, event: dict[str, Any], begin: int, duration: int) -> None:
+        """Take one event whose begin and duration are known, in ps."""
+        pid, args = _id(event, "pid"), _args(event)
+        at, lasted = self._clocked(pid, args, begin, duration)
         if max(abs(at), abs(lasted)) > FAR:
             return
-        self._base = base
         name = str(event.get("name", ""))
         run = args.get("run_id") if "device_ordinal" in args else None
         identity = (name, str(run), *(str(args.get(key, "")) for key in _IDENTITY))
@@ -126,7 +125,7 @@ class TraceEvents:
         """Begin and duration by the device's own clock, where the event has them: `ts` and `dur` are in the host's."""
         try:
             offset, lasted = int(args["device_offset_ps"]), int(args["device_duration_ps"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             return begin, duration
         return offset + self._shifts.setdefault(pid, begin - offset), lasted
 
@@ -139,6 +138,12 @@ class TraceEvents:
             lines = tuple(line for key, line in self._lines.items() if key[0] == pid)
             found.append(Plane(self._names.get(pid, str(pid)), {}, lines, JsonKinds(self._kinds[pid])))
         return tuple(found)
+
+
+def _args(event: dict[str, Any]) -> dict[str, Any]:
+    """What an event says of itself beside its name and time."""
+    told = event.get("args")
+    return told if isinstance(told, dict) else {}
 
 
 def _id(event: dict[str, Any], key: str) -> Any:

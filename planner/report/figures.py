@@ -45,11 +45,11 @@ class CellFigures:
         Only those that then have the `others` as well.
         """
         for table in self.tables:
-            if name in table and self._everywhere.keys() >= {*others}:
-                yield {**self._everywhere, **table}
+            if name in table and self.everywhere.keys() >= {*others}:
+                yield {**self.everywhere, **table}
 
     @cached_property
-    def _everywhere(self) -> dict[str, Quantity]:
+    def everywhere(self) -> dict[str, Quantity]:
         """The first row of each name."""
         return {row: quantity for table in reversed(self.tables) for row, quantity in table.items()}
 

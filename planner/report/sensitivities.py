@@ -11,12 +11,15 @@ from typing import NamedTuple
 
 from planner.book.plan import Scenario
 from planner.errors import UserError
+from planner.formulas import library
 from planner.formulas.evaluation import Facts
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried, default_row, sensitivity
 from planner.report import svg
 from planner.report.bar_chart import PARTS
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import Planned
+from planner.report.figures import CellFigures
+from planner.report.replay import replayed
 from planner.report.svg import Drawing, Scale
 from planner.spoken import rounded, shown
 
@@ -60,6 +63,27 @@ def sensitivities(plans: Sequence[Planned], name: str = "") -> list[ScenarioSens
                 asked = name or default_row(replay.template)
                 found = sensitivity(replay.template, Facts(), replay.typed, asked)
                 told.append(ScenarioSensitivity(scenario, plan.template, found))
+    return sorted(told, key=lambda each: each.scenario.column)
+
+
+def sensitivities_of_parts(cells: CellFigures, name: str = "") -> list[ScenarioSensitivity]:
+    """The same on each sheet of a shipped template that has the row, or with no name on each sheet.
+
+    So also of plans of a part, such as one matmul.
+    """
+    told = []
+    for sheet, table in zip(cells.plan.tables, cells.tables, strict=True):
+        template = cells.plan.book.templates.get(sheet)
+        loaded = library.load(template) if template in library.names() else None
+        if loaded is None or (name and name not in table.keys() & loaded.by_name.keys()):
+            continue
+        asked = name or default_row(loaded)
+        rows = {**cells.everywhere, **table}
+        proof = [] if loaded.row(asked).unit == "text" else [asked]  # a text is refused, whatever it is
+        for scenario in (each for each in cells.plan.scenarios if cells.counts(sheet, each.key)):
+            replay = replayed(loaded.name, rows, scenario.key, proof)
+            found = sensitivity(loaded, Facts(), replay.typed, asked) if replay else None
+            told.append(ScenarioSensitivity(scenario, loaded.name, found))
     return sorted(told, key=lambda each: each.scenario.column)
 
 

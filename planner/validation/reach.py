@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,13 +32,18 @@ class Reach(NamedTuple):
     sources: tuple[str, ...]
 
 
-def reaches(together: Sequence[Together], families: Mapping[str, str]) -> dict[Key, Reach]:
-    """By kind of chip, `gpu` or `tpu`, and parameter how far the fitted runs go; 0 where there are none."""
+def reaches(
+    together: Sequence[Together], families: Mapping[str, str], used: Container[str] | None = None
+) -> dict[Key, Reach]:
+    """By kind of chip, `gpu` or `tpu`, and parameter how far the fitted runs go; 0 where there are none.
+
+    `used` are the ids of the runs that a fit used; without it all that are to be fitted to count.
+    """
     found: dict[Key, Reach] = {}
     for template in MOST:
         parts = [each for each in together if each.template.name == template]
         for family in FAMILIES:
-            masks = [_fitted_on(part, family, families) for part in parts]
+            masks = [_fitted_on(part, family, families, used) for part in parts]
             sources = tuple(_sources(parts, masks))
             for parameter, row in MOST[template].items():
                 found[family, parameter] = Reach(_over(parts, masks, row, max), sources)
@@ -50,10 +55,11 @@ def reaches(together: Sequence[Together], families: Mapping[str, str]) -> dict[K
     return found
 
 
-def _fitted_on(part: Together, family: str, families: Mapping[str, str]) -> np.ndarray:
+def _fitted_on(part: Together, family: str, families: Mapping[str, str], used: Container[str] | None) -> np.ndarray:
     """Which runs are fitted to and of such chips."""
     chips = [families.get(part.calibration(at), "") for at in range(len(part.runs))]
-    return np.array([run.is_fitted and chip == family for run, chip in zip(part.runs, chips, strict=True)], bool)
+    counts = [run.is_fitted if used is None else run.id in used for run in part.runs]
+    return np.array([is_told and chip == family for is_told, chip in zip(counts, chips, strict=True)], bool)
 
 
 def _over(

@@ -139,7 +139,9 @@ class Package:
         return found
 
     def tree(self, part: str) -> Element:
-        """The root of a part's XML. Raises UserError when it is not valid."""
+        """The root of a part's XML. Raises UserError when it is not valid, or not there though something names it."""
+        if part not in self.parts:
+            raise refusal(self.name, f"its part {part} is missing", "open it in a spreadsheet program and save it anew")
         try:
             return parse(self.parts[part])
         except SyntaxError as error:
