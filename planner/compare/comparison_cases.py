@@ -14,7 +14,7 @@ from planner.formulas import library
 from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
-from planner.measure.records import case_key, parse_key
+from planner.measure.records import case_key, in_digits, parse_key
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
 SUITES = ("quick", "full")  # the full one has the quick one's cases too
@@ -176,7 +176,7 @@ def _listed(template: str) -> Mapping[str, str]:
 
 
 def _said(value: Value) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return in_digits(value) if isinstance(value, float) else str(value)
 
 
 def refuse_blank(text: str) -> None:

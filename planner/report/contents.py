@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from planner.xlsx.cellvalue import Value, is_number
+from planner.xlsx.cellvalue import Value, exact_text, is_number
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Figure:
     @property
     def exact(self) -> str:
         """The number to the last digit, as a cell holds it; blank where there is none."""
-        return repr(float(self.value)).removesuffix(".0") if isinstance(self.value, (int, float)) else ""
+        return exact_text(float(self.value)) if isinstance(self.value, (int, float)) else ""
 
 
 @dataclass(frozen=True)

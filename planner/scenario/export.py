@@ -22,7 +22,7 @@ from planner.formulas.template import Row
 from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
 from planner.workbook.workloads import default_templates
-from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
+from planner.xlsx.cellvalue import CellError, Value, exact_text, is_number, same_value
 
 MISSING = "N/A"
 OPTIONS = {"models": "--models", "hardware": "--hardware-csv"}
@@ -271,7 +271,7 @@ def _written(value: Value, missing: str = MISSING) -> str:
     if value is None or isinstance(value, CellError):
         return missing
     if is_number(value):
-        return repr(float(value)).removesuffix(".0")
+        return exact_text(float(value))
     return guarded(str(value))
 
 
