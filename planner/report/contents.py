@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from planner.xlsx.cellvalue import Value, exact_text, is_number
@@ -292,9 +290,3 @@ def cleaned(value: Any) -> Any:
         new = {name: item for name, own in old.items() if (item := cleaned(own)) is not own}
         return dataclasses.replace(value, **new) if new else value
     return value
-
-
-def report_time() -> datetime:
-    """When the report is made: SOURCE_DATE_EPOCH where set, so that a report can be repeated to the byte."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)

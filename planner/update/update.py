@@ -23,6 +23,7 @@ from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
+from planner.dates import made_now
 from planner.errors import Place, UserError
 from planner.recalc import recalculate
 from planner.update import newcomers
@@ -31,7 +32,6 @@ from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.threeway import ThreeWay, merge_of
-from planner.workbook.book import build_date
 from planner.workbook.saving import mend
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
@@ -149,7 +149,7 @@ def _log(merge: ThreeWay) -> None:
     part = merge.package.sheets()[log.sheet.name]
     sheet = SheetXml(merge.package.parts[part])
     last = max((row for row, _ in log.sheet.cells if log.sheet.value(row, 1) not in (None, "")), default=5)
-    today = (build_date().date() - _FIRST_DAY).days
+    today = (made_now().date() - _FIRST_DAY).days
     contents: dict[str, Content] = {address(last + 1, 1): __version__, address(last + 1, 2): float(today),
                 address(last + 1, 3): "Updated by planner"}  # fmt: skip
     free = {ref: value for ref, value in contents.items() if ref not in sheet.cells or sheet.cells[ref].value is None}
