@@ -158,7 +158,7 @@ def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:
     for base in book.databases.values():
         for name, column in base.columns.items():
             unit = base.sheet.text(base.header_row - 1, column)
-            rows = range(base.first_row, base.last_row + 1) if unit else ()
+            rows = base.rows if unit else ()
             yield from ((Spot(base.sheet.name, row, column), name, unit) for row in rows)
 
 

@@ -158,7 +158,7 @@ def _described(plan: Plan, kind: str, ids: list[str]) -> Iterator[Source]:
     table = plan.book.databases.get(kind)
     if table is None:
         return
-    rows = {table.sheet.value(row, 1): row for row in range(table.last_row, 5, -1)}
+    rows = {table.sheet.value(row, table.id_column): row for row in reversed(table.rows)}
     columns = {name: at for name, at in table.columns.items() if name == "source" or name.startswith("source_")}
     for identity in ids:
         row = rows.get(identity)

@@ -13,7 +13,6 @@ from functools import cached_property
 from planner import catalog, csvfile
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.book.row_formulas import is_pristine
-from planner.book.tables import Database
 from planner.catalog import Table
 from planner.errors import UserError
 from planner.formulas import library
@@ -241,7 +240,7 @@ def _has_own(plan: Plan, shipped: Table) -> bool:
     database = plan.book.databases.get(shipped.kind)
     if database is None:
         return False
-    kept = {str(plan.at(database.sheet.name, row, database.id_column) or "") for row in _rows(database)}
+    kept = {str(plan.at(database.sheet.name, row, database.id_column) or "") for row in database.rows}
     chosen = {scenario.model if shipped.kind == "models" else scenario.hardware for scenario in plan.scenarios}
     return any(identifier and identifier in kept and not shipped.has(identifier) for identifier in chosen)
 
@@ -254,16 +253,12 @@ def _own_rows(plan: Plan, shipped: Table) -> str:
     database = plan.book.databases[shipped.kind]
     columns = [column.name for column in shipped.columns if column.name in database.columns]
     lines = [["id", *columns]]
-    for row in _rows(database):
+    for row in database.rows:
         identifier = plan.at(database.sheet.name, row, database.id_column)
         if identifier not in (None, ""):
             values = (plan.at(database.sheet.name, row, database.columns[name]) for name in columns)
             lines.append([str(identifier), *(_written(value, missing="") for value in values)])
     return csvfile.written(lines)
-
-
-def _rows(database: Database) -> range:
-    return range(database.first_row, database.last_row + 1)
 
 
 def _written(value: Value, missing: str = MISSING) -> str:
