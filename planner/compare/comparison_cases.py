@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from planner import catalog, csvfile, data
+from planner import catalog, data
 from planner.catalog import Value
 from planner.errors import Place, UserError, closest
 from planner.formulas import library
@@ -58,12 +58,11 @@ def load(suite: str = "quick", template: str = "") -> list[ComparisonCase]:
 
     Raises UserError with file and line for a case that its template can't take.
     """
-    path = data.folder("templates") / "comparison.csv"
-    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
+    sheet = data.table("comparison", COLUMNS)
     meant = SUITES[: SUITES.index(suite) + 1]
     begin = f"{template}(" if template else ""
     return [
-        _case(cells, Place(path, line))
+        _case(cells, Place(sheet.path, line))
         for line, cells in sheet.records()
         if cells["suite"] in meant and cells["operation"].strip().startswith(begin)
     ]
