@@ -161,7 +161,11 @@ def _canonical(value: Any) -> str:
         if not _NUMBER.fullmatch(text):
             return quote(text.lower(), safe=" ._-")
         value = text
-    number = float(value)
+    return in_digits(float(value))
+
+
+def in_digits(number: float) -> str:
+    """A number to its last digit, a whole one in plain digits however many they are."""
     return str(int(number)) if number.is_integer() else repr(number)
 
 

@@ -10,7 +10,7 @@ import math
 from functools import cache
 from typing import NamedTuple
 
-from planner import csvfile, data
+from planner import data
 from planner.scaled_units import factor
 from planner.typed_numbers import said
 
@@ -69,7 +69,7 @@ def _likely(value: float, usual: Usual) -> str:
 @cache
 def _usual() -> dict[str, Usual]:
     """The rows of templates/plausible.csv: by name, and by unit where a row has no name."""
-    sheet = csvfile.read(data.folder("templates") / "plausible.csv", required=_COLUMNS, known=_COLUMNS)
+    sheet = data.table("plausible", _COLUMNS)
     return {
         cells["name"] or cells["unit"]: Usual(
             cells["unit"], float(cells["least"]), float(cells["typical"]), float(cells["most"]), cells["whole"],

@@ -11,14 +11,16 @@ import pytest
 from planner import data
 from planner.api import calc
 from planner.compare import comparison_cases, prediction
-from planner.formulas import sweeps
+from planner.formulas import finding, sweeps
 from planner.formulas.sweeps import Drawn
 from planner.search import told
 from tests import read_once
 from tests.workbooks import CHIPS, MODELS, few_rows
 
 _rows = sweeps._rows
-_KEPT = (calc.databases_of, calc._plan, told._most, comparison_cases._listed, prediction._databases)
+_KEPT = (
+    calc.databases_of, calc._plan, told._most, comparison_cases._listed, prediction._databases, finding.everything
+)  # fmt: skip
 """What the application computes once in a process from the shipped tables or cases."""
 
 

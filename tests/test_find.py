@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from click.testing import CliRunner
 
 from planner.cli import group
-from planner.formulas import finding, library
-from planner.formulas.finding import Named, everything, found
+from planner.formulas import library
+from planner.formulas.finding import everything, found
 from planner.formulas.synonyms import about, aliases, meant
 
 SOME = 5  # of each kind that are asked for
-
-
-@pytest.fixture(scope="module", autouse=True)
-def things() -> Iterator[list[Named]]:
-    """All that can be found, put together once."""
-    with pytest.MonkeyPatch.context() as patch:
-        found = list(everything())
-        patch.setattr(finding, "everything", lambda: found)
-        yield found
 
 
 def run(*words: str) -> list[str]:
@@ -64,7 +53,7 @@ def test_the_kind_of_the_likest_stands_first() -> None:
 @pytest.mark.parametrize("n_asked", [SOME, pytest.param(20 * SOME, marks=pytest.mark.slow)])
 def test_everything_is_found_by_its_name(n_asked: int) -> None:
     """Each row of each template, each template, model and chip is there once, and its name leads to it first."""
-    things = list(everything())
+    things = everything()
     assert len({(each.kind, each.name) for each in things}) == len(things)
     rows = {row.name for template in library.shelf() for row in template.rows}
     assert {each.name for each in things if each.kind == "row"} == rows

@@ -355,7 +355,7 @@ def test_a_workbook_gets_the_stack_and_says_what_was_used(tmp_path: Path) -> Non
 def _column(plan: object, name: str) -> list[object]:
     """The ids of a database of a workbook."""
     table = plan.book.databases[name.lower()]  # type: ignore[attr-defined]
-    return [table.sheet.value(row, table.id_column) for row in range(table.first_row, table.last_row + 1)]
+    return [table.sheet.value(row, table.id_column) for row in table.rows]
 
 
 @pytest.mark.parametrize("number", ["1e308", "-3", "nan", "0", "inf", "4e7", "1e-320"])

@@ -299,14 +299,17 @@ def test_a_table_over_it_is_refused(plan: Path) -> None:
     assert plan.read_bytes() == before
 
 
-def test_a_name_that_two_have(plan: Path) -> None:
-    """A name that two scenarios are shown by says nothing: their ids are asked for."""
+@pytest.mark.parametrize(
+    ("row", "remedy"), [(5, f"give an id: {IDS[0]}, {IDS[1]}"), (4, "give each an id of its own on Inputs")]
+)
+def test_a_name_that_two_have(plan: Path, row: int, remedy: str) -> None:
+    """A name that two scenarios are shown by says nothing: their ids are asked for. Nor does an id that two have."""
     package = Package.read(plan)
-    named = with_values(parse_sheets(package)["Inputs"], {"F5": "Mine", "G5": "Mine"})
+    named = with_values(parse_sheets(package)["Inputs"], {f"F{row}": "Mine", f"G{row}": "Mine"})
     package.replace(package.sheets()["Inputs"], named)
     package.write(plan)
     done = run("scenario", "remove", plan, "mine")
-    assert f"2 scenarios are called 'mine'; give an id: {IDS[0]}, {IDS[1]}" in done.stderr
+    assert f"2 scenarios are called 'mine'; {remedy}" in done.stderr
 
 
 @needs_libreoffice

@@ -14,6 +14,7 @@ from planner.regularfile import refuse_existing, refuse_other
 from planner.workbook import book
 from planner.workbook.scenarios import ID_COLUMNS, plan_of, without
 from planner.xlsx.atomic import write_atomically
+from planner.xlsx.cellvalue import exact_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,4 +61,4 @@ def _text(value: Any) -> str:
         return value
     if pandas.isna(value):
         return ""
-    return repr(float(value)).removesuffix(".0")
+    return exact_text(float(value))

@@ -11,7 +11,6 @@ from planner import table
 from planner.catalog.databases import Databases
 from planner.formulas import expected
 from planner.formulas.binding import of_headline
-from planner.formulas.connected import sentences
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import missing, reasons
 from planner.formulas.headlines import Headline, fit, headlines, leading
@@ -35,8 +34,8 @@ def lines(
     said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results)]
     rows = results.template.by_name
     said += expected.notes(lambda name: results.value(name) if name in rows else None, near.own if near else None)
-    connected = list(sentences(results.template, results.number))
-    said += ["", *connected] if connected else []
+    agreements = list(expected.agreements(results.template, results.number))
+    said += ["", *agreements] if agreements else []
     said += [*_fitting(results), *_binding(found, results)]
     if results.value("stack") != expected.IDEAL:
         said += _made([each for each in found if each.parts], results)

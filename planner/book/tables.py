@@ -177,6 +177,11 @@ class Database:
         """The first row with an id."""
         return self.header_row + 1
 
+    @property
+    def rows(self) -> range:
+        """Its rows from the first with an id to the last."""
+        return range(self.first_row, self.last_row + 1)
+
 
 @dataclass(frozen=True)
 class CaseTable:

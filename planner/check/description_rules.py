@@ -82,7 +82,7 @@ def sources(book: Book) -> Iterator[Fault]:
     for database in book.databases.values():
         named = [column for name, column in database.columns.items() if name.startswith("source")]
         at = database.id_column
-        for row in range(database.first_row, database.last_row + 1):
+        for row in database.rows:
             if database.sheet.text(row, at) and not any(database.sheet.text(row, column) for column in named):
                 what = f"{database.sheet.text(row, at)} has no source"
                 cell = address(row, min(named)) if named else address(row, at)

@@ -57,11 +57,6 @@ class Fault(NamedTuple):
         return "!".join(part for part in (self.sheet, self.cell) if part)
 
 
-def shown(value: Value) -> str:
-    """A cell's value to the last digit, a whole number without its `.0`."""
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
 Check = Callable[["Book"], Iterable[Fault]]
 
 

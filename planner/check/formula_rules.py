@@ -9,11 +9,11 @@ from planner.book.row_formulas import calculated_columns, row_formula, usual_for
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, Head, LineItem, LineTable
 from planner.book.workbook import MISSING, Book
-from planner.check.findings import Fault, rule, shown
+from planner.check.findings import Fault, rule
 from planner.formulas.text import FUNCTIONS
 from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Area, Position, address
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.cellvalue import Value, exact_text
 from planner.xlsx.pattern import Pattern, RelativeReference, pattern
 
 UNNAMED = "scenario_name"
@@ -162,7 +162,7 @@ def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Patt
         found = sheet.patterns.get(at)
         if found.is_pasted if found else sheet.is_typed(*at):
             formula = f"={book.numbers.shown(sheet.name, at, usual)}" if usual else None
-            what = f"{shown(sheet.value(*at))} is typed over {formula or 'a formula'}"
+            what = f"{exact_text(sheet.value(*at))} is typed over {formula or 'a formula'}"
             remedy = "type it on Inputs, in the row's override cell where it has one; copy the formula back"
             fault = _override(sheet, at, what, remedy, formula, sheet.value(*at))
             yield fault._replace(alike="a value is typed over the row's formula")
@@ -176,7 +176,7 @@ def _filled(book: Book) -> Iterator[Fault]:
             if inputs.sheet.value(*at) not in (None, ""):
                 value = inputs.sheet.value(*at)
                 _, scenario = book.owner(inputs.sheet.name, *at)
-                what = f"{line.name} of {scenario} is overridden by {shown(value)}"
+                what = f"{line.name} of {scenario} is overridden by {exact_text(value)}"
                 remedy = "empty the cell to take the database's or the calculated number again"
                 yield Fault(inputs.sheet.name, address(*at), what, remedy, "note", "override", after=value)
 

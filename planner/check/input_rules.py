@@ -10,12 +10,12 @@ from planner.book.formulas_in_names import names_in
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.workbook import Book
-from planner.check.findings import Fault, rule, shown
+from planner.check.findings import Fault, rule
 from planner.check.precedents import CellSet
 from planner.formulas.input_values import Limits, is_flag, stages
 from planner.plausible import doubt
 from planner.xlsx.address import Area, Position, Spot, address
-from planner.xlsx.cellvalue import CellError, Value, is_number
+from planner.xlsx.cellvalue import CellError, Value, exact_text, is_number
 from planner.xlsx.pattern import pattern
 from planner.xlsx.xmltree import Element, local_name
 
@@ -158,7 +158,7 @@ def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:
     for base in book.databases.values():
         for name, column in base.columns.items():
             unit = base.sheet.text(base.header_row - 1, column)
-            rows = range(base.first_row, base.last_row + 1) if unit else ()
+            rows = base.rows if unit else ()
             yield from ((Spot(base.sheet.name, row, column), name, unit) for row in rows)
 
 
@@ -185,7 +185,7 @@ def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
     value = book.sheets[name].value(*at)
     what, scenario = book.owner(name, *at)
     subject = " of ".join(part for part in (what, scenario) if part)
-    said, remedy = f"{shown(value)} is out of range: {wanted}", "type another value"
+    said, remedy = f"{exact_text(value)} is out of range: {wanted}", "type another value"
     alike = f"{what + ': ' if what else ''}the value is out of range: {wanted}"
     if isinstance(value, str) and number_in(value) is not None:
         said = f"the text '{value}' stands where a number is wanted"

@@ -10,9 +10,9 @@ from planner.book.row_formulas import row_formula
 from planner.book.sheet import SEARCHED, Sheet
 from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
-from planner.check.findings import Fault, rule, shown
+from planner.check.findings import Fault, rule
 from planner.xlsx.address import Position, Spot, address
-from planner.xlsx.cellvalue import NA, Value, is_number
+from planner.xlsx.cellvalue import NA, Value, exact_text, is_number
 
 MOST_NUMBERS = 4
 MASTER = 1, 3
@@ -199,7 +199,7 @@ def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
     for read in names_in(line.names):
         value = _value(book, table, read, scenario)
         if value not in (None, ""):
-            told.append(f"{read} is {shown(value)}")
+            told.append(f"{read} is {exact_text(value)}")
     return f": {', '.join(told[:MOST_NUMBERS])}" if told else ""
 
 

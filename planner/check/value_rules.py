@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from planner.book.workbook import Book
-from planner.check.findings import Fault, rule, shown
+from planner.check.findings import Fault, rule
 from planner.check.precedents import Readers, origins
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Spot, address
-from planner.xlsx.cellvalue import NA, CellError, Value, same_value
+from planner.xlsx.cellvalue import NA, CellError, Value, exact_text, same_value
 
 EXACT, ROUNDED = 1e-12, 1e-9
 RECALCULATE = "run planner recalc on the file, or save it in a spreadsheet program"
@@ -100,7 +100,7 @@ def recalculated(book: Book) -> Iterator[Fault]:
     rest = Counter(name for name, *_ in stale) - Counter(name for name, *_ in first)
     for cell in first:
         old, new = book.sheets[cell.sheet].value(cell.row, cell.column), fresh[cell]
-        what = f"the saved value is {shown(old)}, the formula gives {shown(new)}"
+        what = f"the saved value is {exact_text(old)}, the formula gives {exact_text(new)}"
         alike = "the saved value is not what the formula gives"
         yield Fault(cell.sheet, cell.ref, what, RECALCULATE, kind="stale_value", before=old, after=new, alike=alike)
     if rest:

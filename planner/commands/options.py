@@ -108,7 +108,7 @@ def backend(command: Command) -> Command:
         from planner.processes import ALONE, join
 
         def clean() -> None:
-            from planner.search.shares import clear
+            from planner.search.tables import clear
 
             if others["output"] is not None:
                 clear(others["output"])

@@ -40,16 +40,15 @@ def command(
     FSDP ways on chips, is adjusted for each plan. --where takes a formula over any row of the template.
     """
     from planner.processes import ALONE
-    from planner.search import shares, tables
+    from planner.search import tables
     from planner.search.request import request, wanted
     from planner.search.sweep import Sweep
 
-    is_shared = among.count > 1 and output is not None
     with among.agreed():
         if output is not None:
             refuse_existing(output, force=force)
-            (shares if is_shared else tables).check_writable(output)
-        sharing = among if is_shared else ALONE
+            tables.check_writable(output, among)
+        sharing = ALONE if output is None else among
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, sharing)
         sweep = Sweep(asked, wanted(asked.template, names))
     with among.agreed():
@@ -58,13 +57,9 @@ def command(
 
             said = "\n".join(first_lines(sweep)) if among.is_first else ""
         else:
-            count = (
-                shares.write(output, among, sweep.columns, sweep.parts())
-                if is_shared
-                else tables.write(output, asked, sweep.columns, sweep.parts())
-            )
+            count = tables.write(output, asked, sweep.columns, sweep.parts(), among)
             of = f" of {sweep.count:,}" if wheres else ""
-            parts = f", in {among.count} parts" if is_shared else ""
+            parts = f", in {among.count} parts" if among.count > 1 else ""
             said = f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns{parts}."
     if among.is_first:
         click.echo(said)

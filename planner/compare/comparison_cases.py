@@ -7,14 +7,14 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from planner import catalog, csvfile, data
+from planner import catalog, data
 from planner.catalog import Value
 from planner.errors import Place, UserError, closest
 from planner.formulas import library
 from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
-from planner.measure.records import case_key, parse_key
+from planner.measure.records import case_key, in_digits, parse_key
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
 SUITES = ("quick", "full")  # the full one has the quick one's cases too
@@ -58,12 +58,11 @@ def load(suite: str = "quick", template: str = "") -> list[ComparisonCase]:
 
     Raises UserError with file and line for a case that its template can't take.
     """
-    path = data.folder("templates") / "comparison.csv"
-    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
+    sheet = data.table("comparison", COLUMNS)
     meant = SUITES[: SUITES.index(suite) + 1]
     begin = f"{template}(" if template else ""
     return [
-        _case(cells, Place(path, line))
+        _case(cells, Place(sheet.path, line))
         for line, cells in sheet.records()
         if cells["suite"] in meant and cells["operation"].strip().startswith(begin)
     ]
@@ -176,7 +175,7 @@ def _listed(template: str) -> Mapping[str, str]:
 
 
 def _said(value: Value) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return in_digits(value) if isinstance(value, float) else str(value)
 
 
 def refuse_blank(text: str) -> None:

@@ -15,7 +15,7 @@ from planner.catalog import Value as Known
 from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, CaseRow, ComparisonSheet
 from planner.scaled_units import factor
 from planner.xlsx.address import address, column_letters
-from planner.xlsx.cellvalue import Formula
+from planner.xlsx.cellvalue import Formula, exact_text
 from planner.xlsx.sheetedit import Content
 
 TITLE = "Runs of the plan, each beside what was expected of it on its day; the rows above are room for measured cases"
@@ -236,16 +236,12 @@ def _cells(run: Run) -> Iterator[tuple[str, Content]]:
         if each.name in SCALED:
             yield f"run_{each.name}", None if value is None else value / size
         elif each.name == "inputs":
-            said = (f"{name}={_said(known)}" for name, known in (value or {}).items() if known is not None)
+            said = (f"{name}={exact_text(known)}" for name, known in (value or {}).items() if known is not None)
             yield "run_inputs", BETWEEN.join(said) or None
         elif each.name == "on":
             yield RUN_HEAD, f"{RUN}{value}"
         else:
             yield f"run_{each.name}", value if value != "" else None
-
-
-def _said(value: Known) -> str:
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _looks(sheet: ComparisonSheet, number: int, columns: Mapping[str, int]) -> dict[str, str]:

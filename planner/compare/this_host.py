@@ -24,7 +24,7 @@ from planner.measure import clock, devices
 from planner.measure.collectives import collective
 from planner.measure.devices import Device
 from planner.measure.mesh import MeshSpec
-from planner.measure.records import Measurement
+from planner.measure.records import Measurement, in_digits
 from planner.measure.run import Case, measure_cases
 from planner.measure.spread import laid_out
 from planner.measure.timing import NOISY, Rules
@@ -260,7 +260,7 @@ def _source(device: Device, figures: Sequence[Figure]) -> str:
 def _text(value: Value) -> str:
     """A cell of the row."""
     if isinstance(value, float):
-        return f"{value:.0f}" if value.is_integer() else repr(value)
+        return in_digits(value)
     return value or ""
 
 

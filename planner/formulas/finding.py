@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from planner import catalog
 from planner.catalog import Table
@@ -68,14 +68,14 @@ def found(text: str) -> dict[str, list[Named]]:
     return groups
 
 
-def everything() -> Iterator[Named]:
-    """Every row, each once however many templates have it; every template, model and chip."""
+@cache
+def everything() -> tuple[Named, ...]:
+    """Every row, each once however many templates have it; every template, model and chip: made once a process."""
     shelf = library.shelf()
-    yield from _rows(shelf)
-    for template in shelf:
-        yield Named("template", template.name, about(template.name))
-    yield from _of_table("model", catalog.load_models(), "vendor")
-    yield from _of_table("chip", catalog.load_hardware(), "vendor", "kind")
+    templates = (Named("template", template.name, about(template.name)) for template in shelf)
+    models = _of_table("model", catalog.load_models(), "vendor")
+    chips = _of_table("chip", catalog.load_hardware(), "vendor", "kind")
+    return (*_rows(shelf), *templates, *models, *chips)
 
 
 def _rows(shelf: Sequence[Template]) -> Iterator[Named]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from planner import csvfile, data
+from planner import data
 from planner.formulas import library
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
@@ -221,7 +221,7 @@ def _shares(template: str) -> set[str]:
 @cache
 def _records() -> dict[str, list[dict[str, str]]]:
     """What dashboard.csv says of each template, in its order."""
-    sheet = csvfile.read(data.folder("templates") / "dashboard.csv", required=COLUMNS, known=COLUMNS)
+    sheet = data.table("dashboard", COLUMNS)
     found: dict[str, list[dict[str, str]]] = {}
     for _, cells in sheet.records():
         found.setdefault(cells["template"], []).append(cells)

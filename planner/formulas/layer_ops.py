@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planner import csvfile, data
+from planner import data
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.include import Scope, bound_inputs, parse_include
@@ -46,8 +46,8 @@ def load(step: Template) -> LayerOps:
 
     Raises UserError with file and line: an unknown name, template or input, or units that don't agree.
     """
-    path = data.folder("templates") / "layer_ops.csv"
-    sheet = csvfile.read(path, required=COLUMNS, known=COLUMNS)
+    sheet = data.table("layer_ops", COLUMNS)
+    path = sheet.path
     scope = Scope()
     for row in step.rows:
         scope.add(row)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-from planner import csvfile, data
+from planner import data
 from planner.errors import Place
 from planner.formulas.include import Scope
 from planner.formulas.template import DISPLAY, Row, Template, checked, row_of
@@ -115,11 +115,11 @@ def swept_templates() -> list[str]:
 @cache
 def _rows(name: str, columns: tuple[str, ...]) -> dict[str, list[Drawn]]:
     """The rows of a CSV of the templates folder, by template."""
-    path = data.folder("templates") / f"{name}.csv"
+    sheet = data.table(name, columns)
     found: dict[str, list[Drawn]] = {}
-    for line, cells in csvfile.read(path, required=columns, known=columns).records():
+    for line, cells in sheet.records():
         parts = tuple(cells.get("chart", "").split())
-        found.setdefault(cells["template"], []).append((row_of(cells, Place(path, line), name), parts))
+        found.setdefault(cells["template"], []).append((row_of(cells, Place(sheet.path, line), name), parts))
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol
 
-from planner import csvfile, data
+from planner import data
 from planner.errors import NEAR, closest, nearest
 
 
@@ -56,19 +56,18 @@ def meant(name: str, own: Collection[str], shelf: Sequence[Shelved]) -> str:
 
 def about(template: str) -> str:
     """What a template calculates, in a sentence; blank for one that is not shipped."""
-    return dict(_pairs("about.csv", ("template", "about"))).get(template, "")
+    return dict(_pairs("about", ("template", "about"))).get(template, "")
 
 
 @cache
 def aliases() -> dict[str, tuple[str, ...]]:
     """For each word or phrase, in lower case, the names of the rows that it means."""
     found: dict[str, tuple[str, ...]] = {}
-    for alias, name in _pairs("aliases.csv", ("alias", "name")):
+    for alias, name in _pairs("aliases", ("alias", "name")):
         found[alias] = (*found.get(alias, ()), name)
     return found
 
 
 @cache
-def _pairs(file: str, columns: tuple[str, str]) -> tuple[tuple[str, str], ...]:
-    sheet = csvfile.read(data.folder("templates") / file, required=columns, known=columns)
-    return tuple((cells[columns[0]], cells[columns[1]]) for _, cells in sheet.records())
+def _pairs(name: str, columns: tuple[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((cells[columns[0]], cells[columns[1]]) for _, cells in data.table(name, columns).records())

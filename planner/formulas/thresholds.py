@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from planner import csvfile, data
+from planner import data
 from planner.errors import Place
 from planner.formulas.template import Row
 
@@ -26,11 +26,11 @@ def number(name: str) -> float:
 @cache
 def _rows() -> dict[str, tuple[frozenset[str], Row]]:
     """The sheets and the row of each name."""
-    path = data.folder("templates") / "thresholds.csv"
+    sheet = data.table("thresholds", COLUMNS)
     return {
         cells["name"]: (frozenset(cells["used_on"].split()), Row(
             cells["name"], cells["label"], cells["unit"], "constant", cells["value"], cells["source"], cells["note"],
-            "thresholds", Place(path, line),
+            "thresholds", Place(sheet.path, line),
         ))
-        for line, cells in csvfile.read(path, required=COLUMNS, known=COLUMNS).records()
+        for line, cells in sheet.records()
     }  # fmt: skip

@@ -32,7 +32,8 @@ from planner.profiles import reading
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
-from planner.scenario.record import TIME, Told, put, said, scenario_of, snapshot
+from planner.scenario.record import TIME, Told, put, said, snapshot
+from planner.scenario.which import scenario_of
 from planner.spoken import PERCENT, percent
 from planner.table import counted
 from planner.workbook import added_sheet
@@ -87,8 +88,10 @@ def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: st
 
 def the_scenario(plan: Plan, said: str) -> Scenario:
     """The scenario that a profile is a run of: the only one where none is said. Raises UserError for several."""
-    if said or len(plan.scenarios) == 1:
-        return scenario_of(plan, said or plan.scenarios[0].id)
+    if said:
+        return scenario_of(plan, said)
+    if len(plan.scenarios) == 1:
+        return plan.scenarios[0]
     known = ", ".join(each.id for each in plan.scenarios[:8])
     what = f"the profile may be of any of {len(plan.scenarios)} scenarios"
     raise UserError(what, place=Place(plan.file), remedy=f"say --scenario ID: {known}")

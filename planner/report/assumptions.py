@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
 
 from planner.book.plan import Plan, Quantity
 from planner.book.row_formulas import usual_of
 from planner.book.tables import LineItem, LineTable
 from planner.catalog.table import TABLES
+from planner.dates import day_of
 from planner.formulas.headlines import RANGE
 from planner.report.contents import Figure, FigureRow, Section, Source, Typed
 from planner.report.figures import CellFigures
@@ -124,7 +124,7 @@ def cover(plan: Plan) -> Cover:
             continue
         is_below = is_below or label.startswith(DIGESTS)
         if label in FACTS and value is not None:
-            facts[label] = _day(value) if isinstance(value, float) else str(value)
+            facts[label] = day_of(value).isoformat() if isinstance(value, float) else str(value)
         elif is_below and isinstance(value, str) and _SHA256.fullmatch(value):
             digests.append(Source(label, value))
     title = plan.at(sheet.name, 1, 1)
@@ -158,7 +158,7 @@ def _described(plan: Plan, kind: str, ids: list[str]) -> Iterator[Source]:
     table = plan.book.databases.get(kind)
     if table is None:
         return
-    rows = {table.sheet.value(row, 1): row for row in range(table.last_row, 5, -1)}
+    rows = {table.sheet.value(row, table.id_column): row for row in reversed(table.rows)}
     columns = {name: at for name, at in table.columns.items() if name == "source" or name.startswith("source_")}
     for identity in ids:
         row = rows.get(identity)
@@ -167,7 +167,3 @@ def _described(plan: Plan, kind: str, ids: list[str]) -> Iterator[Source]:
             if isinstance(text, str) and text.strip():
                 part = name.removeprefix("source").strip("_").replace("_", " ")
                 yield Source(f"{identity}{f': {part}' if part else ''}", text.strip(), kind)
-
-
-def _day(days: float) -> str:
-    return (date(1899, 12, 30) + timedelta(days=int(days))).isoformat()

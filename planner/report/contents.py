@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from planner.xlsx.cellvalue import Value, is_number
+from planner.xlsx.cellvalue import Value, exact_text, is_number
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Figure:
     @property
     def exact(self) -> str:
         """The number to the last digit, as a cell holds it; blank where there is none."""
-        return repr(float(self.value)).removesuffix(".0") if isinstance(self.value, (int, float)) else ""
+        return exact_text(float(self.value)) if isinstance(self.value, (int, float)) else ""
 
 
 @dataclass(frozen=True)
@@ -292,9 +290,3 @@ def cleaned(value: Any) -> Any:
         new = {name: item for name, own in old.items() if (item := cleaned(own)) is not own}
         return dataclasses.replace(value, **new) if new else value
     return value
-
-
-def report_time() -> datetime:
-    """When the report is made: SOURCE_DATE_EPOCH where set, so that a report can be repeated to the byte."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)

@@ -18,10 +18,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planner.dates import made_now
 from planner.errors import Place, UserError
 from planner.regularfile import SMALL, read_bytes
 from planner.report import svg
-from planner.report.contents import CheckResult, Figure, FigureTable, ReportData, report_time
+from planner.report.contents import CheckResult, Figure, FigureTable, ReportData
 from planner.report.expectation import OF_RUNS
 from planner.report.exports import plain
 from planner.report.svg import Drawing
@@ -231,7 +232,7 @@ def pdf(report: ReportData, template: Path | None = None) -> tuple[bytes, str]:
         "page": f"/{page.relative_to(page.anchor).as_posix()}",
     }
     source = (template or page).resolve()
-    stamp = int(report_time().timestamp())
+    stamp = int(made_now().timestamp())
     compiled = partial(typst.compile, str(source), root=source.anchor, format="pdf", sys_inputs=given, timestamp=stamp)
     try:
         try:

@@ -10,6 +10,7 @@ from planner import __version__
 from planner.book.plan import Headline, Plan
 from planner.book.reading import read_plan
 from planner.collector import still
+from planner.dates import made_now
 from planner.errors import Place, UserError
 from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables
 from planner.report.bar_pictures import MEMORIES, memory_pictures, time_pictures
@@ -21,7 +22,6 @@ from planner.report.contents import (
     ScenarioSummary,
     Section,
     cleaned,
-    report_time,
 )
 from planner.report.expectation import Planned
 from planner.report.failed_checks import check_results, is_counted
@@ -62,7 +62,7 @@ def gather(path: Path) -> ReportData:
             title=_title(plan, cover.title),
             file=path.name,
             file_digest=hashlib.sha256(path.read_bytes()).hexdigest(),
-            date=report_time().date().isoformat(),
+            date=made_now().date().isoformat(),
             planner=__version__,
             workbook=cover.facts,
             scenarios=tuple(_scenario(cells, plans, index) for index in range(len(plan.scenarios))),

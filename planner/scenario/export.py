@@ -13,7 +13,6 @@ from functools import cached_property
 from planner import catalog, csvfile
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.book.row_formulas import is_pristine
-from planner.book.tables import Database
 from planner.catalog import Table
 from planner.errors import UserError
 from planner.formulas import library
@@ -22,7 +21,7 @@ from planner.formulas.template import Row
 from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
 from planner.workbook.workloads import default_templates
-from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
+from planner.xlsx.cellvalue import CellError, Value, exact_text, is_number, same_value
 
 MISSING = "N/A"
 OPTIONS = {"models": "--models", "hardware": "--hardware-csv"}
@@ -241,7 +240,7 @@ def _has_own(plan: Plan, shipped: Table) -> bool:
     database = plan.book.databases.get(shipped.kind)
     if database is None:
         return False
-    kept = {str(plan.at(database.sheet.name, row, database.id_column) or "") for row in _rows(database)}
+    kept = {str(plan.at(database.sheet.name, row, database.id_column) or "") for row in database.rows}
     chosen = {scenario.model if shipped.kind == "models" else scenario.hardware for scenario in plan.scenarios}
     return any(identifier and identifier in kept and not shipped.has(identifier) for identifier in chosen)
 
@@ -254,7 +253,7 @@ def _own_rows(plan: Plan, shipped: Table) -> str:
     database = plan.book.databases[shipped.kind]
     columns = [column.name for column in shipped.columns if column.name in database.columns]
     lines = [["id", *columns]]
-    for row in _rows(database):
+    for row in database.rows:
         identifier = plan.at(database.sheet.name, row, database.id_column)
         if identifier not in (None, ""):
             values = (plan.at(database.sheet.name, row, database.columns[name]) for name in columns)
@@ -262,16 +261,12 @@ def _own_rows(plan: Plan, shipped: Table) -> str:
     return csvfile.written(lines)
 
 
-def _rows(database: Database) -> range:
-    return range(database.first_row, database.last_row + 1)
-
-
 def _written(value: Value, missing: str = MISSING) -> str:
     """A value as a CSV has it: a number to the last digit, a whole one without `.0`."""
     if value is None or isinstance(value, CellError):
         return missing
     if is_number(value):
-        return repr(float(value)).removesuffix(".0")
+        return exact_text(float(value))
     return guarded(str(value))
 
 

@@ -179,8 +179,7 @@ def ids(book: Book, kind: str) -> list[str]:
     table = book.databases.get(kind)
     if table is None:
         return []
-    rows = range(table.first_row, table.last_row + 1)
-    return [text for row in rows if (text := table.sheet.text(row, table.id_column))]
+    return [text for row in table.rows if (text := table.sheet.text(row, table.id_column))]
 
 
 def content(book: Book, line: LineItem, text: str) -> Value:

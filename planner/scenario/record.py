@@ -21,6 +21,7 @@ from planner.measure.records import SHORTEST
 from planner.recalc import edit
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures
+from planner.scenario.which import scenario_of
 from planner.spoken import PERCENT, spoken
 from planner.typed_numbers import read
 from planner.xlsx.atomic import locked
@@ -145,20 +146,6 @@ def snapshot(plan: Plan, scenario: str, told: Told, measured: float) -> Run:
 def _beats(measured: float, bound: float, unit: str) -> bool:
     """Whether a number is better than its bound allows, by more than is tolerated of a measured one."""
     return measured * TOLERATED < bound if unit == TIME else measured > bound * TOLERATED
-
-
-def scenario_of(plan: Plan, said: str) -> Scenario:
-    """The scenario of an id or of a name. Raises UserError with the nearest where none is called so."""
-    wanted = said.strip().lower()
-    by_id = [each for each in plan.scenarios if each.id.lower() == wanted]
-    found = by_id or [each for each in plan.scenarios if each.name.lower() == wanted]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        remedy = f"give an id: {', '.join(each.id or each.key for each in found)}"
-        raise UserError(f"{len(found)} scenarios are called {said!r}", place=Place(plan.file), remedy=remedy)
-    known = [text for each in plan.scenarios for text in (each.id, each.name) if text]
-    raise UserError(f"no scenario {said!r}", place=Place(plan.file), remedy=nearest(said, known))
 
 
 def _measured(plans: Sequence[Planned], told: Told, place: Place, scenario: Scenario) -> tuple[Planned, Quantity]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import count
 
+from planner.book.plan import Plan, Scenario
 from planner.book.scenario_columns import identifier, inputs_column
 from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
@@ -21,21 +22,26 @@ WANTED = f"give 1 to {LONGEST} characters with a letter or a digit"
 def column_of(book: Book, said: str) -> int:
     """The column on Inputs of a scenario, by its id or by the name that it is shown by.
 
-    Raises UserError with the nearest where none is called so, and with their ids where several are.
+    Raises UserError with the nearest where none is called so, and with what tells them apart where several are.
     """
-    wanted, place = said.strip().lower(), Place(book.package.name)
-    ids = {book.said(ID, column).lower(): column for column in reversed(book.inputs.columns)}
-    names = {column: shown_name(book, column).lower() for column in book.inputs.columns}
-    found = (
-        [ids[wanted]] if ids.get(wanted) and wanted else [column for column, name in names.items() if name == wanted]
-    )
+    columns, wanted, place = book.inputs.columns, said.strip().lower(), Place(book.package.name)
+    by_id = [column for column in columns if wanted and book.said(ID, column).lower() == wanted]
+    by_name = [column for column in columns if wanted and shown_name(book, column).lower() == wanted]
+    found = by_id or by_name
     if not found:
-        known = {text for text in (*ids, *(book.said(NAME, column).lower() for column in names)) if text}
+        known = {text for column in columns for text in (book.said(ID, column), book.said(NAME, column)) if text}
         raise UserError(f"no scenario {said!r}", place=place, remedy=nearest(said, known))
     if len(found) > 1:
-        remedy = f"give an id: {', '.join(book.said(ID, column) for column in found)}"
+        ids = ", ".join(book.said(ID, column) for column in found)
+        remedy = "give each an id of its own on Inputs" if by_id else f"give an id: {ids}"
         raise UserError(f"{len(found)} scenarios are called {said!r}", place=place, remedy=remedy)
     return found[0]
+
+
+def scenario_of(plan: Plan, said: str) -> Scenario:
+    """The scenario of an id or a name. Raises UserError as `column_of` does."""
+    column = column_of(plan.book, said)
+    return next(each for each in plan.scenarios if each.column == column)
 
 
 def shown_name(book: Book, column: int) -> str:

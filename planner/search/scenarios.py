@@ -37,6 +37,7 @@ from planner.workbook.layout import SPARE_SCENARIOS
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import column_letters, quoted
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
+from planner.xlsx.cellvalue import exact_text
 from planner.xlsx.opc import Package
 
 MISSING = "N/A"
@@ -151,9 +152,7 @@ def _typed(asked: Request, plan: Plan) -> dict[str, str]:
 
 
 def _text(value: Value) -> str:
-    if value is None:
-        return MISSING
-    return value if isinstance(value, str) else repr(value).removesuffix(".0")
+    return MISSING if value is None else exact_text(value)
 
 
 def _free(book: Book, name: str) -> str:

@@ -1,8 +1,12 @@
-"""A table written to a file part by part, in bounded memory, whole or not at all: .csv and .parquet; and .xlsx."""
+"""A table written to a file part by part, in bounded memory, whole or not at all: .csv and .parquet; and .xlsx.
+
+Several processes write one together: a folder in which each has a Parquet part, read as one table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +14,7 @@ import numpy as np
 from planner.errors import Place, UserError
 from planner.formulas.expected import EXTRAPOLATED
 from planner.formulas.headlines import RANGE, fit
+from planner.processes import ALONE, Processes
 from planner.search.computing import Plans
 from planner.search.optimum import Found
 from planner.search.request import Request
@@ -17,14 +22,22 @@ from planner.search.space import Space
 from planner.search.sweep import Column, Part, texts
 from planner.spoken import EXACT
 from planner.workbook.scenarios import guarded
-from planner.xlsx.atomic import write_atomically, written_atomically
+from planner.xlsx.atomic import clear_left_over, write_atomically, written_atomically
 
 ENDINGS = (".csv", ".parquet", ".xlsx")
+PARTS = "part-*-of-*.parquet"
 TRIED = 1024  # numbers of a column that tell whether they repeat
 
 
-def write(path: Path, asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -> int:
-    """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError."""
+def write(
+    path: Path, asked: Request, columns: Sequence[Column], parts: Iterable[Part], among: Processes = ALONE
+) -> int:
+    """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError.
+
+    Of several processes each writes its own rows, and the rows of all are returned.
+    """
+    if among.count > 1:
+        return _write_shared(path, among, columns, parts)
     if path.suffix.lower() == ".xlsx":
         from planner.search.sheet import workbook
 
@@ -47,8 +60,11 @@ def write_found(path: Path, asked: Request, found: Found) -> int:
     return write(path, asked, columns, [part])
 
 
-def check_writable(path: Path) -> None:
-    """Raise UserError for a name of another ending, and where what writes it is not installed."""
+def check_writable(path: Path, among: Processes = ALONE) -> None:
+    """Raise UserError for a name of another ending, and where what writes it is not installed.
+
+    For several processes also for a name that is not Parquet's, and for a file in the folder's place.
+    """
     if path.suffix.lower() not in ENDINGS:
         raise UserError(f"a table's name ends in {', '.join(ENDINGS)}", place=Place(path), remedy="name it so")
     if path.suffix.lower() == ".parquet":
@@ -57,6 +73,12 @@ def check_writable(path: Path) -> None:
         except ImportError:
             remedy = "pip install 'llm-planner[parquet]', or write a .csv"
             raise UserError("Parquet needs pyarrow, which is not installed", place=Place(path), remedy=remedy) from None
+    elif among.count > 1:
+        remedy = "name it .parquet, or set JAX_NUM_PROCESSES=1"
+        raise UserError("several processes write a Parquet part each", place=Place(path), remedy=remedy)
+    if among.count > 1 and path.is_file():
+        remedy = "choose another with -o, or remove it"
+        raise UserError("several processes write a folder, and this is a file", place=Place(path), remedy=remedy)
 
 
 def _csv(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
@@ -111,6 +133,36 @@ def write_parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) 
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
             count += len(arrays[0])
     return count
+
+
+def _write_shared(folder: Path, among: Processes, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+    """Write this process's rows as its part of the folder; returns how many rows all parts have.
+
+    The parts come to their places when all are whole, and those that stood there before go; else none does. Part after
+    part they have the rows in the order of one process. Raises UserError on all processes where one fails.
+    """
+    path = folder / f"part-{among.index:05d}-of-{among.count:05d}.parquet"
+    try:
+        with among.agreed():
+            folder.mkdir(exist_ok=True)
+            with written_atomically(path) as temporary:
+                with among.agreed():
+                    count = write_parquet(temporary, columns, parts)
+                with among.agreed():
+                    for old in folder.glob(PARTS):
+                        old.unlink(missing_ok=True)
+                counts = among.gather(count)
+    except BaseException:
+        clear(folder)
+        raise
+    return sum(counts)
+
+
+def clear(output: Path) -> None:
+    """Remove what a process that was killed left half-written, and a folder that holds nothing."""
+    clear_left_over(output)
+    with suppress(OSError):
+        output.rmdir()
 
 
 TIE = "is_tie"  # the column that says 1 of a plan that can't be told from the best

@@ -13,6 +13,7 @@ from openpyxl.workbook import Workbook
 from planner.book.problem_book import CONSTANTS, INDEX
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
+from planner.dates import made_now
 from planner.errors import UserError
 from planner.formulas.explanation import in_names
 from planner.table import counted
@@ -20,7 +21,7 @@ from planner.teaching import chapter, problems
 from planner.teaching.chapter import A3, TOLERANCE, Chapter, Listed, ProblemBlock, form_of, unit_of, write_constants
 from planner.teaching.problems import Answer, Problem
 from planner.workbook import cell_styles, cover, database_sheets
-from planner.workbook.book import build_date, finished
+from planner.workbook.book import finished
 from planner.workbook.cell_styles import BROWN, ORANGE, PALE_RED, RED, number_format
 from planner.workbook.layout import sheet_name
 from planner.workbook.page import Live, Page
@@ -50,7 +51,7 @@ def build(databases: Databases, file: Path | None = None) -> tuple[bytes, int]:
     """
     found, digest = problems.load(databases.models, databases.hardware, file)
     book = cell_styles.new_book()
-    made = build_date()
+    made = made_now()
     listing = Index(book, found)
     fixed, constant = write_constants(book, found)
     rows = [row for problem in found if problem.answer for row in problem.answer.rows]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 
 from planner import __version__, collector, progress
@@ -23,6 +22,7 @@ from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
+from planner.dates import cell_number, made_now
 from planner.errors import Place, UserError
 from planner.recalc import recalculate
 from planner.update import newcomers
@@ -31,7 +31,6 @@ from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.threeway import ThreeWay, merge_of
-from planner.workbook.book import build_date
 from planner.workbook.saving import mend
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
@@ -49,7 +48,6 @@ _GIVE_AGAIN = (
     "which you didn't give now: where you and we say something, ours counts; give it again with --models, "
     "--hardware-csv, --calibrations or --template"
 )
-_FIRST_DAY = date(1899, 12, 30)  # of a workbook's dates
 
 
 def update_file(
@@ -149,8 +147,8 @@ def _log(merge: ThreeWay) -> None:
     part = merge.package.sheets()[log.sheet.name]
     sheet = SheetXml(merge.package.parts[part])
     last = max((row for row, _ in log.sheet.cells if log.sheet.value(row, 1) not in (None, "")), default=5)
-    today = (build_date().date() - _FIRST_DAY).days
-    contents: dict[str, Content] = {address(last + 1, 1): __version__, address(last + 1, 2): float(today),
+    today = cell_number(made_now().date())
+    contents: dict[str, Content] = {address(last + 1, 1): __version__, address(last + 1, 2): today,
                 address(last + 1, 3): "Updated by planner"}  # fmt: skip
     free = {ref: value for ref, value in contents.items() if ref not in sheet.cells or sheet.cells[ref].value is None}
     like = {ref: f"{ref[0]}{last}" for ref in free}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from openpyxl.workbook import Workbook
 
 from planner import __version__
+from planner.dates import made_now
 from planner.workbook import (
     calculation,
     cell_styles,
@@ -72,7 +72,7 @@ def draft(plan: BuildPlan) -> Draft:
     """The pages of a plan. Raises UserError as `build` does."""
     plan.check_values()
     book = cell_styles.new_book()
-    made = build_date()
+    made = made_now()
     tables = {table.kind: database_sheets.write(book, table) for table in plan.tables}
     typed = inputs_sheet.write(book, plan, {kind: database.ids for kind, database in tables.items()})
     sheets: list[Calculation] = []
@@ -150,12 +150,6 @@ def digests_of(plan: BuildPlan) -> dict[str, str]:
     for template in (*plan.templates, *working, *(case.template for case in plan.comparison)):
         digests |= {f"{name}.csv": digest for name, digest in template.digests.items()}
     return digests
-
-
-def build_date() -> datetime:
-    """The build's date: SOURCE_DATE_EPOCH where set, so that a build can be repeated to the byte."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC).replace(microsecond=0)
 
 
 def finished(book: Workbook, pages: Sequence[Page], made: datetime) -> bytes:

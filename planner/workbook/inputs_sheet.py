@@ -8,7 +8,7 @@ from functools import cache
 
 from openpyxl.workbook import Workbook
 
-from planner import csvfile, data
+from planner import data
 from planner.formulas.input_values import LARGEST, id_table, limits
 from planner.formulas.template import Row
 from planner.table import joined
@@ -197,8 +197,7 @@ def sections(inputs: Iterable[Row]) -> list[Section]:
 @cache
 def _named() -> tuple[dict[str, bool], dict[str, tuple[str, int]]]:
     """Whether each section is closed, open ones first; and the section and the place of each name."""
-    path = data.folder("templates") / "inputs.csv"
-    records = [cells for _, cells in csvfile.read(path, required=COLUMNS, known=COLUMNS).records()]
+    records = [cells for _, cells in data.table("inputs", COLUMNS).records()]
     closed = {cells["section"]: True for cells in records if cells["shown"] == CLOSED}
     opened = {cells["section"]: False for cells in records if cells["section"] not in closed}
     places = {cells["name"]: (cells["section"], at) for at, cells in enumerate(records)}

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from planner.book.rowkeys import Keyed
 from planner.xlsx.address import Position
-from planner.xlsx.cellvalue import Value, is_number
+from planner.xlsx.cellvalue import Value, exact_text, is_number
 
 FORMAT = 1  # of the memory itself: another one isn't read
 HEADING = "What planner wrote, for planner update"
@@ -188,7 +188,7 @@ def _spelt(match: re.Match[str]) -> str:
     if match["text"]:
         return match[0]
     if match["number"]:
-        return repr(float(match[0])).removesuffix(".0")
+        return exact_text(float(match[0]))
     name = match["sheet"]
     return "" if name is None else name if _PLAIN_SHEET.fullmatch(name) else match[0]
 

@@ -9,12 +9,12 @@ from datetime import date
 from itertools import count, islice
 
 from openpyxl.formatting.rule import Rule
-from openpyxl.utils.datetime import to_excel
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.dates import cell_number
 from planner.formulas.template import Row
 from planner.workbook import layout
 from planner.workbook.cell_styles import FAILED_CHECKS, PALE_RED, RED, style_numbers
@@ -299,7 +299,7 @@ def _held(value: object) -> Value:
     if isinstance(value, str):
         return NA if value == "#N/A" else value
     if isinstance(value, date):
-        return float(to_excel(value))
+        return cell_number(value)
     assert value is None or isinstance(value, (bool, int, float)), f"a cell can't hold {value!r}"
     return value
 

@@ -80,15 +80,15 @@ def written_value(value: float | int | str | bool | CellError) -> tuple[str, byt
             raise UserError(f"a text of {len(value):,} characters", remedy=f"a cell holds {MAX_TEXT:,}")
         coded = _UNWRITABLE.sub(lambda match: f"_x{ord(match[0]):04X}_", value)
         return "str", escaped(coded).encode()
-    return "n", _number_text(float(value))
-
-
-def _number_text(number: float) -> bytes:
-    """The shortest text that reads back as the same number, an integer without `.0`."""
+    number = float(value)
     if not math.isfinite(number):
         raise UserError(f"a cell can't hold {number}", remedy="write a missing number as #N/A")
-    text = repr(number + 0.0)
-    return text.removesuffix(".0").encode()
+    return "n", exact_text(number + 0.0).encode()  # 0, and not -0
+
+
+def exact_text(value: Value) -> str:
+    """A value to its last digit: of a number the shortest text that reads back as the same, `8` and not `8.0`."""
+    return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 
 from planner.xlsx.address import Area
-from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
+from planner.xlsx.cellvalue import CellError, Value, exact_text, is_number, same_value
 from planner.xlsx.drawings import charts_of
 from planner.xlsx.opc import Package
 from planner.xlsx.references import reference
@@ -106,7 +106,7 @@ def _point(value: Value, before: str | None, *, texts: bool) -> str | None:
         return before if before is not None and before == _said(value) else None
     if before is not None and (texts or same_value(_number(before), value, ROUNDED)):
         return before  # a number among texts is kept as its cell shows it
-    return repr(float(value)).removesuffix(".0")
+    return exact_text(float(value))
 
 
 def _said(value: Value) -> str | None:

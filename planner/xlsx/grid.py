@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import isfinite
 
 from planner.xlsx.address import column_letters
-from planner.xlsx.cellvalue import MAX_TEXT, Value, written_value
+from planner.xlsx.cellvalue import MAX_TEXT, Value, exact_text, written_value
 from planner.xlsx.markup import escaped
 
 Block = Sequence[Sequence[Value]]  # of a sheet from A1 on: row by row, None for no value
@@ -108,7 +108,7 @@ def _valued(head: str, rest: str, known: Sequence[Value], column: int) -> str:
     """A formula's cell with its value of those that are known of its row."""
     value = known[column - 1] if column <= len(known) else None
     if type(value) is float and isfinite(value):
-        return f"{head}{rest}<v>{repr(value + 0.0).removesuffix('.0')}</v></c>"
+        return f"{head}{rest}<v>{exact_text(value + 0.0)}</v></c>"
     if value is None:
         return f"{head}{rest}</c>"
     kind, content = written_value(value)

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, column_letters, unquoted
+from planner.xlsx.cellvalue import exact_text
 from planner.xlsx.references import BROKEN, Corner, Piece, pieces, reference, split
 
 _LOOSE = re.compile(r"\s+|(?<![\w.$])(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)")
@@ -165,7 +166,7 @@ def _plainly(text: str) -> str:
     """What stands between references, without spaces and with its numbers spelt one way; a text in quotes as it is."""
     if text.startswith(('"', "'")):
         return text
-    return _LOOSE.sub(lambda found: repr(float(found[0])).removesuffix(".0") if found[0].strip() else "", text)
+    return _LOOSE.sub(lambda found: exact_text(float(found[0])) if found[0].strip() else "", text)
 
 
 def _read(formula: tuple[Piece, ...]) -> list[bool]:

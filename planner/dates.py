@@ -1,0 +1,24 @@
+"""The date that a file bears, and dates as the cells of a workbook hold them."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime, timedelta
+
+_BEFORE_THE_FIRST = date(1899, 12, 30)  # from it a cell counts days
+
+
+def made_now() -> datetime:
+    """When what is written now is made: SOURCE_DATE_EPOCH where set, so that it can be written again to the byte."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC).replace(microsecond=0)
+
+
+def cell_number(day: date) -> float:
+    """The number that a cell holds of a day."""
+    return float((day - _BEFORE_THE_FIRST).days)
+
+
+def day_of(number: float) -> date:
+    """The day of which a cell holds the number."""
+    return _BEFORE_THE_FIRST + timedelta(days=int(number))
