@@ -109,16 +109,17 @@ def _rows_in_circles(book: Book) -> set[RowOf]:
     for name, rows in formulas.items():
         prefixes: dict[str, str] = {}  # what stands before a reference, and the sheet that it names
         for row, cells in rows.items():
-            found: set[RowOf] = set()
+            spans: set[tuple[str, int, int]] = set()  # most formulas of a row read the same ones
             for formula in set(cells.values()):
                 for reference in formula.references:
                     source = prefixes.get(reference.prefix)
                     if source is None:
                         source = prefixes[reference.prefix] = reference.sheet or name
-                    if known := numbers.get(source):
-                        top, bottom = rows_of(reference, row)
-                        span = known[bisect_left(known, top) : bisect_right(known, bottom)]
-                        found.update([(source, number) for number in span])
+                    spans.add((source, *rows_of(reference, row)))
+            found: set[RowOf] = set()
+            for source, top, bottom in spans:
+                known = numbers.get(source, [])
+                found.update((source, at) for at in known[bisect_left(known, top) : bisect_right(known, bottom)])
             if (name, row) in found:
                 found.discard((name, row))
                 if _reads_ahead(name, row, cells):

@@ -2,7 +2,7 @@
 
 The sweep shows whether the target depends on the input at all, and in how many separate ranges of it the target is
 met; a range narrower than the step of the sweep (2% of the value) can be missed. Each end of a range is then
-narrowed down by evaluating the template for a thousand values at a time. search_space.py has the candidates.
+narrowed down by computing the target for a thousand values at a time. search_space.py has the candidates.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import numpy as np
 from planner.catalog import Value
 from planner.errors import UserError, nearest
 from planner.formulas.binding import kept_by
-from planner.formulas.evaluation import Facts, Results, evaluate
+from planner.formulas.evaluation import Facts, Results, encoded, evaluate
 from planner.formulas.following import following
 from planner.formulas.input_values import typed
+from planner.formulas.partial import partial
 from planner.formulas.search_space import Space, search_space
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
@@ -151,14 +152,19 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         inputs = np.asarray(number, dtype=np.float64)
         return evaluate(template, facts, {**values, **following(template, row.name, values, inputs), row.name: inputs})
 
-    def of(inputs: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(np.asarray(at(inputs)[target.row.name], dtype=np.float64), inputs.shape)
-
     now = evaluate(template, facts, values)
     present = now.value(row.name)
     assert not isinstance(present, str), "a number is no text"
     space = search_space(row, values, now)
     inputs = space.values
+    followers = tuple(following(template, name, values, inputs))
+    stay = {key: encoded(template.row(key), value) for key, value in values.items() if key != row.name}
+    only = partial(template, facts, stay, (row.name, *followers), (target.row.name,))
+
+    def of(inputs: np.ndarray) -> np.ndarray:
+        found = only({**following(template, row.name, values, inputs), row.name: inputs})
+        return np.broadcast_to(found[target.row.name], inputs.shape)
+
     found = of(inputs)
     known = found[np.isfinite(found)]
     if known.size == 0:
@@ -173,7 +179,6 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     if not ranges:
         raise UserError(_out_of_reach(row, target, inputs, found, at))
     exact = tuple(_between(target, each, of, space) for each in ranges) if space.step else ranges
-    followers = tuple(following(template, name, values, inputs))
     return Solution(row, target, ranges, exact, space, reached, at, followers)
 
 

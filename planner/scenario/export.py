@@ -164,17 +164,17 @@ class _Exporter:
             table = lines[sheet]
             for quantity in quantities:
                 line = table.by_name.get(quantity.name)
-                own = [entry for entry in quantity.cells.values() if entry.formula is not None]
+                own = [entry for entry in quantity.cells.values() if entry.pattern is not None]
                 have[quantity.name] += 1
                 for key, entry in quantity.cells.items():
                     is_text = isinstance(entry.value, str) and quantity.unit != "text"
-                    if is_text and entry.formula is None and own:
+                    if is_text and entry.pattern is None and own:
                         self.remarks.append(
                             f"{entry.spot} ({quantity.name}): {entry.value!r} is no number; not exported"
                         )
-                    elif entry.formula is None and not entry.is_blank and own:
+                    elif entry.pattern is None and not entry.is_blank and own:
                         found.setdefault(quantity.name, {}).setdefault(key, []).append(entry)
-                    elif entry.formula and line and not is_pristine(self.plan.book, table, line, entry.spot.column):
+                    elif entry.pattern and line and not is_pristine(self.plan.book, table, line, entry.spot.column):
                         self.remarks.append(f"{entry.spot}: the formula is edited, ={entry.formula}; not exported")
         for name, by_key in found.items():
             values = {key: _written(entries[0].value) for key, entries in by_key.items()

@@ -20,6 +20,7 @@ from planner.xlsx.markup import (
     tag_name,
 )
 from planner.xlsx.moves import Lost, Moves, SheetMoves
+from planner.xlsx.references import BROKEN
 from planner.xlsx.sheetxml import SheetXml
 
 _FORMULA = re.compile(rb"<((?:\w+:)?)f(?:\s[^>]*)?(?:/>|>.*?</\1f>)", re.DOTALL)
@@ -36,7 +37,8 @@ def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes
     edits: list[Edit] = []
     lost: list[Lost] = []
     for cell, formula, new, is_expanded in _formulas(sheet, name, moves):
-        lost += (Lost(name, cell.ref, read) for read in moves.lost(formula, name))
+        if BROKEN in new:
+            lost += (Lost(name, cell.ref, read) for read in moves.lost(formula, name))
         assert cell.formula_span is not None, "it has a formula"
         start, end = cell.formula_span[0], element_end(sheet.xml, *cell.formula_span)
         text = new if is_expanded or new != formula else ""
@@ -80,10 +82,10 @@ def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, l
             edits.append(Edit(start, end, b""))
             continue
         final, text = track.cell(row, column), sheet.formula_of(cell)
-        if text is not None:
+        moved = None if text is None else moves.formula(text, name)
+        if text is not None and moved is not None and BROKEN in moved:
             lost += (Lost(name, address(*final), read) for read in moves.lost(text, name))
-            text = moves.formula(text, name)
-        edits.append(Edit(start, end, readdressed(xml[start:end], final, None, text, track)))
+        edits.append(Edit(start, end, readdressed(xml[start:end], final, None, moved, track)))
     return apply_edits(xml, edits), lost
 
 
