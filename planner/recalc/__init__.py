@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from planner.recalc.edits import Edits, NewRows, formula_cells
 from planner.recalc.engine import EngineError, engine_name
-from planner.recalc.evidence import Verdict, computed, recomputed
+from planner.recalc.evidence import Reach, Verdict, computed, reach_of, recomputed
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.chart_caches import refresh
 from planner.xlsx.opc import Package
@@ -90,17 +90,25 @@ def edit(
     `follow` gives values to type as well, by address, from what the cells have then. Raises UserError as these two do.
     """
 
-    def computed_with(contents: Mapping[str, Content], rows: Sequence[NewRow]) -> tuple[Edits, Verdict]:
-        edits = Edits.of(sheets, {name: contents}, NewRows.of(sheets[name], name, rows))
-        return edits, _asked(lambda: recomputed(before or package, sheets, edits, package), sheets)
+    old = before or package
 
-    edits, verdict = computed_with(contents, rows)
-    more = follow(lambda ref: contents.get(ref, verdict.values.get((name, ref)))) if follow else {}
-    if more:
-        rows = [row.with_typed(more) for row in rows]
-        contents = {ref: more.get(ref, value) for ref, value in contents.items()}
-        edits, verdict = computed_with(contents, rows)
-    return _put(package, sheets, {name: contents}, {name: like or {}}, edits, verdict)
+    def edits_of(contents: Mapping[str, Content], rows: Sequence[NewRow]) -> Edits:
+        return Edits.of(sheets, {name: contents}, NewRows.of(sheets[name], name, rows))
+
+    def verdict_of(edits: Edits, reach: Reach | None) -> Verdict:
+        return _asked(lambda: recomputed(old, sheets, edits, package, reach), sheets)
+
+    edits, reach = edits_of(contents, rows), None
+    if follow:
+        reach = reach_of(old, sheets, edits)
+        known = reach.known.new
+        if edits.new.formulas(known):  # some of the new rows' own are left to the engine
+            known = known | verdict_of(edits, reach).values
+        if more := follow(lambda ref: contents.get(ref, known.get((name, ref)))):
+            rows = [row.with_typed(more) for row in rows]
+            contents = {ref: more.get(ref, value) for ref, value in contents.items()}
+            edits, reach = edits_of(contents, rows), None
+    return _put(package, sheets, {name: contents}, {name: like or {}}, edits, verdict_of(edits, reach))
 
 
 def add_columns(
@@ -133,7 +141,7 @@ def _put(
     result.n_formulas, result.n_changed = result.n_formulas + n_new, result.n_changed + n_new
     parts = package.sheets()
     for name, new in contents.items():
-        known = {ref: value for (on, ref), value in verdict.values.items() if on == name}
+        known = {ref: value for (on, ref), value in (verdict.values | verdict.new).items() if on == name}
         rows = edits.new.rows if name == edits.new.name else ()
         xml = with_values(sheets[name], new, likes[name], known | caches.pop(name, {}), rows)
         package.replace(parts[name], xml)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from planner.recalc.engine import Address, Sheets
-from planner.recalc.formula_reads import Reads, SheetFormulas, formulas_of, leading_to, names_of, readers
+from planner.recalc.formula_reads import Reads, SheetFormulas, formulas_of, in_formulas, leading_to, names_of, readers
 from planner.recalc.row_formulas import FORMULA_CELL, OWN_ROW, AlikeRows, RowFormula, alike_rows, row_formula, text_of
 from planner.xlsx.address import Area, column_letters, column_number, coordinates, folded
 from planner.xlsx.opc import Package
@@ -106,7 +106,7 @@ def dependents(
     is_shared = any(b't="shared"' in sheet.xml for sheet in sheets.values())  # few of its cells say what they read
     if alike is not None and not opaque and not is_shared:
         rows = _reached_rows(alike, name, numbers, columns, frozenset())
-        elsewhere = None if rows is None else _elsewhere(_at(rows, numbers, columns), name, sheets, texts, names)
+        elsewhere = None if rows is None else _elsewhere(_at(rows, numbers, columns), name, alike, sheets, texts, names)
         if rows is not None and elsewhere is not None:
             return Dependents(elsewhere | {name: _refs(rows)}, rows)
     reached, leading = readers(texts, edited | opaque, names)
@@ -132,10 +132,12 @@ def _at(rows: Iterable[AlikeRows], edited: Collection[int], columns: Collection[
 
 
 def _elsewhere(
-    at: Mapping[int, Sequence[int]], name: str, sheets: Sheets, texts: Mapping[str, SheetFormulas],
-    names: Mapping[str, Reads],
+    at: Mapping[int, Sequence[int]], name: str, alike: Sequence[AlikeRows], sheets: Sheets,
+    texts: Mapping[str, SheetFormulas], names: Mapping[str, Reads],
 ) -> dict[str, Collection[str] | None] | None:  # fmt: skip
     """The formulas of other sheets that may be reached from cells of one, rows by their column; by whole rows.
+
+    `alike` are the formulas of that one.
 
     None where that can't be told so closely: where yet another sheet, or the first one, reads such a row, or a name
     leads there.
@@ -153,13 +155,21 @@ def _elsewhere(
         if other == name or not any(map(is_among, text.areas(folded(name)))):
             continue
         rows = _rows_reading(sheets[other], folded(other), folded(name), is_among)
-        every = {**texts, name: formulas_of(_FORMULA.findall(sheets[name].xml))}
+        every = {**texts, name: formulas_of(_own_formulas(alike, folded(other)))}
         areas = [area for on, each in every.items() if on != other for area in each.areas(folded(other))]
         if rows is None or any(not rows.keys().isdisjoint(area.rows) for area in areas):
             return None
         found[other] = dict.fromkeys(ref for refs in rows.values() for ref in refs)
     leading = leading_to(names, {folded(each) for each in (name, *found)})
     return None if any(text.mention((), leading) for text in texts.values()) else found
+
+
+def _own_formulas(alike: Iterable[AlikeRows], other: str) -> Iterator[bytes]:
+    """A sheet's formulas: of those that name another one in their own row each, of others those of a first row."""
+    for rows in alike:
+        for pattern in rows.patterns.values():
+            is_own = OWN_ROW in pattern and in_formulas(other) in folded(html.unescape(pattern.decode()))
+            yield from (pattern.replace(OWN_ROW, b"%d" % row) for row in (rows.numbers if is_own else rows.numbers[:1]))
 
 
 def _rows_reading(

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
-from planner.recalc.dependents import dependents
+from planner.recalc.dependents import Dependents, dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
 from planner.recalc.row_formulas import row_formula
@@ -19,6 +20,9 @@ from planner.xlsx.address import column_letters, column_of, coordinates, folded
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
+
+if TYPE_CHECKING:
+    from planner.recalc.alike_rows import RowValues
 
 BAD_NAME = CellError("#NAME?")
 ARRAY = Unknown("its result is an array")
@@ -35,11 +39,15 @@ Reasons = dict[Address, str]
 
 @dataclass
 class Verdict:
-    """The values to write, the cells to leave without one, those that keep what they have; with reasons."""
+    """The values to write, the cells to leave without one, those that keep what they have; with reasons.
+
+    `new` are the values of rows' formulas that the file has not.
+    """
 
     values: dict[Address, Value]
     doubts: Reasons
     kept: Reasons = field(default_factory=dict)
+    new: dict[Address, Value] = field(default_factory=dict)
 
 
 def computed(package: Package, sheets: Sheets) -> Verdict:
@@ -52,21 +60,35 @@ def computed(package: Package, sheets: Sheets) -> Verdict:
     return Verdict(_sound(values, doubts), doubts)
 
 
-def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | None = None) -> Verdict:
-    """The values of the formulas that edits of `before`, whose sheets are `sheets`, reach.
+class Reach(NamedTuple):
+    """The formulas that edits may reach, and the values of those, and of new rows', that need no engine."""
 
-    `after` is the workbook with the tables and the names that it is to have, where they reach further than before.
-    Raises EngineError as `computed` does.
-    """
+    reached: Dependents
+    known: RowValues
+
+
+def reach_of(before: Package, sheets: Sheets, edits: Edits) -> Reach:
+    """What edits of a workbook may reach, and what of it is computed without the engine."""
     from planner.recalc.alike_rows import row_values  # here, for it loads numpy
 
     reached = dependents(before, sheets, [*edits.typed, *edits.added], edits.new.places)
-    known = row_values(sheets, reached, edits)
+    return Reach(reached, row_values(sheets, reached, edits))
+
+
+def recomputed(
+    before: Package, sheets: Sheets, edits: Edits, after: Package | None = None, reach: Reach | None = None
+) -> Verdict:
+    """The values of the formulas that edits of `before`, whose sheets are `sheets`, reach.
+
+    `after` is the workbook with the tables and the names that it is to have, where they reach further than before.
+    `reach` is that of the edits where it has been asked for already. Raises EngineError as `computed` does.
+    """
+    reached, known = reach or reach_of(before, sheets, edits)
     reached = reached.without(known.known)
     formulas = {(name, ref): at for name, ref in reached.formulas(sheets) if (at := sheets[name].cell(ref))}
     added = edits.added | edits.new.formulas(known.new)
     if not formulas and not added:
-        return Verdict(known.changed | known.new, {})
+        return Verdict(known.changed, {}, new=known.new)
     typed = edits.typed | edits.new.typed() | known.changed | known.new
     if len(typed) > len(formulas) + len(added):  # as of thousands of new rows, of which formulas read a few columns
         typed = _read_by({cell: sheets[cell[0]].formula_of(at) or "" for cell, at in formulas.items()} | added, typed)
@@ -86,7 +108,7 @@ def recomputed(before: Package, sheets: Sheets, edits: Edits, after: Package | N
         if cell not in base or not _equal(value, base[cell]) or formulas[cell].text is None
     }
     doubts = _with_dependents(engine, sheets, formulas, doubts | _unknown(found, formulas))
-    return Verdict(_sound(values, doubts) | known.changed | known.new, doubts, kept)
+    return Verdict(_sound(values, doubts) | known.changed, doubts, kept, known.new)
 
 
 def _read_by(formulas: Mapping[Address, str], cells: dict[Address, Value]) -> dict[Address, Value]:

@@ -65,12 +65,12 @@ class SheetFormulas:
         """Whether one reads a cell of these sheets, or uses one of the names."""
         return any(
             not reads.sheets.isdisjoint(sheets) or not reads.names.isdisjoint(names)
-            for reads in self._having([*map(_in_formulas, sheets), *names])
+            for reads in self._having([*map(in_formulas, sheets), *names])
         )
 
     def areas(self, sheet: str) -> set[Area]:
         """What they read of a sheet."""
-        return {area for reads in self._having([_in_formulas(sheet)]) for on, area in reads.areas if on == sheet}
+        return {area for reads in self._having([in_formulas(sheet)]) for on, area in reads.areas if on == sheet}
 
     def _having(self, words: Collection[str]) -> Iterator[Reads]:
         """What those read whose text holds one of some words."""
@@ -82,7 +82,7 @@ class SheetFormulas:
         return set(zip(self.plain.split(_END), self.low.split(_END), strict=True))
 
 
-def _in_formulas(sheet: str) -> str:
+def in_formulas(sheet: str) -> str:
     """A sheet's name as it stands in a formula, between quotes or not."""
     return sheet.replace("'", "''")
 

@@ -7,11 +7,12 @@ cells. What several sheets, other files, names and tables give is left to that p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 
 from planner.xlsx.address import Area
+from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, exact_text, is_number, same_value
 from planner.xlsx.drawings import charts_of
 from planner.xlsx.opc import Package
@@ -122,8 +123,12 @@ def _number(text: str) -> float:
 
 def _values(sheet: SheetXml, area: Area) -> list[Value]:
     """The values of an area, row by row."""
-    rows = (sheet.row(row) if row in sheet.rows else {} for row in area.rows)
-    found = (row.get(column) for row in rows for column in area.columns)
+    found: Iterable[Cell | None]
+    if area.left == area.right:
+        found = sheet.column(area.left, area.rows)
+    else:
+        rows = (sheet.row(row) if row in sheet.rows else {} for row in area.rows)
+        found = (row.get(column) for row in rows for column in area.columns)
     return [cell.value if cell is not None else None for cell in found]
 
 

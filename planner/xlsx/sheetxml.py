@@ -217,6 +217,21 @@ class SheetXml:
             self._read[number] = {_column(match[1].rstrip(_DIGITS)): Cell(match, self.strings) for match in found}
         return self._read[number]
 
+    def column(self, column: int, rows: range) -> list[Cell | None]:
+        """The cells of a column in some rows: a row that hasn't been read is searched for its one cell alone."""
+        found: list[Cell | None] = []
+        for number in rows:
+            if number in self._read or not self.is_plain:
+                found.append(self._read.get(number, {}).get(column))
+            elif number not in self.rows:
+                found.append(None)
+            else:
+                start, end = self.rows[number]
+                at = self.xml.find(b'<c r="%s"' % address(number, column).encode(), start, end)
+                match = CELL.match(self.xml, at, end) if at >= 0 else None
+                found.append(match and Cell(match, self.strings))
+        return found
+
     def forget(self) -> None:
         """Let go of the cells that were read, for the memory that they take; what is asked for again is read again."""
         if self.is_plain:
