@@ -97,6 +97,19 @@ def test_a_shared_formula_elsewhere() -> None:
     assert reached(sheets, "S!A2") == {"T!A1", "T!A2"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s!a2*2", "SUM(S!a1:a3)", "SUM(S!$a$1:$a$2)", "S!A3:INDEX(S!A1:A1,1)", "SUM(S!A3:S!A1)", "(S!A3):(S!A1)",
+        "SUM(S!A3 : S!A1)", "SUM(S!A3 : A1)", 'SUMIF(B1:B3,">0",S!A1)', 'AVERAGEIF(B1:B3,">0",S!A1)', "SUM(S!A3#)",
+    ],
+)  # fmt: skip
+def test_what_is_read_beyond_what_is_said(text: str) -> None:
+    """References in small letters, ranges made by an operator, and SUMIF, which reads as far as its first range."""
+    sheets = {"S": cells(A1="1", A2="2", A3="3"), "T": cells(C1=text, C2="C1+1")}
+    assert reached(sheets, "S!A2") >= {"T!C1", "T!C2"}
+
+
 def test_a_third_sheet_that_reads_a_reached_row() -> None:
     """Then every formula of the sheets that lead there counts as reached."""
     sheets = {"S": cells(A1="1"), "T": cells(A1="S!A1", A9="7*2"), "U": cells(A1="SUM(T!A1:A3)", B2="7*3")}

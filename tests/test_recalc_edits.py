@@ -5,6 +5,8 @@ A1 is edited; B1 and C1 depend on it; the cells in row 2 don't.
 
 from __future__ import annotations
 
+import pytest
+
 from planner.xlsx.cellvalue import NA, CellError
 from tests.recalcs import cached, edited, recalculate_edited
 from tests.xlsx_samples import package, sheet
@@ -110,3 +112,23 @@ def test_names_and_indirect_references_are_reached() -> None:
     book = edited(before, A1=5)
     recalculate_edited(book, before)
     assert [cached(book)[ref] for ref in ("C2", "D2", "E2", "F2")] == [6.0, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("formula", "saved", "now"),
+    [
+        ('SUMIF(A1:A3,"&gt;0",C1)', 6, 10.0),
+        ('SUMIF(A1:A3,"&gt;0",C1:C1)*2', 12, 20.0),
+        ('AVERAGEIF(A1:A3,"&gt;0",C1)', 2, 10 / 3),
+        ("SUM(c1:c3)", 6, 10.0),
+        ("SUM(C1:INDEX(C2:C3,2))", 6, 10.0),
+    ],
+)
+def test_what_is_read_beyond_what_is_said(formula: str, saved: float, now: float) -> None:
+    """A cell that a formula reads and doesn't name changes: its value is the new one, or is left to another program."""
+    own = f'<c r="E1"><f>{formula}</f><v>{saved}</v></c><c r="F1"><f>E1+1</f><v>{saved + 1}</v></c>'
+    rows = '<row r="{0}"><c r="A{0}"><v>1</v></c><c r="C{0}"><v>{0}</v></c>{1}</row>'
+    before = package({"S": sheet("".join(rows.format(row, own if row == 1 else "") for row in (1, 2, 3)))})
+    book = edited(before, C2=6.0)
+    recalculate_edited(book, before)
+    assert (cached(book)["E1"], cached(book)["F1"]) in [(now, now + 1), (None, None)]

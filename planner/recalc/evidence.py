@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from planner.recalc.dependents import Dependents, dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
+from planner.recalc.formula_reads import may_read_further
 from planner.recalc.row_formulas import row_formula
 from planner.xlsx.address import column_letters, column_of, coordinates, folded
 from planner.xlsx.cell import Cell
@@ -97,6 +98,7 @@ def recomputed(
     if after is not None and after.parts != before.parts:
         engine = Engine(reached.reduced(after, sheets), sheets)
     engine.put_all(typed)
+    _put_again(engine, sheets, formulas)
     for cell, text in sorted(added.items()):
         engine.put_formula(cell, text)
     engine.put_all({cell: formulas[cell].value for cell in kept})
@@ -109,6 +111,14 @@ def recomputed(
     }
     doubts = _with_dependents(engine, sheets, formulas, doubts | _unknown(found, formulas))
     return Verdict(_sound(values, doubts) | known.changed, doubts, kept, known.new)
+
+
+def _put_again(engine: Engine, sheets: Sheets, formulas: Formulas) -> None:
+    """Have the engine compute anew what may read other cells than it names: it doesn't see that such a one changed."""
+    for cell, at in formulas.items():
+        text = sheets[cell[0]].formula_of(at) if at.kind in ("normal", "shared") else None
+        if text and may_read_further(text):
+            engine.put_formula(cell, text)
 
 
 def _read_by(formulas: Mapping[Address, str], cells: dict[Address, Value]) -> dict[Address, Value]:
@@ -135,6 +145,7 @@ def _weighed(
     if not wrong:
         return values, {}, {}
     engine.put_all({cell: typed_value(sheets, cell) for cell in edits})
+    _put_again(engine, sheets, formulas)
     reached = engine.stale(formulas)
     engine.evaluate()
     kept = {cell: reason for cell, reason in wrong.items() if cell not in reached}

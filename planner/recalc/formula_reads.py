@@ -15,8 +15,13 @@ from planner.xlsx.references import pieces
 from planner.xlsx.xmltree import every
 
 _END = "\0"  # of a formula among others: no XML holds this character either
-_COMPUTED = frozenset({"indirect", "offset"})  # functions that compute an address
-_MAY_BE_OPAQUE = re.compile(r"\[|indirect\(|offset\(|:[^!\0\"]*'!|:[\w.]*!")  # the least that such a formula holds
+_COMPUTED = frozenset({"indirect", "offset", "sumif", "averageif"})
+"""Functions that compute an address, or read further than it says: SUMIF(A1:A9,1,B1) adds up B1:B9."""
+_BETWEEN = frozenset(":!#")  # operators that make a range of what stands beside them: A1:INDEX(...), S!$a$1, A1#
+_MAY_BE_OPAQUE = re.compile(  # the least that such a formula holds, in small letters
+    r"\[|(?:indirect|offset|sumif|averageif)\(|:[^!\0\"]*'!|:[\w.]*!|[\s)]:|:[\s($]*(?:\(|[a-z_][\w.]*\()|:\s|\d#"
+)
+_MAY_BE_SMALL = re.compile(r"!\$?[A-Za-z]*[a-z]")  # Comparison!hk6, which is a cell, or a sheet's own name
 
 
 class Reads(NamedTuple):
@@ -38,13 +43,28 @@ def reads_of(formula: str) -> Reads:
     references = [piece.reference for piece in found if piece.reference is not None]
     words = [folded(piece.text.rstrip("(")) for piece in found if piece.kind in ("name", "function")]
     sheets = [reference.sheet for reference in references] + [unquoted(word.rpartition("!")[0]) for word in words]
-    is_opaque = any(piece.kind == "table" or (piece.kind == "name" and set("[:") & set(piece.text)) for piece in found)
+    is_opaque = any(
+        piece.kind == "table"
+        or (piece.kind == "name" and set("[:!") & set(piece.text))
+        or (piece.kind == "operator" and piece.text in _BETWEEN)
+        for piece in found
+    )
     return Reads(
         frozenset(folded(sheet) for sheet in sheets if sheet),
         frozenset((folded(each.sheet), each.area) for each in references if each.sheet),
         frozenset(word.rpartition("!")[2] for word in words),
         is_opaque or not _COMPUTED.isdisjoint(words) or any(reference.is_foreign for reference in references),
     )
+
+
+def may_read_further(formula: str) -> bool:
+    """Whether a formula may read other cells than those that it names."""
+    return _is_likely(formula, folded(formula)) and reads_of(formula).is_opaque
+
+
+def _is_likely(plain: str, low: str) -> bool:
+    """Whether it is worth a closer look at some formulas, which are given as they are and folded."""
+    return bool(_MAY_BE_OPAQUE.search(low) or _MAY_BE_SMALL.search(plain))
 
 
 @dataclass(frozen=True)
@@ -57,8 +77,8 @@ class SheetFormulas:
     @property
     def is_opaque(self) -> bool:
         """Whether some formula's references can't be determined."""
-        return bool(_MAY_BE_OPAQUE.search(self.low)) and any(
-            reads_of(plain).is_opaque for plain, low in self._lines if _MAY_BE_OPAQUE.search(low)
+        return _is_likely(self.plain, self.low) and any(
+            reads_of(plain).is_opaque for plain, low in self._lines if _is_likely(plain, low)
         )
 
     def mention(self, sheets: Collection[str], names: Collection[str]) -> bool:
