@@ -299,3 +299,24 @@ def test_more_cells_and_columns_than_the_cache_only_path_takes() -> None:
     result = recalculate(book)
     assert (result.n_formulas, result.n_changed, result.skipped) == (276 * 399, 276 * 399, [])
     assert cached(book)["OJ276"] == 276 + 399
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("SUM(A9:A1)", 45.0),
+        ("SUM(B9:A$1)", 45.0),
+        ("SUM($A$4:A2)", 9.0),
+        ("SUM(A1 : A4)", 10.0),
+        ("SUM(S!A4 :S!A1)", 10.0),
+        ('SUM(A3:A1)&" : "&"A9:A1"', "6 : A9:A1"),
+    ],
+)
+def test_ranges_as_people_write_them(formula: str, value: Value) -> None:
+    """A range from another corner, or with blanks about its colon, is the same range, and spoils no other formula."""
+    rows = "".join(f'<row r="{row}"><c r="A{row}"><v>{row}</v></c></row>' for row in range(1, 10))
+    like_one = '<c r="B12" t="inlineStr"><is><t>GPT4:LLAMA3</t></is></c>'
+    own = f'<c r="C12"><f>{formula.replace("&", "&amp;")}</f></c><c r="D12"><f>A1*2</f></c>'
+    book = package({"S": sheet(f'{rows}<row r="12">{like_one}{own}</row>')})
+    recalculate(book)
+    assert (cached(book)["C12"], cached(book)["D12"]) == (value, 2.0)

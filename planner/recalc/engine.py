@@ -7,9 +7,10 @@ import math
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from html import unescape
 from typing import Any
 
 from planner.errors import UserError
@@ -18,6 +19,7 @@ from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.named_ranges import tables
 from planner.xlsx.opc import Package
+from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import counts_from_1904
 
@@ -43,6 +45,10 @@ _REASONS = {
 }
 _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31, "max_part_bytes": 1 << 31}
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_FORMULA = re.compile(rb"(<f(?: [^<>]*[^<>/])?>)([^<]+)(?=</f>)")
+_RANGE = re.compile(rb"[A-Z]+\$?[0-9]+:\$?[A-Z]+\$?[0-9]+")
+_LOOSE = re.compile(rb"<f[^>]*>[^<]*[\w)] *(?: :|: ) *[\w($'][^<]*</f>")  # perhaps `A1 : A9`
+_APART = re.compile(r""""[^"]*"|'[^']*'|\[[^\]]*\]|\s*:\s*""")
 _DATE = re.compile(rb"""\st\s*=\s*["']d["']""")
 _STRICT = {
     b"http://purl.oclc.org/ooxml/spreadsheetml/main": b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
@@ -147,7 +153,7 @@ class Engine:
     def put_formula(self, cell: Address, text: str) -> None:
         """Put a formula, without its =, into a cell that had none."""
         with _refusals():
-            self._book.set_formula(cell[0], *coordinates(cell[1]), f"={text}")
+            self._book.set_formula(cell[0], *coordinates(cell[1]), f"={_in_order(text)}")
 
     def stale(self, cells: Iterable[Address]) -> set[Address]:
         """Those of `cells` that wait to be computed; a volatile one, and what depends on it, always does."""
@@ -225,10 +231,26 @@ def _plain_file(package: Package) -> bytes:
 
 
 def _plain(xml: bytes) -> bytes:
-    """Without comments and CDATA, and in the transitional namespaces: the engine misreads the others."""
+    """Without comments and CDATA, in the transitional namespaces, and with ranges as usual: it misreads the others."""
     if b"<!" in xml:
         xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
     if b"http://purl.oclc.org/ooxml/" in xml:
         for strict, transitional in _STRICT.items():
             xml = xml.replace(strict, transitional)
+    if _LOOSE.search(xml) or any(map(_is_reversed, set(_RANGE.findall(xml)))):
+        xml = _FORMULA.sub(lambda match: match[1] + escaped(_in_order(unescape(match[2].decode()))).encode(), xml)
     return xml
+
+
+def _is_reversed(found: bytes) -> bool:
+    """Whether a range is written from another corner than its first, as in `A9:A1`."""
+    with suppress(ValueError):  # a text may only look like one, as `GPT4:LLAMA3`
+        (top, left), (bottom, right) = map(coordinates, found.decode().replace("$", "").split(":"))
+        return top > bottom or left > right
+    return False
+
+
+def _in_order(formula: str) -> str:
+    """A formula with each range from its first corner to its last, and no blanks about its colon."""
+    closed = _APART.sub(lambda match: ":" if match[0].strip() == ":" else match[0], formula)
+    return rewritten(closed, Reference.in_order)

@@ -99,6 +99,13 @@ class Reference(NamedTuple):
         left, right = sorted((self.first.column or 1, self.last.column or MAX_COLUMN))
         return Area(top, left, bottom, right)
 
+    def in_order(self) -> Reference:
+        """The same cells from their first corner to their last, as `A9:$A$1` is `$A$1:A9`."""
+        ends = self.first, self.last
+        (top, top_fixed), (bottom, bottom_fixed) = sorted((end.row, end.row_fixed) for end in ends)
+        (left, left_fixed), (right, right_fixed) = sorted((end.column, end.column_fixed) for end in ends)
+        return self.to(Corner(top, left, top_fixed, left_fixed), Corner(bottom, right, bottom_fixed, right_fixed))
+
     def to(self, first: Corner, last: Corner, sheet: str | None = None) -> Reference:
         """The same way of writing with other corners, and on another sheet (None: as it is)."""
         prefix = self.prefix if sheet is None else f"{quoted(sheet)}!" if sheet else ""
