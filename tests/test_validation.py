@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from planner import cli, data, progress
 from planner.catalog.databases import Databases
+from planner.formulas import library
 from planner.validation.judged import validated
 
 HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
@@ -356,3 +357,22 @@ def test_a_run_faster_than_its_bound_is_named(planner: Planner) -> None:
     nothing = planner(line("training,nosuch,h100-sxm,n_chips=8"))
     assert nothing.exit_code == 2
     assert 'nothing can be expected of any run: no model "nosuch"' in nothing.output
+
+
+def test_a_template_of_ones_own_is_read_as_often_for_more_runs(
+    planner: Planner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many runs a CSV has, and whatever they set, the template that they share is read as often as for one."""
+    rows = "name,label,unit,kind,formula,source,note\n.,Training,,include,training(),,\n"
+    Path("mine.csv").write_text(f"{rows}two,Two,s,output,step_time_expected+step_time_expected,,\n", encoding="utf-8")
+    read: list[Path] = []
+    original = library.read_rows
+    monkeypatch.setattr(library, "read_rows", lambda path: (read.append(path), original(path))[1])
+
+    def readings(*names: str) -> int:
+        read.clear()
+        mine = TRAINED.replace("training", "mine.csv", 1)
+        rows_of(planner(*(line(mine, "two", name=name) for name in names), options=("--json",)))
+        return read.count(Path("mine.csv"))
+
+    assert 0 < readings("a") == readings("a", "b", "c")

@@ -118,16 +118,17 @@ def spread(array: Array, count: int) -> Numbers:
 
 def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[Together]:
     """The runs that have no fault, by their templates."""
+    sound = [run for run in runs if not run.fault]
+    templates = {name: library.load(name) for name in dict.fromkeys(run.template for run in sound)}
     groups: dict[tuple[str, frozenset[str]], list[Run]] = {}
-    for run in runs:
-        if not run.fault:
-            groups.setdefault((run.template, _overridden(run)), []).append(run)
-    return [_together(library.load(name), found, databases, models) for (name, _), found in groups.items()]
+    for run in sound:
+        groups.setdefault((run.template, _overridden(run, templates[run.template])), []).append(run)
+    return [_together(templates[name], found, databases, models) for (name, _), found in groups.items()]
 
 
-def _overridden(run: Run) -> frozenset[str]:
+def _overridden(run: Run, template: Template) -> frozenset[str]:
     """The settings of a run that stand for a lookup by another row's text: they have no number to fall back to."""
-    rows = [library.load(run.template).row(name) for name in run.values]
+    rows = [template.row(name) for name in run.values]
     return frozenset(row.name for row in rows if row.kind in LOOKUPS and not _is_plain(row))
 
 

@@ -6,8 +6,9 @@ apply model, unit (of `measured`; blank: the template's), fair (yes, partial, no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from planner import csvfile, data
@@ -94,6 +95,7 @@ def read(path: Path, databases: Databases, models: Table, templates: Collection[
     warn_of_unknown(path, [name for name in sheet.header if name not in COLUMNS], COLUMNS)
     seen: dict[str, int] = {}
     runs: list[Run] = []
+    read_once = cache(library.load)  # a file of a person's too
     for line, cells in sheet.records():
         place = Place(path, line)
         run = _run(cells, place)
@@ -102,7 +104,8 @@ def read(path: Path, databases: Databases, models: Table, templates: Collection[
             raise UserError(what, place=replace(place, column="id"), remedy="give each run an id of its own")
         seen[run.id] = line
         if templates is None or run.template in templates:
-            runs.append(_completed(run, cells["settings"], cells.get("unit", "").strip(), databases, models))
+            unit = cells.get("unit", "").strip()
+            runs.append(_completed(run, cells["settings"], unit, databases, models, read_once))
     if not seen:
         raise UserError("there are no runs below the header", place=Place(path), remedy="add a row for each run")
     return runs
@@ -127,10 +130,12 @@ def _run(cells: dict[str, str], place: Place) -> Run:
     )  # fmt: skip
 
 
-def _completed(run: Run, settings: str, unit: str, databases: Databases, models: Table) -> Run:
+def _completed(
+    run: Run, settings: str, unit: str, databases: Databases, models: Table, load: Callable[[str], Template]
+) -> Run:
     """The run with its settings as values, its ids as the tables write them, and its time in the template's unit."""
     try:
-        template = library.load(run.template)
+        template = load(run.template)
         if not template.row(run.output).unit or template.row(run.output).kind not in CALCULATED:
             raise UserError(f"{run.output} is no number that the template computes")
         written = factor(unit, template.row(run.output).unit) if unit else 1.0
