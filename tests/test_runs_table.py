@@ -11,8 +11,11 @@ from click.testing import CliRunner, Result
 from planner.cli import group
 from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import Run, read
+from planner.formulas.library import load
+from planner.measure.records import case_key
 from planner.report.exports import as_csv
 from planner.report.gather import gather
+from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
@@ -57,6 +60,11 @@ def record(path: Path, *more: str, scenario: str = ID) -> Result:
 def runs(path: Path) -> list[Run]:
     """The runs in a workbook."""
     return read(find(Package.read(path)))
+
+
+def matmul(size: int) -> str:
+    """The key of a matmul that no workbook starts with."""
+    return case_key("matmul", load("matmul").inputs({"tokens": 8.0, "d_in": float(size), "d_out": 8.0}))
 
 
 def test_a_run_lands_beside_what_was_expected_of_it(serves: Path) -> None:
@@ -146,18 +154,63 @@ def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:
     assert runs(plan)[0].flags == "above_peak"
 
 
-def test_runs_and_cases_keep_apart(plan: Path) -> None:
-    """Cases that are appended later, more than there is room for above the runs, and runs behind them: all are read."""
+def test_runs_make_room_for_cases(plan: Path, tmp_path: Path) -> None:
+    """More cases than there is room for above the runs: the table moves down, with what a person wrote beside it.
+
+    A formula and a name of theirs that read a run still do, Dashboard's values are as before, runs go on below, and
+    neither `check` nor `update` takes what moved for a person's edit.
+    """
     record(plan, "--time", "9ms")
-    sheet = find(Package.read(plan))
-    n_cases = len(sheet.rows)
-    sizes = range(64, 64 + sheet.sized_to - sheet.rows[-1].number + 4)
-    keys = [f"matmul|compute_dtype=bf16|d_in={size},d_out=64,n_matmuls=1,tokens=64" for size in sizes]
+    before = find(Package.read(plan))
+    (run,) = before.run_rows
+    book = openpyxl.load_workbook(plan)
+    book["Comparison"][f"A{run + 2}"] = "my remark"
+    book["Comparison"].row_dimensions[run].height = 40
+    book["Comparison"][f"C{run}"].comment = openpyxl.comments.Comment("slow, why?", "me")
+    book.create_sheet("Mine")["A1"] = f"=Comparison!A{run}"
+    book.defined_names["my_run"] = openpyxl.workbook.defined_name.DefinedName(
+        "my_run", attr_text=f"Comparison!$A${run}"
+    )
+    book.save(plan)
+    command("recalc", str(plan))
+    told, n_cases = said_on_dashboard(plan, ID), len(before.rows)
+    sizes = range(64, 64 + before.runs_title_row - before.rows[-1].number + 4)
+    keys = [matmul(size) for size in sizes]
     assert backfill(plan, *(measurement(key, 1e-3) for key in keys)).exit_code == 0
-    record(plan, "--time", "8ms")
+    assert said_on_dashboard(plan, ID) == told
+    assert [finding for finding in command("check", str(plan)).output.splitlines() if "Comparison" in finding] == []
     sheet = find(Package.read(plan))
-    assert len(sheet.rows) == n_cases + len(keys)
-    assert [run.measured for run in read(sheet)] == pytest.approx([0.009, 0.008])
+    assert [row.number for row in sheet.rows] == [*range(before.rows[0].number, sheet.rows[-1].number + 1)]
+    assert (len(sheet.rows), sheet.runs_title_row) == (n_cases + len(keys), sheet.rows[-1].number + 3)
+    (run,) = sheet.run_rows
+    book = openpyxl.load_workbook(plan)
+    moved = book["Comparison"]
+    assert (moved[f"A{run + 2}"].value, moved.row_dimensions[run].height) == ("my remark", 40)
+    assert moved[f"C{run}"].comment.text == "slow, why?"
+    assert book["Mine"]["A1"].value == f"=Comparison!A{run}"
+    assert book.defined_names["my_run"].attr_text == f"Comparison!$A${run}"
+    record(plan, "--time", "8ms")
+    assert [each.measured for each in runs(plan)] == pytest.approx([0.009, 0.008])
+    told = said_on_dashboard(plan, ID)
+    updated, _ = update_file(plan)
+    assert said_on_dashboard(plan, ID) == told
+    assert "formulas" not in " ".join(line for line in lines(updated) if "Dashboard" in line)
+
+
+def test_cases_below_the_runs_go_on_there(plan: Path) -> None:
+    """A workbook that has measured cases below its runs keeps its rows: the next ones come below."""
+    record(plan, "--time", "9ms")
+    package = Package.read(plan)
+    sheet = find(package)
+    below = sheet.run_rows[-1] + 2
+    values = {address(below, column): sheet.rows[0].value(name) for name, column in sheet.columns.items() if column < 9}
+    package.replace(sheet.part, with_values(sheet.xml, {at: value for at, value in values.items() if value}))
+    package.write(plan)
+    keys = [matmul(size) for size in range(64, 200)]
+    assert backfill(plan, *(measurement(key, 1e-3) for key in keys)).exit_code == 0
+    after = find(Package.read(plan))
+    assert after.run_rows == sheet.run_rows
+    assert after.rows[-1].number == below + len(keys)
 
 
 def test_rows_and_columns_that_an_analyst_moves_take_the_runs_along(plan: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from planner.catalog import Value as Known
 from planner.compare.comparison_cases import LABELS, label_of
@@ -113,13 +114,8 @@ def _inputs_of(template: str) -> Mapping[str, Known]:
 
 def _free_rows(sheet: ComparisonSheet) -> Iterator[int]:
     """The rows below the last case in which no cell holds anything."""
-    held = set(sheet.xml.row_numbers)
-    number = max((row.number for row in sheet.rows), default=sheet.header)
-    while True:
-        number += 1
-        cells = sheet.xml.row(number).values() if number in held else ()
-        if all(cell.value is None and cell.formula is None for cell in cells):
-            yield number
+    last = max((row.number for row in sheet.rows), default=sheet.header)
+    return filter(sheet.is_blank, count(last + 1))
 
 
 def _typed(sheet: ComparisonSheet, values: Mapping[str, Value], cells: Mapping[int, TemplateCell]) -> dict[int, Value]:

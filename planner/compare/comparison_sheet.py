@@ -121,6 +121,11 @@ class ComparisonSheet:
         """The row of the title of the table of runs; 0 without one."""
         return self.runs_header and self.runs_header - RUN_HEADS + 1
 
+    def is_blank(self, row: int) -> bool:
+        """Whether no cell of a row holds anything."""
+        cells = self.xml.row(row).values() if row in self.xml.rows else ()
+        return all(cell.value is None and cell.formula is None for cell in cells)
+
     def is_computed(self, row: int, name: str) -> bool:
         """Whether a formula stands in a row's cell; it is not overwritten."""
         return name in self.columns and self.xml.is_computed(address(row, self.columns[name]))
@@ -145,6 +150,7 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     runs_header = next((row.number for row in kept if row.text(KEY) == RUN_HEAD), 0)
     runs = tuple(row.number for row in kept if row.number > runs_header > 0 and row.text(KEY).startswith(RUN))
     others = {*range(runs_header - RUN_HEADS + 1, runs_header + 1), *runs}
+    others |= {row.number for row in kept if row.number > runs_header > 0 and not row.text("template")}  # remarks
     cases = tuple(row for row in kept if row.number not in others)
     return ComparisonSheet(package.sheets()[name], name, xml, header, columns, cases, sized_to, runs_header, runs)
 

@@ -28,6 +28,7 @@ from planner.compare.appended_rows import (
 )
 from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
+from planner.compare.room import make_room
 from planner.measure.records import Measurement
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
@@ -180,6 +181,9 @@ def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
     parsed = parse_sheets(package)
     landing = Landing(package, find(package, parsed))
     choose(landing)
+    if make_room(package, landing.sheet, len(landing.homeless)):
+        parsed = parse_sheets(package)
+        landing.sheet = find(package, parsed)
     if landing.values or landing.homeless:
         landing.recalculated = _type(landing, parsed)
     return landing

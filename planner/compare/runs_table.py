@@ -210,12 +210,8 @@ def _columns(sheet: ComparisonSheet) -> dict[str, int]:
 
 def _filled(sheet: ComparisonSheet) -> list[int]:
     """The rows below the heads of the runs, or of the cases, in which a cell holds something."""
-    numbers = (number for number in sheet.xml.row_numbers if number > (sheet.runs_header or sheet.header))
-    return [
-        number
-        for number in numbers
-        if any(cell.value is not None or cell.formula is not None for cell in sheet.xml.row(number).values())
-    ]
+    above = sheet.runs_header or sheet.header
+    return [number for number in sheet.xml.row_numbers if number > above and not sheet.is_blank(number)]
 
 
 def _free_columns(sheet: ComparisonSheet) -> dict[str, int]:

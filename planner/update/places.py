@@ -16,7 +16,7 @@ from planner.align.keys import KeyedSheet
 from planner.book.rowkeys import Keyed
 from planner.xlsx.address import folded
 from planner.xlsx.moves import Track
-from planner.xlsx.pattern import Pattern
+from planner.xlsx.pattern import Pattern, RelativeCorner
 from planner.xlsx.references import Corner, Reference, rewritten
 
 FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where a person's rows and columns are led to: no built cell is there
@@ -45,6 +45,10 @@ class Origins:
         within = any(row < max(self.rows, default=0) for row in self.own_rows)
         beside = any(column < max(self.columns, default=0) for column in self.own_columns)
         return stays and not within and not beside
+
+    def is_stretched(self, last: RelativeCorner) -> bool:
+        """Whether the end of a range below all rows is another than the built one, as where rows were put in there."""
+        return bool(self.end) and last.row_fixed and last.row > self._rows[-1] and last.row != self.end
 
     def row(self, row: int) -> int:
         """Where a row was built."""
@@ -94,11 +98,10 @@ class AsBuilt:
     def is_idle(self, sheet: str, formula: Pattern) -> bool:
         """Whether all that a formula reads stands where it was built, under the same name."""
         names = {reference.sheet or sheet for reference in formula.references} | {sheet}
-        found = [self.of(name) for name in names]
-        return all(
-            origins is None or (origins.is_idle and origins.name == name)
-            for origins, name in zip(found, names, strict=True)
-        )
+        found = {name: origins for name in names if (origins := self.of(name)) is not None}
+        stays = all(origins.is_idle and origins.name == name for name, origins in found.items())
+        reads = ((found.get(each.sheet or sheet), each.last) for each in formula.references)
+        return stays and not any(origins and origins.is_stretched(last) for origins, last in reads)
 
     def formula(self, text: str, sheet: str) -> str:
         """A formula of a sheet, without its =, as it would read where it was built."""

@@ -91,7 +91,7 @@ def write(
     )
     efficiencies = _efficiencies(plan, inputs, selector)
     results = ResultColumns(page, table.end, table.columns, efficiencies, inputs.constant)
-    sheet = Comparison(page, table, results, FIRST_ROW + len(cases) + layout.SPARE_ROWS, runs_at=plan.runs_at)
+    sheet = Comparison(page, table, results, last_row(plan), runs_at=plan.runs_at)
     chips = plan.columns.across(INPUTS, layout.HARDWARE_ROW)
     drawn = ComparisonCharts(page, sheet.columns, chips, databases["hardware"])
     _header(sheet)
@@ -109,6 +109,11 @@ def write(
     page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
     page.widths(*IDENTITY_WIDTHS, *[14] * len(table.columns), *results.widths, *[22] * len(drawn.columns))
     return replace(sheet, charts_at=drawn.anchor)
+
+
+def last_row(plan: BuildPlan) -> int:
+    """The last row that is kept for cases."""
+    return FIRST_ROW + len(plan.comparison) + layout.SPARE_ROWS
 
 
 def _mark(book: Workbook, sheet: Comparison) -> None:

@@ -62,7 +62,7 @@ class Remembered(NamedTuple):
 class BuiltSheet(Keyed):
     """A sheet as it was built: its rows and columns by key, and what stood in them. `rules` are digests of its rules.
 
-    Scenarios have no key. `end` is the last row that ranges over a database reach.
+    Scenarios have no key. `end` is the last row that ranges over a database, or over the runs of the Comparison, reach.
     """
 
     kind: str

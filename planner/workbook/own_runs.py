@@ -94,7 +94,8 @@ class _Latest:
         self.writer.texts(said, label,
                           f"{self.lines.template}.runs.said", "the latest beside what was expected then: "
                           "planner record, planner ingest", "plan_aside_label")  # fmt: skip
-        self.writer.page.leads(said, self.table.page.name, self.table.title_row)
+        page = self.table.page.name  # without the row: new cases move the table down
+        self.writer.page.leads(said, page, self.table.title_row, said=f"{page}, runs")
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
         words = f'IF({HERE}{place}=0,"{NONE}",{HERE}{number}&{runs}&{HERE}{times})'
         self.writer.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")

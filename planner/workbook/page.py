@@ -129,9 +129,9 @@ class Page:
         """Make a cell a link to a place in this workbook."""
         self.links[row, column] = f"{sheet}!{target}"
 
-    def leads(self, row: int, sheet: str, to: int) -> None:
-        """Say in a line that its number stands in the row `to` of a sheet, and make that a link there."""
-        self.put(row, layout.FORMULA, f"{sheet} row {to}", "plan_link")
+    def leads(self, row: int, sheet: str, to: int, *, said: str = "") -> None:
+        """Say in a line that its number stands in the row `to` of a sheet, or in what is `said`, and link there."""
+        self.put(row, layout.FORMULA, said or f"{sheet} row {to}", "plan_link")
         self.link(row, layout.FORMULA, sheet, address(to, layout.LABEL))
 
     def header(self, titles: Iterable[str], row: int = layout.HEADER_ROW, right: Container[int] = ()) -> None:

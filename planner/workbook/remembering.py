@@ -24,6 +24,7 @@ from planner.workbook.memory import (
     of_text,
     of_value,
 )
+from planner.workbook.own_runs import REACH
 from planner.workbook.page import Filling, Live, Page
 from planner.xlsx.address import Area, Position, column_letters
 from planner.xlsx.grid import HERE
@@ -86,7 +87,7 @@ def _sheet(plan: BuildPlan, kind: str, page: Page) -> BuiltSheet:
         typed = _typed(each for each in cells if each[0][0] <= head)
         rows = {row: f"above {head - row}" for row in typed}
         columns = _names(typed[head])
-        filled = list(_cases(plan, page, rows))
+        filled, end = list(_cases(plan, page, rows)), comparison_writer.last_row(plan) + REACH
     else:
         rows = rowkeys.plain_keys(_typed(cells), kind)
         filled = list(_all(cells))

@@ -67,13 +67,16 @@ def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, 
 
 
 def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, list[Lost]]:
-    """The XML of a sheet whose columns go elsewhere, and the references that are lost in cells that stay.
+    """The XML of a sheet whose rows and columns go elsewhere, and the references that are lost in cells that stay.
 
-    Cells of columns that are gone are taken out; of the others each that shared a formula has one of its own. No row
-    may move, and columns stay in their order.
+    Cells of columns that are gone are taken out; of the others each that shared a formula has one of its own. Rows and
+    columns stay in their order, and no row may be gone.
     """
     xml, track = sheet.xml, moves.of(name)
-    edits = [Edit(*found.span(), retagged(found[0], (b"spans",), {})) for found in _ROW.finditer(xml)]
+    edits: list[Edit] = []
+    for number, (start, _) in sheet.rows.items():
+        end = tag_end(xml, start)
+        edits.append(Edit(start, end, retagged(xml[start:end], (b"spans",), {b"r": b"%d" % track.rows(number)})))
     lost: list[Lost] = []
     for cell in sheet.cells.values():
         start, end = cell.span[0], element_end(xml, *cell.span)

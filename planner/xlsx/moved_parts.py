@@ -105,6 +105,7 @@ _SHEET_AREAS: _References = {
     **dict.fromkeys(("autoFilter", "sortState", "sortCondition", "mergeCell", "hyperlink"), _REF),
     **dict.fromkeys(("cellWatch", "inputCells"), (("r", _Walk.areas),)),
     **dict.fromkeys(("sheetView", "pane", "customSheetView"), _CORNER),
+    "dimension": _AS_BEFORE,
     "scenarios": (("sqref", lambda walk, _element, text: walk.track.ref(text)),),
     "sqref": (("", _Walk.areas),),
     "dataRef": _ELSEWHERE,
