@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from planner.xlsx.cellvalue import NA, CellError
+from planner.xlsx.sheetxml import SheetXml
 from tests.recalcs import cached, edited, recalculate_edited
 from tests.xlsx_samples import package, sheet
 
@@ -132,3 +133,20 @@ def test_what_is_read_beyond_what_is_said(formula: str, saved: float, now: float
     book = edited(before, C2=6.0)
     recalculate_edited(book, before)
     assert (cached(book)["E1"], cached(book)["F1"]) in [(now, now + 1), (None, None)]
+
+
+def test_an_address_that_is_computed_is_read_though_many_cells_are_typed() -> None:
+    """INDIRECT and OFFSET read cells that they don't name, on a sheet without a formula."""
+    typed = "".join(
+        f'<row r="{row}"><c r="A{row}"><v>1</v></c><c r="B{row}"><v>1</v></c></row>' for row in range(1, 10)
+    )
+    read = {
+        "A1": 'SUM(INDIRECT("S!A1:A9"))',
+        "A2": "SUM(OFFSET(S!$B$1,0,-1,9,1))",
+    }
+    formulas = "".join(f'<row r="{ref[1:]}"><c r="{ref}"><f>{text}</f><v>9</v></c></row>' for ref, text in read.items())
+    before = package({"S": sheet(typed), "T": sheet(formulas)})
+    book = edited(before, **{f"A{row}": 2 for row in range(1, 10)})
+    recalculate_edited(book, before)
+    found = SheetXml(book.parts["xl/worksheets/sheet2.xml"])
+    assert {ref: found.cells[ref].value for ref in read} == dict.fromkeys(read, 18.0)

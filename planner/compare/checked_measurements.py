@@ -157,9 +157,10 @@ def _flag_faults(row: Measurement) -> Iterator[Fault]:
     Any other word is a person's own, and a flag like the others: its row is shown, and not used in a fit.
     """
     for word in filter(None, (each.strip() for each in row.flags.split(";"))):
+        if word in FLAGS or DISAGREEING.fullmatch(word):
+            continue
         first = re.split("[=,]", word)[0].strip()
-        meant = closest(first, [*FLAGS, "loop/wall", "loop/device"], 1, LIKE)
-        if meant and word not in FLAGS and not DISAGREEING.fullmatch(word):
+        if meant := closest(first, [*FLAGS, "loop/wall", "loop/device"], 1, LIKE):
             remedy = f"did you mean {meant[0]}? several are joined by a semicolon"
             yield Fault("flags", f"unknown flag {word!r}", remedy)
 
@@ -170,8 +171,7 @@ def _method_faults(row: Measurement) -> Iterator[Fault]:
     Behind a comma stands what it is extrapolated from.
     """
     method = row.method.partition(",")[0].strip()
-    meant = closest(method, METHODS, 1, LIKE)
-    if meant and method not in METHODS:
+    if method not in METHODS and (meant := closest(method, METHODS, 1, LIKE)):
         yield Fault("method", f"unknown method {method!r}", f"did you mean {meant[0]}?")
 
 

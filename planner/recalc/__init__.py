@@ -13,6 +13,8 @@ from typing import NamedTuple
 from planner.recalc.edits import Edits, NewRows, formula_cells
 from planner.recalc.engine import EngineError, engine_name
 from planner.recalc.evidence import Reach, Verdict, computed, reach_of, recomputed
+from planner.recalc.row_formulas import reads_columns
+from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.chart_caches import refresh
 from planner.xlsx.opc import Package
@@ -107,7 +109,10 @@ def edit(
         if more := follow(lambda ref: contents.get(ref, known.get((name, ref)))):
             rows = [row.with_typed(more) for row in rows]
             contents = {ref: more.get(ref, value) for ref, value in contents.items()}
-            edits, reach = edits_of(contents, rows), None
+            edits, columns = edits_of(contents, rows), {coordinates(ref)[1] for ref in more}
+            alike = [*reach.reached.rows, *(copied for _, copied, _ in edits.new.alike())]
+            if reads_columns(name, alike, columns):
+                reach = reach_of(old, sheets, edits, reach.reached)
     return _put(package, sheets, {name: contents}, {name: like or {}}, edits, verdict_of(edits, reach))
 
 
@@ -141,9 +146,11 @@ def _put(
     result.n_formulas, result.n_changed = result.n_formulas + n_new, result.n_changed + n_new
     parts = package.sheets()
     for name, new in contents.items():
-        known = {ref: value for (on, ref), value in (verdict.values | verdict.new).items() if on == name}
+        known, of_rows = (
+            {ref: value for (on, ref), value in found.items() if on == name} for found in (verdict.values, verdict.new)
+        )
         rows = edits.new.rows if name == edits.new.name else ()
-        xml = with_values(sheets[name], new, likes[name], known | caches.pop(name, {}), rows)
+        xml = with_values(sheets[name], new, likes[name], known | caches.pop(name, {}), rows, of_rows)
         package.replace(parts[name], xml)
     for name, values in caches.items():
         package.replace(parts[name], with_cached(sheets[name], values))

@@ -143,8 +143,8 @@ class _Rows:
         return found
 
     def _saved(self, column: int, rows: Sequence[int]) -> Column:
-        letters, cell = column_letters(column), self._sheet.cell
-        return Column.of([None if (found := cell(f"{letters}{row}")) is None else found.value for row in rows])
+        row_of = self._sheet.row
+        return Column.of([None if (found := row_of(row).get(column)) is None else found.value for row in rows])
 
     def _after(self, column: int, rows: Sequence[int], saved: Column) -> Column:
         """A column's cells with what was typed; where a formula was put it is unsure."""

@@ -23,8 +23,8 @@ from planner.xlsx.sheetxml import SheetXml
 
 _OWN = rb'(?: [\w:]+="[^"<]*")*'
 _FORMULA = re.compile(rb"<f" + _OWN + rb"(?:/>|>([^<]*)</f>)")
-_WITHOUT_VALUE = re.compile(rb"<c(" + _OWN + rb")><f" + _OWN + rb"(?:/>|>[^<]*</f>)(?:<v></v>|<v/>)?</c>")
-_OPEN = (b"</f></c>", b"</f><v></v>", b"<v/>", b"/></c>")  # what a formula without a value ends in
+_WITHOUT_VALUE = re.compile(rb"</f>(?:<v></v>|<v/>)?</c>")  # what a formula without a value ends in
+_AND_TEXT = re.compile(rb"<f" + _OWN + rb"/>(?:<v></v>|<v/>)?</c>")  # that of one whose text stands in another cell
 _ELSEWHERE = r"!\$?[A-Za-z]+\$?\d+(?::\$?[A-Za-z]+\$?\d+)?"
 _OWN_ROWS = re.compile(_ELSEWHERE + r"|[A-Za-z]\$?(\d+)(?::\$?[A-Za-z]+\$?(\d+))?")  # of its sheet that a formula reads
 _UNCLEAR = re.compile(r"[A-Za-z] *: *\$?[A-Za-z]|\d *: *\$?\d|: *[A-Za-z.]+\(|\) *:|\d#")  # B:B, 5:5, A1:INDEX(), A1#
@@ -66,11 +66,11 @@ class Dependents:
         }
         return Dependents({name: refs for name, refs in left.items() if refs is None or refs})
 
-    def reduced(self, package: Package, sheets: Sheets) -> Package:
+    def reduced(self, package: Package) -> Package:
         """The workbook with every other formula turned into its saved value."""
         smaller = replace(package, parts=dict(package.parts))
         for name, part in package.sheets().items():
-            refs, xml = self.refs(name), sheets[name].xml
+            refs, xml = self.refs(name), package.parts[part]
             if refs is not None:
                 smaller.replace(part, FORMULA_CELL.sub(_kept(refs), xml) if refs else _FORMULA.sub(b"", xml))
         return smaller
@@ -202,9 +202,9 @@ def _rows_reading(
 
 def _lacks_values(xml: bytes) -> bool:
     """Whether a formula has no saved value; an empty text is one."""
-    return any(end in xml for end in _OPEN) and any(
-        b' t="str"' not in match[1] for match in _WITHOUT_VALUE.finditer(xml)
-    )
+    ends = (match.start() for pattern in (_WITHOUT_VALUE, _AND_TEXT) for match in pattern.finditer(xml))
+    starts = (xml.rfind(b"<c ", 0, end) for end in ends)
+    return any(b' t="str"' not in xml[start : xml.find(b">", start)] for start in starts)
 
 
 def _patterns(rows: Iterable[AlikeRows]) -> list[bytes]:

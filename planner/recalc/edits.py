@@ -12,7 +12,6 @@ from planner.recalc.row_formulas import AlikeRows
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Formula, Value
-from planner.xlsx.markup import escaped
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
 
@@ -52,7 +51,9 @@ class NewRows:
         }
 
     def formulas(self, known: Collection[Address]) -> dict[Address, str]:
-        """The formulas of the cells that are not `known`."""
+        """The formulas of the cells that are not `known`, which are some of theirs."""
+        if len(known) == self.n_formulas:
+            return {}
         return {
             cell: each.formula.at(row.number)
             for row in self.rows
@@ -67,7 +68,7 @@ class NewRows:
             copies[row.source].append(row)
         for source, rows in copies.items():
             patterns = {
-                column_letters(column): escaped(cell.formula.pattern).encode()
+                column_letters(column): cell.formula.xml
                 for column, cell in self.templates[source].items()
                 if cell.formula is not None
             }

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import unescape
+from types import MappingProxyType
 from typing import Any
 
 from planner.errors import UserError
@@ -70,10 +71,13 @@ class Unknown:
 class Engine:
     """A workbook in the engine. Raises EngineError where it can't be loaded or evaluated.
 
-    `sheets` may be left empty for a workbook that has no date written as text.
+    `sheets` may be left empty for a workbook that has no date written as text; `values` are put into cells that the
+    workbook lacks.
     """
 
-    def __init__(self, package: Package, sheets: Mapping[str, SheetXml]) -> None:
+    def __init__(
+        self, package: Package, sheets: Mapping[str, SheetXml], values: Mapping[Address, Value] = MappingProxyType({})
+    ) -> None:
         self._formualizer = formualizer = _import()
         self._places: dict[Address, tuple[int, int]] = {}
         config = formualizer.EvaluationConfig()
@@ -94,6 +98,7 @@ class Engine:
                     header_row=table.header_row,
                     totals_row=table.totals_row,
                 )
+            self.put_all(values)
             self._put_dates(sheets, config.date_system)
             self._book.evaluate_all()
         lost = set(package.sheets()) - set(self._book.sheet_names)

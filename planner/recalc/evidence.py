@@ -12,12 +12,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from planner.recalc.cells_read import cells_read, in_columns, only_read
 from planner.recalc.dependents import Dependents, dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
 from planner.recalc.formula_reads import may_read_further
-from planner.recalc.row_formulas import row_formula
-from planner.xlsx.address import column_letters, column_of, coordinates, folded
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
@@ -68,11 +67,14 @@ class Reach(NamedTuple):
     known: RowValues
 
 
-def reach_of(before: Package, sheets: Sheets, edits: Edits) -> Reach:
-    """What edits of a workbook may reach, and what of it is computed without the engine."""
+def reach_of(before: Package, sheets: Sheets, edits: Edits, reached: Dependents | None = None) -> Reach:
+    """What edits of a workbook may reach, and what of it is computed without the engine.
+
+    `reached` is given where it is known: other values in the same cells reach the same.
+    """
     from planner.recalc.alike_rows import row_values  # here, for it loads numpy
 
-    reached = dependents(before, sheets, [*edits.typed, *edits.added], edits.new.places)
+    reached = reached or dependents(before, sheets, [*edits.typed, *edits.added], edits.new.places)
     return Reach(reached, row_values(sheets, reached, edits))
 
 
@@ -91,12 +93,20 @@ def recomputed(
     if not formulas and not added:
         return Verdict(known.changed, {}, new=known.new)
     typed = edits.typed | edits.new.typed() | known.changed | known.new
-    if len(typed) > len(formulas) + len(added):  # as of thousands of new rows, of which formulas read a few columns
-        typed = _read_by({cell: sheets[cell[0]].formula_of(at) or "" for cell, at in formulas.items()} | added, typed)
-    engine = Engine(reached.reduced(before, sheets), sheets)
+    texts = {cell: sheets[cell[0]].formula_of(at) or "" for cell, at in formulas.items()} | added
+    read = cells_read(texts)
+    typed = typed if read is None else in_columns(read, typed)
+
+    def engine_of(package: Package) -> Engine:
+        values: dict[Address, Value] = {}
+        if read is not None:
+            package, values = only_read(package, sheets, {name for name, _ in texts}, read)
+        return Engine(reached.reduced(package), sheets, values)
+
+    engine = engine_of(before)
     base, doubts, kept = _weighed(engine, sheets, formulas, [*typed, *added])
     if after is not None and after.parts != before.parts:
-        engine = Engine(reached.reduced(after, sheets), sheets)
+        engine = engine_of(after)
     engine.put_all(typed)
     _put_again(engine, sheets, formulas)
     for cell, text in sorted(added.items()):
@@ -119,18 +129,6 @@ def _put_again(engine: Engine, sheets: Sheets, formulas: Formulas) -> None:
         text = sheets[cell[0]].formula_of(at) if at.kind in ("normal", "shared") else None
         if text and may_read_further(text):
             engine.put_formula(cell, text)
-
-
-def _read_by(formulas: Mapping[Address, str], cells: dict[Address, Value]) -> dict[Address, Value]:
-    """Those of some cells whose columns the formulas read; all of them where that can't be told of one."""
-    columns = set[tuple[str, str]]()  # of a sheet, without capitals
-    for (sheet, ref), text in formulas.items():
-        read = row_formula(text, coordinates(ref)[0], sheet)
-        if read is None:
-            return cells
-        columns |= {(folded(sheet), column_letters(column)) for column in read.columns}
-        columns |= {(folded(on), column_letters(column)) for on, area in read.areas for column in area.columns}
-    return {cell: value for cell, value in cells.items() if (folded(cell[0]), column_of(cell[1])) in columns}
 
 
 def _weighed(

@@ -18,8 +18,9 @@ _END = "\0"  # of a formula among others: no XML holds this character either
 _COMPUTED = frozenset({"indirect", "offset", "sumif", "averageif"})
 """Functions that compute an address, or read further than it says: SUMIF(A1:A9,1,B1) adds up B1:B9."""
 _BETWEEN = frozenset(":!#")  # operators that make a range of what stands beside them: A1:INDEX(...), S!$a$1, A1#
-_MAY_BE_OPAQUE = re.compile(  # the least that such a formula holds, in small letters
-    r"\[|(?:indirect|offset|sumif|averageif)\(|:[^!\0\"]*'!|:[\w.]*!|[\s)]:|:[\s($]*(?:\(|[a-z_][\w.]*\()|:\s|\d#"
+_SIGNS = ("[", *(f"{name}(" for name in _COMPUTED))  # the least that an opaque formula holds, in small letters
+_RANGE_SIGNS = re.compile(  # each begins with a sign that is soon found
+    r":(?:(?<=[\s)]:)|[^!\0\"]*'!|[\w.]*!|[\s($]*(?:\(|[a-z_][\w.]*\()|\s)|#(?<=\d#)"
 )
 _MAY_BE_SMALL = re.compile(r"!\$?[A-Za-z]*[a-z]")  # Comparison!hk6, which is a cell, or a sheet's own name
 
@@ -64,7 +65,7 @@ def may_read_further(formula: str) -> bool:
 
 def _is_likely(plain: str, low: str) -> bool:
     """Whether it is worth a closer look at some formulas, which are given as they are and folded."""
-    return bool(_MAY_BE_OPAQUE.search(low) or _MAY_BE_SMALL.search(plain))
+    return any(sign in low for sign in _SIGNS) or bool(_RANGE_SIGNS.search(low) or _MAY_BE_SMALL.search(plain))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -94,3 +95,16 @@ def row_formula(text: str, row: int, sheet: str) -> RowFormula | None:
 def text_of(pattern: bytes, row: int) -> str:
     """The formula of a pattern in this row, as a person types it."""
     return html.unescape(pattern.replace(OWN_ROW, b"%d" % row).decode())
+
+
+def reads_columns(sheet: str, rows: Iterable[AlikeRows], columns: AbstractSet[int]) -> bool:
+    """Whether a formula of some rows of a sheet may read a cell of it in one of these columns."""
+    for alike in rows:
+        row = alike.numbers[0]
+        for pattern in alike.patterns.values():
+            formula = row_formula(text_of(pattern, row), row, sheet)
+            if formula is None or not formula.columns.isdisjoint(columns):
+                return True
+            if any(on == sheet and not columns.isdisjoint(area.columns) for on, area in formula.areas):
+                return True
+    return False

@@ -37,7 +37,7 @@ def make_room(root: Element) -> None:
 def refresh(package: Package, read: Mapping[str, SheetXml] = MappingProxyType({})) -> None:
     """Bring the values that the charts of a package keep to those of its cells, in place. What is so stays as it is.
 
-    `read` are sheets that have been read, of which those count whose part is still the same.
+    `read` are sheets that have been read, as they are or as they were before `sheetedit` put values into them.
     """
     kept = [
         part for part in charts_of(package) if any(name.encode() in package.parts[part] for name in _CACHES.values())
@@ -51,7 +51,7 @@ def refresh(package: Package, read: Mapping[str, SheetXml] = MappingProxyType({}
         if sheet not in parts:
             return None
         xml, known = package.parts[parts[sheet]], read.get(sheet)
-        return known if known is not None and known.xml is xml else SheetXml(xml, strings)
+        return known if known is not None and known.xml is xml else SheetXml(xml, strings, known)
 
     for part in kept:
         with package.edited(part) as root:

@@ -21,6 +21,7 @@ from planner.xlsx.address import (
     quoted,
     unquoted,
 )
+from planner.xlsx.markup import escaped
 
 Kind = Literal["text", "number", "logical", "error", "name", "function", "reference", "table", "space", "operator"]
 BROKEN = "#REF!"
@@ -207,23 +208,30 @@ def copied_to(formula: str, origin: str, target: str) -> str:
 class DownwardFormula(NamedTuple):
     """A formula of a cell in this row that is copied down its column, into thousands of rows.
 
-    `pattern` is the formula with OWN_ROW wherever the row's number moves along; blank where other numbers do too.
+    `pattern` is the formula with OWN_ROW wherever the row's number moves along, and `xml` is that as a file has it;
+    blank where other numbers move too.
     """
 
     text: str
     row: int
     pattern: str
+    xml: bytes
 
     @classmethod
     def of(cls, text: str, row: int) -> DownwardFormula:
         """The formula, without its =, of a cell in this row."""
         ends = [each for found in references(text) for each in (found.first, found.last)]
         is_own = all(each.row_fixed or each.row == row for each in ends)
-        return cls(text, row, rewritten(text, _with_own_row) if is_own else "")
+        pattern = rewritten(text, _with_own_row) if is_own else ""
+        return cls(text, row, pattern, escaped(pattern).encode())
 
     def at(self, row: int) -> str:
         """The formula as it reads in another row."""
         return self.pattern.replace(OWN_ROW, str(row)) if self.pattern else copied(self.text, row - self.row, 0)
+
+    def xml_at(self, row: int) -> bytes:
+        """The same as a file has it."""
+        return self.xml.replace(OWN_ROW.encode(), b"%d" % row) if self.xml else escaped(self.at(row)).encode()
 
 
 def _with_own_row(found: Reference) -> str:

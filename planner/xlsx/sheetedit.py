@@ -41,11 +41,13 @@ def with_values(
     like: Mapping[str, str] | None = None,
     cached: Mapping[str, Value] | None = None,
     rows: Sequence[NewRow] = (),
+    of_rows: Mapping[str, Value] | None = None,
 ) -> bytes:
     """The XML of a sheet with `values` typed in, None for an empty cell; missing cells and rows are made.
 
     `like` gives a cell the format of another one, new cell -> old cell; a formula is for such a cell only.
-    `cached` are values of formulas as `with_cached` takes them, those of new ones and of the new `rows` too.
+    `cached` are values of formulas as `with_cached` takes them, those of new ones and of the new `rows` too; of these
+    `of_rows` has most.
     Raises UserError for a cell that a formula fills, and for a value that no cell can hold.
     """
     known, writer, new = cached or {}, _Writer(sheet), {row.number for row in rows}
@@ -53,8 +55,9 @@ def with_values(
     writer.put_cached(old)
     for ref, value in values.items():
         writer.put(ref, value, (like or {}).get(ref), known.get(ref))
+    every = {**(of_rows or {}), **known}
     for row in rows:
-        writer.put_row(row, known)
+        writer.put_row(row, every)
     return writer.xml()
 
 
@@ -99,7 +102,7 @@ class _Writer:
         """Give formulas their values."""
         for ref, value in values.items():
             cell = self._sheet.cell(ref)
-            if cell is None or not self._sheet.is_computed(ref):
+            if cell is None or not (cell.kind or self._sheet.is_computed(ref)):
                 raise ValueError(f"{ref} has no formula")
             if not same_value(cell.value, value):
                 self._edits.append(self._rewritten(cell, *self._cached(value), _TYPE_AND_RICH_VALUE))
@@ -112,10 +115,11 @@ class _Writer:
         made: list[bytes] = []
         for column in sorted(cells.keys() | row.typed.keys()):
             (style, formula), value = cells.get(column, _NOTHING), row.typed.get(column)
-            content: Content = value if formula is None else Formula(formula.at(row.number))
-            if content is not None or style is not None:
-                ref = address(row.number, column)
-                made.append(self._new_cell(ref, content, style, cached.get(ref)))
+            ref = address(row.number, column)
+            if formula is not None:
+                made.append(self._cell(ref, style, *self._computed(formula.xml_at(row.number), cached.get(ref))))
+            elif value is not None or style is not None:
+                made.append(self._cell(ref, style, *self._typed(ref, value)))
         self._rows[row.number] = self._new_row(row.number, made)
         if row.typed:
             self._corners += (row.number, min(row.typed)), (row.number, max(row.typed))
@@ -146,15 +150,20 @@ class _Writer:
         space = b' xml:space="preserve"' if value != value.strip() else b""
         return "inlineStr", self._element(b"is", self._element(b"t", written_value(value)[1], space))
 
+    def _computed(self, formula: bytes, cached: Value) -> tuple[str, bytes]:
+        """The type and the content of a cell with this formula and its value."""
+        type_, content = self._cached(cached)
+        return type_, self._element(b"f", formula) + content
+
     def _new_cell(self, ref: str, value: Content, style: int | None, cached: Value) -> bytes:
         if isinstance(value, Formula):
-            type_, content = self._cached(cached)
-            content = self._element(b"f", escaped(value.text).encode()) + content
-        else:
-            type_, content = self._typed(ref, value)
+            return self._cell(ref, style, *self._computed(escaped(value.text).encode(), cached))
+        return self._cell(ref, style, *self._typed(ref, value))
+
+    def _cell(self, ref: str, style: int | None, type_: str, content: bytes) -> bytes:
         look = b"" if style is None else b' s="%d"' % style
         kind = b"" if type_ == "n" else b' t="%b"' % type_.encode()
-        return self._element(b"c", content, b' r="%b"' % ref.encode() + look + kind)
+        return self._element(b"c", content, b' r="%b"%b%b' % (ref.encode(), look, kind))
 
     def _new_row(self, number: int, cells: Iterable[bytes]) -> bytes:
         return self._element(b"row", b"".join(cells), b' r="%d"' % number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
 from xml.parsers import expat
@@ -23,6 +23,7 @@ _LOCAL = {f"{namespace}}}{tag}": tag for namespace in _MAIN for tag in _TAGS}
 _OPEN = b"<sheetData>"
 _CELLS = b"(?:" + cell_pattern(COLUMN + rb"\1", keep=False) + b")*+"  # of the row whose number is the first group
 _ROW = re.compile(b'<row r="(' + ROW + b')"' + OWN_ATTRIBUTES + b"(?:/>|>" + _CELLS + b"(</row>))")
+_ROW_START = re.compile(rb'<row r="([0-9]+)"')
 _REFS = re.compile(rb'<c r="([A-Z]+[0-9]+)"')
 _DIGITS = b"0123456789"
 _CONTROL = bytes({*range(32)} - {9, 10})
@@ -149,6 +150,19 @@ class Scan:
         return address(self._row, coordinates(self._last)[1] + 1 if self._last else 1)
 
 
+def rows_as_plain(xml: bytes) -> tuple[dict[int, Span], Span]:
+    """What `plain_rows` finds in XML that is known to be plain: nothing in it is looked at but where its rows begin."""
+    start, end = xml.find(_OPEN), xml.rfind(b"</sheetData>")
+    found = [(int(match[1]), match.start()) for match in _ROW_START.finditer(xml, start, end)]
+    ends = [*(at for _, at in found[1:]), end]
+    close = b"</row>"  # which an empty row hasn't
+    rows = {
+        number: (at, stop - len(close) * xml.endswith(close, at, stop))
+        for (number, at), stop in zip(found, ends, strict=True)
+    }
+    return rows, (start, end)
+
+
 @cache
 def _column(letters: bytes) -> int:
     return column_number(letters.decode())
@@ -180,11 +194,12 @@ class SheetXml:
     Raises UserError for XML that is not sound.
     """
 
-    def __init__(self, xml: bytes, strings: Sequence[str] = ()) -> None:
+    def __init__(self, xml: bytes, strings: Sequence[str] = (), before: SheetXml | None = None) -> None:
+        """`before` is a sheet of which `sheetedit` made this one, if it is one: what was proven of it holds still."""
         self.xml, self.strings = xml, strings
         self._read: dict[int, dict[int, Cell]] = {}  # the rows that have been asked for
-        plain = plain_rows(xml)
-        self.is_plain = plain is not None
+        plain = rows_as_plain(xml) if before is not None and before.is_plain else plain_rows(xml)
+        self.is_plain: bool = plain is not None
         scan = Scan(xml if plain is None else without_rows(xml, plain[1]), strings)
         self.rows, self.data = plain or (scan.rows, scan.data)
         self.dimension = scan.dimension
@@ -217,7 +232,7 @@ class SheetXml:
             self._read[number] = {_column(match[1].rstrip(_DIGITS)): Cell(match, self.strings) for match in found}
         return self._read[number]
 
-    def column(self, column: int, rows: range) -> list[Cell | None]:
+    def column(self, column: int, rows: Iterable[int]) -> list[Cell | None]:
         """The cells of a column in some rows: a row that hasn't been read is searched for its one cell alone."""
         found: list[Cell | None] = []
         for number in rows:
@@ -247,11 +262,11 @@ class SheetXml:
         """Every cell by its address, from the top down; of a large sheet `cell` reads some more quickly."""
         return {cell.ref: cell for number in self.row_numbers for cell in self.row(number).values()}
 
-    @property
+    @cached_property
     def n_formulas(self) -> int:
         """How many cells have a formula."""
         if self.is_plain:
-            return sum(self.xml.count(start) for start in (b"<f>", b"<f ", b"<f/>"))
+            return self.xml.count(b"<f", *self.data)
         return sum(bool(cell.kind) for cell in self.cells.values())
 
     def is_computed(self, ref: str) -> bool:
