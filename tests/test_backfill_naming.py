@@ -40,6 +40,20 @@ def test_a_chip_that_the_workbook_lacks_is_said(plan: Path) -> None:
     assert rows(plan)[-1].number_in("predicted_time") is None
 
 
+def test_a_chip_that_the_workbook_lacks_is_said_again(plan: Path) -> None:
+    """A row that predicts nothing says so each time that it is timed, whether or not its cells change."""
+    key = keys(plan)[1]
+    for seconds in (1e-3, 1e-3, 2e-3):
+        done = backfill(plan, measurement(key, seconds, hardware_id="tpu-v5ee"))
+        assert done.output.count("tpu-v5ee is not on Hardware: the prediction of 1 row is N/A until it is") == 1
+
+
+def test_a_chip_of_a_template_that_the_sheet_lacks_is_said(plan: Path) -> None:
+    """A new row without a formula waits for nothing; its chip may be mistyped all the same."""
+    done = backfill(plan, measurement("training|n_chips=4", hardware_id="tpu-v5ee"))
+    assert "tpu-v5ee is not on Hardware; did you mean tpu-v5e" in done.output
+
+
 def test_a_chip_that_the_workbook_has_is_not(plan: Path) -> None:
     """However its letters are written, for so the formula finds it; a row without a chip asks for none."""
     key = keys(plan)[1]

@@ -8,6 +8,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
+from planner.check.run import as_text, check
 from planner.cli import group
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
@@ -49,6 +50,18 @@ def test_a_stale_workbook_fails_its_checks_too(plan: Seeded, tmp_path: Path) -> 
     assert kinds(found) == {"failed_check", "stale_value"}
     stale = [entry for entry in found["findings"] if entry["kind"] == "stale_value"]
     assert all(entry["before"] != entry["after"] for entry in stale)
+
+
+def test_the_last_line_counts_the_overrides_that_are_listed(plan: Seeded) -> None:
+    """Those in their own cells apart, for they are no findings; beside a check that fails, and where all is clean."""
+    plan.type("Inputs", plan.at("Inputs", "hbm_bytes", "F"), 64e9)
+    plan.recalculated()
+    assert "plan.xlsx: clean (and 1 override in its own cell) by rules" in as_text(check(plan.package))
+    plan.type("Inputs", plan.at("Inputs", "n_chips", "F"), 1)
+    plan.recalculated()
+    report = check(plan.package)
+    faults = len(report.of("fault"))
+    assert f": {faults} findings and 0 overrides (and 1 override in its own cell) by rules" in as_text(report)
 
 
 def test_an_override_in_its_cell_is_listed_and_no_finding(plan: Seeded, tmp_path: Path) -> None:

@@ -110,6 +110,8 @@ def test_every_template_has_its_sentence() -> None:
         ("inference", "critical-batch", "did you mean critical_batch"),
         ("training", "decode_step_tim", "did you mean decode_step_time, which inference has?"),
         ("matmul", "tokns", "did you mean tokens?"),
+        ("inference", "kv_cache_bytes", "here it is kv_bytes_total or kv_bytes_per_sequence"),
+        ("transformer", "kv_cache_size", "here it is kv_bytes_per_sequence"),
     ],
 )
 def test_a_name_is_looked_for_beyond_one_template(template: str, name: str, says: str) -> None:

@@ -21,8 +21,11 @@ from planner.cli import group
 from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_cases import load
 from planner.compare.comparison_sheet import find
+from planner.errors import UserError
 from planner.fit.chip import OwnFit, candidates
+from planner.fit.fit import FittedFile
 from planner.fit.stack import OwnCalibration, far_off, fitted_stacks
+from planner.fit.written import Provenance
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.records import case_key
 from planner.validation.fitting import START, Fit, Fitter, value_of
@@ -350,6 +353,19 @@ def test_a_workbook_gets_the_stack_and_says_what_was_used(tmp_path: Path) -> Non
     assert command("check", path)
     package = Package.read(path)
     assert len(find(package).run_rows) == 4
+
+
+def test_a_workbook_of_ones_own_template_is_left_to_update(tmp_path: Path) -> None:
+    """Fit has no --template: it writes the CSV, and says the command that brings the stack into such a workbook."""
+    mine, path, target = tmp_path / "mine.csv", tmp_path / "plan.xlsx", tmp_path / "stack.csv"
+    mine.write_text("name,label,unit,kind,formula,source,note\nrows,Rows,1,input,4,test,\n", encoding="utf-8")
+    command("build", "--template", mine, "-o", path)
+    found = FittedFile([], [], Provenance("plan.xlsx", "", ""), OURS, is_workbook=True)
+    with pytest.raises(UserError) as error:
+        found.write(target, into=path)
+    remedy = f"planner update {path} --template FILE --calibrations {target}"
+    assert f"only {target} is written: the sheet Mine is of an unknown template 'mine'; {remedy}" in str(error.value)
+    assert target.exists()
 
 
 def _column(plan: object, name: str) -> list[object]:

@@ -11,13 +11,14 @@ import pytest
 
 from planner.errors import UserError
 from planner.recalc import recalculate
+from planner.recalc.given_formulas import given
 from planner.recalc.inmemory import stripped
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.recalcs import cached, formula_rows
+from tests.recalcs import cached, formula_rows, xml
 from tests.xlsx_samples import MAIN, STRICT, package, parts, set_values, sheet, zipped
 
 DATA = {  # the cells that the formulas below refer to; A3, B3 and C4 are blank
@@ -177,6 +178,12 @@ def test_stripped() -> None:
         ("1+", "can't read"),
         ("A1", "circle"),
         ("B1:B2*2", "array"),
+        ('TEXT(B1,"0.000E+00")', "doesn't know"),
+        ('IFERROR(LEN(TEXT(B1/3,"0.0e-0")),0)', "doesn't know"),
+        ('B1/3&amp;""', "more digits"),
+        ('"x"&amp;-1E21', "more digits"),
+        ("CONCATENATE(B2*1E15,1)", "more digits"),
+        ("SUMPRODUCT((INDEX(B:B,1):INDEX(B:B,2)&gt;1)*1)", "an operator makes"),
     ],
 )
 def test_what_the_engine_cannot_compute_has_no_value(formula: str, why: str) -> None:
@@ -211,6 +218,70 @@ def test_a_name_error_that_was_there_stays() -> None:
     result = recalculate(book)
     assert cached(book) == {"A1": CellError("#NAME?")}
     assert (result.skipped, result.n_changed) == ([], 0)
+
+
+def test_a_long_number_in_a_text_that_was_there_stays() -> None:
+    """A text of many digits is right where the program that saved the workbook had it too."""
+    book = package(
+        {"S": sheet('<row><c t="str"><f>"id "&amp;"1234567890123456"</f><v>id 1234567890123456</v></c></row>')}
+    )
+    assert (recalculate(book).skipped, cached(book)) == ([], {"A1": "id 1234567890123456"})
+
+
+CHAINED = {"D1": "A1*10", "D2": "E2*10", "E2": "F2+1", "F2": "A2+1", "D3": "D2+1", "D4": "D3+1"}
+"""Formulas that are computed after those which only name D1."""
+OTHERWISE = """
+SUMIF(A1:A4,">0",D1) | SUMIF(A1:A4,">0",$D$1) | SUMIF(A1:A4,"<9",D1:D2) | AVERAGEIF(A1:A4,"<9",D1)
+1+SUMIF(A:A,"<9",D1) | SUMIF(A1:A4,"<9",S!D1) | IF(SUMIF( A1:A4 , ">1" , D1 )>0,SUMIF(D4:D1,">60",A1),"(")
+SUMIF(A1:B2,">0",D1) | SUMIF(A1:A4,"<9",D:D) | SUMIF(A1:A4,3) | HYPERLINK("http://x",5)
+HYPERLINK("http://x",A1)+1 | HYPERLINK("http://x","a") | HYPERLINK("http://x") | HYPERLINK("http://x",A9)
+HYPERLINK(NA(),5) | HYPERLINK("http://x",SUM(A1,HYPERLINK("y",2))) | SUM(INDEX(D:D,1):INDEX(D:D,4))
+SUM(D1:INDEX(D1:D4,3)) | TEXT(A1,"0.00") | TEXT(D1,"0.0E+00") | D1/3&"" | (0.1+0.2)&"" | "x"&10^21
+TEXT(1/3,"@") | D1/4&"E+9"
+"""
+
+
+@needs_libreoffice
+def test_what_the_engine_reads_otherwise_is_right_or_left_out(tmp_path: Path) -> None:
+    """What it is told in other words is what LibreOffice computes; what it can't be told has no value."""
+    formulas = [formula.strip() for formula in OTHERWISE.replace("\n", "|").split("|") if formula.strip()]
+    own = [f'<c r="H{row}"><f>{xml(formula)}</f></c>' for row, formula in enumerate(formulas, 1)]
+    rows = [
+        f'<row r="{row}">'
+        + (f'<c r="A{row}"><v>{row}</v></c>' if row < 5 else "")
+        + "".join(f'<c r="{ref}"><f>{CHAINED[ref]}</f></c>' for ref in sorted(CHAINED) if ref[1:] == str(row))
+        + f"{own[row - 1]}</row>"
+        for row in range(1, len(own) + 1)
+    ]
+    book = package({"S": sheet("".join(rows))})
+    book.write(tmp_path / "own.xlsx")
+    recalculate(book)
+    ours, theirs = cached(book), recalculated(tmp_path / "own.xlsx", tmp_path)["S"]
+    pairs = {formula: (ours[f"H{row}"], theirs.get(f"H{row}")) for row, formula in enumerate(formulas, 1)}
+    left_out = [formula for formula, (one, _) in pairs.items() if one is None]
+    assert left_out == ['TEXT(D1,"0.0E+00")', 'D1/3&""', '(0.1+0.2)&""', '"x"&10^21', 'TEXT(1/3,"@")']
+    assert {formula: pair for formula, pair in pairs.items() if formula not in left_out and not agree(*pair)} == {}
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ('SUMIF($A$1:$A$4,1,$D$1)', 'SUMIF($A$1:$A$4,1,$D$1:$D$4)'),
+        ('SUMIF(A1:A4,1,D1)', 'SUMIF(A1:A4,1,D1:D4)'),
+        ('SUMIF(A$1:A4,1,D$1)', 'SUMIF(A$1:A4,1,D$1:D4)'),
+        ('SUMIF(A$1:A4,1,D1)', 'SUMIF(A$1:A4,1,D1)'),
+        ('SUMIF(A:A,1,D5)', 'SUMIF(A:A,1,D5:D$1048576)'),
+        ('SUMIF(2:2,1,$B5)', 'SUMIF(2:2,1,$B5:$XFD5)'),
+        ('SUMIF(A1:A4,1,D:D)', 'SUMIF(A1:A4,1,D$1:D$4)'),
+        ('SUMIF(A1:A4,1,name)', 'SUMIF(A1:A4,1,name)'),
+        ('SUMIF(A1:A4,{1,2},D1)', 'SUMIF(A1:A4,{1,2},D1:D4)'),
+        ('"SUMIF(A1:A4,1,D1)"', '"SUMIF(A1:A4,1,D1)"'),
+        ('SUMIF(A1:A4,1,D1', 'SUMIF(A1:A4,1,D1'),
+    ],
+)  # fmt: skip
+def test_a_range_to_add_up_has_the_shape_of_the_one_that_is_tested(formula: str, said: str) -> None:
+    """In copies too, where the formula is one that others share; what would then have another shape stays."""
+    assert given(formula) == said
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,7 @@ def test_a_second_one_is_like_the_scenario_that_is_named(plan: Path) -> None:
         (["mine", "--like", "yours"], "no scenario 'yours'; known: llama3_8b_on_tpu_v5e"),
         (["LLAMA3-8B on TPU-v5e"], "there is a scenario 'llama3_8b_on_tpu_v5e' already; give another name"),
         (["?!"], "'?!' is no name for a scenario"),
+        (["two\nlines"], r"'two\nlines' is no name for a scenario: it holds control characters; delete them"),
     ],
 )
 def test_wrong_words(plan: Path, built: bytes, words: list[str], says: str) -> None:

@@ -66,6 +66,7 @@ def test_a_name_follows_until_one_is_given(plan: Path) -> None:
         ("llama3_8b_on_tpu_v4", "Mine", "no scenario 'llama3_8b_on_tpu_v4'; did you mean"),
         (IDS[0], IDS[1], f"there is a scenario '{IDS[1]}' already; give another name"),
         (IDS[0], "Llama3-8b on TPU-v5p", "there is a scenario 'llama3-8b on tpu-v5p' already; give another name"),
+        (IDS[0], "bell\x07", r"'bell\x07' is no name for a scenario: it holds control characters; delete them"),
         (IDS[0], "x" * 81, "is no name for a scenario; give 1 to 80 characters"),
     ],
 )

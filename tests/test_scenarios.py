@@ -47,6 +47,12 @@ def test_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
         (HEADER + "a,,gpt2,tpu-v5e,eight,1,\n", "line 2, column n_chips: n_chips=eight: 'eight' is no number"),
         (HEADER + 'a,,gpt2,tpu-v5e,"1,5",1,\n', "write a point for decimals"),
         (HEADER + "a,,gpt2,tpu-v5e,1,1,\nA,,gpt2,tpu-v4,1,1,\n", "line 3: scenario 'A' stands in line 2 already"),
+        (
+            HEADER + '"a\nb",,gpt2,tpu-v5e,1,1,\n',
+            r"line 3, column scenario: 'a\nb' is no name for a scenario: it holds c",
+        ),
+        (HEADER + '"a","x\ty",gpt2,tpu-v5e,1,1,\n', "column name: 'x\\ty' is no name for a scenario: it holds control"),
+        (HEADER + "a,x\u2028y,gpt2,tpu-v5e,1,1,\n", "column name: 'x\\u2028y' is no name for a scenario: it holds"),
         (HEADER + "a,,gpt2,tpu-v5e,1\n", "line 2: 5 cells, but the header has 7 columns"),
         (HEADER, "the file has no scenario; add a row below the header"),
         ("scenario,bacth\na,1\n", "line 1: unknown column 'bacth'; did you mean batch"),

@@ -136,6 +136,14 @@ def test_the_largest_comes_first() -> None:
     ("line", "said"),
     [
         ("training -m gpt2 -H h100-sxm --of stack", "stack is a text"),
+        (
+            "matmul -H h100-sxm --set tokens=8 --of tokens",
+            "tokens is an input, which no other changes; ask for what is made of it: --of ",
+        ),
+        (
+            "matmul -H h100-sxm --of hbm_bandwidth",
+            "hbm_bandwidth is a looked-up number, which no other changes; ask for",
+        ),
         ("training -m gpt2 -H h100-sxm --of step_time", "did you mean"),
         ("training -m gpt2 -H h100-sxm --of recomputed_share", "is 0 in this plan"),
         ("inference -m gpt2 -H h100-sxm --of cost_per_million_tokens_expected --set price_per_chip_hour=N/A", "is N/A"),
@@ -181,6 +189,8 @@ def test_a_workbook_of_a_part_is_told_too(tmp_path: Path) -> None:
         planner.sensitivity(path, of="mfu")
     with pytest.raises(UserError, match=r"matmul.xlsx: stack is a text, .*; choose another with --of"):
         planner.sensitivity(path, of="stack")
+    with pytest.raises(UserError, match=r"matmul.xlsx: d_in is an input, .*: --of expected_time"):
+        planner.sensitivity(path, of="d_in")
     write_small(path, [], ["h100-sxm"], ["matmul"])
     with pytest.raises(UserError, match=r"matmul.xlsx: expected_time is N/A because tokens .*; type it on Inputs"):
         planner.sensitivity(path, of="expected_time")

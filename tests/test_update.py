@@ -180,6 +180,18 @@ def test_a_template_without_a_sheet_is_named(tmp_path: Path, content: str) -> No
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("has_own", [True, False])
+def test_a_template_that_isnt_there_is_named(tmp_path: Path, has_own: bool) -> None:
+    """A mistyped file is said to be missing, as `planner build` says it, whether or not a sheet waits for one."""
+    own, missing, path = tmp_path / "mine.csv", tmp_path / "missing.csv", tmp_path / "plan.xlsx"
+    of_a_template(own, path) if has_own else write_comparison(path)
+    done = CliRunner().invoke(group, ["update", str(path), "--template", str(missing)])
+    assert done.exit_code == 2
+    assert done.stderr == f"Error: {missing}: there is no such file\n"
+    done = CliRunner().invoke(group, ["update", str(path), "--template", "missing"])
+    assert done.stderr.startswith("Error: no template 'missing'; ")
+
+
 def test_what_has_no_inputs_is_refused(tmp_path: Path) -> None:
     """A workbook without Checks can't be told apart; it is refused in one line and left as it was."""
     path = tmp_path / "plan.xlsx"

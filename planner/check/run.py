@@ -94,10 +94,14 @@ def as_text(report: Report) -> str:
     for number, group in groupby(breaches, key=lambda finding: finding.rule):
         lines += _headed(f"Rule {number}: {RULES[number].text}", list(group))
     lines += _headed(OVERRIDES, overrides)
-    lines += _headed(FILLED, [note for note in notes if note.kind == "override"])
+    filled = [note for note in notes if note.kind == "override"]
+    lines += _headed(FILLED, filled)
     lines += _listed([note._replace(remedy="") for note in notes if note.kind == "note"], "Note: ", "  ")
     counts = f"{_count(len(faults), 'finding')} and {_count(len(overrides), 'override')}"
     verdict = "clean" if report.is_clean else counts
+    if filled:
+        cells = "its own cell" if len(filled) == 1 else "their own cells"
+        verdict += f" (and {_count(len(filled), 'override')} in {cells})"
     return "\n".join([*lines, f"{report.file}: {verdict} by rules {', '.join(map(str, sorted(RULES)))}."])
 
 

@@ -180,25 +180,32 @@ def predicted_again(sheet: ComparisonSheet, row: CaseRow, measured: Measurement)
     return blank
 
 
-def unknown_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], appended: Iterable[Measurement]) -> list[str]:
-    """A line for each chip of new rows that the workbook hasn't: these rows predict nothing.
+def unknown_chips(
+    sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], timed: Iterable[tuple[str, str]]
+) -> list[str]:
+    """A line for each chip of timed cases, each a template and a chip, that the workbook hasn't: these predict nothing.
 
-    Rows without a formula, for the sheet had none to copy, are left out; so are all where no list
-    can be told.
+    What waits for it is said of rows with a formula: a new one of a template that the sheet hadn't had none to copy.
+    There are no lines where no list can be told.
     """
     computed = {row.text("template") for row in sheet.rows}
-    rows = Counter(one.hardware_id for one in appended if one.hardware_id and parse_key(one.case_key)[0] in computed)
-    found = listed_chips(sheet, parsed) if rows else None
+    waiting = Counter[str]()
+    for template, chip in timed:
+        if chip:
+            waiting[chip] += template in computed
+    found = listed_chips(sheet, parsed) if waiting else None
     if found is None:
         return []
-    on, known = found.on, found.kinds
-    lowered = {name.lower() for name in known}  # as the formula compares them
+    lowered = {name.lower() for name in found.kinds}  # as the formula compares them
     return [
-        f"{chip} is not on {on}: the prediction of {count} {'row' if count == 1 else 'rows'} is N/A until it is; "
-        + (nearest(chip, known) or f"add it to {on}")
-        for chip, count in rows.items()
+        f"{chip} is not on {found.on}{_waits(count)}; " + (nearest(chip, found.kinds) or f"add it to {found.on}")
+        for chip, count in waiting.items()
         if chip.lower() not in lowered
     ]
+
+
+def _waits(count: int) -> str:
+    return f": the prediction of {count} {'row' if count == 1 else 'rows'} is N/A until it is" if count else ""
 
 
 Stretch = Callable[[Area], Area]

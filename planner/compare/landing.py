@@ -29,7 +29,7 @@ from planner.compare.appended_rows import (
 from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
 from planner.compare.room import make_room
-from planner.measure.records import Measurement
+from planner.measure.records import Measurement, parse_key
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
 from planner.xlsx.atomic import locked
@@ -61,7 +61,8 @@ class Landing:
     unchanged: int = 0
     other_hardware: list[tuple[str, str]] = field(default_factory=list)  # predicted for, timed on
     above_peak: list[str] = field(default_factory=list)  # keys of those that are too fast to be true
-    unknown_chips: list[str] = field(default_factory=list)  # lines about chips of new rows that the workbook hasn't
+    timed: list[tuple[str, str]] = field(default_factory=list)  # templates and chips of rows whose times are landed
+    unknown_chips: list[str] = field(default_factory=list)  # lines about chips of these that the workbook hasn't
     left_alone: list[str] = field(
         default_factory=list
     )  # known chips whose times one of an unknown device would replace
@@ -82,7 +83,9 @@ class Landing:
         elif _keeps(row, measured):
             self.left_alone.append(row.text("hardware_id"))
         else:
-            again = predicted_again(self.sheet, row, measured) if measured.status == "measured" else {}
+            is_timed = measured.status == "measured"
+            self.timed += [(row.text("template"), row.text("hardware_id"))] if is_timed else []
+            again = predicted_again(self.sheet, row, measured) if is_timed else {}
             self.type(row, measured, again | cells_of(row, measured))
         if measured.status != "measured":
             self.skipped.append((measured.case_key, f"{measured.status}: {measured.reason}"))
@@ -186,6 +189,8 @@ def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
         landing.sheet = find(package, parsed)
     if landing.values or landing.homeless:
         landing.recalculated = _type(landing, parsed)
+    new = [(parse_key(one.case_key)[0], one.hardware_id) for one in landing.homeless]
+    landing.unknown_chips = unknown_chips(landing.sheet, parsed, [*landing.timed, *new])
     return landing
 
 
@@ -207,7 +212,6 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     if new.measured:
         extend_ranges(package, sheet, new.measured)
         offer_templates(package, sheet, landing.homeless)
-        landing.unknown_chips = unknown_chips(sheet, parsed, landing.homeless)
         landing.outside = outside(sheet, new.measured)
     return done
 

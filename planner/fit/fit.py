@@ -46,11 +46,22 @@ class FittedFile:
         return written.lines(self.stacks, self.skipped, self.origin)
 
     def write(self, target: Path, into: Path | None) -> None:
-        """Write the CSV of calibrations, and bring the stacks into a workbook. Raises UserError as writing does."""
+        """Write the CSV of calibrations, and bring the stacks into a workbook.
+
+        Raises UserError as writing and updating do; where the workbook has a template of a person's own, which only
+        `planner update` takes, the CSV is written all the same.
+        """
         text = written.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
         write_atomically(target, text.encode())
         if into is not None:
-            update_file(into, databases=replace(self.databases, calibrations_csv=target))
+            try:
+                update_file(into, databases=replace(self.databases, calibrations_csv=target))
+            except UserError as error:
+                if "--template" not in error.remedy:
+                    raise
+                remedy = f"planner update {into} --template FILE --calibrations {target} brings the stack in"
+                what = f"only {target} is written: {error.what}"
+                raise UserError(what, place=error.place, remedy=remedy) from None
             with locked(into):
                 package = Package.read(into)
                 fill = partial(sheet.write, found=self.stacks, skipped=self.skipped, origin=self.origin)

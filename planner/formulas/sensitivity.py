@@ -115,8 +115,8 @@ def default_row(template: Template) -> str:
 def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], name: str) -> Sensitivity:
     """How a row of a plan depends on the quantities that it is made of. `values` are those that are typed.
 
-    Inputs that follow others where they are left open do so. Raises UserError for a text, and for a row that is N/A
-    or 0 in the plan.
+    Inputs that follow others where they are left open do so. Raises UserError for a text, for a row that is N/A or 0 in
+    the plan, and for what isn't calculated.
     """
     row = template.row(name)
     if row.unit == "text":
@@ -129,6 +129,8 @@ def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], n
         raise UserError(f"{name} is N/A because {lacking}", remedy="--set a value, or choose another row with --of")
     if not isinstance(value, float) or value == 0:
         raise UserError(f"{name} is 0 in this plan: no change is a percentage of it", remedy="choose another with --of")
+    if row.kind not in CALCULATED:
+        raise UserError(f"{name} is {_given(row.kind)}, which no other changes", remedy=_made_of_it(template, name))
     left_out: dict[str, list[str]] = {}
     moves: list[_Moves] = []
     for each in _quantities(template, name, values):
@@ -143,6 +145,18 @@ def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], n
         left_out[UNFELT] = unfelt
     felt.sort(key=lambda each: -each.size)
     return Sensitivity(row, value, tuple(felt), {why: tuple(names) for why, names in left_out.items()})
+
+
+def _given(kind: str) -> str:
+    """What a row is called that isn't calculated."""
+    return {"input": "an input", "constant": "a constant"}.get(kind, "a looked-up number")
+
+
+def _made_of_it(template: Template, name: str) -> str:
+    """The first headline that is made of a number, to ask for in its place; else that another is to be chosen."""
+    made = (each.row.name for each in headlines(template) if name in template.closure([each.row.name]))
+    found = next(made, "")
+    return f"ask for what is made of it: --of {found}" if found else "choose another with --of"
 
 
 class _Moves(NamedTuple):

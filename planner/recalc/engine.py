@@ -15,12 +15,12 @@ from types import MappingProxyType
 from typing import Any
 
 from planner.errors import UserError
+from planner.recalc.given_formulas import CALLS, given
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.named_ranges import tables
 from planner.xlsx.opc import Package
-from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import counts_from_1904
 
@@ -49,7 +49,7 @@ _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _FORMULA = re.compile(rb"(<f(?: [^<>]*[^<>/])?>)([^<]+)(?=</f>)")
 _RANGE = re.compile(rb"[A-Z]+\$?[0-9]+:\$?[A-Z]+\$?[0-9]+")
 _LOOSE = re.compile(rb"<f[^>]*>[^<]*[\w)] *(?: :|: ) *[\w($'][^<]*</f>")  # perhaps `A1 : A9`
-_APART = re.compile(r""""[^"]*"|'[^']*'|\[[^\]]*\]|\s*:\s*""")
+_CALLS = re.compile(CALLS.encode(), re.IGNORECASE)
 _DATE = re.compile(rb"""\st\s*=\s*["']d["']""")
 _STRICT = {
     b"http://purl.oclc.org/ooxml/spreadsheetml/main": b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
@@ -158,7 +158,7 @@ class Engine:
     def put_formula(self, cell: Address, text: str) -> None:
         """Put a formula, without its =, into a cell that had none."""
         with _refusals():
-            self._book.set_formula(cell[0], *coordinates(cell[1]), f"={_in_order(text)}")
+            self._book.set_formula(cell[0], *coordinates(cell[1]), f"={given(text)}")
 
     def stale(self, cells: Iterable[Address]) -> set[Address]:
         """Those of `cells` that wait to be computed; a volatile one, and what depends on it, always does."""
@@ -236,14 +236,14 @@ def _plain_file(package: Package) -> bytes:
 
 
 def _plain(xml: bytes) -> bytes:
-    """Without comments and CDATA, in the transitional namespaces, and with ranges as usual: it misreads the others."""
+    """Without comments and CDATA, in the transitional namespaces, and with formulas that it doesn't misread."""
     if b"<!" in xml:
         xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
     if b"http://purl.oclc.org/ooxml/" in xml:
         for strict, transitional in _STRICT.items():
             xml = xml.replace(strict, transitional)
-    if _LOOSE.search(xml) or any(map(_is_reversed, set(_RANGE.findall(xml)))):
-        xml = _FORMULA.sub(lambda match: match[1] + escaped(_in_order(unescape(match[2].decode()))).encode(), xml)
+    if _LOOSE.search(xml) or _CALLS.search(xml) or any(map(_is_reversed, set(_RANGE.findall(xml)))):
+        xml = _FORMULA.sub(lambda match: match[1] + escaped(given(unescape(match[2].decode()))).encode(), xml)
     return xml
 
 
@@ -253,9 +253,3 @@ def _is_reversed(found: bytes) -> bool:
         (top, left), (bottom, right) = map(coordinates, found.decode().replace("$", "").split(":"))
         return top > bottom or left > right
     return False
-
-
-def _in_order(formula: str) -> str:
-    """A formula with each range from its first corner to its last, and no blanks about its colon."""
-    closed = _APART.sub(lambda match: ":" if match[0].strip() == ":" else match[0], formula)
-    return rewritten(closed, Reference.in_order)

@@ -8,8 +8,10 @@ the saved values are evidence: a formula whose saved value the engine doesn't re
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from planner.recalc.cells_read import cells_read, in_columns, only_read
@@ -20,6 +22,7 @@ from planner.recalc.formula_reads import may_read_further
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
+from planner.xlsx.references import pieces
 
 if TYPE_CHECKING:
     from planner.recalc.alike_rows import RowValues
@@ -27,10 +30,15 @@ if TYPE_CHECKING:
 BAD_NAME = CellError("#NAME?")
 ARRAY = Unknown("its result is an array")
 UNKNOWN_NAME = "it has a name or function that the engine doesn't know"
+BAD_REFERENCE = CellError("#REF!")
+MADE_RANGE = "it computes with a range that an operator makes, which the engine may not know"
+LONG_NUMBER = "it writes a number into a text, of which the engine has more digits than other programs"
 TAINTED = "it is volatile or depends on a cell without a value"
 CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
 """The functions that give another value each time."""
 _CLOCK_OR_DICE = re.compile(rf"\b({'|'.join(CLOCK_OR_DICE)})\(", re.IGNORECASE)
+_LONG = re.compile(r"[1-9](?:\.?[0-9]){15}|0\.[0-9]{16}")
+_WRITES = re.compile(r"&|\b(?:CONCAT|TEXT)\w*\(", re.IGNORECASE)
 
 Formulas = Mapping[Address, Cell]
 Values = dict[Address, Value | Unknown]
@@ -56,7 +64,7 @@ def computed(package: Package, sheets: Sheets) -> Verdict:
     engine = Engine(package, sheets)
     values = _values(engine, sheets, formulas)
     values |= dict.fromkeys(engine.spills(formulas), ARRAY)
-    doubts = _with_dependents(engine, sheets, formulas, _unknown(values, formulas))
+    doubts = _with_dependents(engine, sheets, formulas, _unknown(values, sheets, formulas))
     return Verdict(_sound(values, doubts), doubts)
 
 
@@ -119,7 +127,7 @@ def recomputed(
         for cell, value in found.items()
         if cell not in base or not _equal(value, base[cell]) or formulas[cell].text is None
     }
-    doubts = _with_dependents(engine, sheets, formulas, doubts | _unknown(found, formulas))
+    doubts = _with_dependents(engine, sheets, formulas, doubts | _unknown(found, sheets, formulas, added))
     return Verdict(_sound(values, doubts) | known.changed, doubts, kept, known.new)
 
 
@@ -198,15 +206,31 @@ def _sound(values: Values, doubts: Reasons) -> dict[Address, Value]:
     return {cell: value for cell, value in values.items() if cell not in doubts and not isinstance(value, Unknown)}
 
 
-def _unknown(values: Values, formulas: Formulas) -> Reasons:
-    """The cells that the engine can't compute, a function that it doesn't know included."""
+def _unknown(
+    values: Values, sheets: Sheets, formulas: Formulas, added: Mapping[Address, str] = MappingProxyType({})
+) -> Reasons:
+    """The cells that the engine can't compute, or computes as no other program does, and as none has saved it."""
+
+    def text(cell: Address) -> str:
+        return added[cell] if cell in added else sheets[cell[0]].formula_of(formulas[cell]) or ""
+
     odd = {cell: value for cell, value in values.items() if type(value) is not float}
     doubts = {cell: value.reason for cell, value in odd.items() if isinstance(value, Unknown)}
     return doubts | {
-        cell: UNKNOWN_NAME
+        cell: why
         for cell, value in odd.items()
-        if value == BAD_NAME and (cell not in formulas or formulas[cell].value != BAD_NAME)
+        if (cell not in formulas or formulas[cell].value != value) and (why := _untrusted(value, partial(text, cell)))
     }
+
+
+def _untrusted(value: Value | Unknown, formula: Callable[[], str]) -> str:
+    """Why a text or an error isn't one that another program would have; blank where it may be."""
+    if value == BAD_NAME:
+        return UNKNOWN_NAME
+    if value == BAD_REFERENCE and any((each.kind, each.text) == ("operator", ":") for each in pieces(formula())):
+        return MADE_RANGE
+    is_long = isinstance(value, str) and _LONG.search(value)
+    return LONG_NUMBER if is_long and _WRITES.search(formula()) else ""
 
 
 def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts: Reasons) -> Reasons:

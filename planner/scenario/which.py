@@ -10,7 +10,7 @@ from planner.book.scenario_columns import identifier, inputs_column
 from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
-from planner.workbook.build_plan import WORKLOAD
+from planner.workbook.build_plan import WORKLOAD, refuse_controls
 from planner.xlsx.address import column_letters
 from planner.xlsx.opc import Package
 
@@ -69,7 +69,8 @@ def free_identifier(book: Book, name: str) -> str:
 
 
 def refuse_taken(book: Book, name: str, new: str, columns: Iterable[int]) -> None:
-    """Raise UserError for a name that is too long, and for a name or a new id that a scenario of `columns` has."""
+    """Raise UserError for a name that is too long or not one line, or that a scenario of `columns` has, as a new id."""
+    refuse_controls(name.strip())
     if len(name.strip()) > LONGEST:
         raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
     place, wanted = Place(book.package.name), (new, name.strip().lower())

@@ -24,6 +24,7 @@ from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.sweeps import sweeps
 from planner.formulas.template import Template
+from planner.regularfile import SMALL, read_bytes
 from planner.workbook import remembering
 from planner.workbook.book import Draft, digests_of, draft
 from planner.workbook.build_plan import OVERRIDABLE, WORKLOAD, BuildPlan, BuildScenario, workloads
@@ -47,10 +48,12 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
 
     Of what is typed on Inputs it has the numbers, about which sweeps are built, and something for each calculated row
     with a cell to override it, so that it has one again.
-    Raises UserError for a sheet whose template is not known, a template without a sheet, and as loading templates and
-    databases does.
+    Raises UserError for a template that isn't there, a sheet whose template is not known, a template without a sheet,
+    and as loading templates and databases does.
     """
     mine = {Path(name).stem if name.endswith(".csv") else name: name for name in extra}
+    for name in extra:
+        read_bytes(library.find(name, None), largest=SMALL)  # a file that isn't there is no template that doesn't fit
     file, wanted = book.package.name, list(dict.fromkeys(book.templates.values()))
     for name in wanted:
         if name not in mine and name not in library.names():

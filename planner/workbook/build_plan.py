@@ -7,6 +7,7 @@ others are shown as not counted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,14 @@ from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 
 OVERRIDABLE = ("model", "hardware", "calibration")
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def refuse_controls(name: str) -> None:
+    """Raise UserError for a scenario's name or id with a line break or another control character in it."""
+    if _CONTROLS.search(name):
+        what = f"{name!r} is no name for a scenario: it holds control characters"
+        raise UserError(what, remedy="delete them, line breaks too")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,14 @@ from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template
 from planner.measure.mesh import MeshSpec
 from planner.spoken import few
-from planner.workbook.build_plan import WORKLOAD, BuildPlan, BuildScenario, Workloads, workloads
+from planner.workbook.build_plan import (
+    WORKLOAD,
+    BuildPlan,
+    BuildScenario,
+    Workloads,
+    refuse_controls,
+    workloads,
+)
 from planner.workbook.workloads import DEFAULT_TEMPLATES, named_workloads, with_workloads, without_others
 
 STEP = "inference"  # the template that layer_ops.csv is written over
@@ -262,7 +269,9 @@ class _Known:
                 with _in_column(column):
                     values[column] = typed(self.rows[column], unguarded(text.strip()))
         base = _scenario(found_model, found_chip, values)
-        identifier = first(ID_COLUMNS) or base.id
-        name = first(NAME_COLUMNS)
+        identifier, name = first(ID_COLUMNS) or base.id, first(NAME_COLUMNS)
+        for text, columns in ((identifier, ID_COLUMNS), (name, NAME_COLUMNS)):
+            with _in_column(next((column for column in columns if cells.get(column)), "")):
+                refuse_controls(text)
         scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
         return _possible(scenario, self.hardware)

@@ -1,0 +1,97 @@
+"""Formulas as the engine is given them: what it misreads in words that it takes as other programs do."""
+
+from __future__ import annotations
+
+import re
+
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW
+from planner.xlsx.references import Corner, Reference, pieces, reference, rewritten
+
+_APART = re.compile(r""""[^"]*"|'[^']*'|\[[^\]]*\]|\s*:\s*""")
+CALLS = r"\b(?:SUMIF|AVERAGEIF|HYPERLINK|TEXT)\("
+"""Functions that may be misread."""
+_CALLS = re.compile(CALLS, re.IGNORECASE)
+_EXPONENT = re.compile(r'".*E[+-].*"', re.IGNORECASE | re.DOTALL)
+UNKNOWN = "NOT_COMPUTED"
+"""A function that the engine doesn't know, around what it would compute wrongly; it still sees what is read."""
+_PAIRS = {")": "(", "}": "{"}
+
+
+def given(formula: str) -> str:
+    """A formula, without its =, as the engine is given it.
+
+    Each range goes from its first corner to its last, and no blanks stand about its colon.
+    """
+    closed = _APART.sub(lambda match: ":" if match[0].strip() == ":" else match[0], formula)
+    ordered = rewritten(closed, Reference.in_order)
+    return _with_calls(ordered) if _CALLS.search(ordered) else ordered
+
+
+def _with_calls(formula: str) -> str:
+    """The formula with each call as `_call` has it; as it is where its brackets don't match."""
+    opened, parts = [""], [[""]]  # the brackets, and the arguments of each
+    for piece in pieces(formula):
+        if piece.kind == "function" or piece.text in _PAIRS.values():
+            opened.append(piece.text)
+            parts.append([""])
+        elif piece.text in _PAIRS:
+            name, arguments = opened.pop(), parts.pop()
+            if name[-1:] != _PAIRS[piece.text]:
+                return formula
+            parts[-1][-1] += _call(name, arguments) + piece.text
+        elif piece.text == "," and opened[-1]:
+            parts[-1].append("")
+        else:
+            parts[-1][-1] += piece.text
+    whole = "".join(parts[0][0]) if len(parts) == 1 else formula
+    return f"{UNKNOWN}({formula})" if UNKNOWN in whole else whole
+
+
+def _call(name: str, arguments: list[str]) -> str:
+    """A call without its last bracket: a hyperlink is what it shows, and what is added up has the tested range's shape.
+
+    A number as a text with an exponent has UNKNOWN in it.
+    """
+    called = name[:-1].upper()
+    if called == "HYPERLINK" and len(arguments) == 2:
+        link, shown = arguments
+        return f"IF(ISERROR({link}),{link},{shown}"
+    if called in ("SUMIF", "AVERAGEIF") and len(arguments) == 3:
+        arguments[2] = _shaped(arguments[0], arguments[2])
+    if called == "TEXT" and _EXPONENT.search(arguments[-1]):
+        name = f"{UNKNOWN}("
+    return name + ",".join(arguments)
+
+
+def _shaped(tested: str, summed: str) -> str:
+    """A range as the spreadsheet programs read it: from its first cell on in the shape of the range that is tested.
+
+    The engine does too, but doesn't see that such cells have to be computed first.
+    """
+    one, other = reference(tested.strip()), reference(summed.strip())
+    if one is None or other is None or one.is_foreign or other.is_foreign:
+        return summed
+    first, start, last = _filled(other.first, 1, 1), _filled(one.first, 1, 1), _filled(one.last, MAX_ROW, MAX_COLUMN)
+    row = _end(first.row + last.row - start.row, start.row_fixed - first.row_fixed - last.row_fixed + 1, MAX_ROW)
+    column = _end(
+        first.column + last.column - start.column,
+        start.column_fixed - first.column_fixed - last.column_fixed + 1,
+        MAX_COLUMN,
+    )
+    if row is None or column is None:
+        return summed
+    return str(Reference(other.prefix, first, Corner(row[0], column[0], row[1], column[1]), True))
+
+
+def _filled(end: Corner, row: int, column: int) -> Corner:
+    """An end of a reference with this row of whole columns, and this column of whole rows, which stay in copies."""
+    return Corner(
+        end.row or row, end.column or column, end.row_fixed or not end.row, end.column_fixed or not end.column
+    )
+
+
+def _end(number: int, moves: int, most: int) -> tuple[int, bool] | None:
+    """A row or column that moves by so many in a copy one further, and whether `$` fixes it; None if it can't be."""
+    if number >= most:
+        return most, True
+    return (number, not moves) if moves in (0, 1) else None
