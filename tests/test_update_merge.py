@@ -15,7 +15,7 @@ from planner.book.plan import Plan
 from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
-from planner.update.outcome import Updated
+from planner.update.outcome import Updated, lines
 from planner.update.update import update_file
 from planner.workbook.memory import HEADING
 from planner.xlsx.address import address
@@ -141,11 +141,11 @@ def test_rows_come_go_and_are_renamed(small: tuple[Path, Path], tmp_path: Path) 
     """A new row is there, one that is gone or has another name is not, and an input of before keeps its number."""
     path, own = small
     edit(path, ("Inputs", "batch_rows", 6, 7))
-    lines = SMALL.splitlines(keepends=True)
-    lines[4] = "spare_rows,Spare,1,input,1,test,\n"  # in the place of total_rows
-    lines[5] = "every_cost,All it costs,USD,output,(batch_rows*row_scale+spare_rows)*batch_cost,test,\n"
-    lines[6] = "cost_share,Share,1,output,every_cost/batch_cost,test,\n"
-    own.write_text("".join(lines))
+    rows = SMALL.splitlines(keepends=True)
+    rows[4] = "spare_rows,Spare,1,input,1,test,\n"  # in the place of total_rows
+    rows[5] = "every_cost,All it costs,USD,output,(batch_rows*row_scale+spare_rows)*batch_cost,test,\n"
+    rows[6] = "cost_share,Share,1,output,every_cost/batch_cost,test,\n"
+    own.write_text("".join(rows))
     done, plan = brought(path, own)
     is_as_built(path, own, tmp_path, ("Inputs", "batch_rows", 6, 7))
     assert "Mine: total_rows" in done.gone_rows
@@ -199,6 +199,49 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     sheet = openpyxl.load_workbook(path)["Mine"]
     found = next(cells for cells in sheet.iter_rows() if cells[2].value == "total_cost")
     assert found[5].value == 99
+
+
+PRICED = "batch_cost,Cost of a row,USD,input,3,test,\n"
+
+
+@pytest.mark.parametrize(
+    ("now", "read_as"),
+    [
+        ("batch_cost,Cost of a row,USD,constant,3,test,\n", "batch_cost"),
+        ("row_price,Price,USD,input,3,test,\nbatch_cost,Cost of a row,USD,calc,row_price,test,\n", "batch_cost"),
+        ("row_price,Price,USD,input,3,test,\n", "row_price"),
+    ],
+)
+def test_what_is_typed_and_asked_for_no_more_is_named(small: tuple[Path, Path], now: str, read_as: str) -> None:
+    """An input that is a constant or a formula now, or gone: the number typed for it stays where it counts no more,
+    and is listed with its cell, once; a default that nobody typed over is dropped.
+    """
+    path, own = small
+    edit(path, ("Inputs", "batch_cost", 6, 9), ("Inputs", "batch_rows", 6, 7))
+    own.write_text(
+        SMALL.replace(PRICED, now).replace("*batch_cost", f"*{read_as}").replace("/batch_cost", f"/{read_as}")
+    )
+    done, _ = update_file(path, [str(own)], FEW)
+    sheet = openpyxl.load_workbook(path)["Inputs"]
+    row = next(cells[0].row for cells in sheet.iter_rows() if cells[2].value == "batch_cost")
+    assert sheet.cell(row, 6).value == 9
+    assert done.unasked == [f"Inputs!F{row} (batch_cost): 9"]
+    assert f"Inputs!F{row}" not in done.typed
+    assert done.own_cells == 0
+    assert f"Typed, but the template asks for it no more: Inputs F{row} (batch_cost): 9" in lines(done, 4)
+    own.write_text(own.read_text().replace("All rows", "Every row"))
+    assert update_file(path, [str(own)], FEW)[0].unasked == []
+
+
+def test_a_default_goes_with_its_input(small: tuple[Path, Path]) -> None:
+    """A number that planner wrote for an input that is a constant now is no person's: its cell is blank then."""
+    path, own = small
+    own.write_text(SMALL.replace(PRICED, PRICED.replace("input", "constant")))
+    done, _ = brought(path, own)
+    sheet = openpyxl.load_workbook(path)["Inputs"]
+    found = next(cells for cells in sheet.iter_rows() if cells[2].value == "batch_cost")
+    assert (found[3].value, found[5].value) == (3, None)
+    assert done.unasked == []
 
 
 @of_few_rows()
