@@ -27,6 +27,7 @@ from planner.diff.differences import (
     OutcomeChange,
     Structure,
 )
+from planner.diff.workbook_as_text import in_names
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
@@ -118,6 +119,12 @@ class _Comparison:
         assert at is not None, "a change is of a cell"
         cell = f"{side.sheet.name}!{address(*at)}"
         name, scenario = self._called(one.sheet.name, side, at)
+        if formula and other and here and there and old == new:
+            old, new = (in_names(side, known.sheets, *place) for side, known, place in (
+                        (one, self.formulas.before, here), (two, self.formulas.after, there)))  # fmt: skip
+            if old == new and not self.formulas.has_moved(Placed(one.sheet.name, *here, formula)):
+                return  # what it read is gone or more than before, which the rows and columns tell
+            new = f"{new}, other cells than before" if old == new else new
         if formula or other:
             is_input = two.sheet is self.new.book.inputs.sheet
             how: How = "edited" if formula and other else _how(formula is not None, old, new, is_input=is_input)
