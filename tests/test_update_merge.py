@@ -233,6 +233,33 @@ def test_what_is_typed_and_asked_for_no_more_is_named(small: tuple[Path, Path], 
     assert update_file(path, [str(own)], FEW)[0].unasked == []
 
 
+def test_diff_of_an_input_that_is_a_constant_or_has_another_name_now(small: tuple[Path, Path], tmp_path: Path) -> None:
+    """The typed number is compared with the constant's, and never a note with it; a formula that is written as before,
+    with another row in the place of the one that it read, is told in names.
+    """
+    path, own = small
+    edit(path, ("Inputs", "batch_cost", 6, 9))
+    before, renamed = path.read_bytes(), tmp_path / "renamed.xlsx"
+    renamed.write_bytes(before)
+    noted = PRICED.replace("test,", "test,as agreed")
+    own.write_text(SMALL.replace(PRICED, noted.replace("input", "constant")))
+    update_file(path, [str(own)], FEW)
+    (tmp_path / "before.xlsx").write_bytes(before)
+    for old, new, change in (
+        (tmp_path / "before.xlsx", path, "$9.00 -> $3.00"),
+        (path, tmp_path / "before.xlsx", "$3.00 -> $9.00"),
+    ):
+        said = planner("diff", old, new).split("Inputs that changed\n")[1].split("\n\n")[0]
+        assert said == f"  scenario: batch_cost (Cost of a row)  {change}"
+    own.write_text(SMALL.replace("batch_cost", "row_price"))
+    update_file(renamed, [str(own)], FEW)
+    said = planner("diff", tmp_path / "before.xlsx", renamed)
+    assert "edited: =total_rows*batch_cost -> =total_rows*row_price" in said
+    sides = [line.partition(" edited: ")[2].split(" -> ") for line in said.splitlines() if " edited: " in line]
+    assert sides
+    assert [side for side in sides if side[0] == side[1]] == []
+
+
 def test_a_default_goes_with_its_input(small: tuple[Path, Path]) -> None:
     """A number that planner wrote for an input that is a constant now is no person's: its cell is blank then."""
     path, own = small
