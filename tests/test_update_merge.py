@@ -260,6 +260,27 @@ def test_diff_of_an_input_that_is_a_constant_or_has_another_name_now(small: tupl
     assert [side for side in sides if side[0] == side[1]] == []
 
 
+def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tuple[Path, Path]) -> None:
+    """What a person's sheet adds up with a row fewer, and the name that it looks for in vain; no lookup of another."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    rows = [row_of(book, "Mine", name) for name in ("total_rows", "cost_share")]
+    area, mine = "Mine!{0}{2}:{0}{3}", book.create_sheet("Own")
+    for at, name in enumerate(("total_cost", "cost_share"), start=1):
+        places = (area.format(column, None, *rows) for column in "FC")
+        mine.cell(at, 1).value = '=INDEX({0},MATCH("{2}",{1},0))'.format(*places, name)
+    mine["A3"] = f"=SUM({area.format('F', None, *rows)})"
+    mine["A4"] = f"=SUM(Mine!F{rows[0]}:G{rows[0]})"
+    saved(book, path)
+    lost = [line for line in SMALL.splitlines(keepends=True) if "total_cost," not in line]
+    own.write_text("".join(lost).replace("total_cost", "total_rows*batch_cost"))
+    done, _ = update_file(path, [str(own)], FEW)
+    assert done.remarks == [
+        f"Own!A3 reads {area.format('F', None, *rows)}, without 1 row now",
+        "Own!A1 says total_cost, which is no more on Mine",
+    ]
+
+
 def test_a_default_goes_with_its_input(small: tuple[Path, Path]) -> None:
     """A number that planner wrote for an input that is a constant now is no person's: its cell is blank then."""
     path, own = small

@@ -169,6 +169,12 @@ class Book:
         sheets += [table.sheet for table in self.databases.values()] + [table.sheet for table in self.cases]
         return list({sheet.name: sheet for sheet in sheets}.values())
 
+    @property
+    def own_sheets(self) -> list[str]:
+        """The names of the sheets that are a person's."""
+        planners = {sheet.name for sheet in (*self.designed.values(), *self.our_sheets)}
+        return [name for name in self.sheets if name not in planners]
+
     @cached_property
     def fresh(self) -> Mapping[Spot, Value]:
         """What the formulas give now, of those that could be computed; nothing where the engine refuses them all."""
