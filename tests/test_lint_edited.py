@@ -130,6 +130,14 @@ def test_a_sheet_that_mirrors_a_renamed_one(plan: Seeded) -> None:
     assert [each for each in plan.found() if each.severity != "note" and each.rule in (1, 6)] == []
 
 
+@pytest.mark.parametrize("front", ["Dashboard", "Checks"])
+def test_a_front_sheet_may_read_a_sheet_of_a_persons(plan: Seeded, front: str) -> None:
+    """A cell beside planner's lines that reads an own sheet makes no calculation sheet of it, whatever its header."""
+    add_sheet(plan.package, "Mine", sheet('<row r="3"><c r="A3"><v>1</v></c></row>').encode(), "Log")
+    plan.formula(front, "T90", "Mine!A3", cached="1")
+    assert [each for each in plan.found() if each.severity != "note"] == []
+
+
 def test_a_case_may_be_moved(plan: Seeded) -> None:
     """Rule 15: in the Comparison, what reads a fixed case that was moved below is noted, and is no breach."""
     part = plan.part("Comparison")
