@@ -281,6 +281,24 @@ def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tupl
     ]
 
 
+def test_check_asks_nothing_of_rows_that_were_kept(small: tuple[Path, Path]) -> None:
+    """A row that the template has no more, kept for what is typed or written there, may have the label of the one that
+    came in its place, and no validation; that nothing reads an input is said of it as of any other.
+    """
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    rows = {name: row_of(book, "Mine", name) for name in ("total_rows", "total_cost", "batch_cost")}
+    book["Inputs"].cell(row_of(book, "Inputs", "batch_cost"), 6).value = 9
+    book["Mine"].cell(rows["total_cost"], 6).value = f"=F{rows['total_rows']}*F{rows['batch_cost']}*2"
+    book["Mine"].cell(rows["batch_cost"], 5).value = "as agreed"
+    saved(book, path)
+    own.write_text(SMALL.replace("batch_cost", "row_price").replace("total_cost", "all_cost"))
+    done, _ = update_file(path, [str(own)], FEW)
+    assert done.kept_rows == ["Inputs: batch_cost", "Mine: batch_cost", "Mine: total_cost"]
+    found = [(each.rule, each.name) for each in check(Package.read(path)).of("fault")]
+    assert found == [(21, "total_cost")]  # what a person wrote is not what its names say, as before
+
+
 def test_a_default_goes_with_its_input(small: tuple[Path, Path]) -> None:
     """A number that planner wrote for an input that is a constant now is no person's: its cell is blank then."""
     path, own = small

@@ -15,11 +15,12 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
 
-from planner.align.keys import SCENARIO, keyed_lines, keyed_records, memory_rows
+from planner.align.keys import SCENARIO, keyed_lines, keyed_records
 from planner.book.plan import Plan, Scenario
 from planner.book.rowkeys import unique
 from planner.book.sheet import Sheet
 from planner.book.tables import CaseTable, Database, LineItem, LineTable
+from planner.workbook.memory import memory_rows
 
 Token = Hashable
 BEYOND = ("beyond",)

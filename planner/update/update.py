@@ -27,11 +27,11 @@ from planner.dates import cell_number, made_now
 from planner.errors import Place, UserError
 from planner.recalc import recalculate
 from planner.update import newcomers
-from planner.update.base import remembered
 from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.threeway import ThreeWay, merge_of
+from planner.workbook.memory import remembered
 from planner.workbook.saving import mend
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
@@ -88,7 +88,7 @@ def update(
         progress.step("reading the workbook")
         book = read or open_book(package)
         _refuse_unfit(book)
-        memory = remembered(book)
+        memory = remembered(book.designed.get("Cover"))
         progress.step("laying it out anew")
         plan = plan_of(book, templates, databases, more)
         absent = not_given(book, plan)
