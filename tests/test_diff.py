@@ -6,6 +6,7 @@ import html.parser
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.opc import Package
+from planner.xlsx.workbook_part import add_sheet
 from tests.seeded import Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
 from tests.workbooks import few_rows, write_small
@@ -150,6 +152,52 @@ def test_formulas_are_told_apart(plan: Seeded, pair: tuple[Path, Path]) -> None:
                      "kv_time": ("removed", f"Serve!{cells['kv_time']}")}  # fmt: skip
 
 
+OWN = "Own"  # a sheet of a person's
+FILLED_IN = {"B1": "<v>2</v>", "B2": "<v>4</v>", "B3": "<v>6</v>", "E1": "<v>1</v>", "F1": "<v>2</v>"}
+
+
+def with_own(plan: Seeded, rows: Sequence[str]) -> None:
+    """Give a workbook a sheet of a person's, the cells of each row as XML; one that it has gets other cells."""
+    data = "".join(f'<row r="{number}">{cells}</row>' for number, cells in enumerate(rows, start=1))
+    part = plan.package.sheets().get(OWN) or add_sheet(plan.package, OWN, sheet("").encode(), "Log")
+    plan.package.replace(part, sheet(data).encode())
+
+
+@pytest.mark.parametrize("emptied", [("B2", "B3", "F1"), tuple(FILLED_IN)])
+def test_results_that_an_array_formula_filled_in(plan: Seeded, pair: tuple[Path, Path], emptied: Sequence[str]) -> None:
+    """Whether a program saved what an array formula fills into other cells is no edit, of them or of their readers."""
+    for path, gone in ((pair[0], ()), (pair[1], emptied)):
+        has = {cell: "" if cell in gone else value for cell, value in FILLED_IN.items()}
+        below = [f'<c r="A{row}"><v>{row}</v></c><c r="B{row}">{has[f"B{row}"]}</c>' for row in (2, 3)]
+        with_own(plan, (
+            f'<c r="A1"><v>1</v></c><c r="B1"><f t="array" ref="B1:B3">A1:A3*2</f>{has["B1"]}</c>'
+            f'<c r="E1"><f t="array" ref="E1:F1">TRANSPOSE(A1:A2)</f>{has["E1"]}</c><c r="F1">{has["F1"]}</c>'
+            '<c r="G1"><f>SUM(B1:B3)+F1</f><v>14</v></c>', *below))  # fmt: skip
+        plan.package.write(path)
+    assert invoked("diff", *pair)[1].startswith(f"{pair[0]} and {pair[1]}: no differences\n")
+    assert invoked("diff", *pair[::-1])[1].startswith(f"{pair[1]} and {pair[0]}: no differences\n")
+
+
+def test_formulas_that_are_written_alike(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """One that reads what was typed below, as it read the blank cells before, is no edit; one whose cell was pushed
+    down without it says that it reads other cells, and one in a cell of the format Text that it is a text.
+    """
+    texts = [f'<c r="A{row}" t="inlineStr"><is><t>part {row}</t></is></c>' for row in range(1, 4)]
+    reads = '<c r="C1"><f>SUM(A1:A9)</f><v>0</v></c><c r="D1"><f>A2</f><v>0</v></c><c r="E1"><f>A1</f><v>0</v></c>'
+    with_own(plan, (texts[0] + reads, *texts[1:]))
+    plan.package.write(pair[0])
+    new, below = texts[1].replace("part 2", "another"), [text.replace(f'"A{row}"', f'"A{row + 1}"')
+                                                         for row, text in enumerate(texts[1:], start=2)]  # fmt: skip
+    as_text = '<c r="E1" t="inlineStr"><is><t>=A1</t></is></c>'
+    with_own(plan, (texts[0] + reads[: reads.index('<c r="E1"')] + as_text, new, *below))
+    plan.package.write(pair[1])
+    assert [line.strip() for line in invoked("diff", *pair)[1].splitlines() if "Own" in line] == [
+        "row added: Own, row 2: another",
+        "Own!D1, edited: =A2 -> =A2, other cells than before",
+        "Own!E1, overridden: =A1 -> the text '=A1'",
+    ]
+
+
 def test_a_database(plan: Seeded, pair: tuple[Path, Path]) -> None:
     """A number of the chip's row is an input, named by its row and column."""
     sheet_name = "Hardware"
@@ -231,7 +279,8 @@ def test_text_fits(pair: tuple[Path, Path], plan: Seeded) -> None:
 @pytest.mark.parametrize(("old", "new", "words"), [
     (1.0, 2.0, "1.000 s -> 2.000 s"), (None, 0.003, "(blank) -> 3.000 ms"), (1.0, NA, "1.000 s -> N/A"),
     (8.0, "8", "the number 8 -> the text '8'"), (1.0000001, 1.0000002, "1.0000001 s -> 1.0000002 s"),
-    (123456.0, 123456.1, "123,456 s -> 123456.1 s"),
+    (123456.0, 123456.1, "123,456 s -> 123456.1 s"), ("N/A", NA, "the text 'N/A' -> the error #N/A"),
+    ("one two", "one\ntwo ", "the text 'one two' -> the text 'one\\ntwo '"),
 ])  # fmt: skip
 def test_values_in_words(old: float, new: float, words: str) -> None:
     """What changed can be seen, where six digits are too few and where only the kind differs too."""

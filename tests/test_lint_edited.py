@@ -20,14 +20,17 @@ from openpyxl.workbook.defined_name import DefinedName
 
 from planner.check.run import check
 from planner.cli import group
+from planner.xlsx.moved_parts import move
 from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import pattern
+from planner.xlsx.workbook_part import add_sheet
 from tests.libreoffice import needs_libreoffice
 from tests.read_once import recalculate_once
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows, places  # noqa: F401
 from tests.workbooks import copy_scenario_of, write_plan
+from tests.xlsx_samples import sheet
 
 
 def saved(path: Path) -> Package:
@@ -116,6 +119,23 @@ def test_a_sheet_may_be_renamed(built: bytes, tmp_path: Path, name: str) -> None
     found = check(package)
     assert found.of("fault") == []
     assert {each.rule for each in found.of("note")} == ({1} if sheet == "Inputs" else set())
+
+
+def test_a_sheet_that_mirrors_a_renamed_one(plan: Seeded) -> None:
+    """A person's sheet in front, whose formulas fetch the titles of the Comparison that has another name, is theirs."""
+    title, purpose = (f'<row r="{row}"><c r="A{row}" t="str"><f>Results!A{row}</f><v>{text}</v></c></row>'
+                      for row, text in enumerate(("Comparison", "Each case"), start=1))  # fmt: skip
+    move(plan.package, Moves({"Comparison": SheetMoves("Results")}), [])
+    add_sheet(plan.package, "Mine", sheet(title + purpose).encode(), "Cover")
+    assert [each for each in plan.found() if each.severity != "note" and each.rule in (1, 6)] == []
+
+
+@pytest.mark.parametrize("front", ["Dashboard", "Checks"])
+def test_a_front_sheet_may_read_a_sheet_of_a_persons(plan: Seeded, front: str) -> None:
+    """A cell beside planner's lines that reads an own sheet makes no calculation sheet of it, whatever its header."""
+    add_sheet(plan.package, "Mine", sheet('<row r="3"><c r="A3"><v>1</v></c></row>').encode(), "Log")
+    plan.formula(front, "T90", "Mine!A3", cached="1")
+    assert [each for each in plan.found() if each.severity != "note"] == []
 
 
 def test_a_case_may_be_moved(plan: Seeded) -> None:

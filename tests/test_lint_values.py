@@ -75,6 +75,16 @@ def test_a_missing_cached_value(plan: Seeded) -> None:
     assert places(found) == {f"Serve!{names}"}
 
 
+def test_what_recalc_cannot_compute_is_to_be_opened(plan: Seeded) -> None:
+    """An array formula without a value, and what reads it, are for a spreadsheet program; others are for recalc."""
+    plan.formula("Log", "A30", "ROW(A31)", cached="31")
+    plan.edit(plan.part("Log"), "<f>ROW(A31)</f><v>31</v>", '<f t="array" ref="A30:A31">B30:B31*2</f>')
+    plan.edit(plan.part("Log"), "</row></sheetData>", '</row><row r="40"><c r="A40"><f>A30</f></c>'
+              '<c r="B40"><f>1+1</f></c></row></sheetData>')  # fmt: skip
+    found = [(each.cells, "planner recalc on" in each.remedy) for each in plan.found() if each.rule == 22]
+    assert found == [(("B40",), True), (("A30", "A40"), False)]
+
+
 def test_an_error_is_traced_to_its_cause(plan: Seeded) -> None:
     """A division by zero is reported where it arises, not in the cells that read it."""
     plan.type("Inputs", plan.at("Inputs", "memory_efficiency", "G"), 0)

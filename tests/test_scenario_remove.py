@@ -204,6 +204,30 @@ def test_what_reads_it_is_lost_and_listed(plan: Path) -> None:
     assert not after.stale
 
 
+def test_what_loses_it_without_an_error_is_listed(plan: Path) -> None:
+    """A range over all scenarios that a sheet of a person's adds up, and a lookup by the scenario's id, are named; a
+    lookup of another one's, and what reads the others alone, are not.
+    """
+
+    def work(book: openpyxl.Workbook) -> None:
+        row, own = row_of(book, "Matmul", "expected_time"), book.create_sheet("Mine")
+        for at, formula in enumerate((
+            f"SUM(Matmul!F{row}:H{row})", f"MAX(Matmul!F{row}:H{row})-Inputs!$F$12", f"Matmul!F{row}+Matmul!H{row}",
+            f'HLOOKUP("{IDS[1]}",Matmul!F4:H{row},{row - 3},FALSE)',
+            f'INDEX(Matmul!F{row}:H{row},MATCH("{IDS[2]}",Matmul!F4:H4,0))',
+        ), start=1):  # fmt: skip
+            own.cell(at, 1).value = f"={formula}"
+
+    edit(plan, work)
+    row = row_of(openpyxl.load_workbook(plan), "Matmul", "expected_time")
+    done = run("scenario", "remove", plan, IDS[1])
+    assert [line.strip() for line in done.output.splitlines() if "Mine" in line] == [
+        f"Mine!A4 says {IDS[1]}, which is no more",
+        f"Mine!A1 reads Matmul!F{row}:H{row}, without 1 column now",
+        f"Mine!A2 reads Matmul!F{row}:H{row}, without 1 column now",
+    ]
+
+
 def test_the_only_note_of_a_sheet(plan: Path) -> None:
     """A note that was the sheet's only one goes with all that showed it: the file is clean by every rule."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from pathlib import Path
 
 import pytest
 
@@ -108,6 +109,16 @@ def test_a_blank_default_is_na(load):
 def test_a_fault_is_named(fault, rows, message):
     """Each fault is one line: file, line, character, the name or unit at fault, and the remedy."""
     assert fault(*rows) == message
+
+
+def test_a_constant_says_where_it_is_from(tmp_path: Path) -> None:
+    """One without a source is refused at its line and column, as `planner check` would find it in the workbook."""
+    path = tmp_path / "mine.csv"
+    path.write_text(f"{HEADER}aaa,A,1,input,4,,\nbbb,B,1,constant,2,,\n", encoding="utf-8")
+    with pytest.raises(UserError) as error:
+        library.load(str(path))
+    said = f"{path}, line 3, column source: bbb: a constant needs a source; say where its number is from"
+    assert error.value.line() == said
 
 
 @pytest.mark.parametrize("formula", ["1-aaa", "0*aaa", "aaa^2", "LOG(aaa,2)", "IF(aaa>0,1,0)", "MAX(0,aaa)"])

@@ -15,7 +15,7 @@ from planner.book.plan import Plan
 from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
-from planner.update.outcome import Updated
+from planner.update.outcome import Updated, lines
 from planner.update.update import update_file
 from planner.workbook.memory import HEADING
 from planner.xlsx.address import address
@@ -141,11 +141,11 @@ def test_rows_come_go_and_are_renamed(small: tuple[Path, Path], tmp_path: Path) 
     """A new row is there, one that is gone or has another name is not, and an input of before keeps its number."""
     path, own = small
     edit(path, ("Inputs", "batch_rows", 6, 7))
-    lines = SMALL.splitlines(keepends=True)
-    lines[4] = "spare_rows,Spare,1,input,1,test,\n"  # in the place of total_rows
-    lines[5] = "every_cost,All it costs,USD,output,(batch_rows*row_scale+spare_rows)*batch_cost,test,\n"
-    lines[6] = "cost_share,Share,1,output,every_cost/batch_cost,test,\n"
-    own.write_text("".join(lines))
+    rows = SMALL.splitlines(keepends=True)
+    rows[4] = "spare_rows,Spare,1,input,1,test,\n"  # in the place of total_rows
+    rows[5] = "every_cost,All it costs,USD,output,(batch_rows*row_scale+spare_rows)*batch_cost,test,\n"
+    rows[6] = "cost_share,Share,1,output,every_cost/batch_cost,test,\n"
+    own.write_text("".join(rows))
     done, plan = brought(path, own)
     is_as_built(path, own, tmp_path, ("Inputs", "batch_rows", 6, 7))
     assert "Mine: total_rows" in done.gone_rows
@@ -199,6 +199,115 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     sheet = openpyxl.load_workbook(path)["Mine"]
     found = next(cells for cells in sheet.iter_rows() if cells[2].value == "total_cost")
     assert found[5].value == 99
+
+
+PRICED = "batch_cost,Cost of a row,USD,input,3,test,\n"
+
+
+@pytest.mark.parametrize(
+    ("now", "read_as"),
+    [
+        ("batch_cost,Cost of a row,USD,constant,3,test,\n", "batch_cost"),
+        ("row_price,Price,USD,input,3,test,\nbatch_cost,Cost of a row,USD,calc,row_price,test,\n", "batch_cost"),
+        ("row_price,Price,USD,input,3,test,\n", "row_price"),
+    ],
+)
+def test_what_is_typed_and_asked_for_no_more_is_named(small: tuple[Path, Path], now: str, read_as: str) -> None:
+    """An input that is a constant or a formula now, or gone: the number typed for it stays where it counts no more,
+    and is listed with its cell, once; a default that nobody typed over is dropped.
+    """
+    path, own = small
+    edit(path, ("Inputs", "batch_cost", 6, 9), ("Inputs", "batch_rows", 6, 7))
+    own.write_text(
+        SMALL.replace(PRICED, now).replace("*batch_cost", f"*{read_as}").replace("/batch_cost", f"/{read_as}")
+    )
+    done, _ = update_file(path, [str(own)], FEW)
+    sheet = openpyxl.load_workbook(path)["Inputs"]
+    row = next(cells[0].row for cells in sheet.iter_rows() if cells[2].value == "batch_cost")
+    assert sheet.cell(row, 6).value == 9
+    assert done.unasked == [f"Inputs!F{row} (batch_cost): 9"]
+    assert f"Inputs!F{row}" not in done.typed
+    assert done.own_cells == 0
+    assert f"Typed, but the template asks for it no more: Inputs F{row} (batch_cost): 9" in lines(done, 4)
+    own.write_text(own.read_text().replace("All rows", "Every row"))
+    assert update_file(path, [str(own)], FEW)[0].unasked == []
+
+
+def test_diff_of_an_input_that_is_a_constant_or_has_another_name_now(small: tuple[Path, Path], tmp_path: Path) -> None:
+    """The typed number is compared with the constant's, and never a note with it; a formula that is written as before,
+    with another row in the place of the one that it read, is told in names.
+    """
+    path, own = small
+    edit(path, ("Inputs", "batch_cost", 6, 9))
+    before, renamed = path.read_bytes(), tmp_path / "renamed.xlsx"
+    renamed.write_bytes(before)
+    noted = PRICED.replace("test,", "test,as agreed")
+    own.write_text(SMALL.replace(PRICED, noted.replace("input", "constant")))
+    update_file(path, [str(own)], FEW)
+    (tmp_path / "before.xlsx").write_bytes(before)
+    for old, new, change in (
+        (tmp_path / "before.xlsx", path, "$9.00 -> $3.00"),
+        (path, tmp_path / "before.xlsx", "$3.00 -> $9.00"),
+    ):
+        said = planner("diff", old, new).split("Inputs that changed\n")[1].split("\n\n")[0]
+        assert said == f"  scenario: batch_cost (Cost of a row)  {change}"
+    own.write_text(SMALL.replace("batch_cost", "row_price"))
+    update_file(renamed, [str(own)], FEW)
+    said = planner("diff", tmp_path / "before.xlsx", renamed)
+    assert "edited: =total_rows*batch_cost -> =total_rows*row_price" in said
+    sides = [line.partition(" edited: ")[2].split(" -> ") for line in said.splitlines() if " edited: " in line]
+    assert sides
+    assert [side for side in sides if side[0] == side[1]] == []
+
+
+def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tuple[Path, Path]) -> None:
+    """What a person's sheet adds up with a row fewer, and the name that it looks for in vain; no lookup of another."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    rows = [row_of(book, "Mine", name) for name in ("total_rows", "cost_share")]
+    area, mine = "Mine!{0}{2}:{0}{3}", book.create_sheet("Own")
+    for at, name in enumerate(("total_cost", "cost_share"), start=1):
+        places = (area.format(column, None, *rows) for column in "FC")
+        mine.cell(at, 1).value = '=INDEX({0},MATCH("{2}",{1},0))'.format(*places, name)
+    mine["A3"] = f"=SUM({area.format('F', None, *rows)})"
+    mine["A4"] = f"=SUM(Mine!F{rows[0]}:G{rows[0]})"
+    saved(book, path)
+    lost = [line for line in SMALL.splitlines(keepends=True) if "total_cost," not in line]
+    own.write_text("".join(lost).replace("total_cost", "total_rows*batch_cost"))
+    done, _ = update_file(path, [str(own)], FEW)
+    assert done.remarks == [
+        f"Own!A3 reads {area.format('F', None, *rows)}, without 1 row now",
+        "Own!A1 says total_cost, which is no more on Mine",
+    ]
+
+
+def test_check_asks_nothing_of_rows_that_were_kept(small: tuple[Path, Path]) -> None:
+    """A row that the template has no more, kept for what is typed or written there, may have the label of the one that
+    came in its place, and no validation; that nothing reads an input is said of it as of any other.
+    """
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    rows = {name: row_of(book, "Mine", name) for name in ("total_rows", "total_cost", "batch_cost")}
+    book["Inputs"].cell(row_of(book, "Inputs", "batch_cost"), 6).value = 9
+    book["Mine"].cell(rows["total_cost"], 6).value = f"=F{rows['total_rows']}*F{rows['batch_cost']}*2"
+    book["Mine"].cell(rows["batch_cost"], 5).value = "as agreed"
+    saved(book, path)
+    own.write_text(SMALL.replace("batch_cost", "row_price").replace("total_cost", "all_cost"))
+    done, _ = update_file(path, [str(own)], FEW)
+    assert done.kept_rows == ["Inputs: batch_cost", "Mine: batch_cost", "Mine: total_cost"]
+    found = [(each.rule, each.name) for each in check(Package.read(path)).of("fault")]
+    assert found == [(21, "total_cost")]  # what a person wrote is not what its names say, as before
+
+
+def test_a_default_goes_with_its_input(small: tuple[Path, Path]) -> None:
+    """A number that planner wrote for an input that is a constant now is no person's: its cell is blank then."""
+    path, own = small
+    own.write_text(SMALL.replace(PRICED, PRICED.replace("input", "constant")))
+    done, _ = brought(path, own)
+    sheet = openpyxl.load_workbook(path)["Inputs"]
+    found = next(cells for cells in sheet.iter_rows() if cells[2].value == "batch_cost")
+    assert (found[3].value, found[5].value) == (3, None)
+    assert done.unasked == []
 
 
 @of_few_rows()

@@ -13,7 +13,7 @@ from planner.book.sheet import Sheet
 from planner.book.tables import BESIDE, Database, LineTable
 from planner.book.workbook import Book
 from planner.errors import UserError
-from planner.workbook import memory
+from planner.workbook.memory import memory_rows
 from planner.xlsx.cell import Cell
 
 COMPARISON, CALCULATION = "comparison", "calculation "
@@ -151,12 +151,3 @@ def plain_sheet(kind: str, sheet: Sheet) -> KeyedSheet:
     if kind == COVER:
         rows |= {row: f"{MEMORY}{at}" for at, row in enumerate(memory_rows(sheet, rows))}
     return KeyedSheet(kind, sheet, rows, columns)
-
-
-def memory_rows(sheet: Sheet, rows: Iterable[int]) -> list[int]:
-    """The rows of a Cover in which it remembers what planner wrote: a heading, and a row of texts for each sheet."""
-    start = next((row for row in rows if sheet.text(row, 1) == memory.HEADING), 0)
-    stop = start + 1
-    while start and memory.is_packed(sheet.text(stop, 2)):
-        stop += 1
-    return list(range(start, stop)) if start else []

@@ -15,11 +15,12 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
 
-from planner.align.keys import SCENARIO, keyed_lines, keyed_records, memory_rows
+from planner.align.keys import SCENARIO, keyed_lines, keyed_records
 from planner.book.plan import Plan, Scenario
 from planner.book.rowkeys import unique
 from planner.book.sheet import Sheet
 from planner.book.tables import CaseTable, Database, LineItem, LineTable
+from planner.workbook.memory import memory_rows
 
 Token = Hashable
 BEYOND = ("beyond",)
@@ -34,7 +35,7 @@ class Matched:
     `titles` are those of a database or of cases. By row, `names` are what it is called, `lines`
     planner's own with their tables, and `cases` the number of the table of cases that it belongs to.
     `filled` are the cells that hold something; rows in which a workbook remembers what planner wrote
-    are not among them.
+    are not among them, nor what a formula of another cell filled in, `results`: a program may have saved it or not.
     """
 
     sheet: Sheet
@@ -51,9 +52,15 @@ class Matched:
         sheet, patterns, values = self.sheet, self.sheet.patterns, self.sheet.values
         cells = {at: None for at in sheet.cells if at in patterns or values.get(at, "") != ""}
         memory = frozenset(memory_rows(sheet, (row for row, column in cells if column == 1)))
-        self.filled = {at: None for at in cells if at[0] not in memory} if memory else cells
-        self.filled_rows = sorted({row for row, _ in self.filled})
-        self.filled_columns = sorted({column for _, column in self.filled})
+        self.arrays = sorted(sheet.xml.arrays.values())
+        filled_in = (at for at in cells if at not in patterns and any(area.covers(*at) for area in self.arrays))
+        self.results = frozenset(filled_in if self.arrays else ())
+        without = bool(memory or self.results)
+        self.filled = {at: None for at in cells if at[0] not in memory and at not in self.results} if without else cells
+        self.filled_rows = sorted({row for row, _ in self.filled}.union(*(area.rows for area in self.arrays)))
+        self.filled_columns = sorted(
+            {column for _, column in self.filled}.union(*(each.columns for each in self.arrays))
+        )
         self.last_row = max(self.filled_rows, default=0)
         self.last_column = max(self.filled_columns, default=0)
 
@@ -207,6 +214,10 @@ def _unnamed(side: Matched, *, by_row: bool) -> Iterator[tuple[int, str]]:
         number = at[0] if by_row else at[1]
         if number not in known:
             contents[number].append("=" if at in sheet.patterns else str(sheet.value(*at)))
+    for area in side.arrays:
+        numbers = area.rows if by_row else area.columns
+        for number in (number for number in numbers if number not in known):
+            contents[number].append(f"={number - numbers[0]}")
     for number in sorted(contents):
         yield number, "\t".join(contents[number])
 

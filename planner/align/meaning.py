@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -95,6 +95,17 @@ class Comparer:
                 return False
         return True
 
+    def has_moved(self, old: Placed) -> bool:
+        """Whether a cell that a formula read, or an end of a range that it read, stands in another place now."""
+        for reference in old.formula.references:
+            one, two = self.sheets.get(reference.sheet or old.sheet, (None, None))
+            if one is not None and two is not None:
+                area = reference.area(old.row, old.column)
+                rows = _moved_of(one.rows, two.rows, (area.top, area.bottom))
+                if rows or _moved_of(one.columns, two.columns, (area.left, area.right)):
+                    return True
+        return False
+
     def _is_settled(self, sheet: str, formula: Pattern) -> bool:
         """Whether a formula reads only sheets of which every row and column is where it was."""
         found = self._settled.get((sheet, formula))
@@ -116,6 +127,12 @@ class Comparer:
             if name == two.sheet.name
             and (one.columns, one.scenarios, one.last_row) == (two.columns, two.scenarios, two.last_row)
         }
+
+
+def _moved_of(before: Mapping[int, Token], after: Mapping[int, Token], numbers: Iterable[int]) -> bool:
+    """Whether one of these rows or columns is another one now, though there still."""
+    others = [token for number in numbers if (token := before.get(number)) is not None and token != after.get(number)]
+    return bool(others) and not {*after.values()}.isdisjoint(others)
 
 
 def _area(side: Matched, area: Area, own: Matched, own_column: int) -> tuple[Token, ...]:

@@ -169,6 +169,12 @@ class Book:
         sheets += [table.sheet for table in self.databases.values()] + [table.sheet for table in self.cases]
         return list({sheet.name: sheet for sheet in sheets}.values())
 
+    @property
+    def own_sheets(self) -> list[str]:
+        """The names of the sheets that are a person's."""
+        planners = {sheet.name for sheet in (*self.designed.values(), *self.our_sheets)}
+        return [name for name in self.sheets if name not in planners]
+
     @cached_property
     def fresh(self) -> Mapping[Spot, Value]:
         """What the formulas give now, of those that could be computed; nothing where the engine refuses them all."""
@@ -257,10 +263,14 @@ class Book:
         return name, self.scenarios.get(self.numbers.standard(sheet, column), "")
 
     def _built_as(self, names: Iterable[str]) -> dict[str, Sheet]:
-        """The sheets that were built with these names: the title in their corner stays when the tab is renamed."""
+        """The sheets that were built with these names: the title in their corner stays when the tab is renamed.
+
+        A title that a formula fetches is a person's, of a sheet that shows what stands on planner's.
+        """
         titled: dict[str, list[Sheet]] = {}
         for sheet in self.sheets.values():
-            titled.setdefault(sheet.title, []).append(sheet)
+            if sheet.title and not sheet.cells[sheet.title_at].kind:
+                titled.setdefault(sheet.title, []).append(sheet)
         return {
             name: next((sheet for sheet in titled[name] if sheet.name == name), titled[name][0])
             for name in names

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
+from planner.check.kept_rows import kept_rows
 from planner.formulas.units import parse_unit
 from planner.scaled_units import is_unit
 from planner.xlsx.address import address
@@ -20,9 +21,10 @@ _UNIT_OF_TITLE = re.compile(r"\(([^()]*)\)$")
 @rule(9, "Every row has a label, unique in its sheet.")
 def labels(book: Book) -> Iterator[Fault]:
     """A row without a label, or with another row's."""
+    kept = kept_rows(book)
     for table in (book.inputs, *book.lines):
         seen: dict[str, int] = {}
-        for line in table.lines:
+        for line in (line for line in table.lines if (table.sheet.name, line.row) not in kept):
             cell = address(line.row, table.head.label)
             if not line.label:
                 yield Fault(table.sheet.name, cell, f"{line.name} has no label", "write what a reader calls it")

@@ -34,7 +34,10 @@ VOLATILE = CLOCK_OR_DICE | {"OFFSET", "INDIRECT", "INFO", "CELL"}
 @rule(6, "Header rows are the same on every calculation sheet; a scenario keeps its column letter everywhere.")
 def headers(book: Book) -> Iterator[Fault]:
     """A sheet whose header is gone, a scenario that a sheet lacks, and a header that names another column's."""
-    for name in sorted(book.read - {sheet.name for sheet in book.our_sheets}):
+    fronts = book.checks.sheet.name, book.dashboard.sheet.name
+    lines = (formula for spot, formula in book.formulas.items() if spot.sheet in fronts)  # a person's cells beside them
+    read = {reference.sheet for formula in lines for reference in formula.references}  # may read a sheet of their own
+    for name in sorted(read - {sheet.name for sheet in book.our_sheets}):
         if name in book.sheets:
             what, remedy = "the titles of the header are not a calculation sheet's", "copy row 3 from another sheet"
             yield Fault(name, address(Head().row, Head().label), what, remedy)

@@ -11,6 +11,7 @@ from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
+from planner.check.kept_rows import kept_rows
 from planner.check.precedents import CellSet
 from planner.formulas.input_values import Limits, is_flag, stages
 from planner.plausible import doubt
@@ -79,6 +80,7 @@ def _typed_over_on(book: Book, name: str) -> str | None:
 @rule(27, "Every input has a data validation with a message.")
 def validations(book: Book) -> Iterator[Fault]:
     """An input without a validation, and a typed value that its validation would not let in."""
+    kept = kept_rows(book)
     for sheet in book.our_sheets:
         # those of the extension too, in which Excel keeps lists of other sheets
         found = [_validation(element) for element in sheet.elements("dataValidation")]
@@ -89,7 +91,8 @@ def validations(book: Book) -> Iterator[Fault]:
             reported |= {fault.cell for fault in faults}
             yield from faults
         areas = [area for known in found if known.has_message for area in known.areas]
-        yield from _unguarded(sheet, book.open_cells(sheet), areas)
+        wanted = [at for at in book.open_cells(sheet) if (sheet.name, at[0]) not in kept]
+        yield from _unguarded(sheet, wanted, areas)
         if sheet is book.inputs.sheet:
             yield from _beyond_limits(book, reported)
 

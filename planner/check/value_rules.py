@@ -16,6 +16,7 @@ from planner.xlsx.cellvalue import NA, CellError, Value, exact_text, same_value
 
 EXACT, ROUNDED = 1e-12, 1e-9
 RECALCULATE = "run planner recalc on the file, or save it in a spreadsheet program"
+OPEN = "open the file in a spreadsheet program and save it: planner recalc can't compute it"
 _ROUNDED = re.compile(r"\^|\b(LOG|EXP)\(")
 
 
@@ -28,10 +29,13 @@ def cached_values(book: Book) -> Iterator[Fault]:
     """A formula without a value, and the first cell of every chain of errors that no missing number explains."""
     for sheet in book.sheets.values():
         blank = [at for at in sheet.patterns if at not in sheet.values]
-        if blank:
-            what, cells = "the formula has no cached value", tuple(address(*at) for at in blank)
-            after = book.value(sheet.name, *blank[0])
-            yield Fault(sheet.name, cells[0], what, RECALCULATE, kind="stale_value", after=after, cells=cells)
+        known, unknown = ([at for at in blank if (Spot(sheet.name, *at) in book.fresh) is is_known]
+                          for is_known in (True, False))  # fmt: skip
+        for found, remedy in ((known, RECALCULATE), (unknown, OPEN)):
+            if found:
+                what, cells = "the formula has no cached value", tuple(address(*at) for at in found)
+                after = book.value(sheet.name, *found[0])
+                yield Fault(sheet.name, cells[0], what, remedy, kind="stale_value", after=after, cells=cells)
     errors = _errors(book)
     told = [cell for cell in origins(book, errors) if not _is_explained(book, cell, errors[cell])]
     readers = Readers(book, errors)

@@ -51,14 +51,16 @@ def both(old: Value, new: Value, unit: str = "") -> str:
 
 def each(old: Value, new: Value, unit: str = "") -> tuple[str, str]:
     """Both values for a reader, so that they can be told apart."""
-    if isinstance(new, str) != isinstance(old, str) and number(old) == number(new):
-        return _kinded(old), _kinded(new)
     exact = number(old, unit) == number(new, unit)
-    return number(old, unit, exact=exact), number(new, unit, exact=exact)
+    before, after = number(old, unit, exact=exact), number(new, unit, exact=exact)
+    is_other_kind = isinstance(new, str) != isinstance(old, str) and number(old) == number(new)
+    return (_kinded(old), _kinded(new)) if is_other_kind or before.split() == after.split() else (before, after)
 
 
 def _kinded(value: Value) -> str:
-    return f"the text '{value}'" if isinstance(value, str) else f"the number {number(value)}"
+    if isinstance(value, CellError):
+        return f"the error {value}"
+    return f"the text {str(value)!r}" if isinstance(value, str) else f"the number {number(value)}"
 
 
 def percent(change: OutcomeChange) -> str:
@@ -91,7 +93,12 @@ def typed(change: InputChange) -> str:
 def formula(change: FormulaChange) -> str:
     """A changed formula in words."""
     called = " of ".join(part for part in (change.name, change.scenario) if part)
-    return f"{change.cell}{f', {called}' if called else ''}, {change.how}: {number(change.old)} -> {number(change.new)}"
+    before, after = number(change.old), number(change.new)
+    if before == after:  # a formula that a cell of the format Text has as a text
+        before, after = (
+            (before, f"the text {after!r}") if change.how == "overridden" else (f"the text {before!r}", after)
+        )
+    return f"{change.cell}{f', {called}' if called else ''}, {change.how}: {before} -> {after}"
 
 
 def check(change: CheckChange) -> str:

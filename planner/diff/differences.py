@@ -27,7 +27,8 @@ class InputChange(NamedTuple):
 class FormulaChange(NamedTuple):
     """A formula that changed: overridden by a value, edited, restored, removed or added.
 
-    `old` and `new` are what a person sees in the cell: a formula with its `=`, or the value typed there.
+    `old` and `new` are what a person sees in the cell: a formula with its `=`, or the value typed there. Two formulas
+    that are written alike and read other cells have the names of the rows that they read.
     """
 
     how: How

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from planner.diff.differences import (
     OutcomeChange,
     Structure,
 )
+from planner.diff.workbook_as_text import in_names
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
@@ -79,7 +80,10 @@ class _Comparison:
     def _sheet(self, one: Matched, two: Matched) -> None:
         """Rows and columns added and removed, and the cells that both sheets have."""
         self.difference.structure += [*_lines_of(one, two, "removed"), *_lines_of(two, one, "added")]
-        cells = list(_cells(one, two))
+        turned = _turned(one, two)
+        self.difference.inputs += self._turned_inputs(one, two, turned)
+        cells = [(here, there) for here, there in _cells(one, two)
+                 if not (_is_of(one, here, turned) or _is_of(two, there, turned.values()))]  # fmt: skip
         for here, there in cells:
             if not (here and there and self._is_same(one, two, here, there)):
                 self._tell(one, two, here, there)
@@ -118,6 +122,12 @@ class _Comparison:
         assert at is not None, "a change is of a cell"
         cell = f"{side.sheet.name}!{address(*at)}"
         name, scenario = self._called(one.sheet.name, side, at)
+        if formula and other and here and there and old == new:
+            old, new = (in_names(side, known.sheets, *place) for side, known, place in (
+                        (one, self.formulas.before, here), (two, self.formulas.after, there)))  # fmt: skip
+            if old == new and not self.formulas.has_moved(Placed(one.sheet.name, *here, formula)):
+                return  # what it read is gone or more than before, which the rows and columns tell
+            new = f"{new}, other cells than before" if old == new else new
         if formula or other:
             is_input = two.sheet is self.new.book.inputs.sheet
             how: How = "edited" if formula and other else _how(formula is not None, old, new, is_input=is_input)
@@ -127,6 +137,20 @@ class _Comparison:
             self.difference.inputs.append(InputChange(scenario, name, label, unit, cell, old, new))
         else:
             self.difference.cells.append(CellChange(cell, old, new))
+
+    def _turned_inputs(self, one: Matched, two: Matched, turned: Mapping[int, int]) -> Iterator[InputChange]:
+        """The numbers of each scenario that changed where an input is a constant now, or a constant an input."""
+        places = {scenario: column for column, scenario in two.scenarios.items()}
+        for row, there in turned.items():
+            _, then = two.lines[there]
+            for column, scenario in one.scenarios.items():
+                if scenario not in places:
+                    continue
+                was = one.sheet.value(*_number_at(one, row, column))
+                at = _number_at(two, there, places[scenario])
+                if not same_value("" if was is None else was, "" if (now := two.sheet.value(*at)) is None else now):
+                    known, cell = self.pairs.scenarios.get(scenario, scenario), f"{two.sheet.name}!{address(*at)}"
+                    yield InputChange(known, then.name, then.label, then.unit, cell, was, now)
 
     def _called(self, sheet: str, side: Matched, at: Position) -> tuple[str, str]:
         """The name of a cell's row, with the column of a database behind it, and its scenario as it is called now."""
@@ -197,6 +221,29 @@ def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Positi
                 continue
             if there is not None or (key[0] in rows and key[1] in columns):
                 yield (at, there) if mine is ours else (None, at)
+
+
+def _turned(one: Matched, two: Matched) -> dict[int, int]:
+    """The rows of Inputs that are inputs in one workbook and constants in the other, with those of the new one."""
+    rows = {two.rows.get(row): row for row in two.lines}
+    pairs = ((row, rows[token]) for row in one.lines if (token := one.rows.get(row)) in rows)
+    return {row: there for row, there in pairs if _is_constant(one, row) != _is_constant(two, there)}
+
+
+def _is_constant(side: Matched, row: int) -> bool:
+    table, line = side.lines[row]
+    return table.kind == "inputs" and line.section == "Constants"
+
+
+def _is_of(side: Matched, at: Position | None, rows: Collection[int]) -> bool:
+    """Whether a cell holds the number of one of these rows of Inputs, or the note of an input where a constant's is."""
+    return at is not None and at[0] in rows and (at[1] in side.scenarios or side.texts.get(at[1]) == "fourth")
+
+
+def _number_at(side: Matched, row: int, scenario: int) -> Position:
+    """The cell of a row of Inputs that has the number of the scenario in a column: a constant has one for all."""
+    fourth = next(column for column, text in side.texts.items() if text == "fourth")
+    return row, fourth if _is_constant(side, row) else scenario
 
 
 def _typed(side: Matched, at: Position | None) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
 from planner.align.matching import Matched, alone
@@ -62,7 +62,7 @@ class _Printer:
         tables = (self.plan.book.inputs, *self.plan.book.lines)
         named = {line.row for table in tables if table.sheet is side.sheet for line in table.lines}
         columns: dict[int, list[int]] = {}
-        for row, column in sorted(side.filled):
+        for row, column in sorted((*side.filled, *side.results)):
             columns.setdefault(row, []).append(column)
         for row, found in columns.items():
             yield from self._line(side, row, found) if row in named else self._cells(side, row, found)
@@ -78,7 +78,7 @@ class _Printer:
         formulas: dict[str, list[int]] = {}
         for column in columns:
             if column in side.scenarios and (row, column) in side.sheet.patterns:
-                formulas.setdefault(self._formula(side, row, column), []).append(column)
+                formulas.setdefault(in_names(side, self.sides, row, column), []).append(column)
         for formula, having in formulas.items() if self.shown != "values" else ():
             whose = "" if len(having) == len(side.scenarios) else f"{', '.join(side.scenarios[at] for at in having)}: "
             yield f"  {whose}{formula}"
@@ -100,7 +100,7 @@ class _Printer:
                 yield f"{called}: {said}"
 
     def _said(self, side: Matched, row: int, column: int) -> str:
-        formula = self._formula(side, row, column) if (row, column) in side.sheet.patterns else ""
+        formula = in_names(side, self.sides, row, column) if (row, column) in side.sheet.patterns else ""
         return _content(formula, self._value(side, row, column), self.shown)
 
     def _value(self, side: Matched, row: int, column: int) -> str:
@@ -111,24 +111,28 @@ class _Printer:
             return ""
         return text(self.plan.at(side.sheet.name, row, column), COMPUTED_DIGITS)
 
-    def _formula(self, side: Matched, row: int, column: int) -> str:
-        """A formula with the names of rows where it reads named ones, so that inserted rows change nothing."""
-        formula: Pattern = side.sheet.patterns[row, column]
 
-        def told(reference: RelativeReference) -> str:
-            area, other = reference.area(row, column), self.sides.get(reference.sheet or side.sheet.name)
-            sheet = f"{reference.sheet}!" if reference.sheet else ""
-            if other is None or (area.top, area.left) != (area.bottom, area.right) or area.top not in other.names:
-                single = (area.top, area.left) == (area.bottom, area.right)
-                return sheet + (address(area.top, area.left) if single else str(area))
-            scenario, own = other.scenarios.get(area.left), side.scenarios.get(column)
-            name = other.names[area.top]
-            if scenario is None:
-                return sheet + address(area.top, area.left)
-            called = f"{reference.sheet}[{name}]" if reference.sheet else name
-            return called if scenario == own else f"{called}@{scenario}"
+def in_names(side: Matched, sides: Mapping[str, Matched], row: int, column: int) -> str:
+    """The formula of a cell with the names of rows where it reads named ones, so that inserted rows change nothing.
 
-        return f"={renamed(formula, told)}"
+    `sides` are the sheets of its workbook by name.
+    """
+    formula: Pattern = side.sheet.patterns[row, column]
+
+    def told(reference: RelativeReference) -> str:
+        area, other = reference.area(row, column), sides.get(reference.sheet or side.sheet.name)
+        sheet = f"{reference.sheet}!" if reference.sheet else ""
+        if other is None or (area.top, area.left) != (area.bottom, area.right) or area.top not in other.names:
+            single = (area.top, area.left) == (area.bottom, area.right)
+            return sheet + (address(area.top, area.left) if single else str(area))
+        scenario, own = other.scenarios.get(area.left), side.scenarios.get(column)
+        name = other.names[area.top]
+        if scenario is None:
+            return sheet + address(area.top, area.left)
+        called = f"{reference.sheet}[{name}]" if reference.sheet else name
+        return called if scenario == own else f"{called}@{scenario}"
+
+    return f"={renamed(formula, told)}"
 
 
 def _notes(plan: Plan, side: Matched) -> Iterator[str]:

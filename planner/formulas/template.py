@@ -194,6 +194,9 @@ def _check_display(row: Row) -> None:
 def _check_number(row: Row, unit: Unit) -> None:
     if row.kind == "constant" and not row.formula:
         raise row.fault("a constant needs its number in the formula column")
+    if row.kind == "constant" and not row.source:
+        place = replace(row.place, column="source")
+        raise UserError(f"{row.name}: a constant needs a source", place=place, remedy="say where its number is from")
     if unit == TEXT or not row.formula:
         return
     if not PLAIN.fullmatch(row.formula):

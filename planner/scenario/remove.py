@@ -1,7 +1,8 @@
 """A scenario taken out of a workbook: its column on every sheet, and all that is said of it alone.
 
 References go along with what moves; those of a person's that read the scenario are `#REF!` then, as in Excel, and are
-listed, and so are notes that stood in its columns and cells that say its id. What was measured names no scenario.
+listed, and so are ranges that have lost its column, notes that stood in its columns and cells that say its id. What was
+measured names no scenario.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from planner import progress
 from planner.book.scenario_columns import inputs_column
+from planner.book.taken_out import narrower
 from planner.book.workbook import Book
 from planner.collector import still
 from planner.compare.comparison_sheet import find
@@ -77,6 +79,7 @@ def remove(package: Package, scenario: str) -> Removed:
     remarks = [*_notes(package, columns), *_said_elsewhere(book, name, columns), *_last_of_its_workload(book, gone)]
     tracks = {sheet: Track({column + 1: column}, frozenset({column})) for sheet, column in columns.items()}
     moves = Moves({sheet: SheetMoves(sheet, columns=track) for sheet, track in tracks.items()})
+    remarks += narrower(book, book.own_sheets, moves)
     shown = _shown(book, name, gone)
     progress.step("taking it out")
     remarks += map(str, drop_series(package, moves))
@@ -164,13 +167,18 @@ def _runs(book: Book) -> tuple[str, Collection[int]]:
 
 
 def _said_elsewhere(book: Book, name: str, columns: Mapping[str, int]) -> Iterator[str]:
-    """The cells outside the columns in which its id is typed, as in a person's lookup; a run that was its own stays."""
+    """The cells outside the columns that say its id, typed or in a formula, as in a person's lookup.
+
+    A run that was its own stays.
+    """
     chosen, (on, runs) = _chooser(book), _runs(book)
     for sheet in book.sheets.values() if name else ():
         for row, column in sorted(sheet.cells):
             is_its_own = column == columns.get(sheet.name) or Spot(sheet.name, row, column) == chosen
             is_its_own = is_its_own or (sheet.name == on and row in runs)
-            if not is_its_own and sheet.value(row, column) == name and (row, column) not in sheet.patterns:
+            formula = sheet.patterns.get((row, column))
+            says = name in formula.texts if formula else sheet.value(row, column) == name
+            if says and not is_its_own:
                 yield f"{sheet.name}!{address(row, column)} says {name}, which is no more"
 
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
-from planner.align.keys import COMPARISON, MEMORY, SCENARIO, KeyedSheet, plain_sheet
+from planner.align.keys import COMPARISON, SCENARIO, KeyedSheet
 from planner.book.rowkeys import COVER, DATABASES, LOG
-from planner.book.workbook import Book
 from planner.update.fresh import FIRST_CASE, Fresh, FreshSheet
 from planner.update.places import AsBuilt, Origins, is_filled
 from planner.workbook.memory import (
@@ -164,19 +163,6 @@ class Base:
         """Whether a cell of the file looks as planner made it."""
         wrote = self.wrote(keyed, at)
         return wrote is not None and self.memory.looks[wrote.look] == self._digest_of_look(look)
-
-
-def remembered(book: Book) -> Memory | None:
-    """What a workbook's Cover remembers; None where it has no memory, or a damaged one."""
-    found = book.designed.get("Cover")
-    cover = plain_sheet(COVER, found) if found else None
-    lines: list[tuple[str, str]] = []
-    for row in (row for row, key in (cover.rows.items() if cover else ()) if key.startswith(MEMORY)):
-        assert cover is not None, "its rows were read"
-        columns = sorted(column for column in cover.columns_by_row.get(row, ()) if column > 1)
-        if text := "".join(cover.sheet.text(row, column) for column in columns):
-            lines.append((cover.sheet.text(row, 1), text))
-    return Memory.of_texts(lines)
 
 
 def _matched(memory: Memory, keyed: KeyedSheet) -> Origins:

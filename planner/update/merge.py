@@ -172,6 +172,8 @@ class SheetMerge:
                 self.done.typed.append(self._place(final))
             return True
         if at[0] in self.own_rows:
+            if self.merge.base.is_row(self.old, at[0]):
+                self._note_unasked(at, final)
             return True
         if not filled:
             return self._is_cleared(at, other, final)
@@ -181,7 +183,8 @@ class SheetMerge:
         if self.kind == COVER and at[1] > 1:
             return other is None
         if other is None:
-            self.done.own_cells += 1
+            if not self._note_unasked(at, final):
+                self.done.own_cells += 1
             return True
         if self._is_same(at, other, final):
             return False
@@ -214,7 +217,7 @@ class SheetMerge:
         if self.kind == "inputs":
             named = self.old.rows.get(at[0], "")
             is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
-            return is_open and not named.startswith(("above", "titles", "label"))
+            return is_open and other is not None and not named.startswith(("above", "titles", "label"))
         if self.kind == COMPARISON:
             is_fresh_live = other is not None and self.fresh.cells[other].formula is not None
             live = is_fresh_live or self.old.sheet.cells[at].kind != ""
@@ -247,6 +250,17 @@ class SheetMerge:
             (self.done.typed_over if formula is None else self.done.formulas).append(said)
         else:
             (self.done.texts if isinstance(value, str) else self.done.typed).append(place)
+
+    def _note_unasked(self, at: Position, final: Position) -> bool:
+        """Note what a person typed for an input that the template has no more; whether it is such a cell."""
+        if self.kind != "inputs" or at[1] not in self.old.scenario_columns or not self.merge.is_own(self.old, at):
+            return False
+        constants = self.merge.ours.book.inputs.section("Constants")
+        if at[0] in {line.row for line in constants.values()}:
+            return False
+        said = _said(self.old.sheet.value(*at))
+        self.done.unasked.append(f"{self._place(final)} ({self.old.rows.get(at[0], '')}): {said}")
+        return True
 
     def _note_renewal(self, at: Position, other: Position | None, final: Position) -> None:
         if other is None or self.kind == COVER:

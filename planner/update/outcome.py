@@ -28,6 +28,7 @@ class Updated:
     own_rows: list[str] = field(default_factory=list)
     own_columns: list[str] = field(default_factory=list)
     kept_rows: list[str] = field(default_factory=list)
+    unasked: list[str] = field(default_factory=list)
     new_rows: list[str] = field(default_factory=list)
     gone_rows: list[str] = field(default_factory=list)
     new_sheets: list[str] = field(default_factory=list)
@@ -53,6 +54,7 @@ def lines(updated: Updated, most: int | None = None) -> list[str]:
         ("Kept, cells that you emptied", updated.cleared),
         ("Kept, rows of yours", updated.own_rows),
         ("Kept for what you did there, rows that are no more", updated.kept_rows),
+        ("Typed, but the template asks for it no more", updated.unasked),
         ("Kept, columns of yours", updated.own_columns),
         ("New sheets", updated.new_sheets),
         ("New rows", updated.new_rows),

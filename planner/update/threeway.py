@@ -105,6 +105,12 @@ class ThreeWay:
                 if other.startswith(CALCULATION) and other != kind and other in self.ours.sheets
                 for key in each.row_of if key not in own and not is_heading(key)}  # fmt: skip
 
+    def gone_names(self, kind: str) -> frozenset[str]:
+        """The names of the rows that a sheet has no more."""
+        rows = self.ours.sheets[kind].rows
+        names = (rows.get(row, "") for row in self.places[kind].gone_rows)
+        return frozenset(name for name in names if name and not is_heading(name))
+
     def column(self, kind: str, scenario: str) -> int:
         """The column of a scenario on a sheet in the end."""
         return self.places[kind].fresh_columns(self.fresh.sheets[kind].column_of[scenario])

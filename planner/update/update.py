@@ -20,17 +20,18 @@ from planner import __version__, collector, progress
 from planner.book.added import added
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
+from planner.book.taken_out import narrower, sought
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.dates import cell_number, made_now
 from planner.errors import Place, UserError
 from planner.recalc import recalculate
 from planner.update import newcomers
-from planner.update.base import remembered
 from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.threeway import ThreeWay, merge_of
+from planner.workbook.memory import remembered
 from planner.workbook.saving import mend
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
@@ -87,7 +88,7 @@ def update(
         progress.step("reading the workbook")
         book = read or open_book(package)
         _refuse_unfit(book)
-        memory = remembered(book)
+        memory = remembered(book.designed.get("Cover"))
         progress.step("laying it out anew")
         plan = plan_of(book, templates, databases, more)
         absent = not_given(book, plan)
@@ -123,7 +124,10 @@ def _join(merge: ThreeWay) -> None:
     package, ours = merge.package, {merge.ours.sheets[kind].sheet.name for kind in merge.kinds}
     styles, dxfs = take_all(package, merge.fresh.package)
     merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
-    merge.done.remarks += map(str, move(package, merge.ours.moves, ours))
+    book = merge.ours.book
+    gone = {merge.ours.sheets[kind].sheet.name: merge.gone_names(kind) for kind in merge.kinds}
+    lost = [*narrower(book, book.own_sheets, merge.ours.moves), *sought(book, book.own_sheets, gone)]
+    merge.done.remarks += [*map(str, move(package, merge.ours.moves, ours)), *lost]
     known = {each.sheet.name for each in merge.ours.sheets.values()}
     merge.done.moments = [each.sheet.name for each in added(merge.ours.book.sheets.values()) if each.is_as_written]
     others = known.union(merge.done.moments)

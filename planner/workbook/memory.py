@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from planner.book.rowkeys import Keyed
+from planner.book.sheet import Sheet
 from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import Value, exact_text, is_number
 
@@ -163,6 +164,25 @@ class Memory:
 def is_packed(text: str) -> bool:
     """Whether a text is one that a memory begins with."""
     return text.startswith(PACKED)
+
+
+def memory_rows(sheet: Sheet, rows: Iterable[int]) -> list[int]:
+    """The rows of a Cover in which it remembers what planner wrote: a heading, and a row of texts for each sheet."""
+    start = next((row for row in rows if sheet.text(row, 1) == HEADING), 0)
+    stop = start + 1
+    while start and is_packed(sheet.text(stop, 2)):
+        stop += 1
+    return list(range(start, stop)) if start else []
+
+
+def remembered(cover: Sheet | None) -> Memory | None:
+    """What a workbook's Cover remembers; None where it has no memory, or a damaged one."""
+    lines: list[tuple[str, str]] = []
+    for row in memory_rows(cover, cover.filled) if cover else ():
+        assert cover is not None, "its rows were read"
+        if text := "".join(cover.text(row, column) for column in cover.filled.get(row, ()) if column > 1):
+            lines.append((cover.text(row, 1), text))
+    return Memory.of_texts(lines)
 
 
 def of_formula(text: str) -> int:

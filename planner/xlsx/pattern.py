@@ -114,6 +114,12 @@ class Pattern:
         return frozenset(piece.text.rpartition("!")[2] for piece in pieces(self.formula) if piece.kind == "name")
 
     @cached_property
+    def texts(self) -> frozenset[str]:
+        """The texts that it has in quotes."""
+        quoted = (piece.text for piece in pieces(self.formula) if piece.kind == "text")
+        return frozenset(text[1:-1].replace('""', '"') for text in quoted)
+
+    @cached_property
     def is_broken(self) -> bool:
         """Whether a reference in it has lost its cells."""
         return any(piece.text.endswith(BROKEN) for piece in pieces(self.formula))

@@ -1,0 +1,49 @@
+"""What formulas of a person's own sheets lose, and show no trace of, where planner's rows or columns are taken out.
+
+A reference to a cell that is gone is `#REF!`; a range goes on without it, and a name in quotes is looked for in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+
+from planner.book.workbook import Book
+from planner.xlsx.address import Position, Spot, quoted
+from planner.xlsx.moves import Moves, SheetMoves
+
+LOOKUPS = {"MATCH", "INDEX", "LOOKUP", "HLOOKUP", "VLOOKUP", "_XLFN.XLOOKUP", "_XLFN.XMATCH"}
+"""What finds in a range the one cell that it looks for, whatever else is there."""
+
+
+def narrower(book: Book, sheets: Iterable[str], moves: Moves) -> Iterator[str]:
+    """The formulas of some sheets that read a range from which some of what was filled is taken out, but not all."""
+
+    @cache
+    def taken_out(sheet: str) -> list[Position]:
+        known = book.sheets[sheet].filled.items() if sheet in book.sheets else ()
+        return [(row, column) for row, columns in known for column in columns if not moves.of(sheet).has(row, column)]
+
+    for name in sheets:
+        for at, formula in book.sheets[name].patterns.items():
+            areas = dict.fromkeys((each.sheet or name, each.area(*at)) for each in formula.references)
+            for on, area in areas if formula.functions.isdisjoint(LOOKUPS) else ():
+                there = [cell for cell in taken_out(on) if area.covers(*cell)]
+                if there and moves.of(on).area(area) is not None:
+                    yield f"{Spot(name, *at)} reads {quoted(on)}!{area}, without {_said(moves.of(on), there)} now"
+
+
+def _said(moves: SheetMoves, cells: Iterable[Position]) -> str:
+    """The rows and the columns of some cells that are taken out, in words."""
+    rows, columns = (set(numbers) for numbers in zip(*cells, strict=True))
+    counts = {"row": len(rows & moves.rows.gone), "column": len(columns & moves.columns.gone)}
+    return " and ".join(f"{count} {what}{'s' * (count > 1)}" for what, count in counts.items() if count)
+
+
+def sought(book: Book, sheets: Iterable[str], gone: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """The formulas of some sheets that say a name and read the sheet that has it no more; `gone` has them by sheet."""
+    for name in sheets:
+        for at, formula in book.sheets[name].patterns.items():
+            read = {each.sheet or name for each in formula.references}
+            for on, text in ((on, text) for text in formula.texts for on in sorted(read) if text in gone.get(on, ())):
+                yield f"{Spot(name, *at)} says {text}, which is no more on {on}"
