@@ -33,7 +33,14 @@ def main() -> None:
         book = str(Path(folder) / "plan.xlsx")
         subprocess.run([*planner, "build", "-o", book], check=True, stdout=subprocess.DEVNULL)
         commands = {
-            f"planner report -o report.{ending}": [*planner, "report", book, "-o", str(Path(folder) / f"r.{ending}")]
+            f"planner report -o report.{ending}": [
+                *planner,
+                "report",
+                book,
+                "--force",
+                "-o",
+                str(Path(folder) / f"r.{ending}"),
+            ]
             for ending in GOALS
         }
         commands |= {f"import {name}": [python, "-c", f"import {name}"] for name in LIBRARIES}
