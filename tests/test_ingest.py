@@ -20,20 +20,24 @@ from planner.compare.comparison_sheet import find
 from planner.compare.prediction import hardware
 from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
+from planner.formulas.library import load
 from planner.ingest import first_page, operation_rows, profile_sheet, told
 from planner.ingest.cases import cases_of
 from planner.ingest.chips import Chip, Chips, chip_of, chips_of
 from planner.ingest.first_page import PlannedStep
 from planner.ingest.into_workbook import ingested
 from planner.ingest.operation_rows import Peaks, peaks_of
+from planner.measure.records import case_key
 from planner.profiles import reading
 from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
 from planner.profiles.reading import read as read_profile
 from planner.report.gather import gather
 from planner.update.update import update_file
+from planner.xlsx.address import address
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
 from tests import sample_profile
-from tests.backfills import rows
+from tests.backfills import backfill, measurement, rows
 from tests.measure_traces import TRACES, real
 from tests.test_profiles_torch import MM, torch_event, torch_kernel
 from tests.workbooks import write_small
@@ -188,6 +192,28 @@ def test_a_profile_that_is_ingested_again_changes_its_sheet_alone(profile: Path,
     assert len(read_runs(find(after))) == 1
     part = after.sheets()["Comparison"]
     assert after.parts[part] == before.parts[part]
+
+
+def test_the_row_of_a_run_is_told_where_it_is_once_operations_have_come(profile: Path, light: Path) -> None:
+    """In a Comparison that is full up to the runs, operations move them down; a run whose time was cleared counts."""
+    command("record", light, "--scenario", "tpu_v5p", "--time", "9ms")
+    before = find(Package.read(light))
+    sizes = range(64, 64 + before.runs_title_row - before.rows[-1].number - 3)
+    case = load("matmul").inputs({"tokens": 8.0, "d_out": 8.0, "d_in": 8.0})
+    keys = (case_key("matmul", {**case, "d_in": float(size)}) for size in sizes)
+    backfill(light, *(measurement(key, 1e-3, hardware_id="tpu-v5p") for key in keys))
+    package = Package.read(light)
+    sheet = find(package)
+    assert sheet.run_rows == before.run_rows
+    measured = next(column for column, cell in sheet.xml.row(sheet.runs_header).items() if cell.value == "run_measured")
+    package.replace(sheet.part, with_values(sheet.xml, {address(sheet.run_rows[0], measured): None}))
+    package.write(light)
+    for _ in range(2):
+        done = ingest(profile, light, "--device", "tpu-v5p")
+        after = find(Package.read(light))
+        assert after.run_rows[0] > before.run_rows[0]
+        assert f"Comparison row {after.run_rows[1]}: " in done.output, done.output
+        assert len(after.run_rows) == 2
 
 
 def test_an_unknown_device_is_never_guessed(profile: Path, light: Path) -> None:

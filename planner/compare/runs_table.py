@@ -111,9 +111,14 @@ class Run:
 
 def read(sheet: ComparisonSheet) -> list[Run]:
     """The runs of a Comparison, in the order of their rows; a row without a measured number or a known unit is none."""
+    return [run for _, run in numbered(sheet)]
+
+
+def numbered(sheet: ComparisonSheet) -> list[tuple[int, Run]]:
+    """The same, each with the number of its row."""
     columns = _columns(sheet)
     rows = (CaseRow(sheet.xml, number, columns) for number in sheet.run_rows)
-    return [run for row in rows if (run := _read(row)) is not None]
+    return [(row.number, run) for row in rows if (run := _read(row)) is not None]
 
 
 def _read(row: CaseRow) -> Run | None:

@@ -108,18 +108,20 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
         plan = read_plan(package)
         which = the_scenario(plan, scenario)
         run, step = _run(plan, which, found, row, note)
-        said_of_run = "the profile has no step: no run is recorded"
+        said_of_run, place = "the profile has no step: no run is recorded", None
         if first_page.step_seconds(found.profile) is not None:
             progress.step("recording the run")
             sheet = find(package, plan.book.parsed)
-            number = next(
-                (row for row, old in zip(sheet.run_rows, runs_table.read(sheet), strict=False) if _is_same(old, run)), 0
-            )
-            if not number:
-                number = put(package, plan, sheet, run)
-            said_of_run = f"{sheet.name} row {number}: {said(run)}"
+            known = next((row for row, old in runs_table.numbered(sheet) if _is_same(old, run)), 0)
+            if known:
+                place = sheet.run_rows.index(known)
+            else:
+                put(package, plan, sheet, run)
+                place = -1
         progress.step("landing its operations")
         landing = land_in(package, lambda landing: _choose(landing, found))
+        if place is not None:  # in which row it is now: the runs may have made room for the operations
+            said_of_run = f"{landing.sheet.name} row {landing.sheet.run_rows[place]}: {said(run)}"
         progress.step(f"writing the sheet {KIND}")
         lines = [*first_page.lines(found.profile, step, found.peaks, found.chips), share_line(found.cases)]
         about = told_of(found, which, run)
