@@ -48,7 +48,7 @@ _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_byt
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _FORMULA = re.compile(rb"(<f(?: [^<>]*[^<>/])?>)([^<]+)(?=</f>)")
 _RANGE = re.compile(rb"[A-Z]+\$?[0-9]+:\$?[A-Z]+\$?[0-9]+")
-_LOOSE = re.compile(rb"<f[^>]*>[^<]*[\w)] *(?: :|: ) *[\w($'][^<]*</f>")  # perhaps `A1 : A9`
+_LOOSE = re.compile(rb":(?:(?<= :)|(?<=[\w)]:) ) *[\w($']")  # perhaps `A1 : A9`
 _CALLS = re.compile(CALLS.encode(), re.IGNORECASE)
 _DATE = re.compile(rb"""\st\s*=\s*["']d["']""")
 _STRICT = {
@@ -242,7 +242,8 @@ def _plain(xml: bytes) -> bytes:
     if b"http://purl.oclc.org/ooxml/" in xml:
         for strict, transitional in _STRICT.items():
             xml = xml.replace(strict, transitional)
-    if _LOOSE.search(xml) or _CALLS.search(xml) or any(map(_is_reversed, set(_RANGE.findall(xml)))):
+    formulas = b"<".join(text for _, text in _FORMULA.findall(xml))
+    if _LOOSE.search(formulas) or _CALLS.search(formulas) or any(map(_is_reversed, set(_RANGE.findall(formulas)))):
         xml = _FORMULA.sub(lambda match: match[1] + escaped(given(unescape(match[2].decode()))).encode(), xml)
     return xml
 

@@ -14,11 +14,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from planner.recalc.cells_read import cells_read, in_columns, only_read
 from planner.recalc.dependents import Dependents, dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
 from planner.recalc.formula_reads import may_read_further
+from planner.recalc.given_cells import cells_read, in_columns, only_read
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package

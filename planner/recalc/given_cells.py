@@ -1,4 +1,4 @@
-"""What a few formulas read: all that the engine is given of a large workbook to compute them."""
+"""The cells that the engine is given of a large workbook to compute a few formulas: those that they read."""
 
 from __future__ import annotations
 
