@@ -136,7 +136,7 @@ class SheetMerge:
         """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
         style = self.merge.ours.style(self.old, at)
         is_formatted = self._is_formatted(at, style, other)
-        self.done.formats += is_formatted
+        self.done.formats += is_formatted and at[0] not in self.own_rows  # of these all is a person's
         if other is not None and not is_formatted:
             style = self._style(other)
         if self._keeps(at, other, final):
