@@ -9,7 +9,7 @@ from typing import NamedTuple
 MAX_ROW, MAX_COLUMN = 1_048_576, 16_384
 MAX_DIGITS = 7
 _LETTERS = re.compile(r"[A-Z]{1,3}")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_PLAIN = re.compile(r"[^\W\d][\w.]*")  # letters of any alphabet: so Excel and LibreOffice write names, too
 _LIKE_CELL = re.compile(r"[A-Za-z]{1,3}[0-9]+|[Rr][0-9]*[Cc][0-9]*|[Rr]|[Cc]|TRUE|FALSE", re.IGNORECASE)
 
 Position = tuple[int, int]
