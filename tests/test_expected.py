@@ -104,6 +104,15 @@ def test_no_collective_is_below_its_bound(chip, stack, n_chips, size, axes):
     held(results("collectives", None, chip, n_chips=n_chips, collective_bytes=size, collective_axes=axes, stack=stack))
 
 
+def test_a_step_takes_as_long_as_its_flops_at_least():
+    """DeepSeek-V3 decodes with 242 FLOP of attention a byte of cache; an H20 has time for 37, and so the work counts."""
+    found = results("inference", "deepseek-v3", "h20", n_chips=16, serve_data=16, serve_expert=16, batch=512,
+                    context_len=16384, weight_dtype="fp8")  # fmt: skip
+    attention = 512 * 61 * 2 * 128 * (512 + 512 + 64) * 16384 / (16 * 148e12)  # batch, layers, heads, latent widths
+    assert found.value("decode_attention_time") == pytest.approx(attention, rel=1e-12)
+    assert found.value("decode_step_time_expected") > attention + found.value("matmul_time")
+
+
 @pytest.mark.parametrize("stack", STACKS)
 def test_the_parts_make_the_step(stack):
     """The parts of an expected step, and of a decode step, are disjoint: none is below 0, and they add up to it."""
