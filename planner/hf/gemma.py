@@ -105,10 +105,11 @@ def by_layer(
 
 def _tell(config: Config, usual: Layer, different: list[Layer], number: int) -> None:
     cached, counted = different[0].kv_heads * different[0].width, usual.kv_heads * usual.width
+    cache = f"their cache is counted with {2 * counted:,} numbers of a token, not {2 * cached:,}, and "
     config.note(
         f"{len(different)} of {number} layers have heads of {different[0].width} where the others have {usual.width}: "
-        f"their parameters are exact; their cache is counted with {2 * counted:,} numbers of a token, not "
-        f"{2 * cached:,}, and their attention work with heads of {usual.width}"
+        f"their parameters are exact; {'' if cached == counted else cache}their attention work is counted with heads "
+        f"of {usual.width}"
     )
 
 
