@@ -11,6 +11,7 @@ from lxml import etree
 
 from planner.compare import comparison_sheet as comparison
 from planner.xlsx.address import address
+from planner.xlsx.drawings import charts_of
 from planner.xlsx.named_ranges import tables
 from planner.xlsx.opc import Package
 from planner.xlsx.worksheet import Worksheet
@@ -141,22 +142,23 @@ def test_filters_formats_and_validations_grow(built: bytes, tmp_path: Path) -> N
 
 
 def test_more_rows_than_the_sheet_was_sized_for(built: bytes, tmp_path: Path) -> None:
-    """A sheet with room for two more, and five come: formats, validations and our names reach the last, and that
-    the charts don't is said.
-    """  # fmt: skip
+    """A sheet with room for two more, and five come: formats, validations, our names and charts reach the last."""
     path, package = tmp_path / "plan.xlsx", Package.from_bytes(built, "plan.xlsx")
     part, parts = package.sheets()["Comparison"], dict(package.parts)
     parts[part] = re.sub(rb'(sqref="[A-Z]+6:[A-Z]+)124"', rb'\g<1>25"', parts[part])
     names = re.compile(rb'(<definedName name="comparison_[^>]*>[^<]*)\$124<')
     parts["xl/workbook.xml"] = names.sub(rb"\g<1>$25<", parts["xl/workbook.xml"])
+    for chart in charts_of(package):
+        parts[chart] = re.sub(rb"(Comparison[^<]*)\$124<", rb"\g<1>$25<", parts[chart])
     put(path, parts)
     measured = [measurement(key) for key in more(path, 5)]
     done = backfill(path, *measured)
     assert "5 appended" in done.output
-    assert "was sized to row 25: its charts don't show the 3 rows below yet" in done.output
     after = Package.read(path)
     assert comparison.find(after).sized_to == 28
-    for name, text in ((part, b':[A-Z]+25"'), ("xl/workbook.xml", rb'"comparison_[^<]*\$25<')):
+    drawn = [(chart, rb"Comparison[^<]*\$25<") for chart in charts_of(package) if b"Comparison" in parts[chart]]
+    assert len(drawn) >= 2
+    for name, text in ((part, b':[A-Z]+25"'), ("xl/workbook.xml", rb'"comparison_[^<]*\$25<'), *drawn):
         assert re.search(text, parts[name])
         assert re.search(text, after.parts[name]) is None
     assert "nothing to write" in backfill(path, *measured).output

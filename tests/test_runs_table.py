@@ -195,6 +195,8 @@ def test_runs_make_room_for_cases(plan: Path, tmp_path: Path) -> None:
     updated, _ = update_file(plan)
     assert said_on_dashboard(plan, ID) == told
     assert "formulas" not in " ".join(line for line in lines(updated) if "Dashboard" in line)
+    sheet = find(Package.read(plan))
+    assert sheet.rows[-1].number <= sheet.sized_to < sheet.runs_title_row
 
 
 def test_cases_below_the_runs_go_on_there(plan: Path) -> None:

@@ -19,7 +19,7 @@ from planner.book.reading import read_plan
 from planner.book.workbook import Book
 from planner.check.run import check
 from planner.cli import group
-from planner.update.update import update
+from planner.update.update import update, update_file
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import same_value
 from planner.xlsx.comments import notes
@@ -57,6 +57,15 @@ def fixture_plan(built: bytes, tmp_path: Path) -> Path:
     path = tmp_path / "plan.xlsx"
     path.write_bytes(built)
     return path
+
+
+def test_ranges_that_lost_a_scenario_are_still_planners(plan: Path) -> None:
+    """An update that has something to do takes none of the ranges that are a column shorter for a person's formula."""
+    assert run("scenario", "remove", plan, IDS[1]).exit_code == 0
+    updated, _ = update_file(plan, databases=few_rows(("llama3-8b",), (*CHIPS, "tpu-v4")))
+    assert updated.is_needed
+    assert not updated.formulas
+    assert not updated.both
 
 
 def show(path: Path, scenario: str) -> None:

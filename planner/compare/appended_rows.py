@@ -20,8 +20,10 @@ from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import Formula, Value
+from planner.xlsx.drawings import charts_of
 from planner.xlsx.named_ranges import Table, reshape_names, reshape_table, tables
 from planner.xlsx.opc import Package
+from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
@@ -260,12 +262,18 @@ def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[
     reshape_names(package, of_name)
 
 
-def outside(sheet: ComparisonSheet, appended: Collection[int]) -> str:
-    """A warning about new rows below those that charts were sized for; blank without any."""
-    beyond = [number for number in appended if number > sheet.sized_to > 0]
-    if not beyond:
-        return ""
-    return f"{sheet.name} was sized to row {sheet.sized_to}: its charts don't show the {len(beyond)} rows below yet"
+def extend_charts(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
+    """Let charts that draw all rows kept for cases draw the rows `appended` below those too."""
+    stretch = _stretch(sheet, appended)
+
+    def longer(drawn: Reference) -> Reference:
+        is_ours = drawn.sheet == sheet.name and drawn.last.row == sheet.sized_to > 0
+        return drawn._replace(last=drawn.last._replace(row=stretch(drawn.area).bottom)) if is_ours else drawn
+
+    for part in charts_of(package):
+        with package.edited(part) as root:
+            for drawn in every(root, "f"):
+                drawn.text = rewritten(drawn.text or "", longer)
 
 
 def tables_of(package: Package, sheet: ComparisonSheet) -> list[tuple[str, Table]]:

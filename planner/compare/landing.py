@@ -18,11 +18,11 @@ from planner.collector import still
 from planner.compare.appended_rows import (
     AppendedRows,
     appended,
+    extend_charts,
     extend_names,
     extend_ranges,
     extend_tables,
     offer_templates,
-    outside,
     predicted_again,
     unknown_chips,
 )
@@ -66,7 +66,6 @@ class Landing:
     left_alone: list[str] = field(
         default_factory=list
     )  # known chips whose times one of an unknown device would replace
-    outside: str = ""  # a line about new rows that charts don't show
     recalculated: Recalculated | None = None
 
     def put(self, row: CaseRow | None, measured: Measurement) -> None:
@@ -134,7 +133,7 @@ class Landing:
             "change the Chip to compare like with like"
             for (chip, here), count in Counter(self.other_hardware).items()
         ]
-        return [*pairs, *filter(None, [self.kept(), *self.unknown_chips, self.too_fast(), self.outside])]
+        return [*pairs, *filter(None, [self.kept(), *self.unknown_chips, self.too_fast()])]
 
     def kept(self) -> str:
         """A line about times left alone, for the new ones are of no known chip; blank where there are none."""
@@ -207,12 +206,12 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     if new.measured:
         extend_tables(package, sheet, new.measured)
         extend_names(package, sheet, new.measured)
+        extend_charts(package, sheet, new.measured)
     flagged = partial(_flags_of_new, landing, new)
     done = edit(package, parsed, sheet.name, contents | new.contents, new.like, new.copies, before, flagged)
     if new.measured:
         extend_ranges(package, sheet, new.measured)
         offer_templates(package, sheet, landing.homeless)
-        landing.outside = outside(sheet, new.measured)
     return done
 
 

@@ -47,8 +47,13 @@ class Origins:
         return stays and not within and not beside
 
     def is_stretched(self, last: RelativeCorner) -> bool:
-        """Whether the end of a range below all rows is another than the built one, as where rows were put in there."""
-        return bool(self.end) and last.row_fixed and last.row > self._rows[-1] and last.row != self.end
+        """Whether the end of a range behind all rows or columns is another than the built one.
+
+        So it is where rows were put in before it, or a scenario was taken out.
+        """
+        is_lower = last.row_fixed and last.row > self._rows[-1] and last.row != self.end
+        is_wider = last.column_fixed and last.column > self._columns[-1] and last.column != self.reach
+        return (bool(self.end) and is_lower) or (bool(self.reach) and is_wider)
 
     def row(self, row: int) -> int:
         """Where a row was built."""

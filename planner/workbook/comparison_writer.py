@@ -112,8 +112,9 @@ def write(
 
 
 def last_row(plan: BuildPlan) -> int:
-    """The last row that is kept for cases."""
-    return FIRST_ROW + len(plan.comparison) + layout.SPARE_ROWS
+    """The last row that is kept for cases: above the table of runs, where cases stand above it."""
+    cases = FIRST_ROW + len(plan.comparison)
+    return min(cases + layout.SPARE_ROWS, plan.runs_at - GAP - 1) if plan.runs_at > cases else cases + layout.SPARE_ROWS
 
 
 def _mark(book: Workbook, sheet: Comparison) -> None:
