@@ -110,9 +110,9 @@ def recalculated(book: Book) -> Iterator[Fault]:
     if rest:
         also = ", ".join(f"{count:,} on {name}" for name, count in rest.items())
         yield Fault("", "", f"further stale cells depend on these: {also}", "", "note")
-    if verdict.doubts:
-        (name, ref), reason = next(iter(verdict.doubts.items()))
-        what = f"{len(verdict.doubts):,} cells were not recalculated, such as {name}!{ref}: {reason}"
+    if left := verdict.doubts | verdict.kept:
+        (name, ref), reason = next(iter(left.items()))
+        what = f"{len(left):,} cells were not recalculated, such as {name}!{ref}: {reason}"
         yield Fault("", "", what, "recalculate in a spreadsheet program", "note")
 
 

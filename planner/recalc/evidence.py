@@ -14,6 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from planner.recalc.array_idioms import is_array_idiom
 from planner.recalc.dependents import Dependents, dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
@@ -33,6 +34,7 @@ UNKNOWN_NAME = "it has a name or function that the engine doesn't know"
 BAD_REFERENCE = CellError("#REF!")
 MADE_RANGE = "it computes with a range that an operator makes, which the engine may not know"
 LONG_NUMBER = "it writes a number into a text, of which the engine has more digits than other programs"
+ARRAY_IDIOM = "it applies a function to several cells at once, of which the engine may see one"
 TAINTED = "it is volatile or depends on a cell without a value"
 CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
 """The functions that give another value each time."""
@@ -59,13 +61,22 @@ class Verdict:
 
 
 def computed(package: Package, sheets: Sheets) -> Verdict:
-    """Every formula's value. Raises EngineError when the engine can't compute the workbook at all."""
+    """Every formula's value. Raises EngineError when the engine can't compute the workbook at all.
+
+    Where all others have their saved value, nothing was changed since: a formula in doubt keeps the one that it has.
+    """
     formulas = formula_cells(sheets)
     engine = Engine(package, sheets)
     values = _values(engine, sheets, formulas)
     values |= dict.fromkeys(engine.spills(formulas), ARRAY)
-    doubts = _with_dependents(engine, sheets, formulas, _unknown(values, sheets, formulas))
-    return Verdict(_sound(values, doubts), doubts)
+    unknown = _unknown(values, sheets, formulas)
+    wrong = _disagreements(engine, values, formulas) if unknown else {}
+    doubts = _with_dependents(engine, sheets, formulas, unknown)
+    sound = _sound(values, doubts)
+    if wrong.keys() <= doubts.keys():
+        kept = {cell: reason for cell, reason in doubts.items() if formulas[cell].value is not None}
+        return Verdict(sound, {cell: reason for cell, reason in doubts.items() if cell not in kept}, kept)
+    return Verdict(sound, doubts)
 
 
 class Reach(NamedTuple):
@@ -120,6 +131,7 @@ def recomputed(
     for cell, text in sorted(added.items()):
         engine.put_formula(cell, text)
     engine.put_all({cell: formulas[cell].value for cell in kept})
+    idioms = engine.stale(cell for cell in formulas if cell not in kept and is_array_idiom(texts[cell]))
     engine.evaluate()
     found = _values(engine, sheets, [*base, *added])
     values = {
@@ -127,7 +139,8 @@ def recomputed(
         for cell, value in found.items()
         if cell not in base or not _equal(value, base[cell]) or formulas[cell].text is None
     }
-    doubts = _with_dependents(engine, sheets, formulas, doubts | _unknown(found, sheets, formulas, added))
+    doubts = dict.fromkeys(idioms, ARRAY_IDIOM) | _unknown(found, sheets, formulas, added) | doubts
+    doubts = _with_dependents(engine, sheets, formulas, doubts)
     return Verdict(_sound(values, doubts) | known.changed, doubts, kept, known.new)
 
 
@@ -214,17 +227,20 @@ def _unknown(
     def text(cell: Address) -> str:
         return added[cell] if cell in added else sheets[cell[0]].formula_of(formulas[cell]) or ""
 
-    odd = {cell: value for cell, value in values.items() if type(value) is not float}
-    doubts = {cell: value.reason for cell, value in odd.items() if isinstance(value, Unknown)}
+    doubts = {cell: value.reason for cell, value in values.items() if isinstance(value, Unknown)}
+    unsaved = (cell for cell, value in values.items() if cell not in formulas or not _agree(formulas[cell].value, value)
+               or formulas[cell].value is None)  # fmt: skip
     return doubts | {
-        cell: why
-        for cell, value in odd.items()
-        if (cell not in formulas or formulas[cell].value != value) and (why := _untrusted(value, partial(text, cell)))
+        cell: why for cell in unsaved if cell not in doubts and (why := _untrusted(values[cell], partial(text, cell)))
     }
 
 
 def _untrusted(value: Value | Unknown, formula: Callable[[], str]) -> str:
-    """Why a text or an error isn't one that another program would have; blank where it may be."""
+    """Why a value isn't one that another program would have; blank where it may be."""
+    if is_array_idiom(formula()):
+        return ARRAY_IDIOM
+    if type(value) is float:
+        return ""
     if value == BAD_NAME:
         return UNKNOWN_NAME
     if value == BAD_REFERENCE and any((each.kind, each.text) == ("operator", ":") for each in pieces(formula())):
