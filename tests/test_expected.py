@@ -105,7 +105,7 @@ def test_no_collective_is_below_its_bound(chip, stack, n_chips, size, axes):
 
 
 def test_a_step_takes_as_long_as_its_flops_at_least():
-    """DeepSeek-V3 decodes with 242 FLOP of attention a byte of cache; an H20 has time for 37, and so the work counts."""
+    """DeepSeek-V3 decodes with 242 FLOP of attention a byte of cache; an H20 has time for 37: the work counts."""
     found = results("inference", "deepseek-v3", "h20", n_chips=16, serve_data=16, serve_expert=16, batch=512,
                     context_len=16384, weight_dtype="fp8")  # fmt: skip
     attention = 512 * 61 * 2 * 128 * (512 + 512 + 64) * 16384 / (16 * 148e12)  # batch, layers, heads, latent widths
