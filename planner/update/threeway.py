@@ -166,7 +166,7 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     def is_own(row: int, column: int) -> bool:
         return (stays and column in old.columns) or merge.is_own(old, (row, column))
 
-    found = final_places(old, fresh, merge.base.before(kind), is_own, merge.homes(kind))
+    found = final_places(old, fresh, merge.base.built_rows(old), is_own, merge.homes(kind))
     name = merge.names[kind]
     kept = [row for row in found.own_rows if merge.base.is_row(old, row) and not stays]
     done.kept_rows += [f"{name}: {old.rows.get(row, row)}" for row in kept]
