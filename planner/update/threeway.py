@@ -16,6 +16,7 @@ from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.update.outcome import Updated
 from planner.update.places import FinalPlaces, final_places, is_filled
+from planner.update.turned import turned
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
@@ -193,7 +194,9 @@ def _file_moves(merge: ThreeWay) -> dict[str, SheetMoves]:
                 elsewhere[row] = (merge.names[home], merge.places[home].fresh_rows(target))
         there = {merge.names[home]: Track(_columns_there(merge, kind, home)) for home in set(homes.values())}
         tops = {sheet.first_row: places.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
-        moves[sheet.sheet.name] = SheetMoves(merge.names[kind], places.old_rows, places.columns, elsewhere, there, tops)
+        led = turned(sheet, merge.fresh.sheets[kind], places)
+        name = merge.names[kind]
+        moves[sheet.sheet.name] = SheetMoves(name, places.old_rows, places.columns, elsewhere, there, tops, led)
     return moves
 
 
