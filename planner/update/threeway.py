@@ -16,6 +16,7 @@ from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.update.outcome import Updated
 from planner.update.places import FinalPlaces, final_places, is_filled
+from planner.update.swept import SWEEP, by_value, drawn
 from planner.update.turned import turned
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
@@ -106,6 +107,17 @@ class ThreeWay:
                 if other.startswith(CALCULATION) and other != kind and other in self.ours.sheets
                 for key in each.row_of if key not in own and not is_heading(key)}  # fmt: skip
 
+    @cached_property
+    def drawn_moves(self) -> Moves:
+        """Where the references of the file's charts lead in the end."""
+        moves = self.ours.moves
+        if SWEEP not in self.places:
+            return moves
+        old, now, places = self.ours.sheets[SWEEP], self.fresh.sheets[SWEEP], self.places[SWEEP]
+        name = old.sheet.name
+        led = drawn(moves.of(name), self.base.memory.axes, old.rows, now.rows, places.fresh_rows)
+        return moves.changed(name, led)
+
     def gone_names(self, kind: str) -> frozenset[str]:
         """The names of the rows that a sheet has no more."""
         rows = self.ours.sheets[kind].rows
@@ -133,6 +145,7 @@ def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, giv
     sheets, looks = keyed(book), styles[1].looks
     ours = Ours(book, sheets, looks, Moves({}))
     if memory is not None:
+        memory, sheets, fresh = by_value(memory, sheets, fresh)
         base = Base.of(memory, sheets, fresh)
     else:
         counted = Counter(ours.look_of(ours.style(each, at)) for each in sheets.values() for at in each.sheet.cells)

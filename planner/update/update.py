@@ -133,7 +133,7 @@ def _join(merge: ThreeWay) -> None:
         *narrower(book, book.own_sheets, merge.ours.moves),
         *sought(book, book.own_sheets, gone),
     ]
-    merge.done.remarks += [*map(str, move(package, merge.ours.moves, ours)), *lost]
+    merge.done.remarks += [*map(str, move(package, merge.ours.moves, ours, merge.drawn_moves)), *lost]
     known = {each.sheet.name for each in merge.ours.sheets.values()}
     merge.done.moments = [each.sheet.name for each in added(merge.ours.book.sheets.values()) if each.is_as_written]
     others = known.union(merge.done.moments)

@@ -81,6 +81,7 @@ class SheetMoves:
     by the sheet where this one's columns stand on it. `tops` (row -> row) counts for a range of several rows that
     begins there: whatever becomes of its first row, it begins where all of them do. `turned` has rows whose cells are
     of another kind then: by column where a reference to one cell is led, None for nowhere; a range leaves them out.
+    `wholes` (first and last row -> those then) counts for a range of exactly these rows, whatever becomes of each.
     """
 
     name: str
@@ -90,6 +91,7 @@ class SheetMoves:
     there: Mapping[str, Track] = field(default_factory=dict)
     tops: Mapping[int, int] = field(default_factory=dict)
     turned: Mapping[int, Mapping[int, int | None]] = field(default_factory=dict)
+    wholes: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
     def as_read(self) -> SheetMoves:
@@ -112,7 +114,7 @@ class SheetMoves:
 
     def area(self, area: Area) -> Area | None:
         """The cells from one corner to the other then; a whole row or column stays whole. None where all are gone."""
-        rows = self.rows.span(area.top, area.bottom, MAX_ROW)
+        rows = self.wholes.get((area.top, area.bottom)) or self.rows.span(area.top, area.bottom, MAX_ROW)
         columns = self.columns.span(area.left, area.right, MAX_COLUMN)
         if rows is None or columns is None:
             return None
@@ -144,6 +146,10 @@ class Moves:
     def __init__(self, sheets: Mapping[str, SheetMoves]) -> None:
         self._sheets = {folded(name): found for name, found in sheets.items()}
         self.is_idle = all(found.is_idle and found.name == name for name, found in sheets.items())
+
+    def changed(self, sheet: str, found: SheetMoves) -> Moves:
+        """The same with what moves on one sheet, as for what reads it otherwise."""
+        return Moves({**self._sheets, sheet: found})
 
     def of(self, sheet: str) -> SheetMoves:
         """What moves on a sheet."""
