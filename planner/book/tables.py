@@ -207,7 +207,10 @@ def database(sheet: Sheet) -> Database | None:
 
 
 def case_tables(sheet: Sheet) -> list[CaseTable]:
-    """The tables whose header is a row of texts with formulas in the row below it, as far as the next blank row."""
+    """The tables whose header is a row of texts with formulas in the row below it.
+
+    Each ends above a blank row, but where a row of the same formulas is below it: that one separates its cases.
+    """
     return [_case_table(sheet, row) for row, columns in sheet.filled.items() if _has_cases_below(sheet, row, columns)]
 
 
@@ -222,7 +225,7 @@ def _has_cases_below(sheet: Sheet, row: int, columns: list[int]) -> bool:
 def _case_table(sheet: Sheet, header_row: int) -> CaseTable:
     columns = {column: sheet.text(header_row, column) for column in sheet.filled[header_row]}
     rows, row = [], header_row + 1
-    while row in sheet.filled:
+    while row in sheet.filled or (row := _beyond_blanks(sheet, header_row + 1, row)):
         live = (sheet.patterns.get((row, column)) for column in sheet.filled[row])
         if not any(formula is not None and _is_total(formula) for formula in live):
             rows.append(row)
@@ -232,6 +235,15 @@ def _case_table(sheet: Sheet, header_row: int) -> CaseTable:
     for row in rows:
         groups[sheet.text(row, chooses) if chooses else ""].append(row)
     return CaseTable(sheet, header_row, columns, tuple(rows), tuple(tuple(group) for group in groups.values()))
+
+
+def _beyond_blanks(sheet: Sheet, first: int, row: int) -> int:
+    """The row with which a table goes on below the blank ones from `row` on: it has a formula of its first; else 0."""
+    last = max(sheet.filled)
+    while row <= last and row not in sheet.filled:
+        row += 1
+    alike = ((sheet.patterns.get((first, column)), column) for column in sheet.filled.get(row, ()))
+    return row if any(formula and formula is sheet.patterns.get((row, column)) for formula, column in alike) else 0
 
 
 def _is_total(formula: Pattern) -> bool:

@@ -21,16 +21,16 @@ def narrower(book: Book, sheets: Iterable[str], moves: Moves) -> Iterator[str]:
 
     @cache
     def taken_out(sheet: str) -> list[Position]:
-        known = book.sheets[sheet].filled.items() if sheet in book.sheets else ()
-        return [(row, column) for row, columns in known for column in columns if not moves.of(sheet).has(row, column)]
+        known, read = book.sheets[sheet].filled.items() if sheet in book.sheets else (), moves.of(sheet).as_read
+        return [(row, column) for row, columns in known for column in columns if not read.has(row, column)]
 
     for name in sheets:
         for at, formula in book.sheets[name].patterns.items():
             areas = dict.fromkeys((each.sheet or name, each.area(*at)) for each in formula.references)
             for on, area in areas if formula.functions.isdisjoint(LOOKUPS) else ():
-                there = [cell for cell in taken_out(on) if area.covers(*cell)]
-                if there and moves.of(on).area(area) is not None:
-                    yield f"{Spot(name, *at)} reads {quoted(on)}!{area}, without {_said(moves.of(on), there)} now"
+                there, read = [cell for cell in taken_out(on) if area.covers(*cell)], moves.of(on).as_read
+                if there and read.area(area) is not None:
+                    yield f"{Spot(name, *at)} reads {quoted(on)}!{area}, without {_said(read, there)} now"
 
 
 def _said(moves: SheetMoves, cells: Iterable[Position]) -> str:

@@ -63,9 +63,12 @@ class Base:
         each = (origins for _, origins in self._by_kind.values() if origins is not None)
         return all(at == was for origins in each for at, was in origins.columns.items())
 
-    def before(self, kind: str) -> BuiltSheet | FreshSheet:
-        """The rows of a sheet as built."""
-        return self.memory.sheets.get(kind, self.fresh.sheets[kind])
+    def built_rows(self, keyed: KeyedSheet) -> Mapping[int, int]:
+        """Where the rows of a sheet of the file stood as built, cases by their order; as built now without a memory."""
+        origins, fresh = self.as_built.of(keyed.sheet.name), self.fresh.sheets[keyed.kind]
+        if origins is not None:
+            return origins.rows
+        return {row: fresh.row_of[key] for row, key in keyed.rows.items() if key in fresh.row_of}
 
     def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
         """A sheet of the file whose rows and columns have the keys that they were built with; a person's have none."""

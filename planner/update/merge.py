@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planner.align.keys import CALCULATION, COMPARISON, MEMORY, KeyedSheet
-from planner.book.rowkeys import COVER, DATABASES, TEXTS
+from planner.book.rowkeys import COVER, DATABASES
 from planner.book.tables import HEADER
 from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
+from planner.update.turned import FOURTH, INPUTS, read_by
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value, same_value
@@ -20,8 +21,6 @@ from planner.xlsx.moves import Lost
 from planner.xlsx.pattern import pattern
 from planner.xlsx.sheet_rules import links, part_rules, renew_rules, rules
 from planner.xlsx.worksheet import Worksheet, take_widths
-
-FOURTH = TEXTS[3]  # of a calculation sheet's columns: the formula in names
 
 
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
@@ -67,6 +66,7 @@ class SheetMerge:
         self.fresh_column = {self.places.fresh_columns(column): column for column in columns}
         self.is_still = self.name not in self.merge.busy
         self.is_straight = self.places.columns.is_idle and self.places.fresh_columns.is_idle
+        self.turned = merge.ours.moves.of(self.old.sheet.name).turned
         self.gone, self.own_rows = frozenset(self.places.gone_rows), frozenset(self.places.own_rows)
 
     def sheet_data(self) -> tuple[bytes, Area]:
@@ -164,6 +164,9 @@ class SheetMerge:
     def _keeps(self, at: Position, other: Position | None, final: Position) -> bool:
         """Whether the file's content stays; what became of it is noted."""
         filled = is_filled(self.old, *at)
+        if at[0] in self.turned and (at[1] in self.old.scenario_columns or self.old.columns.get(at[1]) == FOURTH):
+            self._note_turned(at, final)
+            return False
         if self._is_open(at, other):
             if filled and self._is_name_of_planners(at):
                 self.done.renewed.append(self._place(final))
@@ -214,7 +217,7 @@ class SheetMerge:
 
     def _is_open(self, at: Position, other: Position | None) -> bool:
         """Whether a cell is there to be typed into: a scenario's on Inputs, a case's on Comparison."""
-        if self.kind == "inputs":
+        if self.kind == INPUTS:
             named = self.old.rows.get(at[0], "")
             is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
             return is_open and other is not None and not named.startswith(("above", "titles", "label"))
@@ -226,7 +229,7 @@ class SheetMerge:
 
     def _is_name_of_planners(self, at: Position) -> bool:
         """Whether a cell is a scenario's name that nobody gave it: it is blank now, and follows the model and chip."""
-        is_name = self.kind == "inputs" and self.old.rows.get(at[0]) == HEADER[1]
+        is_name = self.kind == INPUTS and self.old.rows.get(at[0]) == HEADER[1]
         return is_name and not self.merge.ours.book.given_name(at[1])
 
     def _is_same(self, at: Position, other: Position, final: Position) -> bool:
@@ -251,16 +254,24 @@ class SheetMerge:
         else:
             (self.done.texts if isinstance(value, str) else self.done.typed).append(place)
 
+    def _note_turned(self, at: Position, final: Position) -> None:
+        """Note what a person typed into a row that is of another kind now, which has no place for it."""
+        if self.merge.is_own(self.old, at):
+            self._say_unasked(at, final)
+
     def _note_unasked(self, at: Position, final: Position) -> bool:
         """Note what a person typed for an input that the template has no more; whether it is such a cell."""
-        if self.kind != "inputs" or at[1] not in self.old.scenario_columns or not self.merge.is_own(self.old, at):
+        if self.kind != INPUTS or at[1] not in self.old.scenario_columns or not self.merge.is_own(self.old, at):
             return False
         constants = self.merge.ours.book.inputs.section("Constants")
         if at[0] in {line.row for line in constants.values()}:
             return False
+        self._say_unasked(at, final)
+        return True
+
+    def _say_unasked(self, at: Position, final: Position) -> None:
         said = _said(self.old.sheet.value(*at))
         self.done.unasked.append(f"{self._place(final)} ({self.old.rows.get(at[0], '')}): {said}")
-        return True
 
     def _note_renewal(self, at: Position, other: Position | None, final: Position) -> None:
         if other is None or self.kind == COVER:
@@ -305,6 +316,8 @@ class SheetMerge:
             text = cell.formula or source.sheet.patterns[at].at(*at)
             lost = (Lost(self.name, address(*final), read) for read in moves.lost(text, source.sheet.name))
             self.done.remarks += map(str, lost)
+            place, inputs = self._place(final), self.merge.ours.sheets[INPUTS]
+            self.done.remarks += read_by(place, text, source.sheet.name, moves, inputs)
         return readdressed(_raw(source, cell), final, style, formula, moves.of(source.sheet.name))
 
     def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 
+from planner.update.swept import SWEEP
 from planner.update.threeway import ThreeWay
 from planner.xlsx.drawings import ANCHORS, first_row, last_row, push_down
 from planner.xlsx.moved_cells import with_moved_formulas
@@ -29,22 +30,26 @@ def draw(merge: ThreeWay) -> None:
         theirs = _drawings(merge.fresh.package, merge.fresh.sheets[kind].name)
         mine = merge.package.linked(part, "drawing")
         if theirs and mine:
-            _draw_below(merge, merge.names[kind], mine[0], theirs[0])
-            drawings = (merge.fresh.package, theirs[0]), (merge.package, mine[0])
-            if len({len(package.linked(drawing, "chart")) for package, drawing in drawings}) > 1:
-                merge.done.remarks.append(f"the charts of {merge.names[kind]} are those that were there")
+            name, there = merge.names[kind], len(merge.package.linked(mine[0], "chart"))
+            added = _draw_below(merge, name, mine[0], theirs[0])
+            if there + added != len(merge.fresh.package.linked(theirs[0], "chart")):
+                below = f", with {added} new below" if added else ""
+                merge.done.remarks.append(f"the charts of {name} are those that were there{below}")
         elif theirs:
             _put(merge, part, theirs[0])
 
 
-def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> None:
-    """Put the charts that draw what the old workbook had not below all others of a drawing, and let them be printed."""
+def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> int:
+    """Put the charts that draw what the old workbook had not below all others of a drawing, and let them be printed.
+
+    Returns how many these are.
+    """
     package, fresh = merge.package, merge.fresh.package
     parts = {link.id: link.target for link in fresh.relationships(theirs)}
     found = [(anchor, frame) for anchor in every(fresh.tree(theirs), *ANCHORS) for frame in every(anchor, "chart")]
     found = [(anchor, frame) for anchor, frame in found if _draws_new(merge, parts[frame.get(_ID)])]
     if not found:
-        return
+        return 0
     with package.edited(mine) as root:
         below = max(map(last_row, every(root, *ANCHORS)), default=0)
         down = _below([anchor for anchor, _ in found], below)
@@ -59,6 +64,7 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> None:
         end = max(map(last_row, every(root, *ANCHORS)))
     reshape_names(package, lambda name, on, area: area._replace(bottom=max(area.bottom, end))
                   if (name, on) == (PRINTED, sheet) and area.bottom >= below else area)  # fmt: skip
+    return len(found)
 
 
 def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
@@ -82,10 +88,14 @@ def _draws_new(merge: ThreeWay, chart: str) -> bool:
 
 
 def _is_new(merge: ThreeWay, kind: str, row: int) -> bool:
-    """Whether a row of a fresh sheet is new: by its own key, or that of the nearest above that has one."""
+    """Whether a row of a fresh sheet is new: by its own key, or that of the nearest above that has one.
+
+    A case of the Sweep is as new as the titles of its table.
+    """
     if kind in merge.new_kinds:
         return True
-    keyed = [known for known in merge.fresh.sheets[kind].rows if known <= row]
+    keys = merge.fresh.sheets[kind].rows.items()
+    keyed = [known for known, key in keys if known <= row and (kind != SWEEP or key.startswith("titles "))]
     return bool(keyed) and max(keyed) in merge.places[kind].new_rows
 
 

@@ -40,7 +40,10 @@ class Updated:
 
 
 def lines(updated: Updated, most: int | None = None) -> list[str]:
-    """A line for each kind of thing, with the first `most` of each sheet; None for all."""
+    """A line for each kind of thing, with the first `most` of each sheet; None for all.
+
+    What a person typed and counts no more is listed in full.
+    """
     if not updated.is_needed:
         return ["nothing to update"]
     note = f"; {updated.recalculated.note}" if updated.recalculated else ""
@@ -70,7 +73,7 @@ def lines(updated: Updated, most: int | None = None) -> list[str]:
         "rule of yours": updated.rules,
     }
     also = ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts.items() if count)
-    listed = [f"{what}: {_listed(items, most)}" for what, items in said if items]
+    listed = [f"{what}: {_listed(items, None if items is updated.unasked else most)}" for what, items in said if items]
     looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
     if len(updated.remarks) > len(looks):
         looks.append(f"and at {len(updated.remarks) - len(looks):,} more; --all lists them")

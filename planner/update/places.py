@@ -141,11 +141,12 @@ class FinalPlaces:
 
 
 def final_places(
-    old: KeyedSheet, fresh: Keyed, before: Keyed, is_own: Callable[[int, int], bool], elsewhere: Container[str]
-) -> FinalPlaces:
+    old: KeyedSheet, fresh: Keyed, before: Mapping[int, int], is_own: Callable[[int, int], bool],
+    elsewhere: Container[str],
+) -> FinalPlaces:  # fmt: skip
     """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets.
 
-    `before` are the rows as built, against which blank rows are counted: those beyond them a person put in.
+    `before` says where the rows stood as built, against which blank ones are counted: those beyond a person put in.
     """
     matched = {row: fresh.row_of[key] for row, key in old.rows.items() if key in fresh.row_of}
     own: list[int] = []
@@ -167,12 +168,11 @@ def final_places(
     )
 
 
-def _blank_rows(old: KeyedSheet, before: Keyed, filled: Container[int]) -> list[int]:
+def _blank_rows(old: KeyedSheet, before: Mapping[int, int], filled: Container[int]) -> list[int]:
     """The blank rows that a person put between planner's: more than rows were built between the same two."""
     found: list[int] = []
-    known = sorted(row for row, key in old.rows.items() if key in before.row_of)
-    for above, below in pairwise(known):
-        start, stop = before.row_of[old.rows[above]], before.row_of[old.rows[below]]
+    for above, below in pairwise(sorted(before)):
+        start, stop = before[above], before[below]
         blank = [row for row in range(above + 1, below) if row not in filled and row not in old.rows]
         if stop > start:
             found += blank[stop - start - 1 :]

@@ -16,6 +16,8 @@ from planner.update.base import Base
 from planner.update.fresh import Fresh
 from planner.update.outcome import Updated
 from planner.update.places import FinalPlaces, final_places, is_filled
+from planner.update.swept import SWEEP, by_value, drawn
+from planner.update.turned import turned
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
@@ -105,6 +107,17 @@ class ThreeWay:
                 if other.startswith(CALCULATION) and other != kind and other in self.ours.sheets
                 for key in each.row_of if key not in own and not is_heading(key)}  # fmt: skip
 
+    @cached_property
+    def drawn_moves(self) -> Moves:
+        """Where the references of the file's charts lead in the end."""
+        moves = self.ours.moves
+        if SWEEP not in self.places:
+            return moves
+        old, now, places = self.ours.sheets[SWEEP], self.fresh.sheets[SWEEP], self.places[SWEEP]
+        name = old.sheet.name
+        led = drawn(moves.of(name), self.base.memory.axes, old.rows, now.rows, places.fresh_rows)
+        return moves.changed(name, led)
+
     def gone_names(self, kind: str) -> frozenset[str]:
         """The names of the rows that a sheet has no more."""
         rows = self.ours.sheets[kind].rows
@@ -132,6 +145,7 @@ def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, giv
     sheets, looks = keyed(book), styles[1].looks
     ours = Ours(book, sheets, looks, Moves({}))
     if memory is not None:
+        memory, sheets, fresh = by_value(memory, sheets, fresh)
         base = Base.of(memory, sheets, fresh)
     else:
         counted = Counter(ours.look_of(ours.style(each, at)) for each in sheets.values() for at in each.sheet.cells)
@@ -166,7 +180,7 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     def is_own(row: int, column: int) -> bool:
         return (stays and column in old.columns) or merge.is_own(old, (row, column))
 
-    found = final_places(old, fresh, merge.base.before(kind), is_own, merge.homes(kind))
+    found = final_places(old, fresh, merge.base.built_rows(old), is_own, merge.homes(kind))
     name = merge.names[kind]
     kept = [row for row in found.own_rows if merge.base.is_row(old, row) and not stays]
     done.kept_rows += [f"{name}: {old.rows.get(row, row)}" for row in kept]
@@ -193,7 +207,9 @@ def _file_moves(merge: ThreeWay) -> dict[str, SheetMoves]:
                 elsewhere[row] = (merge.names[home], merge.places[home].fresh_rows(target))
         there = {merge.names[home]: Track(_columns_there(merge, kind, home)) for home in set(homes.values())}
         tops = {sheet.first_row: places.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
-        moves[sheet.sheet.name] = SheetMoves(merge.names[kind], places.old_rows, places.columns, elsewhere, there, tops)
+        led = turned(sheet, merge.fresh.sheets[kind], places)
+        name = merge.names[kind]
+        moves[sheet.sheet.name] = SheetMoves(name, places.old_rows, places.columns, elsewhere, there, tops, led)
     return moves
 
 

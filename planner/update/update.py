@@ -12,7 +12,7 @@ and in all other parts too; those whose cells are gone become #REF! and are list
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,9 +31,10 @@ from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.threeway import ThreeWay, merge_of
+from planner.update.turned import INPUTS, read_by
 from planner.workbook.memory import remembered
 from planner.workbook.saving import mend
-from planner.xlsx.address import address, coordinates
+from planner.xlsx.address import Spot, address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
 from planner.xlsx.comments import Note, notes, put_note, take_note
 from planner.xlsx.moved_parts import move
@@ -43,6 +44,7 @@ from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import take_all
 from planner.xlsx.workbook_part import drop_calculation_chain
+from planner.xlsx.xmltree import every
 
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
 _GIVE_AGAIN = (
@@ -126,8 +128,12 @@ def _join(merge: ThreeWay) -> None:
     merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
     book = merge.ours.book
     gone = {merge.ours.sheets[kind].sheet.name: merge.gone_names(kind) for kind in merge.kinds}
-    lost = [*narrower(book, book.own_sheets, merge.ours.moves), *sought(book, book.own_sheets, gone)]
-    merge.done.remarks += [*map(str, move(package, merge.ours.moves, ours)), *lost]
+    lost = [
+        *_read_of_another_kind(merge),
+        *narrower(book, book.own_sheets, merge.ours.moves),
+        *sought(book, book.own_sheets, gone),
+    ]
+    merge.done.remarks += [*map(str, move(package, merge.ours.moves, ours, merge.drawn_moves)), *lost]
     known = {each.sheet.name for each in merge.ours.sheets.values()}
     merge.done.moments = [each.sheet.name for each in added(merge.ours.book.sheets.values()) if each.is_as_written]
     others = known.union(merge.done.moments)
@@ -141,6 +147,18 @@ def _join(merge: ThreeWay) -> None:
     take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
     drop_calculation_chain(package)
     _log(merge)
+
+
+def _read_of_another_kind(merge: ThreeWay) -> Iterator[str]:
+    """The formulas of a person's sheets, and names, that read a number of Inputs which is of another kind now."""
+    book, moves, inputs = merge.ours.book, merge.ours.moves, merge.ours.sheets[INPUTS]
+    if not moves.of(inputs.sheet.name).turned:
+        return
+    for name in book.own_sheets:
+        for at, formula in book.sheets[name].patterns.items():
+            yield from read_by(str(Spot(name, *at)), formula.at(*at), name, moves, inputs)
+    for named in every(book.package.tree(book.package.workbook_part()), "definedName"):
+        yield from read_by(f"the name {named.get('name')}", named.text or "", "", moves, inputs)
 
 
 def _log(merge: ThreeWay) -> None:

@@ -145,13 +145,15 @@ _HANGING = {
 }
 
 
-def move(package: Package, moves: Moves, sheets_done: Collection[str]) -> list[Lost]:
+def move(package: Package, moves: Moves, sheets_done: Collection[str], drawn: Moves | None = None) -> list[Lost]:
     """Update all references to cells that move; returns the references whose cells are deleted.
+
+    Those of charts follow `drawn` where that is given.
 
     The cells of the sheets `sheets_done`, by the names of before, are the caller's to write, with what stands around
     them; what hangs on those sheets, such as notes, drawings and tables, is moved. No cell of another sheet may move.
     """
-    if moves.is_idle:
+    if (drawn or moves).is_idle:
         return []
     sheets, workbook = package.sheets(), package.workbook_part()
     lost = _followed(package, workbook, "", moves, _Kind(_NAMES, lambda name: f"the name {name.get('name')}"))
@@ -165,7 +167,8 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str]) -> list[L
             if link.target in package.parts and link.kind in _HANGING:
                 lost += _followed(package, link.target, name, moves, _HANGING[link.kind])
     for part in charts_of(package):
-        lost += _followed(package, part, "", moves, _Kind(_CHART, lambda _element, part=part: f"the chart in {part}"))  # type: ignore[misc]
+        kind = _Kind(_CHART, lambda _element, part=part: f"the chart in {part}")  # type: ignore[misc]
+        lost += _followed(package, part, "", drawn or moves, kind)
     for part in package.linked(workbook, "pivotCacheDefinition"):
         lost += _followed(package, part, "", moves, _Kind(_PIVOT_SOURCE, lambda _element: "a pivot table"))
     return lost

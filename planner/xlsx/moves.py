@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -79,7 +79,9 @@ class SheetMoves:
 
     `elsewhere` (row -> sheet and row) counts for a reference to a single cell, which can lead anywhere; `there` says
     by the sheet where this one's columns stand on it. `tops` (row -> row) counts for a range of several rows that
-    begins there: whatever becomes of its first row, it begins where all of them do.
+    begins there: whatever becomes of its first row, it begins where all of them do. `turned` has rows whose cells are
+    of another kind then: by column where a reference to one cell is led, None for nowhere; a range leaves them out.
+    `wholes` (first and last row -> those then) counts for a range of exactly these rows, whatever becomes of each.
     """
 
     name: str
@@ -88,10 +90,23 @@ class SheetMoves:
     elsewhere: Mapping[int, tuple[str, int]] = field(default_factory=dict)
     there: Mapping[str, Track] = field(default_factory=dict)
     tops: Mapping[int, int] = field(default_factory=dict)
+    turned: Mapping[int, Mapping[int, int | None]] = field(default_factory=dict)
+    wholes: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+
+    @cached_property
+    def as_read(self) -> SheetMoves:
+        """The same for a range that a formula reads."""
+        gone = self.rows.gone | self.turned.keys()
+        return replace(self, rows=replace(self.rows, gone=gone), turned={}) if self.turned else self
 
     def cell(self, row: int, column: int) -> Position:
         """Where a cell of the sheet stands then, on the same sheet; or would stand, had it not gone."""
         return self.rows(row), self.columns(column)
+
+    def turned_cell(self, row: int, column: int) -> Area | None:
+        """Where a reference to a cell of a row of another kind is led; None for nowhere."""
+        there = self.turned[row].get(column, self.columns(column))
+        return None if there is None else Area(self.rows(row), there, self.rows(row), there)
 
     def has(self, row: int, column: int) -> bool:
         """Whether a cell is still on the sheet."""
@@ -99,7 +114,7 @@ class SheetMoves:
 
     def area(self, area: Area) -> Area | None:
         """The cells from one corner to the other then; a whole row or column stays whole. None where all are gone."""
-        rows = self.rows.span(area.top, area.bottom, MAX_ROW)
+        rows = self.wholes.get((area.top, area.bottom)) or self.rows.span(area.top, area.bottom, MAX_ROW)
         columns = self.columns.span(area.left, area.right, MAX_COLUMN)
         if rows is None or columns is None:
             return None
@@ -122,7 +137,7 @@ class SheetMoves:
     @property
     def is_idle(self) -> bool:
         """Whether every cell stays."""
-        return self.rows.is_idle and self.columns.is_idle and not self.elsewhere
+        return self.rows.is_idle and self.columns.is_idle and not self.elsewhere and not self.turned
 
 
 class Moves:
@@ -131,6 +146,10 @@ class Moves:
     def __init__(self, sheets: Mapping[str, SheetMoves]) -> None:
         self._sheets = {folded(name): found for name, found in sheets.items()}
         self.is_idle = all(found.is_idle and found.name == name for name, found in sheets.items())
+
+    def changed(self, sheet: str, found: SheetMoves) -> Moves:
+        """The same with what moves on one sheet, as for what reads it otherwise."""
+        return Moves({**self._sheets, sheet: found})
 
     def of(self, sheet: str) -> SheetMoves:
         """What moves on a sheet."""
@@ -162,8 +181,10 @@ class Moves:
             on, row = moves.elsewhere[reference.first.row]
             column = moves.there.get(on, moves.columns)(reference.first.column)
             area: Area | None = Area(row, column, row, column)
+        elif not reference.is_range and reference.first.row in moves.turned:
+            on, area = moves.name, moves.turned_cell(reference.first.row, reference.first.column)
         else:
-            on, area = moves.name, moves.area(reference.area)
+            on, area = moves.name, moves.as_read.area(reference.area)
         prefix = "" if is_own and on == home else reference.prefix if on == name and not is_own else f"{quoted(on)}!"
         return f"{prefix}{BROKEN}" if area is None else _written(reference, prefix, area)
 

@@ -154,7 +154,8 @@ def a_row_between(desk: Desk) -> None:
     """A row put in among planner's, as a program does that leads every reference along, and something typed there."""
     at = desk.random.choice(list(desk.rows.values())) + 1
     known = {row: row + (row >= at) for row in range(1, max(desk.rows.values()) + 400)}
-    _insert(desk, SheetMoves(SHEET, Track(known)))
+    put_in(desk.package, SheetMoves(SHEET, Track(known)))
+    desk.look()
     desk.marks.beside.append(f"between {desk.number()}")
     desk.put(SHEET, at, 1, desk.marks.beside[-1])
 
@@ -163,17 +164,19 @@ def a_column_between(desk: Desk) -> None:
     """A column put in between both scenarios, and something typed there."""
     at = desk.at[7]
     known = {column: column + (column >= at) for column in range(1, 400)}
-    _insert(desk, SheetMoves(SHEET, Track(), Track(known)))
+    put_in(desk.package, SheetMoves(SHEET, Track(), Track(known)))
+    desk.look()
     desk.marks.beside.append(f"between {desk.number()}")
     desk.put(SHEET, desk.random.choice(list(desk.rows.values())), at, desk.marks.beside[-1])
 
 
-def _insert(desk: Desk, inserted: SheetMoves) -> None:
-    """Move the cells of the template's sheet, and lead every reference along."""
-    package, part, moves = desk.package, desk.package.sheets()[SHEET], Moves({SHEET: inserted})
-    xml, _ = with_moved_formulas(SheetXml(package.parts[part]), SHEET, moves)
+def put_in(package: Package, inserted: SheetMoves) -> None:
+    """Move the cells of a sheet as a program does where a person puts rows or columns in; every reference follows."""
+    name = inserted.name
+    part, moves = package.sheets()[name], Moves({name: inserted})
+    xml, _ = with_moved_formulas(SheetXml(package.parts[part]), name, moves)
     sheet = Worksheet(xml)
-    move_around_rows(sheet.root, SHEET, moves)
+    move_around_rows(sheet.root, name, moves)
 
     def there(match: re.Match[bytes]) -> bytes:
         if match[1] == b"row":
@@ -181,9 +184,8 @@ def _insert(desk: Desk, inserted: SheetMoves) -> None:
         return b'<c r="%b"' % address(*inserted.cell(*coordinates(match[2].decode()))).encode()
 
     sheet.rows = re.sub(rb'<(row|c) r="([A-Z]*[0-9]+)"', there, sheet.rows)
-    move(package, moves, {SHEET})
+    move(package, moves, {name})
     package.replace(part, sheet.xml())
-    desk.look()
 
 
 def a_sheet(desk: Desk) -> None:

@@ -1,0 +1,66 @@
+"""Rows of the Sweep by the value of their axis, which tells one wherever its table begins.
+
+Without it a row is counted from the titles of its table, and is another where the axis has more values below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from planner.align.keys import KeyedSheet
+from planner.update.fresh import Fresh
+from planner.workbook.memory import Memory
+from planner.xlsx.moves import SheetMoves, Track
+
+SWEEP = "sweep"
+Axes = Mapping[str, Sequence[float]]
+
+
+def by_value(
+    memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh
+) -> tuple[Memory, dict[str, KeyedSheet], Fresh]:
+    """The same with such keys; a row of the file has the key of the value that planner wrote into it."""
+    built, old, now = memory.sheets.get(SWEEP), sheets.get(SWEEP), fresh.sheets.get(SWEEP)
+    if built is None or old is None or now is None:
+        return memory, dict(sheets), fresh
+    wrote, writes = _keys(built.rows, memory.axes), _keys(now.rows, fresh.draft.memory.axes)
+    named = {key: wrote[row] for row, key in built.rows.items()}
+    memory = replace(memory, sheets={**memory.sheets, SWEEP: replace(built, rows=wrote)})
+    ours = replace(old, rows={row: named.get(key, key) for row, key in old.rows.items()})
+    return memory, {**sheets, SWEEP: ours}, replace(fresh, sheets={**fresh.sheets, SWEEP: replace(now, rows=writes)})
+
+
+def _keys(rows: Mapping[int, str], axes: Axes) -> dict[int, str]:
+    """The keys of a sheet as built; `axes` are in the order of its tables, each with two rows of titles."""
+    found, left = dict(rows), sorted(rows)
+    for axis, values in axes.items():
+        titles = f"titles {axis.rpartition('.')[2]}"
+        start = next((at for at, row in enumerate(left) if rows[row].split(" (")[0] == titles), None)
+        if start is None:
+            continue
+        found[left[start]], found[left[start - 1]] = f"titles {axis}", f"titles {axis} in words"
+        cases, left = left[start + 1 : start + 1 + len(values)], left[start + 1 + len(values) :]
+        found |= {row: f"{axis} {value:.15g}" for row, value in zip(cases, values, strict=True)}
+    return found
+
+
+def whole_tables(rows: Mapping[int, str], axes: Axes) -> dict[str, tuple[int, int]]:
+    """The first and the last case of each table, by its axis."""
+    found: dict[str, tuple[int, int]] = {}
+    for row, key in rows.items():
+        if (axis := key.rpartition(" ")[0]) in axes:
+            first, last = found.get(axis, (row, row))
+            found[axis] = min(first, row), max(last, row)
+    return found
+
+
+def drawn(moves: SheetMoves, old: Axes, rows: Mapping[int, str], now: Mapping[int, str], final: Track) -> SheetMoves:
+    """What moves for a chart: one that draws all cases of a table draws all that it has in the end.
+
+    `rows` are those of the file with the values of `old`, `now` the fresh ones, which go to their places by `final`.
+    """
+    there = whole_tables(now, old)
+    wholes = {area: (final(there[axis][0]), final(there[axis][1]))
+              for axis, area in whole_tables(rows, old).items() if axis in there}  # fmt: skip
+    return replace(moves, wholes=wholes)

@@ -1,0 +1,67 @@
+"""A row that a person put in between planner's without a text: it stays, and what stands around it is known again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import openpyxl
+
+from planner.check.run import check
+from planner.compare import comparison_sheet as comparison
+from planner.diff.two_workbooks import compare, read_both
+from planner.update.update import update_file
+from planner.xlsx.moves import SheetMoves, Track
+from planner.xlsx.opc import Package
+from tests.edits.marks import put_in
+from tests.workbooks import CHIPS, few_rows, write_small
+
+SHEET = comparison.SHEET
+FILL, HEIGHT = "FFFFCC00", 42.5
+
+
+def separated(path: Path, at: int) -> None:
+    """Put a coloured and high row without a text into the Comparison."""
+    package = Package.read(path)
+    known = {row: row + (row >= at) for row in range(1, 400)}
+    put_in(package, SheetMoves(SHEET, Track(known)))
+    package.write(path)
+    book = openpyxl.load_workbook(path)
+    for column in range(1, 5):
+        book[SHEET].cell(at, column).fill = openpyxl.styles.PatternFill("solid", fgColor=FILL)
+    book[SHEET].row_dimensions[at].height = HEIGHT
+    book.save(path)
+
+
+def test_one_among_the_cases_stays(tmp_path: Path) -> None:
+    """The row has its look and its height after an update, and the cases below it are where they were."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    cases = [row.number for row in comparison.find(Package.read(path)).rows]
+    at = cases[2]
+    separated(path, at)
+    done, _ = update_file(path, [], few_rows(("llama3-8b", "gemma-7b"), CHIPS[:3]))
+    sheet = openpyxl.load_workbook(path)[SHEET]
+    assert (sheet.cell(at, 1).fill.fgColor.rgb, sheet.row_dimensions[at].height) == (FILL, HEIGHT)
+    assert done.own_rows == [f"{SHEET} row {at}"]
+    assert not done.formulas
+    assert [row.number for row in comparison.find(Package.read(path)).rows] == [row + (row >= at) for row in cases]
+    assert check(Package.read(path)).is_clean
+
+
+def test_one_among_the_cases_is_no_end_of_them(tmp_path: Path) -> None:
+    """No case below it differs for `diff`, and `check` holds these to their columns' formulas still."""
+    path, new = tmp_path / "plan.xlsx", tmp_path / "new.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    new.write_bytes(path.read_bytes())
+    last = comparison.find(Package.read(path)).rows[-1].number
+    separated(new, last - 1)
+    found = compare(*read_both(path, new))
+    assert [change for change in found.structure if change.at != str(last - 1)] == []
+    assert not found.formulas
+    package = Package.read(new)
+    part = package.sheets()[SHEET]
+    xml = re.sub(rb'(<c r="E%d"[^>]*><f>)' % (last + 1), rb"\g<1>1+", package.parts[part])
+    package.replace(part, xml)
+    said = check(package).of("override")
+    assert [(fault.sheet, fault.cell) for fault in said] == [(SHEET, f"E{last + 1}")]

@@ -1,0 +1,65 @@
+"""`planner update` where the axis of a sweep has other values than before: its cases are told by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from planner.update.update import update_file
+from planner.xlsx.opc import Package
+from planner.xlsx.references import references
+from planner.xlsx.xmltree import every
+from tests.test_update_merge import FEW, edit, planner, saved
+from tests.workbooks import few_rows
+
+pytestmark = pytest.mark.usefixtures("few_cases")
+MORE = few_rows(("llama3-8b", "gemma-7b"), ("tpu-v5p",))
+AXIS = "n_chips"
+
+
+def cases(path: Path) -> dict[float, int]:
+    """The rows of the sweep over chips by their number."""
+    sheet = openpyxl.load_workbook(path)["Sweep"]
+    column = [sheet.cell(row, 1).value for row in range(1, sheet.max_row + 1)]
+    start = column.index(AXIS) + 1
+    stop = next((at for at in range(start, len(column)) if column[at] is None), len(column))
+    return {column[at]: at + 1 for at in range(start, stop)}
+
+
+def drawn(path: Path) -> list[tuple[int, int]]:
+    """The rows of the Sweep that each chart of the workbook draws, where it does."""
+    package = Package.read(path)
+    texts = [{each.text or "" for values in every(package.tree(part), "val", "yVal") for each in every(values, "f")}
+             for part in package.parts if part.startswith("xl/charts/chart")]  # fmt: skip
+    areas = [{each.area for text in found for each in references(text) if each.sheet == "Sweep"} for found in texts]
+    return sorted((area.top, area.bottom) for found in areas for area in sorted(found)[:1])
+
+
+def test_cases_are_told_by_their_values(tmp_path: Path) -> None:
+    """What reads a case follows its value, or is #REF! and said to be; a chart draws the whole table, and is no second.
+
+    The axis has 16 to 256 chips, then 4 to 64: two are put in above, and two are gone.
+    """
+    path = tmp_path / "plan.xlsx"
+    few = ("--models", str(FEW.models_csv), "--hardware-csv", str(FEW.hardware_csv), "--only")
+    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", "inference", *few, "--set", f"{AXIS}=64", "-o", path)
+    before, charts = cases(path), drawn(path)
+    assert list(before) == [16, 32, 64, 128, 256]
+    book = openpyxl.load_workbook(path)
+    own = book.create_sheet("Own")
+    own["A1"], own["A2"] = f"=Sweep!A{before[64]}", f"=Sweep!A{before[128]}"
+    own["A3"] = f"=SUM(Sweep!A{before[16]}:A{before[64]})"
+    saved(book, path)
+    edit(path, ("Inputs", AXIS, 6, 16))
+    done, _ = update_file(path, [], MORE)
+    now = cases(path)
+    assert list(now) == [4, 8, 16, 32, 64]
+    said = [cell.value for cell in openpyxl.load_workbook(path)["Own"]["A"]]
+    assert said == [f"=Sweep!A{now[64]}", "=Sweep!#REF!", f"=SUM(Sweep!A{now[16]}:A{now[64]})"]
+    assert done.remarks == [f"Own!A2 read Sweep!A{before[128]}, which is no more"]
+    assert {"Sweep: inference.n_chips 4", "Sweep: inference.n_chips 8"} <= set(done.new_rows)
+    assert {"Sweep: inference.n_chips 128", "Sweep: inference.n_chips 256"} == set(done.gone_rows)
+    assert drawn(path) == charts
+    assert (now[4], now[64]) in charts
