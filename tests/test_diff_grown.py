@@ -1,4 +1,4 @@
-"""`planner diff` tells what was edited, and not what follows from sorted cases or a longer table."""
+"""`planner diff` tells what was edited, and not what follows from sorted cases, a longer table or one run more."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from planner.xlsx.workbook_part import add_sheet
 from tests.workbooks import write_small
 from tests.xlsx_samples import sheet
 
+SCENARIO = "llama3_8b_on_tpu_v5e"
 MODEL = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
 a-sketch,2,256,1024,4,2,64,32000,true,true,Our own sketch
 """
@@ -84,3 +85,10 @@ def test_a_database_has_a_row_more(pair: tuple[Path, Path], tmp_path: Path) -> N
     assert "a-sketch" in [change["name"] for change in found["structure"]]
     edited = [change["cell"] for change in found["formulas"]]
     assert [cell for cell in edited if not cell.startswith("Sweep!")] == ["Own!A1"]  # of which there was but a part
+
+
+def test_a_run_more(pair: tuple[Path, Path]) -> None:
+    """The rows that say which runs are the latest are there before there is a run."""
+    pair[1].write_bytes(pair[0].read_bytes())
+    planner("record", pair[1], "--scenario", SCENARIO, "--time", "9ms")
+    assert [change for change in told(pair)["structure"] if change["sheet"] == "Dashboard"] == []
