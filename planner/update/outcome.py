@@ -39,8 +39,11 @@ class Updated:
     recalculated: Recalculated | None = None
 
 
-def lines(updated: Updated, most: int | None = None) -> list[str]:
-    """A line for each kind of thing, with the first `most` of each sheet; None for all."""
+def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists them") -> list[str]:
+    """A line for each kind of thing, with the first `most` of each sheet; None for all.
+
+    `rest` says where what is left out of the remarks is listed.
+    """
     if not updated.is_needed:
         return ["nothing to update"]
     note = f"; {updated.recalculated.note}" if updated.recalculated else ""
@@ -73,7 +76,7 @@ def lines(updated: Updated, most: int | None = None) -> list[str]:
     listed = [f"{what}: {_listed(items, most)}" for what, items in said if items]
     looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
     if len(updated.remarks) > len(looks):
-        looks.append(f"and at {len(updated.remarks) - len(looks):,} more; --all lists them")
+        looks.append(f"and at {len(updated.remarks) - len(looks):,} more{rest}")
     return [f"updated{note}", *listed, *([f"Kept also: {also}"] if also else []), *looks]
 
 
