@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+import openpyxl
 import pytest
 from lxml import etree
+from openpyxl.chart import BarChart, Reference
+from openpyxl.workbook.defined_name import DefinedName
 
 from planner.compare import comparison_sheet as comparison
 from planner.xlsx.address import address
@@ -139,6 +142,30 @@ def test_filters_formats_and_validations_grow(built: bytes, tmp_path: Path) -> N
     assert b'sqref="C7 H6:H22"' in now
     books = (after.parts["xl/workbook.xml"], book.replace(b"$F$23", b"$F$24"))
     assert len({etree.tostring(parse(xml), method="c14n") for xml in books}) == 1
+
+
+def test_own_ranges_that_end_at_the_last_case_are_named(built: bytes, tmp_path: Path) -> None:
+    """A person's formula, name and chart are as they were, and are said in one line; no other that reads cases."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    last = rows(path)[-1].number
+    book = openpyxl.load_workbook(path)
+    mine = book.create_sheet("Mine")
+    ends = {"A1": (6, last), "A2": (6, last - 1), "A3": (6, last + 1), "A4": (last, last)}
+    for cell, (top, bottom) in ends.items():
+        mine[cell] = f"=SUM(Comparison!HK{top}:HK{bottom})"
+    mine["A5"] = f"=SUM(B6:B{last})"
+    book.defined_names["all_mine"] = DefinedName("all_mine", attr_text=f"Comparison!$HK$6:$HK${last}")
+    chart = BarChart()
+    chart.add_data(Reference(book["Comparison"], min_col=2, min_row=6, max_row=last))
+    mine.add_chart(chart, "C3")
+    book.save(path)
+    printed = backfill(path, measurement(more(path)[0])).output
+    assert [line for line in printed.splitlines() if "widen" in line] == [
+        f"  Mine!A1, the name all_mine, a chart of 'Comparison'!$B$6:$B${last} end at row {last} of Comparison, "
+        "the last case of before: widen their ranges"
+    ]
+    assert "widen" not in backfill(path, measurement(more(path)[0])).output  # the row is there
 
 
 def test_more_rows_than_the_sheet_was_sized_for(built: bytes, tmp_path: Path) -> None:

@@ -119,6 +119,15 @@ def test_a_column_of_notes_is_held_to_no_limits(plan: Seeded, tmp_path: Path) ->
     assert [entry for entry in told(plan, tmp_path)[1]["findings"] if entry["kind"] == "out_of_range"] == []
 
 
+def test_the_title_of_a_column_of_notes_is_no_id(plan: Seeded, tmp_path: Path) -> None:
+    """A text in the row of the ids makes no scenario of a column beside them that has no name, model or chip."""
+    plan.type("Inputs", plan.at("Inputs", "scenario_id", "I"), "My notes")
+    plan.type("Inputs", plan.at("Inputs", "batch", "I"), "ask Ana")
+    plan.recalculated()
+    found = told(plan, tmp_path)[1]
+    assert [entry["what"] for entry in (*found["findings"], *found["notes"]) if entry["sheet"] == "Inputs"] == []
+
+
 def test_the_odd_formula_is_the_override(plan: Seeded, tmp_path: Path) -> None:
     """Where most scenarios were changed the row's text in names tells which formula is the row's own."""
     for column in ALL[:2]:

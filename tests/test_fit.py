@@ -36,6 +36,7 @@ from planner.validation.runs import Run, models_of, read, shipped
 from planner.xlsx.opc import Package
 from tests.backfills import measurement
 from tests.own_runs import CALIBRATION, CHIP, plans, timed
+from tests.workbooks import write_small
 
 OURS = Databases()
 DATA = Path(__file__).parent / "data"
@@ -353,6 +354,23 @@ def test_a_workbook_gets_the_stack_and_says_what_was_used(tmp_path: Path) -> Non
     assert command("check", path)
     package = Package.read(path)
     assert len(find(package).run_rows) == 4
+
+
+def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
+    """What is new as update says it, the sheet Fit, and where the file as it was is kept."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    for time in ("9ms", "9.1ms", "9.2ms"):
+        command("record", path, "--scenario", "llama3_8b_on_tpu_v5e", "--time", time)
+    before = path.read_bytes()
+    said = command("fit", path).splitlines()
+    head = next(at for at, line in enumerate(said) if line.startswith(f"{path}: updated; "))
+    *listed, page, was, wrote = said[head + 1 :]
+    assert any(line.startswith("  New rows: ") and "Stacks mine" in line for line in listed)
+    assert page == "  Sheet Fit: what was fitted, and which runs were used"
+    assert was == f"  The file as it was: {path.with_name('plan.bak.xlsx')}"
+    assert path.with_name("plan.bak.xlsx").read_bytes() == before
+    assert wrote.startswith(f"Wrote {path.with_name('plan-calibrations.csv')}")
 
 
 def test_a_workbook_of_ones_own_template_is_left_to_update(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ class Matched:
 
     By column, `scenarios` are those of scenarios, `texts` say which text of a line stands there, and
     `titles` are those of a database or of cases. By row, `names` are what it is called, `lines`
-    planner's own with their tables, and `cases` the number of the table of cases that it belongs to.
+    planner's own with their tables, and `cases` the table of cases, or the database, that it belongs to.
     `filled` are the cells that hold something; rows in which a workbook remembers what planner wrote
     are not among them, nor what a formula of another cell filled in, `results`: a program may have saved it or not.
     """
@@ -46,7 +46,7 @@ class Matched:
     titles: dict[int, str] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     lines: dict[int, tuple[LineTable, LineItem]] = field(default_factory=dict)
-    cases: dict[int, int] = field(default_factory=dict)
+    cases: dict[int, Token] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sheet, patterns, values = self.sheet, self.sheet.patterns, self.sheet.values
@@ -79,12 +79,20 @@ class Matched:
     @cached_property
     def place_of_case(self) -> dict[int, int]:
         """Which case of its table each row with a case is, counted from the top."""
-        seen: Counter[int] = Counter()
+        seen: Counter[Token] = Counter()
         places: dict[int, int] = {}
         for row in sorted(self.cases):
             places[row] = seen[self.cases[row]]
             seen[self.cases[row]] += 1
         return places
+
+    @cached_property
+    def ends_of_cases(self) -> dict[int, int]:
+        """The first row of each table of cases, with its last one."""
+        rows: dict[Token, list[int]] = defaultdict(list)
+        for row in sorted(self.cases):
+            rows[self.cases[row]].append(row)
+        return {having[0]: having[-1] for having in rows.values()}
 
 
 def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping[str, str]) -> tuple[Matched, Matched]:
@@ -143,6 +151,7 @@ def _name_records(found: Matched, kind: str, database: Database) -> None:
     for row, key in known.rows.items():
         if row > database.header_row:
             found.rows[row], found.names[row] = key, str(found.sheet.value(row, database.id_column))
+            found.cases[row] = kind
     found.rows[database.header_row] = "titles"
     found.titles |= known.columns
     found.columns |= known.columns

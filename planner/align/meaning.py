@@ -31,7 +31,8 @@ class Meanings:
     def of(self, cell: Placed, *, in_place: bool = False) -> str:
         """The formula with every reference as sheet, row and column tokens; its own scenario is `same`.
 
-        `in_place`: fixed cases of its own table by their place, which sorted rows leave as it was.
+        `in_place`: fixed cases of its own table by their place, which sorted rows leave as it was, and what reads a
+        whole table as that.
         """
         own = self.sheets[cell.sheet]
 
@@ -45,7 +46,7 @@ class Meanings:
                 if row in side.place_of_case:
                     return f"[case {side.place_of_case[row]} {side.column(column)}]"
             where = "" if name == cell.sheet else f"{self.names.get(name, name)}!"
-            tokens = _area(side, reference.area(cell.row, cell.column), own, cell.column)
+            tokens = _area(side, reference.area(cell.row, cell.column), own, cell.column, in_place=in_place)
             return f"[{where}{' '.join(map(str, tokens))}]"
 
         return renamed(cell.formula, told)
@@ -135,8 +136,12 @@ def _moved_of(before: Mapping[int, Token], after: Mapping[int, Token], numbers: 
     return bool(others) and not {*after.values()}.isdisjoint(others)
 
 
-def _area(side: Matched, area: Area, own: Matched, own_column: int) -> tuple[Token, ...]:
-    """The tokens of what an area covers, as a formula in a column of the sheet `own` sees it."""
+def _area(side: Matched, area: Area, own: Matched, own_column: int, *, in_place: bool = False) -> tuple[Token, ...]:
+    """The tokens of what an area covers, as a formula in a column of the sheet `own` sees it.
+
+    `in_place`: the first and last case of a table that it has all of are only that, whichever they are: sorted rows
+    leave it as it was, and so does a table that grows together with what reads it.
+    """
     same = own.scenarios.get(own_column)
 
     def column(number: int) -> Token:
@@ -150,6 +155,10 @@ def _area(side: Matched, area: Area, own: Matched, own_column: int) -> tuple[Tok
     if (area.top, area.left) == (area.bottom, area.right):
         return side.row(area.top), column(area.left)
     rows = _end(side.row, area.top, side.last_row), "..", _end(side.row, area.bottom, side.last_row)
+    last = side.ends_of_cases.get(area.top) if in_place else None
+    if last is not None and area.bottom >= last:
+        table = side.cases[area.top]
+        rows = ("first", table), "..", ("last", table) if area.bottom == last else rows[-1]
     if area.left == area.right:
         return *rows, column(area.left)
     covered = {number for number in side.scenarios if area.left <= number <= area.right}

@@ -109,7 +109,8 @@ def line_table(sheet: Sheet) -> LineTable | None:
         if kind == "working" and lines and row > lines[-1].row + 1 and _is_titles(sheet, row):
             break  # below it are tables of cases
         label, unit, name, fourth, fifth = (sheet.text(row, column) for column in head.texts)
-        if MACHINE_NAME.fullmatch(name) or (kind == "dashboard" and unit and fourth):
+        is_told = bool(unit and fourth) and (row, head.fourth) not in sheet.patterns  # a formula's text comes and goes
+        if MACHINE_NAME.fullmatch(name) or (kind == "dashboard" and is_told):
             lines.append(LineItem(row, label, unit, name, fifth if kind == "working" else fourth, section, fifth))
         elif label and not (unit or name or fourth) and label.startswith(SECTIONS.get(kind, "")):
             section = label
@@ -147,13 +148,17 @@ def _scenario_columns(sheet: Sheet, row: int, first: int) -> tuple[int, ...]:
     """The columns that have a scenario's id, or the formula that fetches it, in this row.
 
     They stand side by side. Beyond a gap only a column counts that names a model and a chip too, as it does
-    where an analyst has put a column of notes between two scenarios.
+    where an analyst has put a column of notes between two scenarios. The title of such a column is no id: it has
+    neither name nor model nor chip, where others have a model or a chip.
     """
     columns: list[int] = []
-    for column in sheet.filled.get(row, []):
+    filled = [column for column in sheet.filled.get(row, []) if column >= first]
+    names, models, chips = (sheet.filled.get(row + at, []) for at in range(1, len(HEADER)))
+    are_told = any(column in models or column in chips for column in filled)
+    scenarios = {*names, *models, *chips} if are_told else {*filled}
+    for column in (column for column in filled if column in scenarios):
         beside = not columns or column == columns[-1] + 1
-        model_and_chip = (sheet.filled.get(row + HEADER.index(name), []) for name in HEADER[2:])
-        if column >= first and (beside or all(column in filled for filled in model_and_chip)):
+        if beside or (column in models and column in chips):
             columns.append(column)
     return tuple(columns)
 

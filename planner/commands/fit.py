@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.commands import options
-from planner.commands.options import PATH, refuse_existing
+from planner.commands.options import PATH, as_it_was, refuse_existing, say
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
@@ -34,13 +34,17 @@ def command(
     """
     from planner import progress
     from planner.fit.fit import fit
+    from planner.update.outcome import lines
 
     target = output or file.with_name(f"{file.stem}-calibrations.csv")
     refuse_existing(target, force=force)
     progress.step("fitting the runs")
     found = fit(file, databases, name, device, chip)
     progress.clear()
-    found.write(target, into=file if output is None and found.is_workbook else None)
+    filled = found.write(target, into=file if output is None and found.is_workbook else None)
     for line in found.lines():
         click.echo(line)
+    if filled is not None:
+        told = f"Sheet {filled.sheet}: what was fitted, and which runs were used"
+        say(file, [*lines(filled.updated, 4, rest=""), told, *as_it_was(filled.backup)])
     click.echo(f"Wrote {target}: --calibrations {target} reads it, and --set stack={found.first} uses it.")

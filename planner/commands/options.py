@@ -58,6 +58,11 @@ def say(file: Path, lines: Iterable[str]) -> None:
         click.echo(f"  {line}" if at else f"{file}: {line}")
 
 
+def as_it_was(backup: Path | None) -> list[str]:
+    """The line that says where a replaced file is kept, if it is."""
+    return [] if backup is None else [f"The file as it was: {backup}"]
+
+
 def settings(command: Command) -> Command:
     """--set name=value, any number of times."""
     text = "Set an input, or override a looked-up or calculated row. Repeatable."

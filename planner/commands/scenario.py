@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH, Greedy, repeatable, say, settings
+from planner.commands.options import PATH, Greedy, as_it_was, repeatable, say, settings
 
 
 @click.group("scenario")
@@ -94,4 +94,4 @@ def remove(file: Path, scenario: str) -> None:
 
 def _told(done: str, remarks: Iterable[str], note: str, backup: Path | None = None) -> Iterator[str]:
     """What was done, and what a person should know of it, line by line."""
-    return filter(None, (done, *remarks, note, f"The file as it was: {backup}" if backup else ""))
+    return filter(None, (done, *remarks, note, *as_it_was(backup)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.commands import options
-from planner.commands.options import PATH, Greedy, repeatable, say
+from planner.commands.options import PATH, Greedy, as_it_was, repeatable, say
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
@@ -35,5 +35,4 @@ def command(file: Path, templates: tuple[str, ...], databases: Databases, output
     if output is not None and output.exists():
         raise UserError("the file exists", place=Place(output), remedy="choose another with -o")
     updated, backup = update_file(file, templates, databases, output)
-    kept = [] if backup is None else [f"The file as it was: {backup}"]
-    say(output or file, [*lines(updated, None if in_full else 4), *kept])
+    say(output or file, [*lines(updated, None if in_full else 4), *as_it_was(backup)])

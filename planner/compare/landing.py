@@ -29,6 +29,7 @@ from planner.compare.appended_rows import (
 from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
 from planner.compare.room import make_room
+from planner.compare.too_short import too_short
 from planner.measure.records import Measurement, parse_key
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
@@ -66,6 +67,7 @@ class Landing:
     left_alone: list[str] = field(
         default_factory=list
     )  # known chips whose times one of an unknown device would replace
+    too_short: str = ""  # a line about a person's ranges that end above new rows
     recalculated: Recalculated | None = None
 
     def put(self, row: CaseRow | None, measured: Measurement) -> None:
@@ -133,7 +135,7 @@ class Landing:
             "change the Chip to compare like with like"
             for (chip, here), count in Counter(self.other_hardware).items()
         ]
-        return [*pairs, *filter(None, [self.kept(), *self.unknown_chips, self.too_fast()])]
+        return [*pairs, *filter(None, [self.kept(), *self.unknown_chips, self.too_fast(), self.too_short])]
 
     def kept(self) -> str:
         """A line about times left alone, for the new ones are of no known chip; blank where there are none."""
@@ -204,6 +206,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     }
     before = replace(package, parts=dict(package.parts))
     if new.measured:
+        landing.too_short = too_short(package, sheet, parsed)
         extend_tables(package, sheet, new.measured)
         extend_names(package, sheet, new.measured)
         extend_charts(package, sheet, new.measured)

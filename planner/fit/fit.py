@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from planner.book.reading import read_plan
 from planner.catalog.databases import Databases
@@ -17,6 +18,7 @@ from planner.fit import sheet, written
 from planner.fit.runs import OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
+from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.validation.runs import models_of
 from planner.workbook import added_sheet
@@ -24,6 +26,18 @@ from planner.xlsx.atomic import locked, write_atomically
 from planner.xlsx.opc import Package
 
 WORKBOOKS = (".xlsx", ".xlsm")
+
+
+class Filled(NamedTuple):
+    """What became of a workbook that the stacks were brought into.
+
+    `sheet` is the tab that says what was fitted; `backup` where the file as it was is, None where the update had
+    nothing to do.
+    """
+
+    sheet: str
+    updated: Updated
+    backup: Path | None
 
 
 @dataclass(frozen=True)
@@ -45,28 +59,30 @@ class FittedFile:
         """The summary that is printed."""
         return written.lines(self.stacks, self.skipped, self.origin)
 
-    def write(self, target: Path, into: Path | None) -> None:
-        """Write the CSV of calibrations, and bring the stacks into a workbook.
+    def write(self, target: Path, into: Path | None) -> Filled | None:
+        """Write the CSV of calibrations, and bring the stacks into a workbook; returns what became of that.
 
         Raises UserError as writing and updating do; where the workbook has a template of a person's own, which only
         `planner update` takes, the CSV is written all the same.
         """
         text = written.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
         write_atomically(target, text.encode())
-        if into is not None:
-            try:
-                update_file(into, databases=replace(self.databases, calibrations_csv=target))
-            except UserError as error:
-                if "--template" not in error.remedy:
-                    raise
-                remedy = f"planner update {into} --template FILE --calibrations {target} brings the stack in"
-                what = f"only {target} is written: {error.what}"
-                raise UserError(what, place=error.place, remedy=remedy) from None
-            with locked(into):
-                package = Package.read(into)
-                fill = partial(sheet.write, found=self.stacks, skipped=self.skipped, origin=self.origin)
-                added_sheet.put(package, sheet.KIND, sheet.PURPOSE, fill, sheet.may_replace)
-                package.write(into)
+        if into is None:
+            return None
+        try:
+            updated, backup = update_file(into, databases=replace(self.databases, calibrations_csv=target))
+        except UserError as error:
+            if "--template" not in error.remedy:
+                raise
+            remedy = f"planner update {into} --template FILE --calibrations {target} brings the stack in"
+            what = f"only {target} is written: {error.what}"
+            raise UserError(what, place=error.place, remedy=remedy) from None
+        with locked(into):
+            package = Package.read(into)
+            fill = partial(sheet.write, found=self.stacks, skipped=self.skipped, origin=self.origin)
+            name = added_sheet.put(package, sheet.KIND, sheet.PURPOSE, fill, sheet.may_replace)
+            package.write(into)
+        return Filled(name, updated, backup)
 
 
 def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str = "") -> FittedFile:

@@ -30,6 +30,7 @@ from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside, locked
 from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
+from planner.xlsx.readers import charts_over, names_over
 from planner.xlsx.references import Reference, references, rewritten
 from planner.xlsx.sheet_rules import reshape, rules
 from planner.xlsx.sheetedit import Content
@@ -117,9 +118,6 @@ def _identifier(book: Book, request: Request, source: int) -> str:
         return new_identifier(book, request.name)
     chosen = (request.model or book.said(MODEL, source), request.hardware or book.said(CHIP, source))
     return free_identifier(book, " on ".join(part for part in chosen if part) or "scenario")
-
-
-_CHART = re.compile(r"/(charts|chartex)/chart[^/]*\.xml$", re.IGNORECASE)
 
 
 def grown(area: Area, table: LineTable, column: int) -> Area:
@@ -215,19 +213,16 @@ def left_out(book: Book) -> Iterator[str]:
             cell = Spot(name, row, column)
             if any(known in tables and _ends(area, tables[known]) for known, area in book.areas(cell)):
                 yield f"{cell} reads the scenarios of before, not the new one: widen its range"
-    for name in every(book.package.tree(book.package.workbook_part()), "definedName"):
-        if name.get("localSheetId") is None and _of_before(name.text or "", tables):
-            yield f"the name {name.get('name')} stands for the scenarios of before, not the new one: widen its range"
+
+    def is_of_before(found: Reference) -> bool:
+        return found.sheet in tables and _ends(found.area, tables[found.sheet])
+
+    for name in names_over(book.package, is_of_before):
+        yield f"the name {name} stands for the scenarios of before, not the new one: widen its range"
     ours = set(comparing(book))
-    for part in book.package.parts:
-        ranges = every(book.package.tree(part), "f") if _CHART.search(part) and part not in ours else ()
-        if found := next((read for one in ranges for read in _of_before(one.text or "", tables)), None):
+    for part, found in charts_over(book.package, is_of_before):
+        if part not in ours:
             yield f"a chart draws {found}, the scenarios of before: widen its ranges"
-
-
-def _of_before(formula: str, tables: Mapping[str, LineTable]) -> list[Reference]:
-    """The references of a formula, with their sheets, that go over all scenarios of before."""
-    return [one for one in references(formula) if one.sheet in tables and _ends(one.area, tables[one.sheet])]
 
 
 def _ends(area: Area, table: LineTable) -> bool:

@@ -39,10 +39,10 @@ class Updated:
     recalculated: Recalculated | None = None
 
 
-def lines(updated: Updated, most: int | None = None) -> list[str]:
+def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists them") -> list[str]:
     """A line for each kind of thing, with the first `most` of each sheet; None for all.
 
-    What a person typed and counts no more is listed in full.
+    What a person typed and counts no more is listed in full; `rest` says where what is left out of the remarks is.
     """
     if not updated.is_needed:
         return ["nothing to update"]
@@ -76,7 +76,7 @@ def lines(updated: Updated, most: int | None = None) -> list[str]:
     listed = [f"{what}: {_listed(items, None if items is updated.unasked else most)}" for what, items in said if items]
     looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
     if len(updated.remarks) > len(looks):
-        looks.append(f"and at {len(updated.remarks) - len(looks):,} more; --all lists them")
+        looks.append(f"and at {len(updated.remarks) - len(looks):,} more{rest}")
     return [f"updated{note}", *listed, *([f"Kept also: {also}"] if also else []), *looks]
 
 

@@ -1,0 +1,94 @@
+"""`planner diff` tells what was edited, and not what follows from sorted cases, a longer table or one run more."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import group
+from planner.xlsx.opc import Package
+from planner.xlsx.workbook_part import add_sheet
+from tests.workbooks import write_small
+from tests.xlsx_samples import sheet
+
+SCENARIO = "llama3_8b_on_tpu_v5e"
+MODEL = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
+a-sketch,2,256,1024,4,2,64,32000,true,true,Our own sketch
+"""
+
+
+@pytest.fixture(name="pair")
+def fixture_pair(tmp_path: Path) -> tuple[Path, Path]:
+    """A small workbook that serves a model on a chip, and a place for the same after an edit."""
+    write_small(tmp_path / "old.xlsx", ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    return tmp_path / "old.xlsx", tmp_path / "new.xlsx"
+
+
+def planner(*words: object) -> str:
+    """What the command prints; it went well, or found differences."""
+    done = CliRunner().invoke(group, [str(word) for word in words])
+    assert done.exit_code in (0, 1), done.output
+    return done.output
+
+
+def told(pair: tuple[Path, Path]) -> dict[str, list[dict[str, str]]]:
+    """What `diff --json` tells."""
+    found: dict[str, list[dict[str, str]]] = json.loads(planner("diff", "--json", *pair))
+    return found
+
+
+def with_own(path: Path, formula: str) -> None:
+    """Give a workbook a sheet of a person's with a formula."""
+    package = Package.read(path)
+    cells = f'<row r="1"><c r="A1"><f>{formula}</f><v>0</v></c></row>'
+    part = package.sheets().get("Own") or add_sheet(package, "Own", sheet("").encode(), "Log")
+    package.replace(part, sheet(cells).encode())
+    package.write(path)
+
+
+def swapped(package: Package, one: int, two: int) -> None:
+    """Change places of two rows of Comparison, as sorting them does."""
+    part = package.sheets()["Comparison"]
+    xml = package.parts[part].decode()
+    rows = [re.search(rf'<row r="{row}".*?</row>', xml, re.DOTALL) for row in (one, two)]
+    first, second = (found[0] for found in rows if found)
+    moved = [
+        re.sub(rf"(?<=[A-Z]){old}\b", str(new), text).replace(f'<row r="{old}"', f'<row r="{new}"')
+        for text, old, new in ((second, two, one), (first, one, two))
+    ]
+    package.replace(part, xml.replace(first, moved[0]).replace(second, moved[1]).encode())
+
+
+def test_cases_were_sorted(pair: tuple[Path, Path]) -> None:
+    """What reads all of them reads the same; what reads some of them has others now."""
+    with_own(pair[0], "SUM(Comparison!HK6:HK7)")
+    package = Package.read(pair[0])
+    swapped(package, 6, 9)
+    package.write(pair[1])
+    found = told(pair)
+    assert [change["cell"] for change in found["formulas"]] == ["Own!A1"]
+    assert [key for key in ("structure", "inputs", "headlines", "cells") if found[key]] == []
+
+
+def test_a_database_has_a_row_more(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    """What looks something up in it reads all of it, as before; what reads a part of it was edited."""
+    with_own(pair[0], "COUNTA(Models!A6:A7)")
+    pair[1].write_bytes(pair[0].read_bytes())
+    (tmp_path / "mine.csv").write_text(MODEL, encoding="utf-8")
+    planner("update", pair[1], "--models", tmp_path / "mine.csv")
+    with_own(pair[1], "COUNTA(Models!A6:A7)")
+    found = told(pair)
+    assert "a-sketch" in [change["name"] for change in found["structure"]]
+    edited = [change["cell"] for change in found["formulas"]]
+    assert [cell for cell in edited if not cell.startswith("Sweep!")] == ["Own!A1"]  # of which there was but a part
+
+
+def test_a_run_more(pair: tuple[Path, Path]) -> None:
+    """The rows that say which runs are the latest are there before there is a run."""
+    pair[1].write_bytes(pair[0].read_bytes())
+    planner("record", pair[1], "--scenario", SCENARIO, "--time", "9ms")
+    assert [change for change in told(pair)["structure"] if change["sheet"] == "Dashboard"] == []
