@@ -37,14 +37,20 @@ def drawn(path: Path) -> list[tuple[int, int]]:
     return sorted((area.top, area.bottom) for found in areas for area in sorted(found)[:1])
 
 
+def built(folder: Path) -> Path:
+    """A workbook of serving on 64 chips."""
+    path = folder / "plan.xlsx"
+    few = ("--models", str(FEW.models_csv), "--hardware-csv", str(FEW.hardware_csv), "--only")
+    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", "inference", *few, "--set", f"{AXIS}=64", "-o", path)
+    return path
+
+
 def test_cases_are_told_by_their_values(tmp_path: Path) -> None:
     """What reads a case follows its value, or is #REF! and said to be; a chart draws the whole table, and is no second.
 
     The axis has 16 to 256 chips, then 4 to 64: two are put in above, and two are gone.
     """
-    path = tmp_path / "plan.xlsx"
-    few = ("--models", str(FEW.models_csv), "--hardware-csv", str(FEW.hardware_csv), "--only")
-    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", "inference", *few, "--set", f"{AXIS}=64", "-o", path)
+    path = built(tmp_path)
     before, charts = cases(path), drawn(path)
     assert list(before) == [16, 32, 64, 128, 256]
     book = openpyxl.load_workbook(path)
@@ -63,3 +69,19 @@ def test_cases_are_told_by_their_values(tmp_path: Path) -> None:
     assert {"Sweep: inference.n_chips 128", "Sweep: inference.n_chips 256"} == set(done.gone_rows)
     assert drawn(path) == charts
     assert (now[4], now[64]) in charts
+
+
+def test_a_table_of_a_persons_values_stays(tmp_path: Path) -> None:
+    """Where a person typed other values, the axis doesn't follow the scenarios: no row is put in or taken out."""
+    path = built(tmp_path)
+    before, charts = cases(path), drawn(path)
+    book = openpyxl.load_workbook(path)
+    for at, row in enumerate(before.values(), start=1):
+        book["Sweep"].cell(row, 1).value = 100 * at
+    saved(book, path)
+    edit(path, ("Inputs", AXIS, 6, 16))
+    done, _ = update_file(path, [], MORE)
+    assert cases(path) == dict(zip((100, 200, 300, 400, 500), before.values(), strict=True))
+    assert not [row for row in (*done.new_rows, *done.gone_rows, *done.kept_rows) if AXIS in row]
+    assert {f"Sweep!A{row}" for row in before.values()} <= set(done.typed)
+    assert drawn(path) == charts

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from planner.align.keys import KeyedSheet
+from planner.align.keys import KeyedSheet, plain_sheet
+from planner.book.sheet import Sheet
 from planner.update.fresh import Fresh
 from planner.workbook.memory import Memory
+from planner.workbook.sweep_sheet import NAME
+from planner.xlsx.cellvalue import same_value
 from planner.xlsx.moves import SheetMoves, Track
 
-SWEEP = "sweep"
+SWEEP = NAME.lower()
 Axes = Mapping[str, Sequence[float]]
 
 
@@ -29,6 +32,20 @@ def by_value(
     memory = replace(memory, sheets={**memory.sheets, SWEEP: replace(built, rows=wrote)})
     ours = replace(old, rows={row: named.get(key, key) for row, key in old.rows.items()})
     return memory, {**sheets, SWEEP: ours}, replace(fresh, sheets={**fresh.sheets, SWEEP: replace(now, rows=writes)})
+
+
+def retyped(memory: Memory | None, sheets: Mapping[str, Sheet]) -> dict[str, Sequence[float]]:
+    """The axes of which a person typed a value anew, with the values that planner wrote: their tables stay as long."""
+    built, sheet = memory.sheets.get(SWEEP) if memory else None, sheets.get(NAME)
+    if memory is None or built is None or sheet is None:
+        return {}
+    found, there = dict[str, Sequence[float]](), plain_sheet(SWEEP, sheet).row_of
+    for row, key in _keys(built.rows, memory.axes).items():
+        axis, _, value = key.rpartition(" ")
+        at = there.get(built.rows[row]) if axis in memory.axes else None
+        if at is not None and not same_value(sheet.value(at, 1), float(value), 0.0):
+            found[axis] = memory.axes[axis]
+    return found
 
 
 def _keys(rows: Mapping[int, str], axes: Axes) -> dict[int, str]:

@@ -30,6 +30,7 @@ from planner.update import newcomers
 from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
+from planner.update.swept import retyped
 from planner.update.threeway import ThreeWay, merge_of
 from planner.update.turned import INPUTS, read_by
 from planner.workbook.memory import remembered
@@ -94,7 +95,7 @@ def update(
         progress.step("laying it out anew")
         plan = plan_of(book, templates, databases, more)
         absent = not_given(book, plan)
-        made = drafted(replace(plan, also_made_from=absent), memory)
+        made = drafted(replace(plan, also_made_from=absent, axes=retyped(memory, book.designed)), memory)
         there = notes(package)
         done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
         if done.is_needed:
