@@ -7,6 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree.ElementTree import canonicalize
 
+import openpyxl
+import openpyxl.worksheet.table
 import pytest
 
 from planner.errors import UserError
@@ -302,7 +304,7 @@ def test_the_workbook_asks_to_be_computed(tail: str, expected: str) -> None:
 
 
 def test_tables() -> None:
-    """References to a table are computed; #This Row, which the engine doesn't know, has no value."""
+    """References to a table are computed, those to the formula's own row beside it too."""
     rows = '<row r="3"><c r="D3"><f>SUM(T[v w])</f></c><c r="E3"><f>T[[#This Row],[n]]</f></c></row>'
     data = {"A1": "n", "B1": "v w", "A2": 1, "B2": 5, "A3": 2, "B3": 6}
     content = parts({"S": set_values(sheet(rows).encode(), data).decode()})
@@ -315,8 +317,8 @@ def test_tables() -> None:
     ).encode()
     book = Package.from_bytes(zipped(content), "x")
     result = recalculate(book)
-    assert (cached(book)["D3"], cached(book)["E3"]) == (11.0, None)
-    assert [skip.ref for skip in result.skipped] == ["E3"]
+    assert (cached(book)["D3"], cached(book)["E3"]) == (11.0, 2.0)
+    assert result.skipped == []
 
 
 def test_foreign_xml_is_computed() -> None:
@@ -391,3 +393,23 @@ def test_ranges_as_people_write_them(formula: str, value: Value) -> None:
     book = package({"S": sheet(f'{rows}<row r="12">{like_one}{own}</row>')})
     recalculate(book)
     assert (cached(book)["C12"], cached(book)["D12"]) == (value, 2.0)
+
+
+def test_a_table_reads_its_own_row(tmp_path: Path) -> None:
+    """`[#This Row]` is the cell beside, in its table or beside it; a head may hold signs that mean something there."""
+    book = openpyxl.Workbook()
+    costs = book.active
+    costs.title = "My costs"
+    costs.append(["Chips", "USD [#]", "Cost"])
+    for row in range(2, 5):
+        costs.append([row, 10 * row, "=Costs[[#This Row],[Chips]]*Costs[[#This Row],[USD '['#']]]"])
+        costs[f"E{row}"] = "=SUM(Costs[[#This Row],[Chips]:[Cost]])+Costs[[#this row],[chips]]"
+    costs.add_table(openpyxl.worksheet.table.Table(displayName="Costs", ref="A1:C4"))
+    book.create_sheet("Sum")["A1"] = "=SUM(Costs[Cost])"
+    path = tmp_path / "table.xlsx"
+    book.save(path)
+    package = Package.read(path)
+    assert recalculate(package).skipped == []
+    found = cached(package)
+    assert [found[f"C{row}"] for row in (2, 3, 4)] == [40.0, 90.0, 160.0]
+    assert [found[f"E{row}"] for row in (2, 3, 4)] == [64.0, 126.0, 208.0]

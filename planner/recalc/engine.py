@@ -6,7 +6,7 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 from planner.errors import UserError
-from planner.recalc.given_formulas import CALLS, given
+from planner.recalc.given_formulas import CALLS, given, of_own_row
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
-from planner.xlsx.named_ranges import tables
+from planner.xlsx.named_ranges import Table, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import counts_from_1904
@@ -47,6 +47,7 @@ _REASONS = {
 _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31, "max_part_bytes": 1 << 31}
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _FORMULA = re.compile(rb"(<f(?: [^<>]*[^<>/])?>)([^<]+)(?=</f>)")
+_FORMULA_CELL = re.compile(rb'(<c r="[A-Z]+([0-9]+)"[^<>]*><f(?: (?!t="shared")[^<>]*[^<>/])?>)([^<]+)(?=</f>)')
 _RANGE = re.compile(rb"[A-Z]+\$?[0-9]+:\$?[A-Z]+\$?[0-9]+")
 _LOOSE = re.compile(rb":(?:(?<= :)|(?<=[\w)]:) ) *[\w($']")  # perhaps `A1 : A9`
 _CALLS = re.compile(CALLS.encode(), re.IGNORECASE)
@@ -227,12 +228,24 @@ def _refusals() -> Iterator[None]:
 
 def _plain_file(package: Package) -> bytes:
     """The workbook as the engine reads it best: not compressed, and plain XML in every part."""
-    buffer = io.BytesIO()
+    buffer, known = io.BytesIO(), tables(package)
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, data in package.parts.items():
             is_xml = name.endswith((".xml", ".rels"))
-            archive.writestr(zipfile.ZipInfo(name), _plain(data) if is_xml else data)
+            archive.writestr(zipfile.ZipInfo(name), _own_rows(_plain(data), known) if is_xml else data)
     return buffer.getvalue()
+
+
+def _own_rows(xml: bytes, known: Collection[Table]) -> bytes:
+    """With cells of a formula's own row of a table by their addresses."""
+    if not known or b"[#This Row]" not in xml:
+        return xml
+
+    def given_cell(match: re.Match[bytes]) -> bytes:
+        text = of_own_row(unescape(match[3].decode()), int(match[2]), known)
+        return match[1] + escaped(text).encode()
+
+    return _FORMULA_CELL.sub(given_cell, xml)
 
 
 def _plain(xml: bytes) -> bytes:

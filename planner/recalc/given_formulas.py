@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from planner.xlsx.address import MAX_COLUMN, MAX_ROW
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW, address, folded, quoted
+from planner.xlsx.named_ranges import Table
 from planner.xlsx.references import Corner, Reference, pieces, reference, rewritten
 
 _APART = re.compile(r""""[^"]*"|'[^']*'|\[[^\]]*\]|\s*:\s*""")
@@ -14,6 +16,9 @@ _CALLS = re.compile(CALLS, re.IGNORECASE)
 _EXPONENT = re.compile(r'".*E[+-].*"', re.IGNORECASE | re.DOTALL)
 UNKNOWN = "NOT_COMPUTED"
 """A function that the engine doesn't know, around what it would compute wrongly; it still sees what is read."""
+_HEAD = r"\[((?:[^\]\['#]|'.)+)\]"
+_OWN_ROW = re.compile(rf"([\w.\\]+)\[\[#This Row\],{_HEAD}(?::{_HEAD})?\]", re.IGNORECASE)
+_ESCAPED = re.compile("'(.)")  # signs in a column's head that mean something else there
 _PAIRS = {")": "(", "}": "{"}
 
 
@@ -25,6 +30,25 @@ def given(formula: str) -> str:
     closed = _APART.sub(lambda match: ":" if match[0].strip() == ":" else match[0], formula)
     ordered = rewritten(closed, Reference.in_order)
     return _with_calls(ordered) if _CALLS.search(ordered) else ordered
+
+
+def of_own_row(formula: str, row: int, tables: Iterable[Table]) -> str:
+    """A formula in this row with the cells that it reads of its own row of a table by their addresses.
+
+    The engine takes `Costs[[#This Row],[Chips]]` for the whole column, and a formula in the table for a circle.
+    """
+    known = {folded(table.name): table for table in tables}
+
+    def cells(match: re.Match[str]) -> str:
+        table = known.get(folded(match[1]))
+        heads = [folded(_ESCAPED.sub(r"\1", head)) for head in match.group(2, 3) if head]
+        columns = [folded(head) for head in table.columns] if table else []
+        if table is None or not set(heads) <= set(columns):
+            return match[0]
+        ends = ":".join(address(row, table.area.left + columns.index(head)) for head in heads)
+        return f"{quoted(table.sheet)}!{ends}"
+
+    return _OWN_ROW.sub(cells, formula) if "[#this row]" in folded(formula) else formula
 
 
 def _with_calls(formula: str) -> str:
