@@ -49,7 +49,7 @@ def book(total: int, lengths: int = 3) -> Package:
 def test_a_file_that_is_as_it_was_saved_keeps_what_is_in_doubt() -> None:
     """Where every other formula has its saved value, so has this one, with what depends on it; it is named."""
     whole = book(3)
-    result = recalculate(whole)
+    result = recalculate(whole, is_as_saved=True)
     assert [cached(whole)[ref] for ref in ("C1", "D1", "E1")] == [3.0, 3.0, 4.0]
     assert ([skip.ref for skip in result.kept], result.skipped) == (["D1", "E1"], [])
 
@@ -57,9 +57,16 @@ def test_a_file_that_is_as_it_was_saved_keeps_what_is_in_doubt() -> None:
 def test_a_file_that_was_changed_since_has_no_value_for_it() -> None:
     """A sum that isn't what its cells give tells that the file was changed: what can't be computed may be old."""
     stale = book(30)
-    result = recalculate(stale)
+    result = recalculate(stale, is_as_saved=True)
     assert [cached(stale)[ref] for ref in ("C1", "D1", "E1")] == [3.0, None, None]
     assert [skip.ref for skip in result.skipped] == ["D1", "E1"]
+
+
+def test_what_planner_has_edited_is_not_as_it_was_saved() -> None:
+    """A cell that an update types may be read by such a formula alone, of which no other's value tells."""
+    whole = book(3)
+    assert [skip.ref for skip in recalculate(whole).skipped] == ["D1", "E1"]
+    assert cached(whole)["D1"] is None
 
 
 def test_an_edit_that_reaches_it_leaves_no_value_that_the_engine_had_by_chance() -> None:

@@ -21,7 +21,7 @@ def command(file: Path) -> None:
     with locked(file):
         progress.step(f"computing {file}")
         package = Package.read(file)
-        result = recalculate(package)
+        result = recalculate(package, is_as_saved=True)
         package.write(file)
     progress.clear()
     click.echo(f"{file}: {result.note}")

@@ -60,14 +60,15 @@ class Recalculated:
         return line
 
 
-def recalculate(package: Package) -> Recalculated:
+def recalculate(package: Package, *, is_as_saved: bool = False) -> Recalculated:
     """Compute every formula of `package` anew and bring its cached values up to date, in place; nothing else changes.
 
-    Where cells stay without a value, the workbook asks to be computed when it is opened.
+    Where cells stay without a value, the workbook asks to be computed when it is opened. `is_as_saved` is for a file
+    that planner has not edited: its saved values may be evidence (`evidence.computed`).
     Raises UserError when a sheet's XML is not sound or the engine is not installed.
     """
     sheets = parse_sheets(package)
-    return put_values(package, sheets, _asked(lambda: computed(package, sheets), sheets))
+    return put_values(package, sheets, _asked(lambda: computed(package, sheets, is_as_saved=is_as_saved), sheets))
 
 
 def put_values(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdict) -> Recalculated:

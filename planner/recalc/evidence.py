@@ -60,20 +60,21 @@ class Verdict:
     new: dict[Address, Value] = field(default_factory=dict)
 
 
-def computed(package: Package, sheets: Sheets) -> Verdict:
+def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> Verdict:
     """Every formula's value. Raises EngineError when the engine can't compute the workbook at all.
 
-    Where all others have their saved value, nothing was changed since: a formula in doubt keeps the one that it has.
+    `is_as_saved` says that planner has not edited it: where all other formulas have their saved value, nobody has since
+    it was computed, and a formula in doubt keeps the one that it has.
     """
     formulas = formula_cells(sheets)
     engine = Engine(package, sheets)
     values = _values(engine, sheets, formulas)
     values |= dict.fromkeys(engine.spills(formulas), ARRAY)
     unknown = _unknown(values, sheets, formulas)
-    wrong = _disagreements(engine, values, formulas) if unknown else {}
+    wrong = _disagreements(engine, values, formulas) if unknown and is_as_saved else {}
     doubts = _with_dependents(engine, sheets, formulas, unknown)
     sound = _sound(values, doubts)
-    if wrong.keys() <= doubts.keys():
+    if is_as_saved and wrong.keys() <= doubts.keys():
         kept = {cell: reason for cell, reason in doubts.items() if formulas[cell].value is not None}
         return Verdict(sound, {cell: reason for cell, reason in doubts.items() if cell not in kept}, kept)
     return Verdict(sound, doubts)

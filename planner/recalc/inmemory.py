@@ -29,7 +29,7 @@ def in_memory(package: Package, sheets: Mapping[str, SheetXml]) -> Verdict:
 
     The file and its cached values stay as they are. Raises EngineError where the engine can't have the workbook at all.
     """
-    return computed(stripped(package, sheets), sheets)
+    return computed(stripped(package, sheets), sheets, is_as_saved=True)
 
 
 def stripped(package: Package, sheets: Mapping[str, SheetXml]) -> Package:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
+from planner.xlsx.drawings import charts_of
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, references
 from planner.xlsx.xmltree import every
@@ -21,11 +21,8 @@ def names_over(package: Package, wanted: Wanted) -> Iterator[str]:
 
 def charts_over(package: Package, wanted: Wanted) -> Iterator[tuple[str, Reference]]:
     """The parts of the charts that draw such a range, each with the first one."""
-    for part in package.parts:
-        ranges = every(package.tree(part), "f") if _CHART.search(part) else ()
+    for part in charts_of(package):
+        ranges = every(package.tree(part), "f")
         found = next((read for one in ranges for read in references(one.text or "") if wanted(read)), None)
         if found is not None:
             yield part, found
-
-
-_CHART = re.compile(r"/(charts|chartex)/chart[^/]*\.xml$", re.IGNORECASE)
