@@ -30,6 +30,7 @@ from planner.xlsx.xmltree import every
 MARK_ROW = 3
 FIRST_ROW = 5  # the first row that is the writer's
 LONGEST_NAME = 31
+DIGITS = 15  # of a number that every spreadsheet program keeps
 
 
 def put(
@@ -52,6 +53,7 @@ def put(
     page = Page(book, name, kind, purpose, titles=f"{FIRST_ROW}:{FIRST_ROW}")
     page.links = {(1, 1): "Cover!A1"} if "Cover" in sheets else {}
     write(page)
+    _round(page)
     page.put(MARK_ROW, 1, mark(kind, len(page.sheet._charts)), "plan_text")
     page.finish(None)
     _take_in(package, saving.write(book, [page]).package, name, is_new=old is None)
@@ -59,6 +61,13 @@ def put(
         recalculate(package)
     chart_caches.refresh(package)
     return name
+
+
+def _round(page: Page) -> None:
+    """Give a page's numbers 15 digits: programs save 15 to 17, and after each of them it is to be as it was written."""
+    for (row, column), (_, _, look, value) in list(page.filled.items()):
+        if isinstance(value, float):
+            page.grid.put(row, column, float(f"{value:.{DIGITS}g}"), look)
 
 
 def _is_alone(package: Package, sheet: Added) -> bool:
