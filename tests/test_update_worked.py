@@ -113,15 +113,16 @@ def own_cells(book: openpyxl.Workbook) -> None:
     sheet.cell(step, 10).value = "slow"
     book["Cover"]["A1"] = "The plan of my team"
     models, chips = book["Models"], book["Hardware"]
-    names = {models.cell(5, column).value: column for column in range(1, 60)}
+    own = models.max_column + 1
+    names = {models.cell(5, column).value: column for column in range(1, own)}
     free = next(row for row in range(6, 400) if models.cell(row, 1).value is None)
     source = next(row for row in range(6, 400) if models.cell(row, 1).value == "llama3-70b")
     for column in names.values():
         models.cell(free, column).value = models.cell(source, column).value
     models.cell(free, 1).value = "my-model"
     models.cell(free, names["n_layers"]).value = 40
-    models.cell(5, 60).value = "my_column"
-    models.cell(free, 60).value = 11
+    models.cell(5, own).value = "my_column"
+    models.cell(free, own).value = 11
     book["Inputs"]["H6"] = "my-model"
     columns = {chips.cell(5, column).value: column for column in range(1, 60)}
     row = next(row for row in range(6, 400) if chips.cell(row, 1).value == "tpu-v6e")
@@ -252,6 +253,15 @@ def test_models_and_numbers_of_a_person_s_stay(worked: Worked) -> None:
     own = next(row for row, column in models.cells if column == 1 and models.text(row, 1) == "my-model")
     column = next(column for row, column in models.cells if models.text(row, column) == "my_column")
     assert models.value(own, column) == 11
+
+
+def test_columns_that_a_row_of_a_person_s_lacked_are_filled(worked: Worked) -> None:
+    """What a CSV's blank cell means stands in a column that planner's table has now, and is said."""
+    models = worked.after.book.sheets["Models"]
+    own = next(row for row, column in models.cells if column == 1 and models.text(row, 1) == "my-model")
+    column = next(column for row, column in models.cells if models.text(row, column) == "index_topk")
+    assert models.value(own, column) == 0
+    assert "my-model index_topk: blank is now 0" in worked.done.numbers
 
 
 def test_measured_numbers_and_notes_stay(worked: Worked) -> None:

@@ -94,6 +94,16 @@ def with_rules(fields: Iterable[Field], rules: Mapping[str, Callable[..., Value]
     return found
 
 
+def completed(fields: Iterable[Field], given: Mapping[str, Value]) -> dict[str, Value]:
+    """The value of every field in a row that has some: what stands for a blank, what follows from the others."""
+    fields = tuple(fields)
+    row: dict[str, Value] = dict.fromkeys(field.name for field in fields) | dict(given)
+    for field in fields:
+        if row[field.name] is None:
+            row[field.name] = field.blank(row) if isinstance(field.blank, Rule) else field.blank
+    return row
+
+
 LARGEST = 1e30  # far above any quantity in SI base units, far below overflow
 LARGEST_COUNT = 2**53  # beyond it a float skips whole numbers
 LONGEST_ID = 255  # what MATCH looks up

@@ -67,11 +67,18 @@ def _width_of_experts(d_ff_expert: float, n_experts: float, n_moe_layers: float)
     return f"d_ff_expert is 0, but there are {n_experts:g} experts" if missing else ""
 
 
+def _size_of_indexers(index_topk: float, index_n_heads: float, index_head_dim: float, n_indexer_layers: float) -> str:
+    missing = index_topk and not (index_n_heads and index_head_dim and n_indexer_layers)
+    return f"index_topk is {index_topk:g}, but no heads, dimension or layers of an indexer" if missing else ""
+
+
 MODEL_LAWS: tuple[Law, ...] = (
     Law(("n_kv_heads", "n_heads"), _divides),
     Law(("qk_rope_dim",), _in_pairs, "write an even number"),
     Law(("qk_nope_dim", "qk_rope_dim", "head_dim", "kv_lora_rank"), _parts_of_a_head, "correct one of the three"),
     Law(("d_ff_expert", "n_experts", "n_moe_layers"), _width_of_experts, "write the width of an expert"),
+    Law(("index_topk", "index_n_heads", "index_head_dim", "n_indexer_layers"), _size_of_indexers,
+        "write the indexer's sizes"),
     _at_most_together("n_dense_layers", "n_moe_layers", "n_layers"),
     _at_most_together("n_full_attention_layers", "n_linear_layers", "n_layers"),
     Law(("n_global_layers", "n_full_attention_layers"), partial(_above, "n_global_layers", "n_full_attention_layers")),

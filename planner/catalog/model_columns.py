@@ -90,7 +90,12 @@ _FIELDS = (
     _count("attn_sink_params", "Attention sinks of a layer"),
     _flag("attention_gate", "Output gate on attention (1 or 0)", aliases=("attn_gate",)),
     _count("extra_params_per_layer", "Further matrix parameters of an attention layer", blank=0.0),
+    # Sparse attention: an indexer chooses the keys that a query attends to
     _count("indexer_params_per_layer", "Parameters of a layer's sparse-attention indexer", blank=0.0),
+    _count("index_topk", "Keys that an indexer leaves a query (0: all)", blank=0.0),
+    _count("index_n_heads", "Heads of an indexer", blank=0.0),
+    _count("index_head_dim", "Dimension of an indexer's head", blank=0.0),
+    _count("n_indexer_layers", "Layers with an indexer", at_most="n_full_attention_layers"),
     _count("extra_params_total", "Further parameters beside the layers", blank=0.0),
     _count("mtp_layers", "Layers of the multi-token prediction module", blank=0.0),
     # What is published
@@ -151,6 +156,7 @@ _RULES: dict[str, Callable[..., Value]] = {
     "n_local_layers": lambda n_full_attention_layers, n_global_layers: max(
         0.0, n_full_attention_layers - n_global_layers
     ),
+    "n_indexer_layers": lambda index_topk, n_full_attention_layers: n_full_attention_layers if index_topk else 0.0,
     "window": lambda n_local_layers, max_context: None if n_local_layers else max_context,
     "n_qkv_bias": lambda bias: _biased(bias, "qkv"),
     "n_o_bias": lambda bias: _biased(bias, "o"),

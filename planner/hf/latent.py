@@ -41,6 +41,11 @@ def _indexer(config: Config, row: ModelRow) -> int:
     return queries + key + weights
 
 
+def _chosen(config: Config, _: ModelRow) -> ColumnValue:
+    """`index_topk`: the keys that an indexer leaves a query; transformers' default where the config doesn't say."""
+    return config.count("index_topk", least=1) or 2048
+
+
 def _n_indexers(config: Config, row: ModelRow) -> int:
     """Layers with an indexer of their own: GLM-5.2 shares one's choice among several layers."""
     layers = row.count("n_layers")
@@ -96,4 +101,6 @@ DEEPSEEK_V3 = Family("deepseek_v3 kimi_k2 glm4_moe_lite", {
 MISTRAL4 = Family("mistral4", {**DEEPSEEK_V3, **_score_bias(otherwise=False)})
 DEEPSEEK_V32 = Family("deepseek_v32 glm_moe_dsa", {
     **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_share, "extra_params_total": _indexer_rest,
+    "index_topk": _chosen, "index_n_heads": size("index_n_heads"), "index_head_dim": size("index_head_dim"),
+    "n_indexer_layers": _n_indexers,
 })  # fmt: skip

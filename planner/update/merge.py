@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from planner.align.keys import CALCULATION, COMPARISON, MEMORY, KeyedSheet
 from planner.book.rowkeys import COVER, DATABASES
 from planner.book.tables import HEADER
+from planner.update import new_columns
 from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
 from planner.update.turned import FOURTH, INPUTS, read_by
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.grid import Grid
 from planner.xlsx.markup import element_end, retagged
 from planner.xlsx.moved_cells import prefixed, readdressed, row_tags, says_something
 from planner.xlsx.moved_parts import move_around_rows
@@ -97,6 +99,10 @@ class SheetMerge:
             self._note_filled(at)
             final = self.places.fresh_rows(at[0]), self.places.fresh_columns(at[1])
             cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final)
+        for row, column, value in new_columns.filled(self.old, self.fresh, self.own_rows):
+            final = self.places.old_rows(row), self.places.fresh_columns(column)
+            cells.setdefault(final[0], {})[final[1]] = self._new_cell(column, value, final)
+            self.done.numbers.append(f"{self.old.rows[row]} {self.fresh.columns[column]}: blank is now {_said(value)}")
         for final, (source, at) in self.moved_in.items():
             other = self.fresh_row.get(final[0], 0), self.fresh_column.get(final[1], 0)
             style = self._style(other) if other in self.fresh.cells else 0
@@ -304,6 +310,14 @@ class SheetMerge:
         number = self._style(at) if style is None else style
         xml = self.fresh.cells[at].xml(final, number, self._fresh_formula(at))
         return prefixed(xml, self.old.sheet.xml.prefix)
+
+    def _new_cell(self, column: int, value: Value, final: Position) -> bytes:
+        """The XML of a typed value in the format that the fresh column's last cell has."""
+        last = max(row for row, columns in self.columns_of_fresh.items() if column in columns)
+        grid = Grid()
+        grid.put(*final, value, self._style((last, column)))
+        ((_, _, xml, _),) = grid.cells()
+        return prefixed(xml.encode(), self.old.sheet.xml.prefix)
 
     def _style(self, fresh: Position) -> int:
         """The number that the format of a fresh cell has in the file."""

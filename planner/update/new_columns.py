@@ -1,0 +1,31 @@
+"""Fills the columns that a newer planner's tables have more in the rows of a person's own models and chips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from planner.align.keys import KeyedSheet
+from planner.catalog.columns import Value, completed
+from planner.catalog.hardware_columns import HARDWARE_FIELDS
+from planner.catalog.model_columns import MODEL_FIELDS
+from planner.update.fresh import FreshSheet
+from planner.xlsx.cellvalue import is_number
+
+FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS}
+
+
+def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[tuple[int, int, Value]]:
+    """What a CSV's blank cell would mean in the columns that a file's table lacks: each row of the file, the column of
+    the fresh sheet and the value.
+    """
+    new = {name: column for column, name in fresh.columns.items() if name and name not in old.column_of}
+    fields = FIELDS.get(old.kind, ())
+    known = {field.name: field.kind == "text" for field in fields}
+    for row in rows if fields and new else ():
+        told = {name: old.sheet.value(row, column) for column, name in old.columns.items() if name in known}
+        given: dict[str, Value] = {
+            name: value for name, value in told.items() if isinstance(value, str) and known[name]
+        }
+        given |= {name: float(str(value)) for name, value in told.items() if is_number(value) and not known[name]}
+        meant = completed(fields, given)
+        yield from ((row, at, value) for name, at in new.items() if (value := meant.get(name)) is not None)

@@ -1,0 +1,94 @@
+"""Sparse attention (DeepSeek-V3.2, GLM-5): a query scores every key by an indexer and attends to those that it leaves.
+
+The numbers of DeepSeek-V3.2 are counted here by hand: 61 layers, a latent cache of 512 + 64, indexers of 64 heads of
+128, 2,048 keys left (its config.json and report, section 2).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import planner
+from planner.cli import group
+
+CONFIG = Path(__file__).parent / "data" / "hf" / "glm-5.2.json"
+
+LAYERS, LATENT, KEPT = 61, 576, 2048
+INDEX_KEY = 128 + 4  # bytes: FP8 with a scale
+PAIR, ABSORBED, INDEXED = 2 * 128 * (192 + 128), 2 * 128 * (512 + 512 + 64), 2 * 64 * 128  # FLOP
+H200 = 4.8e12  # byte/s
+
+
+def calc(template: str, model: str = "deepseek-v3.2", **settings: float | str) -> Mapping[str, Any]:
+    """A plan on eight H200 in bf16."""
+    return planner.calc(template, model=model, hardware="h200-sxm", n_chips=8, **settings)
+
+
+@pytest.mark.parametrize("context", [512, 2048, 2049, 131072])
+def test_a_decoded_token_reads_all_indexed_keys_and_those_that_are_left(context: int) -> None:
+    """The cache holds each token and its indexer's key; a step reads the latter and at most 2,048 of the former."""
+    plan = calc("inference", context_len=context, batch=4)
+    whole = LAYERS * context * (2 * LATENT + INDEX_KEY)
+    read = LAYERS * (2 * LATENT * min(context, KEPT) + INDEX_KEY * context)
+    assert plan["kv_bytes_per_sequence"] == whole
+    assert plan["kv_bytes_per_token"] * context == whole
+    assert plan["kv_time"] == pytest.approx(4 * read / (8 * H200), rel=1e-12)
+    work = LAYERS * (min(context, KEPT) * ABSORBED + context * INDEXED)
+    assert plan["absorbed_attention_flops_per_token"] == work
+
+
+@pytest.mark.parametrize("cached", [0, 0.5])
+@pytest.mark.parametrize("prompt", [1024, 65536])
+def test_a_prompt_attends_to_what_is_left_where_that_is_less_work(prompt: int, cached: float) -> None:
+    """Token by token: all keys masked in heads, or those that are left out of the latent cache; and the indexers."""
+    plan = calc("inference", prompt_len=prompt, prefix_hit_rate=cached)
+    tokens = range(int(prompt * cached), prompt)
+    dense = LAYERS * PAIR * sum(at + 0.5 for at in tokens)  # half of the pair with itself, as causal masks count
+    left = LAYERS * ABSORBED * sum(min(at + 0.5, KEPT) for at in tokens)
+    indexers = LAYERS * INDEXED * sum(at + 0.5 for at in tokens)
+    assert plan["prefill_attention_flops"] == pytest.approx(min(dense, left) + indexers, rel=1e-9)
+    assert (left < dense) == (prompt > 10_000)
+
+
+def test_training_counts_the_keys_that_are_left_and_the_indexers() -> None:
+    """Three times forward; of 8,192 tokens the first 2,048 see fewer keys."""
+    plan = calc("training", seq_len=8192, batch_tokens=8192)
+    pairs = KEPT * (8192 - KEPT / 2)
+    assert plan["attention_train_flops"] == pytest.approx(3 * LAYERS * (pairs * PAIR + 8192**2 / 2 * INDEXED), rel=1e-9)
+
+
+def test_indexers_that_layers_share_count_once() -> None:
+    """GLM-5.2: 21 of 78 layers have an indexer, all attend to what one leaves."""
+    plan = calc("inference", "glm-5.2", context_len=131072)
+    assert plan["kv_bytes_per_token"] == 78 * 2 * LATENT + 21 * INDEX_KEY
+    assert plan["step_kv_bytes"] / plan["batch"] == 78 * 2 * LATENT * KEPT + 21 * INDEX_KEY * 131072
+
+
+def test_all_other_models_attend_to_every_key() -> None:
+    """DeepSeek-V3 has no indexer."""
+    plan = calc("inference", "deepseek-v3", context_len=131072)
+    assert plan["kv_read_share"] == 1
+    assert plan["absorbed_attention_flops_per_token"] == LAYERS * 131072 * ABSORBED
+    assert plan["prefill_index_flops"] == 0
+
+
+@pytest.mark.parametrize("said", ["2048", None])
+def test_a_config_says_what_an_indexer_leaves(tmp_path: Path, said: str | None) -> None:
+    """`index_topk`, its default where it isn't said; heads and width of the indexer."""
+    config = json.loads(CONFIG.read_text(encoding="utf-8"))
+    if said is None:
+        del config["index_topk"]
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    done = CliRunner().invoke(group, ["models", "add", str(path), "--to", str(tmp_path / "mine.csv")])
+    assert done.exit_code == 0, done.output
+    (row,) = csv.DictReader((tmp_path / "mine.csv").read_text(encoding="utf-8").splitlines())
+    sizes = [row[name] for name in ("index_topk", "index_n_heads", "index_head_dim", "n_indexer_layers")]
+    assert sizes == ["2048", "32", "128", "21"]
