@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -94,14 +94,35 @@ def with_rules(fields: Iterable[Field], rules: Mapping[str, Callable[..., Value]
     return found
 
 
-def completed(fields: Iterable[Field], given: Mapping[str, Value]) -> dict[str, Value]:
-    """The value of every field in a row that has some: what stands for a blank, what follows from the others."""
-    fields = tuple(fields)
-    row: dict[str, Value] = dict.fromkeys(field.name for field in fields) | dict(given)
-    for field in fields:
-        if row[field.name] is None:
-            row[field.name] = field.blank(row) if isinstance(field.blank, Rule) else field.blank
-    return row
+class Completion:
+    """What stands for blank cells in rows that have the fields `names` as columns: `shared` is alike in all of them,
+    the `rules` are run on each row, in order.
+    """
+
+    def __init__(self, fields: Iterable[Field], names: Collection[str]) -> None:
+        fields, fixed = tuple(fields), set[str]()
+        self.shared: dict[str, Value] = dict.fromkeys(field.name for field in fields)
+        self.rules: list[tuple[str, Rule]] = []
+        for field in fields:
+            if isinstance(field.blank, Rule):
+                if field.name in names or not fixed.issuperset(field.blank.inputs):
+                    self.rules.append((field.name, field.blank))
+                    continue
+                self.shared[field.name] = field.blank(self.shared)
+            else:
+                self.shared[field.name] = field.blank
+            if field.name not in names:
+                fixed.add(field.name)
+
+    def of(self, given: Mapping[str, Value], rules: Iterable[tuple[str, Rule]] | None = None) -> dict[str, Value]:
+        """The value of every field: the row's own, what stands for a blank, what follows from the others by all rules,
+        or by these alone.
+        """
+        row = self.shared | {name: value for name, value in given.items() if value is not None}
+        for name, rule in self.rules if rules is None else rules:
+            if row[name] is None:
+                row[name] = rule(row)
+        return row
 
 
 LARGEST = 1e30  # far above any quantity in SI base units, far below overflow

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dataclasses import field as made_field
 
 from planner import plausible, progress
-from planner.catalog.columns import Field, Rule, UnfitCellError, Value, is_own
+from planner.catalog.columns import Completion, Field, Rule, UnfitCellError, Value, is_own
 from planner.catalog.columns import parse as parse
 from planner.catalog.laws import Law, bound
 from planner.csvfile import Sheet
@@ -89,7 +89,7 @@ class Reader:
         self._columns = _bind(sheet, fields)
         self.names = tuple(field.name for field in self._columns.values())
         self.unknown = tuple(name for name in sheet.header if name not in self._columns)
-        self._shared, self._rules = _completion(fields, self.names)
+        self._completion = Completion(fields, self.names)
         self._required = [field.name for field in fields if field.required]
         self._laws = [*(bound(field) for field in fields if field.at_most), *laws]
         self._places = [sheet.header.index(name) for name in self._columns]
@@ -131,7 +131,7 @@ class Reader:
         fresh = keys - judged.lawful
         for key in fresh:
             given = {self.names[at]: self._texts[at][text] for at, text in zip(judged.places, key, strict=True)}
-            if next(self._faults(given, self._filled(given, judged.rules), judged.required, judged.laws), None):
+            if next(self._faults(given, self._completion.of(given, judged.rules), judged.required, judged.laws), None):
                 return False
         if len(judged.lawful) < REMEMBERED:
             judged.lawful |= fresh
@@ -158,14 +158,7 @@ class Reader:
 
     def complete(self, given: OwnCells) -> dict[str, Value]:
         """The value of every field: the row's own, what stands for a blank, what follows from the others."""
-        return self._filled(dict(zip(self.names, given, strict=True)), self._rules)
-
-    def _filled(self, given: Mapping[str, Value], rules: Sequence[tuple[str, Rule]]) -> dict[str, Value]:
-        row = self._shared | {name: value for name, value in given.items() if value is not None}
-        for name, rule in rules:
-            if row[name] is None:
-                row[name] = rule(row)
-        return row
+        return self._completion.of(dict(zip(self.names, given, strict=True)))
 
     def _parsed(self, cells: Sequence[str]) -> OwnCells:
         return tuple(texts[cells[at]] for at, texts in zip(self._places, self._texts, strict=True))
@@ -186,13 +179,13 @@ class Reader:
             *(("", law) for law in self._laws),
         ):
             wanted, rules = set((*law.reads, *law.said) if law else (required,)), list[tuple[str, Rule]]()
-            for name, rule in reversed(self._rules):
+            for name, rule in reversed(self._completion.rules):
                 if name in wanted:
                     wanted.update(rule.inputs)
                     rules.insert(0, (name, rule))
             places = tuple(at for at, name in enumerate(self.names) if name in wanted and name != "id")
             each = found.setdefault(places, _Judged(places))
-            each.rules = [pair for pair in self._rules if pair in rules or pair in each.rules]
+            each.rules = [pair for pair in self._completion.rules if pair in rules or pair in each.rules]
             each.required += [required] if required else []
             each.laws += [law] if law else []
         return list(found.values())
@@ -200,7 +193,7 @@ class Reader:
     def _check(self, line: int, cells: OwnCells) -> None:
         """Raise the first fault of a row: of what is required, then of the laws."""
         given = dict(zip(self.names, cells, strict=True))
-        row = self._filled(given, self._rules)
+        row = self._completion.of(given)
         for what, column, remedy in self._faults(given, row, self._required, self._laws):
             raise self._fault(what, line, column, remedy)
 
@@ -277,21 +270,3 @@ def _refuse_near_miss(name: str, known: Mapping[str, Field], place: Place) -> No
 
 def _digits(name: str) -> str:
     return re.sub("[^0-9]", "", name)
-
-
-def _completion(fields: Sequence[Field], names: Sequence[str]) -> tuple[dict[str, Value], list[tuple[str, Rule]]]:
-    """What all rows of a file with columns `names` share, and the rules to run on each row, in order."""
-    shared: dict[str, Value] = dict.fromkeys(field.name for field in fields)
-    fixed: set[str] = set()
-    rules: list[tuple[str, Rule]] = []
-    for field in fields:
-        if isinstance(field.blank, Rule):
-            if field.name in names or not fixed.issuperset(field.blank.inputs):
-                rules.append((field.name, field.blank))
-                continue
-            shared[field.name] = field.blank(shared)
-        else:
-            shared[field.name] = field.blank
-        if field.name not in names:
-            fixed.add(field.name)
-    return shared, rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from planner.align.keys import KeyedSheet
-from planner.catalog.columns import Value, completed
+from planner.catalog.columns import Completion, Value
 from planner.catalog.hardware_columns import HARDWARE_FIELDS
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.update.fresh import FreshSheet
@@ -21,11 +21,12 @@ def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[
     new = {name: column for column, name in fresh.columns.items() if name and name not in old.column_of}
     fields = FIELDS.get(old.kind, ())
     known = {field.name: field.kind == "text" for field in fields}
+    meant_by = Completion(fields, old.column_of)
     for row in rows if fields and new else ():
         told = {name: old.sheet.value(row, column) for column, name in old.columns.items() if name in known}
         given: dict[str, Value] = {
             name: value for name, value in told.items() if isinstance(value, str) and known[name]
         }
         given |= {name: float(str(value)) for name, value in told.items() if is_number(value) and not known[name]}
-        meant = completed(fields, given)
+        meant = meant_by.of(given)
         yield from ((row, at, value) for name, at in new.items() if (value := meant.get(name)) is not None)
