@@ -67,6 +67,7 @@ _FIELDS = (
         blank=0.0,
         aliases=("linear_attn_params_per_layer",),
     ),
+    _count("recurrent_state_elements", "Elements of a sequence's recurrent states in all layers", blank=0.0),
     _text("attention", "Attention"),
     _size("max_context", "Longest context"),
     _natural("n_global_layers", "Layers without a window", at_most="n_layers"),

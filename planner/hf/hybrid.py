@@ -35,10 +35,20 @@ def delta_net(config: Config, row: ModelRow) -> ColumnValue:
     return projections + convolution + 2 * value_heads + value_dim  # decay and its bias; the norm of a head
 
 
+def _delta_states(config: Config, row: ModelRow) -> ColumnValue:
+    """A gated delta net keeps a matrix of keys by values for each head of values."""
+    value = config.said("linear_num_value_heads", least=1) * config.said("linear_value_head_dim", least=1)
+    return _n_linear(row) * value * config.said("linear_key_head_dim", least=1)
+
+
 def _lightning(_: Config, row: ModelRow) -> ColumnValue:
     """Lightning attention: queries, keys, values, gate and output, all of all heads; a norm."""
     width = row.count("n_heads") * row.count("head_dim")
     return 5 * row.count("d_model") * width + width
+
+
+def _lightning_states(_: Config, row: ModelRow) -> ColumnValue:
+    return _n_linear(row) * row.count("n_heads") * row.count("head_dim") ** 2
 
 
 def _gate_bias(config: Config, row: ModelRow) -> ColumnValue:
@@ -56,20 +66,28 @@ def _n_linear(row: ModelRow) -> int:
 GATED_DELTA: ColumnRules = {
     **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), delta_net), **ATTENTION_BIAS,
     "head_dim": head_dim(256), "qk_norm": "per_head", "attn_gate": True,
-    "extra_params_total": _gate_bias,
+    "extra_params_total": _gate_bias, "recurrent_state_elements": _delta_states,
 }  # fmt: skip
 QWEN3_5 = Family("qwen3_5_text", {**QWEN2, **GATED_DELTA})
 QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
 MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
     **MIXTRAL, **attention(marked_full("attn_type_list"), maybe(), _lightning),
-    **one_shared("shared_intermediate_size"),
+    **one_shared("shared_intermediate_size"), "recurrent_state_elements": _lightning_states,
 })  # fmt: skip
+
+
+def _mamba_inner(config: Config, row: ModelRow) -> int:
+    return config.count("mamba_d_ssm", least=1) or config.said("mamba_expand", least=1) * row.count("d_model")
+
+
+def _mamba_states(config: Config, row: ModelRow, layers: int) -> int:
+    """A state-space block keeps `mamba_d_state` numbers for each of its channels."""
+    return layers * _mamba_inner(config, row) * config.said("mamba_d_state", least=1)
 
 
 def _mamba(config: Config, row: ModelRow, *, norm: bool, biased_out: bool) -> tuple[int, int]:
     """A state-space block (Mamba-2): matrices, and what is none."""
-    heads, d_model = config.said("mamba_n_heads", least=1), row.count("d_model")
-    inner = config.count("mamba_d_ssm", least=1) or config.said("mamba_expand", least=1) * d_model
+    heads, d_model, inner = config.said("mamba_n_heads", least=1), row.count("d_model"), _mamba_inner(config, row)
     states = 2 * config.said("mamba_n_groups", least=1) * config.said("mamba_d_state", least=1)
     convolved, projected = inner + states, 2 * inner + states + heads
     matrices = d_model * (projected + inner) + convolved * config.said("mamba_d_conv", least=1)
@@ -91,6 +109,7 @@ def _mamba_rest(config: Config, row: ModelRow) -> ColumnValue:
 FALCON_H1 = Family("falcon_h1", {
     **LLAMA, **KV_SAID, "extra_params_per_layer": lambda config, row: _falcon_mamba(config, row)[0],
     "extra_params_total": _mamba_rest,
+    "recurrent_state_elements": lambda config, row: _mamba_states(config, row, row.count("n_layers")),
 })  # fmt: skip
 
 
@@ -114,6 +133,7 @@ def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
 GRANITE_HYBRID = Family("granitemoehybrid", {
     **GRANITEMOESHARED, **attention(_granite_kinds, maybe(), _granite_mamba, whole=True), "d_ff": _granite_width,
     "moe_experts": lambda config, _: config.said("num_local_experts"),
+    "recurrent_state_elements": lambda config, row: _mamba_states(config, row, _n_linear(row)),
 })  # fmt: skip
 
 
@@ -123,7 +143,9 @@ def _olmo_kinds(config: Config, row: ModelRow) -> list[str]:
     return kinds if "full" in kinds else [*kinds[:-1], "full"]
 
 
-OLMO_HYBRID = Family("olmo_hybrid", {**OLMO2, **attention(_olmo_kinds, maybe(), delta_net)})
+OLMO_HYBRID = Family("olmo_hybrid", {
+    **OLMO2, **attention(_olmo_kinds, maybe(), delta_net), "recurrent_state_elements": _delta_states,
+})  # fmt: skip
 
 
 def _griffin_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -134,9 +156,13 @@ def _griffin_kinds(config: Config, row: ModelRow) -> list[str]:
     return known or ["linear" if pattern[i % len(pattern)] == "recurrent" else "local" for i in range(number)]
 
 
+def _recurrent_width(config: Config, row: ModelRow) -> int:
+    return config.count("lru_width", least=1) or row.count("d_model")
+
+
 def _griffin_block(config: Config, row: ModelRow) -> ColumnValue:
     """A recurrent block: two ways in and one out with biases, a convolution, gates of one square for each head."""
-    d_model, width = row.count("d_model"), config.count("lru_width", least=1) or row.count("d_model")
+    d_model, width = row.count("d_model"), _recurrent_width(config, row)
     ways = 2 * (d_model * width + width) + width * d_model + d_model
     convolution = width * config.said("conv1d_width", least=1) + width
     return ways + convolution + 2 * (width * width // row.count("n_heads") + width) + width
@@ -146,6 +172,7 @@ RECURRENT_GEMMA = Family("recurrent_gemma", {
     **GENERAL, **attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
     "tied_embeddings": tied(True), "qkv_bias": flag("attention_bias"), "o_bias": True, "mlp_bias": True,
     "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
+    "recurrent_state_elements": lambda config, row: _n_linear(row) * _recurrent_width(config, row),
 })  # fmt: skip
 
 
@@ -157,8 +184,8 @@ def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
     return ["full" if index + 1 in full else "linear" for index in range(number)]
 
 
-def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
-    """Kimi delta attention: a convolution over queries, keys and values, gates of low rank, a decay of each channel."""
+def _kimi_sizes(config: Config) -> tuple[int, int, int]:
+    """Heads, their width and the convolution's of the delta attention."""
     part = config.part("linear_attn_config") if config.value("linear_attn_config") is not None else None
     source, names = (
         (config, ("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim"))
@@ -166,6 +193,17 @@ def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
         else (part, ("num_heads", "head_dim", "short_conv_kernel_size"))
     )
     heads, width, kernel = (source.said(name, least=1) for name in names)
+    return heads, width, kernel
+
+
+def _kimi_states(config: Config, row: ModelRow) -> ColumnValue:
+    heads, width, _ = _kimi_sizes(config)
+    return _n_linear(row) * heads * width**2
+
+
+def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
+    """Kimi delta attention: a convolution over queries, keys and values, gates of low rank, a decay of each channel."""
+    heads, width, kernel = _kimi_sizes(config)
     d_model, all_heads = row.count("d_model"), heads * width
     projections = 4 * d_model * all_heads + 2 * (d_model * width + width * all_heads) + d_model * heads
     return projections + 3 * all_heads * kernel + all_heads + heads + width
@@ -182,7 +220,7 @@ KIMI_LINEAR = Family("kimi_linear", {
     **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), _kimi_delta),
     "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
     "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
-    "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"),
+    "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"), "recurrent_state_elements": _kimi_states,
 })  # fmt: skip
 
 
