@@ -169,7 +169,7 @@ def _part(kernel: str, kind: str, operator: str) -> Part:
     if kind == _MTIA:
         return _MTIA_PARTS.get(kernel, "compute")
     if "memcpy" in kind or "memcpy" in kernel.lower():
-        return part(kernel.replace("Memcpy", "memcpy "))
+        return part(kernel)
     return "compute" if kind.endswith("memset") else part(kernel, operator if "c10d" in operator else "")
 
 
