@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planner.profiles import hlo_proto, wire
 from planner.profiles.hlo_text import dot_flops, parse, size
 from planner.profiles.profile import Operation, Shape
-from planner.profiles.recognition import matmul, recognised
+from planner.profiles.recognition import is_attention, matmul, recognised
 
 
 def test_a_fusion_of_a_tpu():
@@ -113,3 +113,34 @@ def test_the_share_that_was_recognised():
     cache = Operation("reshape_and_cache_flash_kernel", "", "kernel", "", "compute", 1, 0.0, 0.0, 0.0)
     found = recognised([cache, op(2 * 64 * 128 * 256, (64, 256), (64, 128), (128, 256)), op(None, (8,), (8,)), paged])
     assert (len(found.matmuls), len(found.attention), found.share) == (1, 1, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("void cutlass::device_kernel<flash::FlashAttnFwdSm90<X>>", True),
+        ("void flashinfer::BatchDecodeWithPagedKVCacheKernel<X>", True),
+        ("void flashinfer::PrefillWithKVCacheKernel<X>", True),
+        ("void flashinfer::PersistentVariableLengthMergeStatesKernel<X>", True),
+        ("void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>", False),
+        ("void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u>", False),
+        ("_ZN5aiter41mla_a8w8_qh16_qseqlen1_gqaratio16E", True),
+        ("kn_mla_reduce_v1", True),
+        ("concat_and_cache_mla_kernel", False),
+        ("triton_tem_fused_flex_attention_0", True),
+        ("triton_poi_fused__scaled_dot_product_flash_attention_3", False),
+    ],
+)
+def test_attention_by_a_kernels_name(name, expected):
+    """A library that is named after attention has other kernels too, and torch.compile names what is beside it so."""
+    assert is_attention(Operation(name, "", "kernel", "", "compute", 1, 1.0, 1.0, 1.0)) is expected
+
+
+def test_a_librarys_matmul_within_attention_is_a_matmul():
+    """XLA calls cuBLAS for a projection, whose framework's name is of the layer: its program tells that it is a dot."""
+    made = replace(op(2 * 64 * 128 * 256, (64, 256), (64, 128), (128, 256), category="custom-call"),
+                   opcode="custom-call", source="jit(step)/layer/self_attention/query/dot_general")  # fmt: skip
+    found = recognised([replace(made, flops_from="hlo")])
+    assert (len(found.matmuls), len(found.attention)) == (1, 0)
+    found = recognised([replace(made, flops_from="file")])  # a Pallas kernel that estimates its own cost
+    assert (len(found.matmuls), len(found.attention)) == (0, 1)

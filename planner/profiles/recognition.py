@@ -9,16 +9,19 @@ from dataclasses import dataclass
 
 from planner.profiles.hlo_text import size
 from planner.profiles.kineto_operators import heads_first
-from planner.profiles.parts import collective
+from planner.profiles.parts import INDUCTOR, collective
 from planner.profiles.profile import Operation, Shape
 
 # A TPU's fusion counts its epilogue with its matmul: 2 x out x K / FLOPs is a little below 1.
 _LEAST, _MOST = 0.97, 1.0001
 _ATTENTION = re.compile(
-    r"flash|splash|(?:^|[_./:-])mha|attention|attn|fmha|\bRPA\b|RPA-bq|ragged_paged|paged_att|scaled_dot_product|sdpa",
+    r"flash(?!infer)|splash|(?:^|[_./:-])mha|attention|attn|fmha|\bRPA\b|RPA-bq|ragged_paged|paged_att|scaled_dot_product"
+    r"|sdpa|(?:prefill|decode)with\w*kvcache|merge_?states|(?:^|[\d:])mla_(?:a\d|dec|pfl)|mla_reduce",
     re.I,
 )
-_BESIDE_IT = re.compile(r"reshape_and_cache|kv_indices|quantiz|rotary|rope|metadata", re.I)  # what attention needs
+_BESIDE_IT = re.compile(  # what attention needs, or is named after it
+    rf"reshape_and_cache|kv_indices|quantiz|rotary|rope|metadata|{INDUCTOR}", re.I
+)
 _MATMUL = re.compile(r"convolution|fusion|\bdot\b|dot_general|custom-call|gemm|matmul|mm|linear", re.I)
 _NAMED = re.compile(r"matmul|gemm|(?:^|[_./])mm(?:[_./]|$)", re.I)
 _FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
@@ -98,8 +101,12 @@ def recognised(operations: Iterable[Operation]) -> Recognised:
 
 
 def is_attention(operation: Operation) -> bool:
-    """Whether an operation's names say that it is attention: a kernel of its own, and no matmul before or after it."""
+    """Whether an operation's names say that it is attention: a kernel of its own, and no matmul before or after it.
+
+    A custom call that is a dot by its program's HLO is a library's matmul.
+    """
     kernel = operation.opcode in ("custom-call", "") or operation.category == "custom-call"
+    kernel = kernel and not (operation.opcode == "custom-call" and operation.flops_from == "hlo")
     names = (operation.name, operation.expression if not operation.opcode else "", operation.source.rpartition("::")[2])
     told = [name for name in names if " = " not in name]
     return kernel and any(map(_ATTENTION.search, told)) and not any(map(_BESIDE_IT.search, told))
