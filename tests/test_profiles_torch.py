@@ -42,7 +42,7 @@ def test_torch_links_shapes_and_steps(tmp_path):
         torch_kernel("splitKreduce", 80, 1, correlation=2),
         torch_kernel("triton_poi_fused_0", 85, 5, correlation=3),
         torch_kernel("ncclDevKernel_Generic", 87, 6, correlation=3, dtype="BFloat16",
-                     **{"Collective name": "_allgather_base", "In msg nelems": 1024, "Group size": 8}),
+                     **{"Collective name": "_allgather_base", "Out msg nelems": 1024, "Group size": 8}),
     ]  # fmt: skip
     path = tmp_path / "rank0.json"
     described = {
@@ -295,3 +295,30 @@ def test_what_a_copy_is(name, parts, tmp_path):
     (device,) = read(path).devices
     found = (device.parts.compute - 10e-6, device.parts.communication, device.parts.copy)
     assert tuple(round(each * 1e6) for each in found) == parts
+
+
+@pytest.mark.parametrize(
+    ("told", "kernel", "elements", "expected"),
+    [
+        ("_allgather_base", "AllGather_RING_LL", (1024, 8192), ("all_gather", 16384)),
+        ("_reduce_scatter_base", "ReduceScatter_Sum_bf16_RING_LL", (8192, 1024), ("reduce_scatter", 16384)),
+        ("allreduce", "AllReduce_Sum_bf16_RING_LL", (4096, 4096), ("all_reduce", 8192)),
+        ("all_to_allv", "SendRecv", (4096, 4096), ("all_to_all", 8 * 8192)),
+        ("send", "SendRecv", (4096, 4096), None),  # of two ranks of the group, one of which waits for the other
+    ],
+)
+def test_a_collective_of_a_trace_is_a_case(told, kernel, elements, expected, tmp_path):
+    """What NCCL was asked for is the case, not its kernel's name or its operator's arrays: bf16 over eight ranks."""
+    arrays = {"Input Dims": [[elements[1]], [elements[0]]], "Input type": ["c10::BFloat16"] * 2}
+    counts = dict(zip(("In msg nelems", "Out msg nelems"), elements, strict=True))
+    events = [
+        torch_event("cpu_op", "c10d::asked", 1, 5, **{"External id": 11}, **arrays),
+        torch_kernel(f"ncclDevKernel_{kernel}(x)", 10, 50, dtype="BFloat16",
+                     **{"External id": 11, "Collective name": told, "Group size": 8}, **counts),
+    ]  # fmt: skip
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (found,) = recognised(read(path).operations).collectives
+    case = case_of(found)
+    assert (case and (case[1]["collective"], case[1]["array_bytes"])) == expected
+    assert case is None or case[1]["axis_size"] == 8
