@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from planner.ingest.cases import DTYPES
+from planner.ingest.cases import DTYPES, FAMILIES, dtype
 from planner.ingest.chips import Chip
 from planner.profiles.hlo_text import size
 from planner.profiles.profile import CORES, Device, Operation, Profile, pooled
+from planner.profiles.recognition import matmul
 
 MOST = 400  # operations that have a row
 _NUMBER = re.compile(r"\.\d+$")
@@ -25,7 +26,7 @@ Bound = Literal["compute", "memory"]
 
 @dataclass(frozen=True)
 class Peaks:
-    """What a device can do at most, in FLOP/s, by the dtype of HLO where its table has one, and byte/s.
+    """What a device can do at most, in FLOP/s, by the template's dtype where its table has one, and byte/s.
 
     `source` says where they are from. None is not known, and `why` says why.
     """
@@ -42,8 +43,9 @@ def peaks_of(device: Device | None, chip: Chip) -> Peaks:
     if device is not None and device.peak_flops and device.peak_bandwidth:
         return Peaks(device.peak_flops, device.peak_bandwidth, source="the profile's own")
     bandwidth = chip.number("hbm_bandwidth")
-    known = {hlo: peak for hlo, name in DTYPES.items() if (peak := chip.number(f"peak_{name}"))}
-    flops = known.get("bf16") or known.get("f32")
+    names = (*DTYPES.values(), *FAMILIES.values())
+    known = {name: peak for name in names if (peak := chip.number(f"peak_{name}"))}
+    flops = known.get("bf16") or known.get("fp32")
     if not chip.id or flops is None or bandwidth is None:
         return Peaks(None, None, why=f"no peaks: {chip.why}" if not chip.id else f"{chip.id} has no peaks")
     return Peaks(flops, bandwidth, known, f"the data sheet of {chip.id}")
@@ -68,12 +70,13 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
     """What an operation loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
 
     A custom call without FLOPs is no operation that only moves its bytes. The bytes that a format lacks are at least
-    those of its arrays where its FLOPs are known.
+    those of its arrays where its FLOPs are known. A matmul's peak is that of what it multiplies.
     """
     if operation.bytes is None and operation.flops:
         operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
     is_closed = operation.flops is None and CLOSED in (operation.category, operation.opcode)
-    seconds, peak = operation.self_time, peaks.by_dtype.get(operation.dtype, peaks.flops)
+    multiplied = (matmul(operation) if peaks.by_dtype else None) or operation
+    seconds, peak = operation.self_time, peaks.by_dtype.get(dtype(multiplied.dtype), peaks.flops)
     if not (operation.flops or operation.bytes) or not seconds or not peak or not peaks.bandwidth or is_closed:
         return None
     compute = (operation.flops or 0.0) * operation.count / seconds / peak
