@@ -322,3 +322,14 @@ def test_a_collective_of_a_trace_is_a_case(told, kernel, elements, expected, tmp
     case = case_of(found)
     assert (case and (case[1]["collective"], case[1]["array_bytes"])) == expected
     assert case is None or case[1]["axis_size"] == 8
+
+
+def test_a_device_that_stops_early_is_not_idle_until_the_others(tmp_path):
+    """Its span ends with its own last kernel, also where that is before the file's first event."""
+    events = [torch_kernel("c", 1000 + 10 * n, 5, device=1) for n in range(5)]
+    events += [torch_kernel("a", 0, 10), torch_kernel("b", 15, 5)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    early, late = read(path).devices
+    assert [round(each.parts.span * 1e6) for each in (early, late)] == [20, 45]
+    assert [round(each.parts.gap * 1e6) for each in (early, late)] == [5, 20]

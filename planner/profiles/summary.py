@@ -163,7 +163,9 @@ class _Tally:
         if self._last >= 0:
             found.append((int(events.begin[0]) - self._until, self._until, self._last, int(events.kinds[0])))
         self._gaps = heapq.nlargest(GAPS, [*self._gaps, *(gap for gap in found if gap[0] > 0)])
-        self._until, self._last = max(self._until, int(until[-1])), int(events.kinds[lasting[-1]])
+        ended = int(until[-1])
+        self._until = ended if self._last < 0 else max(self._until, ended)  # times may be below 0
+        self._last = int(events.kinds[lasting[-1]])
 
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
         """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
