@@ -29,7 +29,7 @@ from planner.ingest.into_workbook import ingested
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.measure.records import case_key
 from planner.profiles import reading
-from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
+from planner.profiles.profile import Device, Operation, Parts, Profile, Program, Shape, Step
 from planner.profiles.reading import read as read_profile
 from planner.report.gather import gather
 from planner.update.update import update_file
@@ -550,3 +550,17 @@ def test_the_largest_waste_is_of_the_operations_as_they_are_listed() -> None:
     found = {line.label: line for line in first_page.lines(profile, None, peaks)}["Largest waste"]
     assert found.measured == pytest.approx(500 * (2e-6 - 1e-6))
     assert "fusion (500 alike)" in found.note
+
+
+def test_the_largest_waste_is_of_the_program_whose_runs_are_the_steps() -> None:
+    """A long operation of another program, as a prefill between decode steps, is no part of a step."""
+    made = of(
+        operation("decode", bytes=1e9), operation("prefill", program="jit_g(3)", total=0.03, self_time=0.03, bytes=1e9)
+    )
+    steps = tuple(Step(at, at, at + 0.001, "module", Parts(compute=0.001)) for at in range(10))
+    programs = (Program("jit_f", "", 10, 0.01, 0.001), Program("jit_g", "3", 1, 0.009, 0.009))
+    device = replace(made.devices[0], steps=steps, programs=programs)
+    found = {line.label: line for line in first_page.lines(replace(made, devices=(device,)), None, Peaks(1e12, 2e12))}
+    told = found["Largest waste"]
+    assert told.note.startswith("of the mean step: decode")
+    assert told.measured == pytest.approx((0.01 - 10 * 1e9 / 2e12) / 10)

@@ -89,11 +89,13 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
 def largest(profile: Profile, operations: Iterable[Operation], peaks: Peaks) -> Waste | None:
     """Of operations over all devices the one that loses most in a step, in the mean over steps and devices.
 
-    None where none's can be told.
+    Of another program than the one whose runs are the steps it is none. None where none's can be told.
     """
+    program = profile.stepping
     cores = int(profile.facts.get(CORES, 1))  # over which a tool adds its operations up, with steps of one of them
     n = cores * max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
-    found = [lost for operation in operations if (lost := lost_by(operation, peaks))]
+    ours = (operation for operation in operations if program in ("", operation.program))
+    found = [lost for operation in ours if (lost := lost_by(operation, peaks))]
     most = max(found, key=lambda each: each.wasted, default=None)
     return most and replace(most, seconds=most.seconds / n, wasted=most.wasted / n)
 

@@ -5,6 +5,7 @@ A fact that the format doesn't hold is None (or an empty text or tuple), and `Pr
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -187,6 +188,14 @@ class Profile:
     def found(self) -> Found:
         """How its steps were found."""
         return next((step.found for device in self.devices for step in device.steps), "whole")
+
+    @property
+    def stepping(self) -> str:
+        """The program whose runs are its steps, as operations name it; empty where steps were found otherwise."""
+        totals: dict[str, float] = defaultdict(float)
+        for program in (each for device in self.devices for each in device.programs if self.found == "module"):
+            totals[f"{program.name}({program.id})" if program.id else program.name] += program.total
+        return max(totals, key=lambda name: totals[name], default="")
 
     @property
     def active(self) -> tuple[Device, ...]:
