@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.profiles import hlo_proto, wire
+from planner.profiles import hlo_proto, wire, xla
 from planner.profiles.hlo_text import dot_flops, parse, size
 from planner.profiles.profile import Operation, Shape
 from planner.profiles.recognition import is_attention, matmul, recognised
@@ -144,3 +144,18 @@ def test_a_librarys_matmul_within_attention_is_a_matmul():
     assert (len(found.matmuls), len(found.attention)) == (1, 0)
     found = recognised([replace(made, flops_from="file")])  # a Pallas kernel that estimates its own cost
     assert (len(found.matmuls), len(found.attention)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        ("all-to-all(bf16[64,128] %x), replica_groups=[1,8]<=[8]", 64 * 128 * 2),
+        ("ragged-all-to-all(bf16[64,128] %x, bf16[96,128] %o, s32[8] %a, s32[8] %b, s32[8] %c, s32[8] %d), "
+         "replica_groups=[1,8]<=[8]", None),
+    ],
+)  # fmt: skip
+def test_what_an_exchange_sends(text, payload):
+    """All of its input; of a ragged one the sizes, which are data, say how much."""
+    made = xla.operation(f"%exchange.1 = bf16[96,128]{{1,0}} {text}", "", {})
+    (found,) = recognised([replace(made, self_time=1.0)]).collectives
+    assert (found.kind, found.group_size, found.payload) == ("all-to-all", 8, payload)

@@ -209,6 +209,7 @@ def _collective(operation: Operation) -> Collective:
     arrays = tuple(each for each in arrays if each.dims or len(arrays) == 1)
     if operation.opcode.endswith(("-start", "-done")):  # they hold inputs and outputs: the largest is the one
         arrays = tuple(sorted(arrays, key=size)[-1:])
-    payload = sum(map(size, arrays)) if arrays else operation.bytes
+    is_ragged = operation.opcode.startswith("ragged")  # what it sends is in its sizes, which are data
+    payload = None if is_ragged else sum(map(size, arrays)) if arrays else operation.bytes
     dtype = arrays[0].dtype if arrays else operation.dtype
     return Collective(operation, kind, payload or None, operation.group_size, dtype)
