@@ -214,3 +214,16 @@ def test_pieces_add_up_as_the_whole(profile, monkeypatch):
     assert [gap.seconds for gap in pieces.devices[0].gaps] == pytest.approx(
         [gap.seconds for gap in whole.devices[0].gaps]
     )
+
+
+def test_a_step_that_the_capture_cuts_off_is_none(profile):
+    """Of six runs the first has its last 30 us, the last its first 20: the step is that of the four whole ones."""
+    at, modules, operations = 0, [], []
+    for lasts in (30, 100, 104, 100, 96, 20):
+        modules.append(Span("jit_step(7)", at * US, lasts * US))
+        operations.append(op("fusion.1", at, lasts - 10))
+        at += lasts + 5
+    found = profile({f"/device:TPU:{n}": {"XLA Modules": modules, "XLA Ops": operations} for n in range(2)})
+    assert found.step_times == pytest.approx([100e-6, 104e-6, 100e-6, 96e-6])
+    assert in_us(found.step_parts) == (90, 0, 0, 0, 10)
+    assert found.notes == ("4 steps at an end of the capture are cut off, and don't count",)

@@ -250,6 +250,14 @@ def _pool(members: list[Operation]) -> Operation:
     )
 
 
+def whole_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps without a first or last one that the capture cut off: one under half of the others'."""
+    if len(steps) <= 2:
+        return tuple(steps)
+    usual = sorted(step.seconds for step in steps)[len(steps) // 2]
+    return tuple(step for step in steps if step.seconds > usual / 2 or step not in (steps[0], steps[-1]))
+
+
 def mean_parts(found: Sequence[Parts]) -> Parts:
     """The mean of each part; of none, zeros."""
     n = len(found) or 1
