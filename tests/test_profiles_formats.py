@@ -207,3 +207,14 @@ def test_steps_that_the_profiler_derived_for_a_gpu(tmp_path):
     found = read(written(tmp_path / "a.xplane.pb", device))
     assert (found.found, [step.index for step in found.devices[0].steps]) == ("marker", [4, 5])
     assert found.step_times == pytest.approx([9e-6, 9e-6])
+
+
+@pytest.mark.parametrize("phases", ["", "BE", "CM"])
+def test_a_trace_of_no_whole_event_is_said_to_be_one(tmp_path, phases):
+    """A trace that is empty, or whose events begin and end apart, is no unknown JSON: a line says what it lacks."""
+    events = [{"ph": phase, "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 5.0 + n, "args": {"device": 0}}
+              for n, phase in enumerate(phases)]  # fmt: skip
+    path = tmp_path / "a.trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    with pytest.raises(UserError, match="this trace has no event with a time of its own"):
+        read(path)

@@ -48,8 +48,8 @@ def read(*paths: Path) -> Profile:
                 raise
     profile = _joined(parts, found)
     if not profile.devices:
-        remedy = "capture it with the device's tracer on, while the program runs"
-        raise UserError("no device ran anything in this profile", place=Place(found.files[0]), remedy=remedy)
+        what = "no device ran anything in this profile"
+        raise UserError(what, place=Place(found.files[0]), remedy=sources.TRACE)
     return profile
 
 
