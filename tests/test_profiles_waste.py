@@ -10,8 +10,8 @@ import pytest
 
 from planner.compare.prediction import hardware
 from planner.ingest.chips import Chip
-from planner.ingest.operation_rows import Peaks, lost_by, peaks_of
-from planner.profiles.profile import Operation, Shape
+from planner.ingest.operation_rows import Peaks, largest, lost_by, peaks_of, rows
+from planner.profiles.profile import Device, Operation, Parts, Profile, Shape
 
 CASES = Path(__file__).parent / "cases" / "course_slides.csv"
 
@@ -84,3 +84,18 @@ def test_the_peak_is_that_of_what_is_multiplied(left, result, efficiency):
     found = lost_by(one, peaks_of(None, chip))
     assert found
     assert found.efficiency == pytest.approx(efficiency, abs=1e-3)
+
+
+def test_what_communicates_has_no_roofline():
+    """A collective beside a matmul loses nothing of it, and the memory's bandwidth isn't what it reaches."""
+    gather = replace(op("ncclDevKernel_AllGather", 2.0, None, 1e9), part="communication")
+    matmul = op("gemm", 1.0, 5e11, 1e9)
+    device = Device("GPU 0", "h", None, {}, 0, 2, 2, Parts(compute=1.0, communication=1.0), operations=(gather, matmul))
+    found = Profile(("p.json",), "kineto", None, ("h",), (device,))
+    peaks = Peaks(1e12, 1e12)
+    most = largest(found, found.operations, peaks)
+    assert most
+    assert (most.name, most.wasted) == ("gemm", 0.5)
+    (first, _) = rows(found, peaks)
+    assert (first.one.name, first.efficiency, first.bound) == ("ncclDevKernel_AllGather", None, "")
+    assert first.lacking == "roofline: of what computes alone"

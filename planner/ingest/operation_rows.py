@@ -67,17 +67,19 @@ class Waste:
 
 
 def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
-    """What an operation loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
+    """What an operation that computes loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
 
-    A custom call without FLOPs is no operation that only moves its bytes. The bytes that a format lacks are at least
-    those of its arrays where its FLOPs are known. A matmul's peak is that of what it multiplies.
+    What communicates, copies or waits may be hidden, and is bound by something else. A custom call without FLOPs is no
+    operation that only moves its bytes. The bytes that a format lacks are at least those of its arrays where its FLOPs
+    are known. A matmul's peak is that of what it multiplies.
     """
     if operation.bytes is None and operation.flops:
         operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
     is_closed = operation.flops is None and CLOSED in (operation.category, operation.opcode)
     multiplied = (matmul(operation) if peaks.by_dtype else None) or operation
     seconds, peak = operation.self_time, peaks.by_dtype.get(dtype(multiplied.dtype), peaks.flops)
-    if not (operation.flops or operation.bytes) or not seconds or not peak or not peaks.bandwidth or is_closed:
+    is_told = operation.part == "compute" and not is_closed and (operation.flops or operation.bytes)
+    if not is_told or not seconds or not peak or not peaks.bandwidth:
         return None
     compute = (operation.flops or 0.0) * operation.count / seconds / peak
     memory = (operation.bytes or 0.0) * operation.count / seconds / peaks.bandwidth
@@ -165,5 +167,7 @@ def _lacking(one: Operation, peaks: Peaks, lacks: Mapping[str, str]) -> Iterator
     for fact, there in (("flops", one.flops), ("bytes", one.bytes), ("shapes", one.result or one.operands)):
         if not there and one.part == "compute":
             yield f"{fact}: {lacks.get(fact, 'the file has none for it')}"
-    if peaks.why and (one.flops or one.bytes):
+    if one.part != "compute":
+        yield "roofline: of what computes alone"
+    elif peaks.why and (one.flops or one.bytes):
         yield f"roofline: {peaks.why}"
