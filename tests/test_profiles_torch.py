@@ -9,6 +9,8 @@ import pytest
 
 from planner.errors import UserError
 from planner.ingest.cases import case_of
+from planner.ingest.first_page import lines
+from planner.ingest.operation_rows import Peaks
 from planner.profiles.kineto_operators import attention
 from planner.profiles.profile import Shape
 from planner.profiles.reading import read
@@ -333,3 +335,19 @@ def test_a_device_that_stops_early_is_not_idle_until_the_others(tmp_path):
     early, late = read(path).devices
     assert [round(each.parts.span * 1e6) for each in (early, late)] == [20, 45]
     assert [round(each.parts.gap * 1e6) for each in (early, late)] == [5, 20]
+
+
+def test_the_time_between_steps_is_told(tmp_path):
+    """A host that takes 100 us for each step, of whose kernels the device is busy for 30: its steps are no faster."""
+    events = []
+    for n in range(4):
+        events += [
+            torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n, 90),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 1, 1, correlation=n),
+            torch_kernel("gemm", 100 * n + 10, 30, correlation=n),
+        ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = {line.label: line for line in lines(read(path), None, Peaks(None, None))}
+    assert found["Step time"].measured == pytest.approx(30e-6)
+    assert found["From step to step"].measured == pytest.approx(100e-6)

@@ -107,6 +107,9 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     if _is_mean(profile):
         what = "over all steps and devices: what the parts of a step add up to"
         yield Line("Step time: mean", profile.step_parts.span, SECONDS, note=what)
+    if distances := profile.step_distances:
+        what = "median from the end of a step to the end of the next: with what is between them"
+        yield Line("From step to step", spread(distances)[0], SECONDS, note=what)
     yield Line("Steps", float(n), COUNT)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from statistics import median
 from typing import Literal
 
@@ -210,6 +211,12 @@ class Profile:
             for step in device.steps:
                 seconds[step.index] = max(step.seconds, seconds.get(step.index, 0.0))
         return [seconds[index] for index in sorted(seconds)]
+
+    @property
+    def step_distances(self) -> list[float]:
+        """Seconds from the end of each step to that of the next on its device: with what is between them."""
+        marked = (device.steps for device in self.devices if self.found != "tool")  # a tool tells no begins and ends
+        return [after.end - before.end for steps in marked for before, after in pairwise(steps)]
 
     @property
     def step_parts(self) -> Parts:
