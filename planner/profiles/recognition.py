@@ -123,7 +123,7 @@ def matmul(operation: Operation) -> Matmul | None:
         return None
     arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) >= 2]
     for out in (each for each in operation.result if math.prod(each.dims)):
-        for k in dict.fromkeys(n for each in arrays for n in each.dims if n > 1):
+        for k in sorted({n for each in arrays for n in each.dims if n > 1}, reverse=True):  # the nearest is the largest
             whole = _LEAST <= 2.0 * math.prod(out.dims) * k / operation.flops <= _MOST
             if whole and (found := _split(operation, out, arrays, k)):
                 return found
