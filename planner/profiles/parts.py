@@ -24,8 +24,8 @@ _COLLECTIVES = (
     ("send", r"^%?(?:send|recv)(?:-done|-start)?(?:[.\d]*$|[. =])"),
     (
         "collective",
-        r"async[-_]collective|\bcollective|\bn?r?ccl|ncclDevKernel|ncclKernel|nvshmem|rccl|deep_?ep|c10d::|userbuffers"
-        r"|\bmori::|ep(?:dispatch|combine)(?:int(?:ra|er)node|lowlatency)",
+        r"async[-_]collective|\bcollective(?:[-_]|$)|\b(?:n|r|u|ms)?ccl|nccl(?:Dev)?Kernel|rccl|nvshmem|c10d::"
+        r"|userbuffers|(?:deep|hybrid)_?ep|\bmori::|ep(?:dispatch|combine)(?:int(?:ra|er)node|lowlatency)",
     ),
 )
 _COMPILED = tuple((name, re.compile(pattern, re.I)) for name, pattern in _COLLECTIVES)
