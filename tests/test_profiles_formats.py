@@ -218,3 +218,17 @@ def test_a_trace_of_no_whole_event_is_said_to_be_one(tmp_path, phases):
     path.write_text(json.dumps({"traceEvents": events}))
     with pytest.raises(UserError, match="this trace has no event with a time of its own"):
         read(path)
+
+
+@pytest.mark.parametrize(("lost", "cut"), [(0, 0), (3, 0), (0, 3), (5, 5), (7, 6)])
+def test_a_capture_that_begins_within_a_run_of_a_gpu(tmp_path, lost, cut):
+    """Six runs of eight kernels of 10 us, then 80 us of waiting: a run has none of it, wherever the capture begins."""
+    kernels = [
+        kernel(f"k{n}", 160 * run + 10 * n, 10, 8 * run + n, hlo_op=f"op.{n}", hlo_module="jit_f", program_id=3)
+        for run in range(6)
+        for n in range(lost if run == 0 else 0, 8 - cut if run == 5 else 8)
+    ]
+    found = read(written(tmp_path / "a.xplane.pb", {"/device:GPU:0": {"Stream #7(Compute)": kernels}}))
+    assert found.found == "module"
+    whole = [80e-6 - 10e-6 * each for each in (lost, 0, 0, 0, 0, cut)]
+    assert found.step_times == pytest.approx([each for each in whole if each > 40e-6])
