@@ -564,3 +564,13 @@ def test_the_largest_waste_is_of_the_program_whose_runs_are_the_steps() -> None:
     told = found["Largest waste"]
     assert told.note.startswith("of the mean step: decode")
     assert told.measured == pytest.approx((0.01 - 10 * 1e9 / 2e12) / 10)
+
+
+def test_the_program_whose_runs_are_the_steps_is_named() -> None:
+    """Of a server's programs prefill may take more time than decode: a reader sees which of them the step is."""
+    device = of(operation()).devices[0]
+    steps = tuple(Step(at, at, at + 0.001, "module", Parts(compute=0.001)) for at in range(3))
+    programs = Program("jit_decode", "7", 3, 0.003, 0.001), Program("jit_prefill", "8", 1, 0.002, 0.002)
+    profile = of(devices=(replace(device, steps=steps, programs=programs),))
+    first = first_page.lines(profile, None, Peaks(None, None))[0]
+    assert first.note.endswith("the program that takes the most time, jit_decode(7)")
