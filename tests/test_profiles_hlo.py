@@ -138,12 +138,12 @@ def test_attention_by_a_kernels_name(name, expected):
 
 
 def test_a_librarys_matmul_within_attention_is_a_matmul():
-    """XLA calls cuBLAS for a projection, whose framework's name is of the layer: its program tells that it is a dot."""
+    """XLA calls cuBLAS for a projection, whose framework's name is of the layer and of a dot; Pallas for a kernel."""
     made = replace(op(2 * 64 * 128 * 256, (64, 256), (64, 128), (128, 256), category="custom-call"),
                    opcode="custom-call", source="jit(step)/layer/self_attention/query/dot_general")  # fmt: skip
-    found = recognised([replace(made, flops_from="hlo")])
+    found = recognised([made])
     assert (len(found.matmuls), len(found.attention)) == (1, 0)
-    found = recognised([replace(made, flops_from="file")])  # a Pallas kernel that estimates its own cost
+    found = recognised([replace(made, source="jit(step)/layer/self_attention/pallas_call")])
     assert (len(found.matmuls), len(found.attention)) == (0, 1)
 
 
@@ -160,3 +160,21 @@ def test_what_an_exchange_sends(text, payload):
     made = xla.operation(f"%exchange.1 = bf16[96,128]{{1,0}} {text}", "", {})
     (found,) = recognised([replace(made, self_time=1.0)]).collectives
     assert (found.kind, found.group_size, found.payload) == ("all-to-all", 8, payload)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "expected"),
+    [
+        ("jit(f)/layers/self_attention/query/dot_general[dimension_numbers=(((2,), (0,)), ((), ()))]", "", False),
+        ("jit(f)/layers/post_self_attention_layer_norm/mul", "", False),
+        ("jit(f)/vmap[axis=0]/splash_mha_fwd/pallas_call", "", True),
+        ("state.params['layers']['self_attention']['key']", "", False),
+        ("loop_add_fusion", "jit(f)/layers/self_attention/add", False),
+        ("custom-call.3", "jit(f)/layers/dot_product_attention_fwd", True),
+        ("sm80_xmma", "flash_attn::_flash_attn_forward", True),
+    ],
+)
+def test_attention_by_a_frameworks_path(name, source, expected):
+    """An operation within a layer of attention isn't attention: the path's end or the kernel that it calls is."""
+    made = Operation(name, "", "fusion", "", "compute", 1, 1.0, 1.0, 1.0, source=source)
+    assert is_attention(made) is expected

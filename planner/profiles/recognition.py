@@ -22,6 +22,7 @@ _ATTENTION = re.compile(
 _BESIDE_IT = re.compile(  # what attention needs, or is named after it
     rf"reshape_and_cache|kv_indices|quantiz|rotary|rope|metadata|{INDUCTOR}", re.I
 )
+_BRACKETS = re.compile(r"\[[^\]]*\]")
 _MATMUL = re.compile(r"convolution|fusion|\bdot\b|dot_general|custom-call|gemm|matmul|mm|linear", re.I)
 _NAMED = re.compile(r"matmul|gemm|(?:^|[_./])mm(?:[_./]|$)", re.I)
 _FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
@@ -101,15 +102,18 @@ def recognised(operations: Iterable[Operation]) -> Recognised:
 
 
 def is_attention(operation: Operation) -> bool:
-    """Whether an operation's names say that it is attention: a kernel of its own, and no matmul before or after it.
-
-    A custom call that is a dot by its program's HLO is a library's matmul.
-    """
+    """Whether an operation's names say that it is attention: a kernel of its own, and no matmul before or after it."""
     kernel = operation.opcode in ("custom-call", "") or operation.category == "custom-call"
-    kernel = kernel and not (operation.opcode == "custom-call" and operation.flops_from == "hlo")
     names = (operation.name, operation.expression if not operation.opcode else "", operation.source.rpartition("::")[2])
-    told = [name for name in names if " = " not in name]
+    told = [_of_path(name) for name in names if " = " not in name]
     return kernel and any(map(_ATTENTION.search, told)) and not any(map(_BESIDE_IT.search, told))
+
+
+def _of_path(name: str) -> str:
+    """What of a framework's path tells what an operation is: its last part, or all of it where that calls a kernel."""
+    path = _BRACKETS.sub("", name)
+    last = path.rpartition("/")[2]
+    return path if "_call" in last else last
 
 
 def matmul(operation: Operation) -> Matmul | None:
