@@ -351,3 +351,19 @@ def test_the_time_between_steps_is_told(tmp_path):
     found = {line.label: line for line in lines(read(path), None, Peaks(None, None))}
     assert found["Step time"].measured == pytest.approx(30e-6)
     assert found["From step to step"].measured == pytest.approx(100e-6)
+
+
+def test_an_int8_matmul_gives_32_bits(tmp_path):
+    """PyTorch's _int_mm multiplies int8 into int32, which is four times its operands' bytes."""
+    shapes = {"Input Dims": [[64, 32], [32, 16]], "Input type": ["signed char", "signed char"]}
+    events = [
+        torch_event("cpu_op", "aten::_int_mm", 1, 5, **{"External id": 11}, **shapes),
+        torch_kernel("gemm", 10, 50, **{"External id": 11}),
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (found,) = recognised(read(path).operations).matmuls
+    case = case_of(found)
+    assert case
+    assert [case[1][f"{name}_dtype"] for name in ("weight", "activation", "compute")] == ["int8"] * 3
+    assert case[1]["output_dtype"] == "int32"

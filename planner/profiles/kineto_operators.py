@@ -163,7 +163,7 @@ def matmul(operator: str, operands: tuple[Shape, ...]) -> tuple[Shape | None, fl
         return None, None
     batch = left[:-2] if len(left) >= len(right) else right[:-2]
     dims = (*batch, left[-2], right[-1])
-    return Shape(operands[0].dtype, dims), 2.0 * math.prod(dims) * left[-1]
+    return Shape("s32" if name == "_int_mm" else operands[0].dtype, dims), 2.0 * math.prod(dims) * left[-1]
 
 
 def _part(kernel: str, kind: str, operator: str) -> Part:
