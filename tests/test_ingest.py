@@ -574,3 +574,19 @@ def test_the_program_whose_runs_are_the_steps_is_named() -> None:
     profile = of(devices=(replace(device, steps=steps, programs=programs),))
     first = first_page.lines(profile, None, Peaks(None, None))[0]
     assert first.note.endswith("the program that takes the most time, jit_decode(7)")
+
+
+def test_the_largest_waste_is_of_the_kernels_of_steps(tmp_path: Path) -> None:
+    """Of a matmul's three runs one is launched after the only step: two of them are lost in it."""
+    events = [torch_event("user_annotation", "ProfilerStep#3", 0, 50)]
+    for n, launched in enumerate((10, 20, 80)):
+        events += [
+            torch_event("cpu_op", "aten::mm", launched, 5, **{"External id": n}, **MM),
+            torch_event("cuda_runtime", "cudaLaunchKernel", launched + 1, 1, correlation=n, **{"External id": n}),
+            torch_kernel("gemm", 100 + 20 * n, 10, correlation=n, **{"External id": n}),
+        ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = {each.label: each for each in first_page.lines(read_profile(path), None, Peaks(1e12, 1e12))}
+    flops = 2 * 64 * 32 * 16
+    assert found["Largest waste"].measured == pytest.approx(2 * (10e-6 - flops / 1e12))

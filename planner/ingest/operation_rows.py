@@ -96,10 +96,16 @@ def largest(profile: Profile, operations: Iterable[Operation], peaks: Peaks) -> 
     program = profile.stepping
     cores = int(profile.facts.get(CORES, 1))  # over which a tool adds its operations up, with steps of one of them
     n = cores * max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
-    ours = (operation for operation in operations if program in ("", operation.program))
-    found = [lost for operation in ours if (lost := lost_by(operation, peaks))]
+    ours = [operation for operation in operations if program in ("", operation.program)]
+    found = [_of_steps(lost, operation) for operation in ours if (lost := lost_by(operation, peaks))]
     most = max(found, key=lambda each: each.wasted, default=None)
     return most and replace(most, seconds=most.seconds / n, wasted=most.wasted / n)
+
+
+def _of_steps(lost: Waste, operation: Operation) -> Waste:
+    """What is lost of an operation's runs in steps, where it is told which these are."""
+    share = 1.0 if operation.step_time is None else operation.step_time / operation.self_time
+    return replace(lost, seconds=lost.seconds * share, wasted=lost.wasted * share)
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,7 @@ class Operation:
     `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands`
     are its shapes; `flops_from` says where the FLOPs come from: file, hlo or shapes. `source` is the framework's name.
     `times` are the runs' own, in seconds, or every so many of very many; None where a tool added them up.
+    `step_time` is what of `self_time` is of steps, where each run is told to be of one or of none.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Operation:
     flops_from: str = ""
     expression: str = ""
     times: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    step_time: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +249,7 @@ def _pool(members: list[Operation]) -> Operation:
         return members[0]
     known = [each.times for each in members if each.times is not None]
     times = np.concatenate(known) if len(known) == len(members) else None
+    of_steps = [each.step_time for each in members if each.step_time is not None]
     return replace(
         members[0],
         count=sum(each.count for each in members),
@@ -254,6 +257,7 @@ def _pool(members: list[Operation]) -> Operation:
         median=median(each.median for each in members) if times is None else float(np.median(times)),
         self_time=sum(each.self_time for each in members),
         times=times,
+        step_time=sum(of_steps) if len(of_steps) == len(members) else None,
     )
 
 
