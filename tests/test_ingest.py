@@ -29,7 +29,7 @@ from planner.ingest.into_workbook import ingested
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.measure.records import case_key
 from planner.profiles import reading
-from planner.profiles.profile import Device, Operation, Parts, Profile, Shape, Step
+from planner.profiles.profile import Device, Operation, Parts, Profile, Program, Shape, Step
 from planner.profiles.reading import read as read_profile
 from planner.report.gather import gather
 from planner.update.update import update_file
@@ -550,3 +550,43 @@ def test_the_largest_waste_is_of_the_operations_as_they_are_listed() -> None:
     found = {line.label: line for line in first_page.lines(profile, None, peaks)}["Largest waste"]
     assert found.measured == pytest.approx(500 * (2e-6 - 1e-6))
     assert "fusion (500 alike)" in found.note
+
+
+def test_the_largest_waste_is_of_the_program_whose_runs_are_the_steps() -> None:
+    """A long operation of another program, as a prefill between decode steps, is no part of a step."""
+    made = of(
+        operation("decode", bytes=1e9), operation("prefill", program="jit_g(3)", total=0.03, self_time=0.03, bytes=1e9)
+    )
+    steps = tuple(Step(at, at, at + 0.001, "module", Parts(compute=0.001)) for at in range(10))
+    programs = (Program("jit_f", "", 10, 0.01, 0.001), Program("jit_g", "3", 1, 0.009, 0.009))
+    device = replace(made.devices[0], steps=steps, programs=programs)
+    found = {line.label: line for line in first_page.lines(replace(made, devices=(device,)), None, Peaks(1e12, 2e12))}
+    told = found["Largest waste"]
+    assert told.note.startswith("of the mean step: decode")
+    assert told.measured == pytest.approx((0.01 - 10 * 1e9 / 2e12) / 10)
+
+
+def test_the_program_whose_runs_are_the_steps_is_named() -> None:
+    """Of a server's programs prefill may take more time than decode: a reader sees which of them the step is."""
+    device = of(operation()).devices[0]
+    steps = tuple(Step(at, at, at + 0.001, "module", Parts(compute=0.001)) for at in range(3))
+    programs = Program("jit_decode", "7", 3, 0.003, 0.001), Program("jit_prefill", "8", 1, 0.002, 0.002)
+    profile = of(devices=(replace(device, steps=steps, programs=programs),))
+    first = first_page.lines(profile, None, Peaks(None, None))[0]
+    assert first.note.endswith("the program that takes the most time, jit_decode(7)")
+
+
+def test_the_largest_waste_is_of_the_kernels_of_steps(tmp_path: Path) -> None:
+    """Of a matmul's three runs one is launched after the only step: two of them are lost in it."""
+    events = [torch_event("user_annotation", "ProfilerStep#3", 0, 50)]
+    for n, launched in enumerate((10, 20, 80)):
+        events += [
+            torch_event("cpu_op", "aten::mm", launched, 5, **{"External id": n}, **MM),
+            torch_event("cuda_runtime", "cudaLaunchKernel", launched + 1, 1, correlation=n, **{"External id": n}),
+            torch_kernel("gemm", 100 + 20 * n, 10, correlation=n, **{"External id": n}),
+        ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = {each.label: each for each in first_page.lines(read_profile(path), None, Peaks(1e12, 1e12))}
+    flops = 2 * 64 * 32 * 16
+    assert found["Largest waste"].measured == pytest.approx(2 * (10e-6 - flops / 1e12))

@@ -60,7 +60,7 @@ def refused(path) -> str:
         ("other.json", b'{"a": [1, 2]}', "this JSON is no profile"),
         ("list.json", b"[1, 2, 3]", "this JSON is no profile"),
         ("wrong.json", b'{"traceEvents": [{"ph": "X"], "metadata": {"more": 1}}', "not JSON"),
-        ("none.trace.json", b'{"traceEvents": []}', "this JSON is no profile"),
+        ("none.trace.json", b'{"traceEvents": []}', "this trace has no event"),
         ("table.json", b'{"cols": [{"id": "x"}], "rows": []}', "this JSON is no profile"),
         ("archive.pb", b"PK\x03\x04" + b"\x00" * 40, "unpack it"),
         ("archive.trace.json.gz", gzip.compress(b"a".ljust(257, b"\x00") + b"ustar\x0000", mtime=0), "tar archive"),

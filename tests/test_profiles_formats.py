@@ -207,3 +207,28 @@ def test_steps_that_the_profiler_derived_for_a_gpu(tmp_path):
     found = read(written(tmp_path / "a.xplane.pb", device))
     assert (found.found, [step.index for step in found.devices[0].steps]) == ("marker", [4, 5])
     assert found.step_times == pytest.approx([9e-6, 9e-6])
+
+
+@pytest.mark.parametrize("phases", ["", "BE", "CM"])
+def test_a_trace_of_no_whole_event_is_said_to_be_one(tmp_path, phases):
+    """A trace that is empty, or whose events begin and end apart, is no unknown JSON: a line says what it lacks."""
+    events = [{"ph": phase, "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 5.0 + n, "args": {"device": 0}}
+              for n, phase in enumerate(phases)]  # fmt: skip
+    path = tmp_path / "a.trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    with pytest.raises(UserError, match="this trace has no event with a time of its own"):
+        read(path)
+
+
+@pytest.mark.parametrize(("lost", "cut"), [(0, 0), (3, 0), (0, 3), (5, 5), (7, 6)])
+def test_a_capture_that_begins_within_a_run_of_a_gpu(tmp_path, lost, cut):
+    """Six runs of eight kernels of 10 us, then 80 us of waiting: a run has none of it, wherever the capture begins."""
+    kernels = [
+        kernel(f"k{n}", 160 * run + 10 * n, 10, 8 * run + n, hlo_op=f"op.{n}", hlo_module="jit_f", program_id=3)
+        for run in range(6)
+        for n in range(lost if run == 0 else 0, 8 - cut if run == 5 else 8)
+    ]
+    found = read(written(tmp_path / "a.xplane.pb", {"/device:GPU:0": {"Stream #7(Compute)": kernels}}))
+    assert found.found == "module"
+    whole = [80e-6 - 10e-6 * each for each in (lost, 0, 0, 0, 0, cut)]
+    assert found.step_times == pytest.approx([each for each in whole if each > 40e-6])

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.profiles import hlo_proto, wire
+from planner.profiles import hlo_proto, wire, xla
 from planner.profiles.hlo_text import dot_flops, parse, size
 from planner.profiles.profile import Operation, Shape
-from planner.profiles.recognition import matmul, recognised
+from planner.profiles.recognition import is_attention, matmul, recognised
 
 
 def test_a_fusion_of_a_tpu():
@@ -92,6 +92,7 @@ def kernel(name, result, *operands):
         (op(2 * 64 * 128 * 256 * 1.02, (64, 256), (256, 128), (64, 128)), (64, 128, 256, 1)),  # with an epilogue
         (op(2 * 64 * 128 * 256, (1, 64, 256), (64, 1, 256), (256, 128)), (64, 128, 256, 1)),  # gate x up within
         (op(2 * 4 * 64 * 32 * 16, (4, 64, 16), (4, 64, 32), (4, 32, 16)), (64, 32, 16, 4)),
+        (op(2 * 4000 * 4096 * 4096, (4000, 4096), (4000, 4096), (4096, 4096)), (4000, 4096, 4096, 1)),
         (op(2 * 64 * 128 * 256 * 1.05, (64, 256), (64, 128), (128, 256)), None),
         (op(2 * 64 * 128 * 256 * 0.9, (64, 256), (64, 128), (128, 256)), None),
         (op(64 * 256, (64, 256), (64, 256), category="loop fusion"), None),
@@ -113,3 +114,67 @@ def test_the_share_that_was_recognised():
     cache = Operation("reshape_and_cache_flash_kernel", "", "kernel", "", "compute", 1, 0.0, 0.0, 0.0)
     found = recognised([cache, op(2 * 64 * 128 * 256, (64, 256), (64, 128), (128, 256)), op(None, (8,), (8,)), paged])
     assert (len(found.matmuls), len(found.attention), found.share) == (1, 1, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("void cutlass::device_kernel<flash::FlashAttnFwdSm90<X>>", True),
+        ("void flashinfer::BatchDecodeWithPagedKVCacheKernel<X>", True),
+        ("void flashinfer::PrefillWithKVCacheKernel<X>", True),
+        ("void flashinfer::PersistentVariableLengthMergeStatesKernel<X>", True),
+        ("void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>", False),
+        ("void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u>", False),
+        ("_ZN5aiter41mla_a8w8_qh16_qseqlen1_gqaratio16E", True),
+        ("kn_mla_reduce_v1", True),
+        ("concat_and_cache_mla_kernel", False),
+        ("triton_tem_fused_flex_attention_0", True),
+        ("triton_poi_fused__scaled_dot_product_flash_attention_3", False),
+    ],
+)
+def test_attention_by_a_kernels_name(name, expected):
+    """A library that is named after attention has other kernels too, and torch.compile names what is beside it so."""
+    assert is_attention(Operation(name, "", "kernel", "", "compute", 1, 1.0, 1.0, 1.0)) is expected
+
+
+def test_a_librarys_matmul_within_attention_is_a_matmul():
+    """XLA calls cuBLAS for a projection, whose framework's name is of the layer and of a dot; Pallas for a kernel."""
+    made = replace(op(2 * 64 * 128 * 256, (64, 256), (64, 128), (128, 256), category="custom-call"),
+                   opcode="custom-call", source="jit(step)/layer/self_attention/query/dot_general")  # fmt: skip
+    found = recognised([made])
+    assert (len(found.matmuls), len(found.attention)) == (1, 0)
+    found = recognised([replace(made, source="jit(step)/layer/self_attention/pallas_call")])
+    assert (len(found.matmuls), len(found.attention)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        ("all-to-all(bf16[64,128] %x), replica_groups=[1,8]<=[8]", 64 * 128 * 2),
+        ("ragged-all-to-all(bf16[64,128] %x, bf16[96,128] %o, s32[8] %a, s32[8] %b, s32[8] %c, s32[8] %d), "
+         "replica_groups=[1,8]<=[8]", None),
+    ],
+)  # fmt: skip
+def test_what_an_exchange_sends(text, payload):
+    """All of its input; of a ragged one the sizes, which are data, say how much."""
+    made = xla.operation(f"%exchange.1 = bf16[96,128]{{1,0}} {text}", "", {})
+    (found,) = recognised([replace(made, self_time=1.0)]).collectives
+    assert (found.kind, found.group_size, found.payload) == ("all-to-all", 8, payload)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "expected"),
+    [
+        ("jit(f)/layers/self_attention/query/dot_general[dimension_numbers=(((2,), (0,)), ((), ()))]", "", False),
+        ("jit(f)/layers/post_self_attention_layer_norm/mul", "", False),
+        ("jit(f)/vmap[axis=0]/splash_mha_fwd/pallas_call", "", True),
+        ("state.params['layers']['self_attention']['key']", "", False),
+        ("loop_add_fusion", "jit(f)/layers/self_attention/add", False),
+        ("custom-call.3", "jit(f)/layers/dot_product_attention_fwd", True),
+        ("sm80_xmma", "flash_attn::_flash_attn_forward", True),
+    ],
+)
+def test_attention_by_a_frameworks_path(name, source, expected):
+    """An operation within a layer of attention isn't attention: the path's end or the kernel that it calls is."""
+    made = Operation(name, "", "fusion", "", "compute", 1, 1.0, 1.0, 1.0, source=source)
+    assert is_attention(made) is expected

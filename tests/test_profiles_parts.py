@@ -116,6 +116,39 @@ def test_a_loop_hides_nothing_of_its_body(profile):
         ("psum.12", "all-reduce", "all-reduce", "communication"),
         ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)", "", "", "communication"),
         ("void vllm::cross_device_reduce_1stage<__hip_bfloat16, 8>", "", "", "communication"),
+        ("void mori::moe::EpDispatchIntraNodeKernel<__hip_bfloat16>", "", "", "communication"),
+        ("mscclKernel_Sum_hip_bfloat16_Simple_false(ncclDevComm*)", "", "", "communication"),
+        ("mscclKernel_Sum_half_LL_false", "", "", "communication"),
+        ("void uccl::internode_ll::dispatch<false, 7168>", "", "", "communication"),
+        ("void hybrid_ep::dispatch_kernel<X>", "", "", "communication"),
+        ("EpCombineInterNodeV1Kernel_bf16", "", "", "communication"),
+        ("void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<8>", "", "", "communication"),
+        ("void moeA2APrepareDispatchKernel", "", "", "compute"),
+        ("kuserbuffers_pushrecv(int, int, int*)", "", "", "communication"),
+        ("void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<8>", "", "", "communication"),
+        (
+            "void cutlass::device_kernel<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2>>>",
+            "",
+            "",
+            "compute",
+        ),
+        (
+            "void cutlass::device_kernel<GemmUniversal<cutlass::gemm::collective::CollectiveMma<4>>>",
+            "",
+            "",
+            "compute",
+        ),
+        ("collective_permute_fusion.2", "loop fusion", "fusion", "communication"),
+        ("_Z34ncclDevKernel_AllReduce_Sum_f16_LL", "", "", "communication"),
+        ("triton_poi_fused_all_reduce_0", "", "", "compute"),
+        ("triton_red_fused__to_copy_add_all_reduce_mean_5", "", "", "compute"),
+        ("CopyHostToDevice", "", "", "copy"),
+        ("CopyDeviceToHost", "", "", "copy"),
+        ("CopyDeviceToDevice", "", "", "compute"),
+        ("Memcpy DtoH (Device -> Pinned)", "", "", "copy"),
+        ("Memcpy PtoP (Device -> Device)", "", "", "communication"),
+        ("copy_d2h_async", "", "", "copy"),
+        ("void im2col_batch2d_kernel", "", "", "compute"),
         ("send-done.1", "", "send-done", "communication"),
         ("fusion.733", "convolution fusion", "fusion", "compute"),
         ("dynamic-update-slice.33", "dynamic-update-slice", "dynamic-update-slice", "compute"),
@@ -199,3 +232,16 @@ def test_pieces_add_up_as_the_whole(profile, monkeypatch):
     assert [gap.seconds for gap in pieces.devices[0].gaps] == pytest.approx(
         [gap.seconds for gap in whole.devices[0].gaps]
     )
+
+
+def test_a_step_that_the_capture_cuts_off_is_none(profile):
+    """Of six runs the first has its last 30 us, the last its first 20: the step is that of the four whole ones."""
+    at, modules, operations = 0, [], []
+    for lasts in (30, 100, 104, 100, 96, 20):
+        modules.append(Span("jit_step(7)", at * US, lasts * US))
+        operations.append(op("fusion.1", at, lasts - 10))
+        at += lasts + 5
+    found = profile({f"/device:TPU:{n}": {"XLA Modules": modules, "XLA Ops": operations} for n in range(2)})
+    assert found.step_times == pytest.approx([100e-6, 104e-6, 100e-6, 96e-6])
+    assert in_us(found.step_parts) == (90, 0, 0, 0, 10)
+    assert found.notes == ("4 steps at an end of the capture are cut off, and don't count",)

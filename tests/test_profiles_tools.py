@@ -11,6 +11,9 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import UserError
+from planner.ingest.into_workbook import ingested
+from planner.ingest.told import lines
+from planner.profiles import xla
 from planner.profiles.profile import Profile
 from planner.profiles.reading import read
 from tests.measure_traces import TRACES, real
@@ -108,3 +111,21 @@ def test_another_table_is_no_profile(tmp_path):
     path.write_text("case_key,source,host,step\n1,2,3,4\n")
     with pytest.raises(UserError, match="this is not a profile"):
         read(path)
+
+
+@pytest.mark.parametrize("written", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_is_none_is_missing(tmp_path, written):
+    """A rate of no time is NaN in a tool's JSON or CSV, and in a trace's text: the operation has none."""
+    columns = ["hlo_op_name", "hlo_op_expression", "occurrences", "total_self_time", "avg_time", "model_flop_rate"]
+    rows = ["fusion.1", "", 2.0, 10.0, 5.0, "RATE"], ["fusion.2", "", 2.0, 10.0, "RATE", 5.0]
+    path = tmp_path / "hlo_stats.json"
+    path.write_text(json.dumps(page(columns, *rows)).replace('"RATE"', written))
+    one, other = read(path).operations
+    assert (one.flops, other.median) == (None, 0.0)
+    table = "\n".join(",".join(map(str, row)).replace("RATE", written) for row in (columns, *rows))
+    (tmp_path / "hlo_stats.csv").write_text(table)
+    assert read(tmp_path / "hlo_stats.csv").operations == (one, other)
+    for value in (written, 10**400):
+        made = xla.operation("fusion.1", "", {"model_flops": value, "bytes_accessed": value})
+        assert (made.flops, made.bytes) == (None, None)
+    "\n".join(lines(ingested([path], "", None, "")))

@@ -9,6 +9,8 @@ import pytest
 
 from planner.errors import UserError
 from planner.ingest.cases import case_of
+from planner.ingest.first_page import lines
+from planner.ingest.operation_rows import Peaks
 from planner.profiles.kineto_operators import attention
 from planner.profiles.profile import Shape
 from planner.profiles.reading import read
@@ -42,7 +44,7 @@ def test_torch_links_shapes_and_steps(tmp_path):
         torch_kernel("splitKreduce", 80, 1, correlation=2),
         torch_kernel("triton_poi_fused_0", 85, 5, correlation=3),
         torch_kernel("ncclDevKernel_Generic", 87, 6, correlation=3, dtype="BFloat16",
-                     **{"Collective name": "_allgather_base", "In msg nelems": 1024, "Group size": 8}),
+                     **{"Collective name": "_allgather_base", "Out msg nelems": 1024, "Group size": 8}),
     ]  # fmt: skip
     path = tmp_path / "rank0.json"
     described = {
@@ -280,3 +282,88 @@ def test_a_clock_that_begins_with_the_trace_is_told_from_zero(tmp_path):
     path = tmp_path / "relative.json"
     path.write_text(json.dumps({"traceEvents": events}))
     assert sum(each.count for each in read(path).operations) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("Memcpy PtoP (Device -> Device)", (0, 5, 0)), ("Memcpy DtoD (Device -> Device)", (5, 0, 0)),
+     ("CopyHostToDevice", (0, 0, 5)), ("Memcpy DtoH (Device -> Pageable)", (0, 0, 5))],
+)  # fmt: skip
+def test_what_a_copy_is(name, parts, tmp_path):
+    """A copy between two devices communicates, one within a device computes; both from and to the host are copies."""
+    events = [torch_kernel("gemm", 0, 10), torch_event("gpu_memcpy", name, 20, 5, device=0, bytes=64)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (device,) = read(path).devices
+    found = (device.parts.compute - 10e-6, device.parts.communication, device.parts.copy)
+    assert tuple(round(each * 1e6) for each in found) == parts
+
+
+@pytest.mark.parametrize(
+    ("told", "kernel", "elements", "expected"),
+    [
+        ("_allgather_base", "AllGather_RING_LL", (1024, 8192), ("all_gather", 16384)),
+        ("_reduce_scatter_base", "ReduceScatter_Sum_bf16_RING_LL", (8192, 1024), ("reduce_scatter", 16384)),
+        ("allreduce", "AllReduce_Sum_bf16_RING_LL", (4096, 4096), ("all_reduce", 8192)),
+        ("all_to_allv", "SendRecv", (4096, 4096), ("all_to_all", 8 * 8192)),
+        ("send", "SendRecv", (4096, 4096), None),  # of two ranks of the group, one of which waits for the other
+    ],
+)
+def test_a_collective_of_a_trace_is_a_case(told, kernel, elements, expected, tmp_path):
+    """What NCCL was asked for is the case, not its kernel's name or its operator's arrays: bf16 over eight ranks."""
+    arrays = {"Input Dims": [[elements[1]], [elements[0]]], "Input type": ["c10::BFloat16"] * 2}
+    counts = dict(zip(("In msg nelems", "Out msg nelems"), elements, strict=True))
+    events = [
+        torch_event("cpu_op", "c10d::asked", 1, 5, **{"External id": 11}, **arrays),
+        torch_kernel(f"ncclDevKernel_{kernel}(x)", 10, 50, dtype="BFloat16",
+                     **{"External id": 11, "Collective name": told, "Group size": 8}, **counts),
+    ]  # fmt: skip
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (found,) = recognised(read(path).operations).collectives
+    case = case_of(found)
+    assert (case and (case[1]["collective"], case[1]["array_bytes"])) == expected
+    assert case is None or case[1]["axis_size"] == 8
+
+
+def test_a_device_that_stops_early_is_not_idle_until_the_others(tmp_path):
+    """Its span ends with its own last kernel, also where that is before the file's first event."""
+    events = [torch_kernel("c", 1000 + 10 * n, 5, device=1) for n in range(5)]
+    events += [torch_kernel("a", 0, 10), torch_kernel("b", 15, 5)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    early, late = read(path).devices
+    assert [round(each.parts.span * 1e6) for each in (early, late)] == [20, 45]
+    assert [round(each.parts.gap * 1e6) for each in (early, late)] == [5, 20]
+
+
+def test_the_time_between_steps_is_told(tmp_path):
+    """A host that takes 100 us for each step, of whose kernels the device is busy for 30: its steps are no faster."""
+    events = []
+    for n in range(4):
+        events += [
+            torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n, 90),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 1, 1, correlation=n),
+            torch_kernel("gemm", 100 * n + 10, 30, correlation=n),
+        ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = {line.label: line for line in lines(read(path), None, Peaks(None, None))}
+    assert found["Step time"].measured == pytest.approx(30e-6)
+    assert found["From step to step"].measured == pytest.approx(100e-6)
+
+
+def test_an_int8_matmul_gives_32_bits(tmp_path):
+    """PyTorch's _int_mm multiplies int8 into int32, which is four times its operands' bytes."""
+    shapes = {"Input Dims": [[64, 32], [32, 16]], "Input type": ["signed char", "signed char"]}
+    events = [
+        torch_event("cpu_op", "aten::_int_mm", 1, 5, **{"External id": 11}, **shapes),
+        torch_kernel("gemm", 10, 50, **{"External id": 11}),
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (found,) = recognised(read(path).operations).matmuls
+    case = case_of(found)
+    assert case
+    assert [case[1][f"{name}_dtype"] for name in ("weight", "activation", "compute")] == ["int8"] * 3
+    assert case[1]["output_dtype"] == "int32"

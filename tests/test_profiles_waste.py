@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from planner.ingest.operation_rows import Peaks, lost_by
-from planner.profiles.profile import Operation
+from planner.compare.prediction import hardware
+from planner.ingest.chips import Chip
+from planner.ingest.operation_rows import Peaks, largest, lost_by, peaks_of, rows
+from planner.profiles.profile import Device, Operation, Parts, Profile, Shape
 
 CASES = Path(__file__).parent / "cases" / "course_slides.csv"
 
@@ -66,3 +69,33 @@ def test_the_work_of_all_runs_is_held_against_their_time():
     found = lost_by(op("fusion", 4.0, 2e11, 5.01e11, count=2), Peaks(1e12, 1e12))
     assert found
     assert (found.seconds, found.efficiency, found.bound) == (4.0, pytest.approx(1.002 / 4), "memory")
+
+
+@pytest.mark.parametrize(
+    ("left", "result", "efficiency"), [("f8e4m3fn", "bf16", 0.5), ("s8", "s32", 0.5), ("bf16", "bf16", 1.0)]
+)
+def test_the_peak_is_that_of_what_is_multiplied(left, result, efficiency):
+    """At 990 TFLOP/s a matmul in fp8 or int8 reaches half of an H100's peak, whatever the type of its result."""
+    chip = Chip("h100-sxm", "NVIDIA H100 80GB HBM3", row=dict(hardware().rows["h100-sxm"]))
+    m = n = k = 8192
+    shapes = (Shape(result, (m, n)),), (Shape(left, (m, k)), Shape(left, (k, n)))
+    one = replace(op("gemm", 2 * m * n * k / 990e12, 2.0 * m * n * k), category="aten::_scaled_mm", dtype=result,
+                  result=shapes[0], operands=shapes[1])  # fmt: skip
+    found = lost_by(one, peaks_of(None, chip))
+    assert found
+    assert found.efficiency == pytest.approx(efficiency, abs=1e-3)
+
+
+def test_what_communicates_has_no_roofline():
+    """A collective beside a matmul loses nothing of it, and the memory's bandwidth isn't what it reaches."""
+    gather = replace(op("ncclDevKernel_AllGather", 2.0, None, 1e9), part="communication")
+    matmul = op("gemm", 1.0, 5e11, 1e9)
+    device = Device("GPU 0", "h", None, {}, 0, 2, 2, Parts(compute=1.0, communication=1.0), operations=(gather, matmul))
+    found = Profile(("p.json",), "kineto", None, ("h",), (device,))
+    peaks = Peaks(1e12, 1e12)
+    most = largest(found, found.operations, peaks)
+    assert most
+    assert (most.name, most.wasted) == ("gemm", 0.5)
+    (first, _) = rows(found, peaks)
+    assert (first.one.name, first.efficiency, first.bound) == ("ncclDevKernel_AllGather", None, "")
+    assert first.lacking == "roofline: of what computes alone"

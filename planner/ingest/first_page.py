@@ -96,6 +96,7 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     said = [f"median of {n} steps" if n > 1 else "n = 1" if profile.found != "whole" else ""]
     said.append("on the device that takes longest for it" if _devices(profile) > 1 else "")
     note = ": ".join(filter(None, (", ".join(filter(None, said)), HOW_FOUND[profile.found])))
+    note += f", {short(profile.stepping)}" if profile.stepping else ""
     yield Line("Step time", median, SECONDS, *planned, note)
     why = "" if n > 1 else "one step has no spread"
     in_range = ""
@@ -107,6 +108,9 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     if _is_mean(profile):
         what = "over all steps and devices: what the parts of a step add up to"
         yield Line("Step time: mean", profile.step_parts.span, SECONDS, note=what)
+    if distances := profile.step_distances:
+        what = "median from the end of a step to the end of the next: with what is between them"
+        yield Line("From step to step", spread(distances)[0], SECONDS, note=what)
     yield Line("Steps", float(n), COUNT)
 
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from planner.ingest.cases import DTYPES
+from planner.ingest.cases import DTYPES, FAMILIES, dtype
 from planner.ingest.chips import Chip
 from planner.profiles.hlo_text import size
 from planner.profiles.profile import CORES, Device, Operation, Profile, pooled
+from planner.profiles.recognition import matmul
 
 MOST = 400  # operations that have a row
 _NUMBER = re.compile(r"\.\d+$")
@@ -25,7 +26,7 @@ Bound = Literal["compute", "memory"]
 
 @dataclass(frozen=True)
 class Peaks:
-    """What a device can do at most, in FLOP/s, by the dtype of HLO where its table has one, and byte/s.
+    """What a device can do at most, in FLOP/s, by the template's dtype where its table has one, and byte/s.
 
     `source` says where they are from. None is not known, and `why` says why.
     """
@@ -42,8 +43,9 @@ def peaks_of(device: Device | None, chip: Chip) -> Peaks:
     if device is not None and device.peak_flops and device.peak_bandwidth:
         return Peaks(device.peak_flops, device.peak_bandwidth, source="the profile's own")
     bandwidth = chip.number("hbm_bandwidth")
-    known = {hlo: peak for hlo, name in DTYPES.items() if (peak := chip.number(f"peak_{name}"))}
-    flops = known.get("bf16") or known.get("f32")
+    names = (*DTYPES.values(), *FAMILIES.values())
+    known = {name: peak for name in names if (peak := chip.number(f"peak_{name}"))}
+    flops = known.get("bf16") or known.get("fp32")
     if not chip.id or flops is None or bandwidth is None:
         return Peaks(None, None, why=f"no peaks: {chip.why}" if not chip.id else f"{chip.id} has no peaks")
     return Peaks(flops, bandwidth, known, f"the data sheet of {chip.id}")
@@ -65,16 +67,19 @@ class Waste:
 
 
 def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
-    """What an operation loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
+    """What an operation that computes loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
 
-    A custom call without FLOPs is no operation that only moves its bytes. The bytes that a format lacks are at least
-    those of its arrays where its FLOPs are known.
+    What communicates, copies or waits may be hidden, and is bound by something else. A custom call without FLOPs is no
+    operation that only moves its bytes. The bytes that a format lacks are at least those of its arrays where its FLOPs
+    are known. A matmul's peak is that of what it multiplies.
     """
     if operation.bytes is None and operation.flops:
         operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
     is_closed = operation.flops is None and CLOSED in (operation.category, operation.opcode)
-    seconds, peak = operation.self_time, peaks.by_dtype.get(operation.dtype, peaks.flops)
-    if not (operation.flops or operation.bytes) or not seconds or not peak or not peaks.bandwidth or is_closed:
+    multiplied = (matmul(operation) if peaks.by_dtype else None) or operation
+    seconds, peak = operation.self_time, peaks.by_dtype.get(dtype(multiplied.dtype), peaks.flops)
+    is_told = operation.part == "compute" and not is_closed and (operation.flops or operation.bytes)
+    if not is_told or not seconds or not peak or not peaks.bandwidth:
         return None
     compute = (operation.flops or 0.0) * operation.count / seconds / peak
     memory = (operation.bytes or 0.0) * operation.count / seconds / peaks.bandwidth
@@ -86,13 +91,21 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
 def largest(profile: Profile, operations: Iterable[Operation], peaks: Peaks) -> Waste | None:
     """Of operations over all devices the one that loses most in a step, in the mean over steps and devices.
 
-    None where none's can be told.
+    Of another program than the one whose runs are the steps it is none. None where none's can be told.
     """
+    program = profile.stepping
     cores = int(profile.facts.get(CORES, 1))  # over which a tool adds its operations up, with steps of one of them
     n = cores * max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
-    found = [lost for operation in operations if (lost := lost_by(operation, peaks))]
+    ours = [operation for operation in operations if program in ("", operation.program)]
+    found = [_of_steps(lost, operation) for operation in ours if (lost := lost_by(operation, peaks))]
     most = max(found, key=lambda each: each.wasted, default=None)
     return most and replace(most, seconds=most.seconds / n, wasted=most.wasted / n)
+
+
+def _of_steps(lost: Waste, operation: Operation) -> Waste:
+    """What is lost of an operation's runs in steps, where it is told which these are."""
+    share = 1.0 if operation.step_time is None else operation.step_time / operation.self_time
+    return replace(lost, seconds=lost.seconds * share, wasted=lost.wasted * share)
 
 
 @dataclass(frozen=True)
@@ -160,5 +173,7 @@ def _lacking(one: Operation, peaks: Peaks, lacks: Mapping[str, str]) -> Iterator
     for fact, there in (("flops", one.flops), ("bytes", one.bytes), ("shapes", one.result or one.operands)):
         if not there and one.part == "compute":
             yield f"{fact}: {lacks.get(fact, 'the file has none for it')}"
-    if peaks.why and (one.flops or one.bytes):
+    if one.part != "compute":
+        yield "roofline: of what computes alone"
+    elif peaks.why and (one.flops or one.bytes):
         yield f"roofline: {peaks.why}"

@@ -172,7 +172,8 @@ def _runs(
         mine = order[modules[order] == at]
         counts = Counter(kinds[mine].tolist())
         repeats = (launches.executed(name) if same_name[name] == 1 else 0) or _repeats(counts)
-        for part in _turns(mine, kinds, {kind: max(1, round(count / repeats)) for kind, count in counts.items()}):
+        often = {kind: max(1, round(count / repeats)) for kind, count in counts.items()}
+        for part in _turns(mine, kinds, often, begin, end):
             run_of[part] = len(runs)
             runs.append(Run(name, key, int(begin[part].min()), int(end[part].max())))
     if runs:  # what names no module, and isn't a copy, is of the run in which it begins
@@ -192,8 +193,27 @@ def _repeats(counts: Counter[int]) -> int:
     return min(count for count in counts.values() if usual % count == 0)
 
 
-def _turns(mine: Integers, kinds: Integers, often: dict[int, int]) -> list[Integers]:
-    """Kernels in order cut into runs: a new one begins where an operation comes once more than a run has it."""
+def _turns(mine: Integers, kinds: Integers, often: dict[int, int], begin: Integers, end: Integers) -> list[Integers]:
+    """Kernels in order cut into runs.
+
+    Where the first or last run isn't whole, the first kernel may be of the middle of one: runs begin with the operation
+    before which the device waits longest, if it waits at all.
+    """
+    found = _cut(mine, kinds, often)
+    if len(found) < 3 or len(found) * sum(often.values()) == len(mine):
+        return found
+    waits = begin[mine[1:]] - np.maximum.accumulate(end[mine])[:-1]
+    ours = kinds[mine[1:]]
+    longest, first = max(
+        ((float(np.median(waits[ours == kind])), kind) for kind in set(ours.tolist()) if often[kind] == 1),
+        default=(0.0, -1),
+    )
+    at = int((kinds[mine] == first).argmax()) if longest > 0 else 0
+    return [mine[:at], *_cut(mine[at:], kinds, often)] if at else found
+
+
+def _cut(mine: Integers, kinds: Integers, often: dict[int, int]) -> list[Integers]:
+    """A new run begins where an operation comes once more than a run has it."""
     cuts: list[int] = []
     seen: Counter[int] = Counter()
     for at, kind in enumerate(kinds[mine].tolist()):

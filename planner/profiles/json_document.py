@@ -66,7 +66,8 @@ class _Walk:
     def __init__(self, stream: Any, each: Callable[[dict[str, Any]], None], far: Callable[[], str]) -> None:
         self._stream, self._each, self._far = stream, each, far
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-        self._scan = json.JSONDecoder(strict=False).raw_decode
+        # a number that is none, as a rate of no time, is missing
+        self._scan = json.JSONDecoder(strict=False, parse_constant=lambda _: None).raw_decode
         self._text, self._at, self._count, self._ended = "", 0, 0, False
 
     def document(self) -> Any:

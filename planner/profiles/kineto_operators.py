@@ -125,13 +125,14 @@ def kernel_operation(kernel: str, kind: str, told: Mapping[str, str], by: Operat
     `told` are the arguments that a collective's or copy's event has. `counts` says that the operator's FLOPs are this
     kernel's, which is so of one kernel of each.
     """
-    operator, operands = by.name, _shapes(by.dims, by.types)
     communicates = collective(kernel, "", told.get("Collective name", ""))
-    result, flops = _counted(by, operands) if counts and not communicates else (None, None)
     moved = _bytes(told, communicates)
+    operator, operands = by.name, () if communicates and moved else _shapes(by.dims, by.types)  # may be outputs too
+    result, flops = _counted(by, operands) if counts and not communicates else (None, None)
     return Operation(
-        kernel, "", communicates or operator or kind, "", _part(kernel, kind, operator), 0, 0.0, 0.0, 0.0, flops, moved,
-        (result,) if result else (), operands, operands[0].dtype if operands else _dtype(told.get("dtype", "")),
+        kernel, "", communicates or operator or kind, communicates, _part(kernel, kind, operator), 0, 0.0, 0.0, 0.0,
+        flops, moved, (result,) if result else (), operands,
+        operands[0].dtype if operands else _dtype(told.get("dtype", "")),
         _whole(told.get("Group size", "")) if communicates else None, operator, "shapes" if flops is not None else "",
     )  # fmt: skip
 
@@ -162,20 +163,20 @@ def matmul(operator: str, operands: tuple[Shape, ...]) -> tuple[Shape | None, fl
         return None, None
     batch = left[:-2] if len(left) >= len(right) else right[:-2]
     dims = (*batch, left[-2], right[-1])
-    return Shape(operands[0].dtype, dims), 2.0 * math.prod(dims) * left[-1]
+    return Shape("s32" if name == "_int_mm" else operands[0].dtype, dims), 2.0 * math.prod(dims) * left[-1]
 
 
 def _part(kernel: str, kind: str, operator: str) -> Part:
     if kind == _MTIA:
         return _MTIA_PARTS.get(kernel, "compute")
     if "memcpy" in kind or "memcpy" in kernel.lower():
-        return part(kernel.replace("Memcpy", "memcpy "))
+        return part(kernel)
     return "compute" if kind.endswith("memset") else part(kernel, operator if "c10d" in operator else "")
 
 
 def _bytes(told: Mapping[str, str], communicates: str) -> float | None:
-    """Bytes that a collective takes in, or a copy moves."""
-    elements = _whole(told.get("In msg nelems", ""))
+    """Bytes that a collective takes in, an all-gather gives, or a copy moves."""
+    elements = _whole(told.get("Out msg nelems" if communicates == "all-gather" else "In msg nelems", ""))
     dtype = _dtype(told.get("dtype", ""))
     if communicates and elements is not None and dtype:
         return size(Shape(dtype, (elements,)))

@@ -18,20 +18,26 @@ _COLLECTIVES = (
         r"all[-_ ]?reduce|cross_device_reduce|multimem_.*reduce|\bpsum|(?:one|two)_?shot.*reduce",
     ),
     ("all-gather", r"all[-_ ]?gather"),
-    ("all-to-all", r"all[-_ ]?to[-_ ]?all"),
+    ("all-to-all", r"all[-_ ]?to[-_ ]?all|moea2a(?:dispatch|combine)"),
     ("permute", r"collective[-_ ]?permute|ppermute|send[-_]?recv|memcpy ?p(?:to|2)p"),
     ("broadcast", r"collective[-_ ]?broadcast|(?:nccl|rccl)\w*broadcast"),
     ("send", r"^%?(?:send|recv)(?:-done|-start)?(?:[.\d]*$|[. =])"),
-    ("collective", r"async[-_]collective|\bcollective|\bn?r?ccl|ncclDevKernel|ncclKernel|nvshmem|rccl|deep_?ep|c10d::"),
+    (
+        "collective",
+        r"async[-_]collective|\bcollective(?:[-_]|$)|\b(?:n|r|u|ms)?ccl|nccl(?:Dev)?Kernel|rccl|nvshmem|c10d::"
+        r"|userbuffers|(?:deep|hybrid)_?ep|\bmori::|ep(?:dispatch|combine)(?:int(?:ra|er)node|lowlatency)",
+    ),
 )
 _COMPILED = tuple((name, re.compile(pattern, re.I)) for name, pattern in _COLLECTIVES)
-_FUSED_COMPUTE = re.compile(r"(?:matmul|gemm|dot|conv)\w*(?:all[-_]?reduce|scatter)", re.I)
+INDUCTOR = r"^triton_(?!tem)[a-z]+_fused"  # a kernel that torch.compile names after the operators around it
+_FUSED_COMPUTE = re.compile(rf"(?:matmul|gemm|dot|conv)\w*(?:all[-_]?reduce|scatter)|{INDUCTOR}", re.I)
 _COPY = re.compile(
-    r"memcpy ?\(?(?:h|d|host|device|pinned|pageable)[\w ]*(?:to|2| -> )|h2d|d2h|htod|dtoh|copy_?buffer|infeed|outfeed"
-    r"|host[-_ ]?transfer|transfer(?:to|from)device|copy(?:to|from)host",
+    r"memcpy ?\(?(?:h|d|host|device|pinned|pageable)[\w ]*(?:to|2| -> )|(?:\b|_|copy)(?:h2d|d2h|htod|dtoh)"
+    r"|copy(?:host|device)to|copy_?buffer|infeed|outfeed|host[-_ ]?transfer|transfer(?:to|from)device"
+    r"|copy(?:to|from)host",
     re.I,
 )
-_ON_DEVICE = re.compile(r"(?:\b|memcpy ?)d(?:evice)?(?: ?to ?|2| ?-> ?)d|memset|fillbuffer", re.I)
+_ON_DEVICE = re.compile(r"(?:\b|copy|memcpy ?)d(?:evice)?(?: ?to ?|2| ?-> ?)d|memset|fillbuffer", re.I)
 _ASYNC = re.compile(r"[-_](?:start|done)(?![\w-])|\basync-update\b")
 _WAIT = re.compile(r"^%?(?:barrier-cores|dependency-wait|async-(?:start|done|update))\b", re.I)
 HOST_MEMORY = "S(5)"  # in a layout: the memory space that is the host's
@@ -41,7 +47,8 @@ def collective(name: str, category: str = "", opcode: str = "") -> str:
     """The kind of collective that an operation is, as all-gather; empty for what is none.
 
     The opcode is the surest, then the name, then the category; one that tells the kind is better than one that only
-    tells a collective. A matmul that a collective is fused with computes.
+    tells a collective. A matmul that a collective is fused with computes, and so does a kernel beside it that
+    torch.compile names after it.
     """
     found = ""
     for text in (opcode, name, category):

@@ -5,8 +5,10 @@ A fact that the format doesn't hold is None (or an empty text or tuple), and `Pr
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from statistics import median
 from typing import Literal
 
@@ -100,6 +102,7 @@ class Operation:
     `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands`
     are its shapes; `flops_from` says where the FLOPs come from: file, hlo or shapes. `source` is the framework's name.
     `times` are the runs' own, in seconds, or every so many of very many; None where a tool added them up.
+    `step_time` is what of `self_time` is of steps, where each run is told to be of one or of none.
     """
 
     name: str
@@ -121,6 +124,7 @@ class Operation:
     flops_from: str = ""
     expression: str = ""
     times: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    step_time: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,14 @@ class Profile:
         return next((step.found for device in self.devices for step in device.steps), "whole")
 
     @property
+    def stepping(self) -> str:
+        """The program whose runs are its steps, as operations name it; empty where steps were found otherwise."""
+        totals: dict[str, float] = defaultdict(float)
+        for program in (each for device in self.devices for each in device.programs if self.found == "module"):
+            totals[f"{program.name}({program.id})" if program.id else program.name] += program.total
+        return max(totals, key=lambda name: totals[name], default="")
+
+    @property
     def active(self) -> tuple[Device, ...]:
         """The devices that ran anything."""
         return tuple(device for device in self.devices if device.operations)
@@ -201,6 +213,12 @@ class Profile:
             for step in device.steps:
                 seconds[step.index] = max(step.seconds, seconds.get(step.index, 0.0))
         return [seconds[index] for index in sorted(seconds)]
+
+    @property
+    def step_distances(self) -> list[float]:
+        """Seconds from the end of each step to that of the next on its device: with what is between them."""
+        marked = (device.steps for device in self.devices if self.found != "tool")  # a tool tells no begins and ends
+        return [after.end - before.end for steps in marked for before, after in pairwise(steps)]
 
     @property
     def step_parts(self) -> Parts:
@@ -231,6 +249,7 @@ def _pool(members: list[Operation]) -> Operation:
         return members[0]
     known = [each.times for each in members if each.times is not None]
     times = np.concatenate(known) if len(known) == len(members) else None
+    of_steps = [each.step_time for each in members if each.step_time is not None]
     return replace(
         members[0],
         count=sum(each.count for each in members),
@@ -238,7 +257,16 @@ def _pool(members: list[Operation]) -> Operation:
         median=median(each.median for each in members) if times is None else float(np.median(times)),
         self_time=sum(each.self_time for each in members),
         times=times,
+        step_time=sum(of_steps) if len(of_steps) == len(members) else None,
     )
+
+
+def whole_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps without a first or last one that the capture cut off: one under half of the others'."""
+    if len(steps) <= 2:
+        return tuple(steps)
+    usual = sorted(step.seconds for step in steps)[len(steps) // 2]
+    return tuple(step for step in steps if step.seconds > usual / 2 or step not in (steps[0], steps[-1]))
 
 
 def mean_parts(found: Sequence[Parts]) -> Parts:

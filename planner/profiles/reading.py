@@ -14,10 +14,11 @@ from pathlib import Path
 from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
-from planner.profiles.profile import CORES, Device, Profile
+from planner.profiles.profile import CORES, Device, Profile, whole_steps
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
 from planner.profiles.sources import Source
 from planner.profiles.tool_table import ToolTable
+from planner.table import counted
 
 _APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
 _TOP = 20  # operations that take the most time, of which hosts of one run share some
@@ -47,8 +48,8 @@ def read(*paths: Path) -> Profile:
                 raise
     profile = _joined(parts, found)
     if not profile.devices:
-        remedy = "capture it with the device's tracer on, while the program runs"
-        raise UserError("no device ran anything in this profile", place=Place(found.files[0]), remedy=remedy)
+        what = "no device ran anything in this profile"
+        raise UserError(what, place=Place(found.files[0]), remedy=sources.TRACE)
     return profile
 
 
@@ -72,6 +73,12 @@ def _joined(parts: Sequence[Source], files: Files) -> Profile:
     if any(map(_has_steps, devices)):
         # a device that only copied has no steps beside those that have
         devices = [each if _has_steps(each) else replace(each, steps=()) for each in devices]
+    notes = list(_notes(parts, files))
+    whole = [replace(each, steps=whole_steps(each.steps)) if _are_runs(each) else each for each in devices]
+    if cut := sum(len(each.steps) for each in devices) - sum(len(each.steps) for each in whole):
+        are = "is cut off, and doesn't" if cut == 1 else "are cut off, and don't"
+        notes.append(f"{counted(cut, 'step')} at an end of the capture {are} count")
+        devices = whole
     names = {device.kind for device in devices}
     device = names.pop() if len(names) == 1 else None
     for each in devices[:1]:
@@ -82,13 +89,18 @@ def _joined(parts: Sequence[Source], files: Files) -> Profile:
     lacks = _lacks(formats, devices, device) | {key: text for part in parts for key, text in part.lacks.items()}
     return Profile(
         tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks,
-        tuple(_notes(parts, files)),
+        tuple(notes),
     )  # fmt: skip
 
 
 def _has_steps(device: Device) -> bool:
     """Whether a device has steps other than all of the profile as one."""
     return any(step.found != "whole" for step in device.steps)
+
+
+def _are_runs(device: Device) -> bool:
+    """Whether a device's steps are the runs of one program, which all do the same."""
+    return all(step.found == "module" for step in device.steps)
 
 
 def _of_table(table: ToolTable, name: str) -> Device:

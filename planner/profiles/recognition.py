@@ -9,16 +9,20 @@ from dataclasses import dataclass
 
 from planner.profiles.hlo_text import size
 from planner.profiles.kineto_operators import heads_first
-from planner.profiles.parts import collective
+from planner.profiles.parts import INDUCTOR, collective
 from planner.profiles.profile import Operation, Shape
 
 # A TPU's fusion counts its epilogue with its matmul: 2 x out x K / FLOPs is a little below 1.
 _LEAST, _MOST = 0.97, 1.0001
 _ATTENTION = re.compile(
-    r"flash|splash|(?:^|[_./:-])mha|attention|attn|fmha|\bRPA\b|RPA-bq|ragged_paged|paged_att|scaled_dot_product|sdpa",
+    r"flash(?!infer)|splash|(?:^|[_./:-])mha|attention|attn|fmha|\bRPA\b|RPA-bq|ragged_paged|paged_att|scaled_dot_product"
+    r"|sdpa|(?:prefill|decode)with\w*kvcache|merge_?states|(?:^|[\d:])mla_(?:a\d|dec|pfl)|mla_reduce",
     re.I,
 )
-_BESIDE_IT = re.compile(r"reshape_and_cache|kv_indices|quantiz|rotary|rope|metadata", re.I)  # what attention needs
+_BESIDE_IT = re.compile(  # what attention needs, or is named after it
+    rf"reshape_and_cache|kv_indices|quantiz|rotary|rope|metadata|{INDUCTOR}", re.I
+)
+_BRACKETS = re.compile(r"\[[^\]]*\]")
 _MATMUL = re.compile(r"convolution|fusion|\bdot\b|dot_general|custom-call|gemm|matmul|mm|linear", re.I)
 _NAMED = re.compile(r"matmul|gemm|(?:^|[_./])mm(?:[_./]|$)", re.I)
 _FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
@@ -101,8 +105,15 @@ def is_attention(operation: Operation) -> bool:
     """Whether an operation's names say that it is attention: a kernel of its own, and no matmul before or after it."""
     kernel = operation.opcode in ("custom-call", "") or operation.category == "custom-call"
     names = (operation.name, operation.expression if not operation.opcode else "", operation.source.rpartition("::")[2])
-    told = [name for name in names if " = " not in name]
+    told = [_of_path(name) for name in names if " = " not in name]
     return kernel and any(map(_ATTENTION.search, told)) and not any(map(_BESIDE_IT.search, told))
+
+
+def _of_path(name: str) -> str:
+    """What of a framework's path tells what an operation is: its last part, or all of it where that calls a kernel."""
+    path = _BRACKETS.sub("", name)
+    last = path.rpartition("/")[2]
+    return path if "_call" in last else last
 
 
 def matmul(operation: Operation) -> Matmul | None:
@@ -116,7 +127,7 @@ def matmul(operation: Operation) -> Matmul | None:
         return None
     arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) >= 2]
     for out in (each for each in operation.result if math.prod(each.dims)):
-        for k in dict.fromkeys(n for each in arrays for n in each.dims if n > 1):
+        for k in sorted({n for each in arrays for n in each.dims if n > 1}, reverse=True):  # the nearest is the largest
             whole = _LEAST <= 2.0 * math.prod(out.dims) * k / operation.flops <= _MOST
             if whole and (found := _split(operation, out, arrays, k)):
                 return found
@@ -202,6 +213,7 @@ def _collective(operation: Operation) -> Collective:
     arrays = tuple(each for each in arrays if each.dims or len(arrays) == 1)
     if operation.opcode.endswith(("-start", "-done")):  # they hold inputs and outputs: the largest is the one
         arrays = tuple(sorted(arrays, key=size)[-1:])
-    payload = sum(map(size, arrays)) if arrays else operation.bytes
+    is_ragged = operation.opcode.startswith("ragged")  # what it sends is in its sizes, which are data
+    payload = None if is_ragged else sum(map(size, arrays)) if arrays else operation.bytes
     dtype = arrays[0].dtype if arrays else operation.dtype
     return Collective(operation, kind, payload or None, operation.group_size, dtype)

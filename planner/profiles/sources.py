@@ -47,6 +47,8 @@ _MOST_RANKS = 1 << 24
 _TASK = "Task Environment"  # the plane of the capture itself
 _TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
 _DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
+_TIMELESS = "this trace has no event with a time of its own (`ph` X) of a device"
+TRACE = "capture it with the device's tracer on, while the program runs"
 _WANTED = "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read"
 
 
@@ -225,6 +227,8 @@ def _of_json(path: Path) -> Source:
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
         return _summed(made, traced.planes())
+    if isinstance(rest, dict) and json_document.EVENTS in rest:
+        raise UnknownJsonError(_TIMELESS, place=Place(path), remedy=TRACE)
     return _of_table(path, rest)
 
 

@@ -82,6 +82,7 @@ class _Tally:
         self._count: Integers = np.zeros(0, np.int64)
         self._total: npt.NDArray[np.float64] = np.zeros(0)
         self._own: npt.NDArray[np.float64] = np.zeros(0)
+        self._of_steps: npt.NDArray[np.float64] = np.zeros(0)  # of their own time, what is of steps
         self._samples: dict[int, list[Integers]] = defaultdict(list)
         self._held, self._stride = 0, 1
         self._busy = 0
@@ -131,6 +132,9 @@ class _Tally:
         self._count = _grown(self._count, n) + np.bincount(events.kinds, minlength=n)
         self._total = _grown(self._total, n) + np.bincount(events.kinds, duration, n)
         self._own = _grown(self._own, n) + np.bincount(events.kinds, own, n)
+        if events.steps is not None:
+            mine = events.steps >= 0
+            self._of_steps = _grown(self._of_steps, n) + np.bincount(events.kinds[mine], own[mine], n)
         order = np.argsort(events.kinds.astype(np.uint16) if n < 1 << 16 else events.kinds, kind="stable")
         places = np.flatnonzero(np.diff(events.kinds[order])) + 1
         for group in np.split(order, places):
@@ -163,7 +167,9 @@ class _Tally:
         if self._last >= 0:
             found.append((int(events.begin[0]) - self._until, self._until, self._last, int(events.kinds[0])))
         self._gaps = heapq.nlargest(GAPS, [*self._gaps, *(gap for gap in found if gap[0] > 0)])
-        self._until, self._last = max(self._until, int(until[-1])), int(events.kinds[lasting[-1]])
+        ended = int(until[-1])
+        self._until = ended if self._last < 0 else max(self._until, ended)  # times may be below 0
+        self._last = int(events.kinds[lasting[-1]])
 
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
         """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
@@ -204,7 +210,8 @@ class _Tally:
                 own, total = float(self._own[at]) * PS, float(self._total[at]) * PS
                 middle = float(np.median(times))
                 made = replace(kind, count=int(self._count[at]), total=total, median=middle, self_time=own, times=times)
-                rows.append(made)
+                of_steps = float(self._of_steps[at]) * PS if self._told else None
+                rows.append(replace(made, step_time=of_steps))
         return tuple(sorted(rows, key=lambda row: -row.self_time))
 
     def _largest(self) -> tuple[Gap, ...]:

@@ -9,6 +9,7 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,7 @@ def _value(name: str, cell: str) -> Any:
     if cell.lower() in ("true", "false"):
         return cell.lower() == "true"
     try:
-        return float(cell.replace(",", ""))
+        value = float(cell.replace(",", ""))
     except ValueError:
         return cell
+    return value if isfinite(value) else None

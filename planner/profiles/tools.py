@@ -12,7 +12,7 @@ from typing import Any
 from planner.profiles import xla
 from planner.profiles.op_profile import is_op_profile, op_profile
 from planner.profiles.parts import CONTROL, part
-from planner.profiles.profile import Operation, Parts, Program, Step
+from planner.profiles.profile import Operation, Parts, Program, Step, whole_steps
 from planner.profiles.tool_table import Row, ToolTable, columns, number, properties, rows
 
 _US, _MS, _GIB = 1e-6, 1e-3, 1 << 30
@@ -107,7 +107,7 @@ def _parts(row: Row) -> Parts:
 
 
 def _steps(listed: list[Row]) -> list[Step]:
-    """The steps of an overview. The last may be cut off by the end of the capture: one under half of the others' is."""
+    """The steps of an overview."""
     found: list[Step] = []
     at = 0.0
     for row in listed:
@@ -117,10 +117,7 @@ def _steps(listed: list[Row]) -> list[Step]:
             index = int(shown) if shown.isdigit() else len(found)
             found.append(Step(index, at, at + parts.span, "tool", parts))
             at += parts.span
-    if len(found) > 2:
-        usual = sorted(step.seconds for step in found)[len(found) // 2]
-        found = [step for step in found if step.seconds > usual / 2]
-    return found
+    return list(whole_steps(found))
 
 
 def _operation(

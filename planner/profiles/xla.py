@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from math import isfinite, nan
 
 from planner.profiles import hlo_proto, hlo_text, wire
 from planner.profiles.hlo_text import Instruction, dot_flops
@@ -93,9 +94,10 @@ def _bytes(stats: Stats, opcode: str) -> float | None:
 
 def _number(value: Value | None) -> float | None:
     try:
-        return None if value is None or isinstance(value, bytes) else float(value)
-    except ValueError:
+        found = nan if value is None or isinstance(value, bytes) else float(value)
+    except (ValueError, OverflowError):
         return None
+    return found if isfinite(found) else None
 
 
 def _text(stats: Stats, key: str) -> str:
