@@ -77,6 +77,7 @@ def test_calc_takes_what_the_command_line_takes() -> None:
         ({"hbm_reserve_bytes": "90GB"}, "nothing is left of hbm_bytes"),
         ({"model": "llama3.1-405"}, "did you mean llama3.1-405b"),
         ({"model": None}, "name one with -m MODEL"),
+        ({"model": ["gpt2", "llama3-8b"]}, "model=['gpt2', 'llama3-8b'] is not one name; planner.sweep takes several"),
     ],
 )
 def test_calc_refuses_in_one_line(settings: dict[str, Any], said: str) -> None:
@@ -192,6 +193,9 @@ def test_the_best_plan_passes_and_is_none_worse(tmp_path: Path) -> None:
     assert best.attrs["tried"] >= best.attrs["passed"] >= best.attrs["ties"] >= 1
     told = planner.read(path).headlines.step_time_expected
     assert list(told) == pytest.approx(list(best.step_time_expected))
+    for none in (0, -1, 2.5):
+        with pytest.raises(planner.UserError, match=f"top={none} is no number of plans; write a whole number"):
+            planner.optimize("training", minimize="step_time_expected", top=none, **PLAN)
     with pytest.raises(planner.UserError, match="no objective is given"):
         planner.optimize("training", **asked)
 
