@@ -88,6 +88,21 @@ def test_calc_refuses_in_one_line(settings: dict[str, Any], said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_an_input_is_none_where_none_of_it_means_something() -> None:
+    """No spares are the replicas at work; requests all alike wait half as long; free electricity leaves the capital."""
+    asked = {"model": "llama3-8b", "hardware": "h100-sxm", "batch": 64, "request_rate": 100}
+    fleet = planner.calc("fleet", **asked, spare_share=0, service_variation=0)
+    assert fleet["n_replicas"] == fleet["busy_replicas"]
+    varied = planner.calc("fleet", **asked, spare_share=0)
+    assert fleet["slot_wait"] == pytest.approx(varied["slot_wait"] / 2)
+    free = {"price_basis": "owned", "capital_per_chip": 30_000, "electricity_price": 0}
+    assert planner.calc("fleet", **asked, **free)["chip_price"] == pytest.approx(30_000 / (48 * 730.5), rel=1e-3)
+    kept = planner.calc("training", **PLAN, n_chips=16384, remat_layers_fraction=0)
+    assert kept["repeated_part_time"] == 0
+    fused = planner.calc("training", **PLAN, n_chips=16384, logit_copies=0)
+    assert fused["logits_bytes"] == 2 * 128_256 * fused["microbatch_tokens"]
+
+
 def test_calc_warns() -> None:
     """What is implausible, and what nothing reads, comes as a warning at the caller's line."""
     with pytest.warns(UserWarning, match="peak_flops") as caught:
