@@ -265,6 +265,8 @@ def test_ways_that_are_solved_for_divide_the_chips() -> None:
         return json.loads(printed)["step_time_expected"]
 
     assert time(16) <= 20 < min(time(8), time(32))
+    printed = run(*words, "--solve", "mesh_pipeline", "--for", "step_time_expected<=20", "--json").stdout
+    assert json.loads(printed)["answer"] == 16
     missed = run(*words, "--solve", "mesh_pipeline", "--for", "step_time_expected<=19")
     assert missed.exit_code == 2
     assert "from 1 to 2,048 gives step_time_expected at most 19 s: the least is 19.05923" in missed.stderr
