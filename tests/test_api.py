@@ -77,6 +77,7 @@ def test_calc_takes_what_the_command_line_takes() -> None:
         ({"hbm_reserve_bytes": "90GB"}, "nothing is left of hbm_bytes"),
         ({"model": "llama3.1-405"}, "did you mean llama3.1-405b"),
         ({"model": None}, "name one with -m MODEL"),
+        ({"model": ["gpt2", "llama3-8b"]}, "model=['gpt2', 'llama3-8b'] is not one name; planner.sweep takes several"),
     ],
 )
 def test_calc_refuses_in_one_line(settings: dict[str, Any], said: str) -> None:
@@ -85,6 +86,21 @@ def test_calc_refuses_in_one_line(settings: dict[str, Any], said: str) -> None:
         planner.calc("training", **PLAN | settings)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_input_is_none_where_none_of_it_means_something() -> None:
+    """No spares are the replicas at work; requests all alike wait half as long; free electricity leaves the capital."""
+    asked = {"model": "llama3-8b", "hardware": "h100-sxm", "batch": 64, "request_rate": 100}
+    fleet = planner.calc("fleet", **asked, spare_share=0, service_variation=0)
+    assert fleet["n_replicas"] == fleet["busy_replicas"]
+    varied = planner.calc("fleet", **asked, spare_share=0)
+    assert fleet["slot_wait"] == pytest.approx(varied["slot_wait"] / 2)
+    free = {"price_basis": "owned", "capital_per_chip": 30_000, "electricity_price": 0}
+    assert planner.calc("fleet", **asked, **free)["chip_price"] == pytest.approx(30_000 / (48 * 730.5), rel=1e-3)
+    kept = planner.calc("training", **PLAN, n_chips=16384, remat_layers_fraction=0)
+    assert kept["repeated_part_time"] == 0
+    fused = planner.calc("training", **PLAN, n_chips=16384, logit_copies=0)
+    assert fused["logits_bytes"] == 2 * 128_256 * fused["microbatch_tokens"]
 
 
 def test_calc_warns() -> None:
@@ -192,6 +208,9 @@ def test_the_best_plan_passes_and_is_none_worse(tmp_path: Path) -> None:
     assert best.attrs["tried"] >= best.attrs["passed"] >= best.attrs["ties"] >= 1
     told = planner.read(path).headlines.step_time_expected
     assert list(told) == pytest.approx(list(best.step_time_expected))
+    for none in (0, -1, 2.5):
+        with pytest.raises(planner.UserError, match=f"top={none} is no number of plans; write a whole number"):
+            planner.optimize("training", minimize="step_time_expected", top=none, **PLAN)
     with pytest.raises(planner.UserError, match="no objective is given"):
         planner.optimize("training", **asked)
 

@@ -295,6 +295,15 @@ def test_the_answers_of_a_batch_and_their_tokens_a_second() -> None:
     assert float(told[0]) < float(told[1]) == pytest.approx(32 * 512 / float(rate.replace(",", "")), rel=5e-3)
 
 
+def test_one_answer_and_one_other_sequence_are_told_in_the_singular() -> None:
+    """A batch of one, as by default, and a batch of two."""
+    alone = calc(*SERVING, "batch=1", "generate_len=1")
+    assert "\nThe answer of 1 token, with its prefill, takes " in alone
+    pair = calc(*SERVING, "batch=2", "generate_len=8")
+    assert " of the other sequence's prefill between steps.\n" in pair
+    assert "\nThe 2 answers of 8 tokens, each with its prefill, take " in pair
+
+
 def test_utilisation_and_recomputation_beside_the_parts() -> None:
     """MFU times the step is the matmuls' time, which the page tells beside the larger work; and the bound is what the
     work and its whole recomputation take at the peak.

@@ -12,6 +12,7 @@ from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
 from planner.report.contents import ScenarioSummary
+from planner.report.documents import markdown
 from planner.report.gather import gather
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
@@ -117,3 +118,14 @@ def test_an_edited_formula_is_not_told_a_change(
     assert [each.cell for each in report.typed] == [f"{sheet}!{ref}"]
     assert report.scenarios[2].changes == ()
     assert report.scenarios[0].changes
+
+
+def test_nothing_is_said_of_a_cost_that_is_not_known(tmp_path: Path) -> None:
+    """A chip without a peak has no step and no cost: no lever saves any of it, and none is said not to."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["v100-sxm2-32"], ["inference"], n_chips=8)
+    report = gather(path)
+    (scenario,) = report.scenarios
+    assert scenario.fits
+    assert scenario.changes == ()
+    assert "| its bound; N/A: Hardware has no peak for bf16" in markdown(report).replace("\\", "")

@@ -127,3 +127,21 @@ def test_pages_show_the_numbers(report: ReportData, failed: dict[str, CheckResul
     at = page.index(check.numbers.partition(" >")[0])
     assert page.index("memory_bytes_per_chip&lt;=", at) < page.index("Chips of the slice", at)  # which fails, too
     assert "HBM capacity" in text
+
+
+def test_memory_is_told_of_what_the_check_compares(tmp_path: Path) -> None:
+    """Eight copies of Llama 3 70B on eight chips: by hand 141.1 GB of weights on each, beside 8 GB that are kept free.
+
+    The card and the picture say so, as the check does, and not the one copy of 687 GB for which there is room.
+    """
+    path = tmp_path / "plan.xlsx"
+    copies = {"n_chips": 8, "serve_data": 8, "batch": 8, "hbm_reserve_bytes": 8e9}
+    write_small(path, ["llama3-70b"], ["h100-sxm"], ["inference"], **copies)
+    report = gather(path)
+    (memory,) = report.scenarios[0].memory
+    assert (memory.fits, memory.needed.unit) == (False, "byte/chip")
+    assert memory.needed.value > 2 * 70_553_706_496 > memory.room.value == 80 * GIB - 8e9
+    (picture,) = (each for each in report.pictures if each.id == "memory-serving")
+    assert "143.8 GB/chip of 77.90 GB/chip" in picture.alt.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Weights of a chip: 141.1" in picture.svg
+    assert "Cache of a chip: 2.684" in picture.svg

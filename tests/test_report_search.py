@@ -18,6 +18,7 @@ from planner.report.gather import gather
 from planner.search.optimum import objective, optimum
 from planner.search.request import request
 from planner.search.search_sheet import listed
+from planner.spoken import PERCENT, spoken
 from tests.short_data import of_few_rows
 from tests.workbooks import by_name, cached, retype
 
@@ -66,6 +67,16 @@ def test_a_reader_has_ranges_scenarios_and_the_question_in_words(searched: tuple
     assert not any(column.name.endswith(" now") for column in found.table.columns)
     assert "Chips: h100-sxm, tpu-v6e." in found.table.notes
     assert any(note.startswith("Refused by: ") for note in found.table.notes)
+
+
+def test_what_differs_by_rounding_is_as_it_was_found(tmp_path: Path) -> None:
+    """A scenario's number of now that is off in the sixteenth digit alone is off by 0 %."""
+    path = tmp_path / "plan.xlsx"
+    planner("optimize", "inference", "-m", "deepseek-v3", "-H", "b200-sxm", "--set", "weight_dtype=fp8", "n_chips=8",
+            "--minimize", COST, "--top", "1", "--workbook", str(path))  # fmt: skip
+    (found,) = gather(path).searches
+    off = next(at for at, column in enumerate(found.numbers.columns) if column.name == f"{COST} off")
+    assert {row[off].text for row in found.numbers.rows} == {spoken(0.0, PERCENT)}
 
 
 def test_an_edit_shows_what_a_scenario_comes_to_now(searched: tuple[Path, ReportData], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import planner
 from planner.book.reading import read_plan
 from planner.report.contents import Picture, ReportData
 from planner.report.figures import CellFigures
@@ -155,3 +156,21 @@ def test_a_sweep_says_what_the_card_says(workload: str, request: pytest.FixtureR
             assert told[name].value == pytest.approx(card[name].value, rel=1e-9), name
             assert told[name].unit == card[name].unit
             assert told[name].text == card[name].text
+
+
+def test_a_sweep_names_the_checks_that_fail(plan: Path, tmp_path: Path) -> None:
+    """Each row of a sweep has the checks that fail in it, as the plan with its input typed has them; blank is none."""
+    path = tmp_path / "plan.xlsx"
+    typed = {"n_chips": 64, "n_microbatches": 4, "batch_tokens": 2**20}
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training"], **typed)
+    sweep = next(each for each in gather(path).sweeps if each.columns[0].name == "batch_tokens")
+    assert sweep.columns[-1].label == "Checks that fail"
+    for tokens, *_, said in sweep.rows:
+        found = planner.calc(
+            "training", model="llama3-8b", hardware="h100-sxm", **typed | {"batch_tokens": tokens.value}
+        )
+        labels = [row.label for row, _ in found.failed]
+        assert said.text.partition(" and ")[0] == "".join(labels[:1])
+    first, own = sweep.rows[0], next(row for row in sweep.rows if row[0].value == 2**20)
+    assert first[-1].text == "Every data way has a sequence of each microbatch"
+    assert own[-1].text == ""

@@ -102,6 +102,15 @@ def test_the_new_column_agrees_with_the_array_functions(plan: Path, tmp_path: Pa
                 assert agree(row.value("mine"), results.value(row.name)), f"{sheet} {row.name}"
 
 
+def test_what_is_said_of_all_scenarios_is_said_once(tmp_path: Path) -> None:
+    """Which is the cheapest stands above the first scenario's column, and not above that of one made like it too."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=4)
+    assert add(path, "mine").exit_code == 0
+    top = [text for (row, _), text in read_plan(path).book.sheets["Dashboard"].values.items() if row == 1]
+    assert [text for text in top if str(text).startswith("Cheapest that passes")] == [top[-1]]
+
+
 def test_only_the_new_column_is_other(plan: Path) -> None:
     """No part but sheets and the charts that compare scenarios changes, and on sheets no cell that was there."""
     before, old = Package.read(plan), parse_sheets(Package.read(plan))

@@ -18,6 +18,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.evaluation import Facts
 from planner.formulas.sensitivity import Elasticity, Sensitivity, sensitivity
+from planner.report.gather import gather
 from tests.pages import run
 from tests.workbooks import write_small
 
@@ -111,7 +112,7 @@ def test_columns_are_the_plans_one_at_a_time() -> None:
     holding = set(planner.calc("training", model="llama3.1-405b", hardware="h100-sxm", **values).failed_checks)
     for each in found.elasticities:
         for tried in (each.up, each.down):
-            if tried is not None and not each.row.name.startswith("mesh_"):  # of nine, FSDP ways are a fraction
+            if tried is not None:
                 typed = values | {each.row.name: tried.at}
                 plan = planner.calc("training", model="llama3.1-405b", hardware="h100-sxm", **typed)
                 assert plan["step_time_expected"] == tried.result
@@ -194,6 +195,18 @@ def test_a_workbook_of_a_part_is_told_too(tmp_path: Path) -> None:
     write_small(path, [], ["h100-sxm"], ["matmul"])
     with pytest.raises(UserError, match=r"matmul.xlsx: expected_time is N/A because tokens .*; type it on Inputs"):
         planner.sensitivity(path, of="expected_time")
+
+
+def test_a_scenario_that_cant_be_told_leaves_the_others(tmp_path: Path) -> None:
+    """A chip without a peak has no step to depend on: a line says so, and the table and a report have the other one."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["v100-sxm2-32", "h100-sxm"], ["inference"], batch=16)
+    done = CliRunner().invoke(group, ["sensitivity", str(path), "--json"])
+    assert done.exit_code == 0
+    assert list(json.loads(done.stdout)) == ["llama3_8b_on_h100_sxm"]
+    assert done.stderr.startswith("Warning: llama3_8b_on_v100_sxm2_32: decode_step_time_expected is N/A because peak_f")
+    drawn = [picture.id for picture in gather(path).pictures if picture.id.startswith("depends")]
+    assert len(drawn) == 1
 
 
 def test_the_command_prints_and_writes(tmp_path: Path) -> None:

@@ -251,6 +251,27 @@ def test_ways_are_solved_for_with_the_chips_that_are_left() -> None:
     assert json.loads(run(*words, *given).stdout)["mfu_expected"] >= 0.3
 
 
+def test_ways_that_are_solved_for_divide_the_chips() -> None:
+    """Each answer is a plan that may be typed: FSDP has whole ways left, and the next ways miss the target."""
+    words = ["calc", "training", "-m", "llama3.1-405b", "-H", "h100-sxm",
+             "--set", "n_chips=16384", "batch_tokens=16777216", "mesh_tensor=8", "n_microbatches=16"]  # fmt: skip
+    said = run(*words, "--solve", "mesh_pipeline", "--for", "step_time_expected<=20").stdout
+    assert "mesh_pipeline = 16 is the smallest number that divides the chips" in said
+    assert "mesh_pipeline = 16 is the largest number that divides the chips" in said
+    assert "there mesh_fsdp = 128\n" in said
+
+    def time(ways: int) -> float:
+        printed = run(*words, f"mesh_pipeline={ways}", "--json", "--get", "step_time_expected").stdout
+        return json.loads(printed)["step_time_expected"]
+
+    assert time(16) <= 20 < min(time(8), time(32))
+    printed = run(*words, "--solve", "mesh_pipeline", "--for", "step_time_expected<=20", "--json").stdout
+    assert json.loads(printed)["answer"] == 16
+    missed = run(*words, "--solve", "mesh_pipeline", "--for", "step_time_expected<=19")
+    assert missed.exit_code == 2
+    assert "from 1 to 2,048 gives step_time_expected at most 19 s: the least is 19.05923" in missed.stderr
+
+
 def test_what_is_solved_for_may_be_set() -> None:
     """The value that is set says where to look, the solution takes its place, and a line says so."""
     words = ["--solve", "n_chips", "--for", "decode_step_time=0.02"]

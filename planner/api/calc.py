@@ -81,7 +81,13 @@ def _stamp(path: Path | None) -> Stamp:
 
 
 def plan_of(template: str | Path, model: str | None, hardware: str | None, files: Files) -> Plan:
-    """A prepared plan, kept if its template is a shipped one; a template of one's own is read each time."""
+    """A prepared plan, kept if its template is a shipped one; a template of one's own is read each time.
+
+    Raises UserError for several models or chips, as a list of them is.
+    """
+    for name, one in (("model", model), ("hardware", hardware)):
+        if not isinstance(one, str | None):
+            raise UserError(f"{name}={one!r} is not one name", remedy="planner.sweep takes several")
     if str(template).endswith(".csv"):
         return Plan.of(library.load(template), model, hardware, databases_of(files))
     return _plan(str(template), model, hardware, files)

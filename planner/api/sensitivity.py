@@ -68,20 +68,20 @@ def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:
 
     told: dict[str, Sensitivity] = {}
     cells = CellFigures(read_plan(path))
-    try:
-        found = sensitivities(planned(cells), name) or sensitivities_of_parts(cells, name)
-    except UserError as error:
-        remedy = "type it on Inputs, or choose another row with --of" if "--set" in error.remedy else error.remedy
-        raise UserError(error.what, place=Place(path), remedy=remedy) from None
+    found = sensitivities(planned(cells), name) or sensitivities_of_parts(cells, name)
+    faults = [each.fault for each in found if each.fault is not None]
     for each in found:
         if each.found is None:
-            progress.warn(
-                f"{each.scenario.key}: its sheet is not what the template {each.template} says, so nothing is told"
-            )
+            why = each.fault.what if each.fault else f"its sheet is not what the template {each.template} says"
+            progress.warn(f"{each.scenario.key}: {why}, so nothing is told")
         else:
             told[each.scenario.key if each.scenario.key not in told else f"{each.scenario.key}, {each.template}"] = (
                 each.found
             )
+    if faults and not told:
+        asked = faults[0].remedy
+        remedy = "type it on Inputs, or choose another row with --of" if "--set" in asked else asked
+        raise UserError(faults[0].what, place=Place(path), remedy=remedy)
     if not found:
         what = f"no sheet of a shipped template has the row {name!r}" if name else "no sheet is of a shipped template"
         raise UserError(what, place=Place(path), remedy="planner find, and planner show, name rows")

@@ -82,10 +82,11 @@ def _of_a_token(number: Numbers) -> Iterator[str]:
     """Why a token takes longer than a decode step."""
     step, prefills = number("mean_step_time_expected"), number("prefills_between_expected")
     context, others = number("mean_context_len"), number("waiting_prompts")
+    whose = "the other sequence's prefill" if others == 1 else f"the {shown(others, '1')} other sequences' prefills"
     if step and prefills and prefills > (LEAST - 1) * step:
         yield (
             f"A token takes a decode step, {spoken(step, 's')} at the mean context of {shown(context, '1')}, and "
-            f"{spoken(prefills, 's')} of the {shown(others, '1')} other sequences' prefills between steps."
+            f"{spoken(prefills, 's')} of {whose} between steps."
         )
 
 
@@ -95,12 +96,15 @@ def _of_a_second(number: Numbers) -> Iterator[str]:
     token, batch, length = number("time_per_output_token_expected"), number("batch"), number("generate_len")
     if not (time and rate and token and batch and batch / token > LEAST * rate):
         return
-    answers = f"The {shown(batch, '1')} answers of {shown(length, '1')} tokens"
+    tokens = "1 token" if length == 1 else f"{shown(length, '1')} tokens"
+    answers = f"The answer of {tokens}" if batch == 1 else f"The {shown(batch, '1')} answers of {tokens}"
+    each, take = ("", "takes") if batch == 1 else ("each ", "take")
     if number("is_apart"):
         own = spoken(number("answers_time_expected"), "s")
-        yield f"{answers} take {own}, and the chips of their own that prefill {spoken(time, 's')}: these set the rate."
+        prefill = spoken(time, "s")
+        yield f"{answers} {take} {own}, and the chips of their own that prefill {prefill}: these set the rate."
     else:
-        yield f"{answers}, each with its prefill, take {spoken(time, 's')}: {spoken(rate, '1')} tokens a second."
+        yield f"{answers}, {each}with its prefill, {take} {spoken(time, 's')}: {spoken(rate, '1')} tokens a second."
 
 
 def _of_utilisation(number: Numbers) -> Iterator[str]:

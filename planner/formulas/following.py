@@ -5,6 +5,7 @@ Which do is data, in templates/sweep.csv, so that the command line, a workbook's
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -94,6 +95,25 @@ def step(template: Template, name: str, values: Mapping[str, Value]) -> float:
         return 1.0
     found = following(template, name, values, np.array([FAR])).values()
     return max([1.0, *(FAR / float(each[0]) for each in found if each[0] > 0)])
+
+
+def shares(template: Template, name: str, values: Mapping[str, Value]) -> np.ndarray:
+    """The values of an input, in rising order, that leave whole numbers to those which follow as it grows.
+
+    Ways leave the other chips to FSDP. There are none of an input that no other follows so.
+    """
+    if any(axis.row.name == name for axis in _axes(template)):
+        return np.array([])
+    alone = following(template, name, values, np.array([1.0])).values()
+    ways = np.array(divisors(int(min(float(each[0]) for each in alone))) if alone else [], dtype=np.float64)
+    left = following(template, name, values, ways).values()
+    return ways[np.logical_and.reduce([each == np.floor(each) for each in left])] if left else ways
+
+
+def divisors(number: int) -> list[int]:
+    """What divides a whole number, in rising order."""
+    small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]
+    return sorted({*small, *(number // each for each in small)})
 
 
 @lru_cache(maxsize=KEPT)

@@ -29,6 +29,11 @@ OR_ZERO = (
     "zero_stage",
     "checkpoint_exposed",
     "restart_time",
+    "spare_share",
+    "service_variation",
+    "electricity_price",
+    "remat_layers_fraction",
+    "logit_copies",
 )  # inputs whose 0 means something, though their default is above it
 STAGES = {"zero_stage": 3.0}  # inputs that name one of a few stages, from 0 to the last
 LOOKED_AT = ("input", "hardware", "model")  # rows whose numbers are held to what they usually are

@@ -1,4 +1,6 @@
-"""The candidate values for `--solve`: any number, a count, or the numbers of chips that slices of a torus have.
+"""The candidate values for `--solve`: any number, a count, or those counts of which there are only some.
+
+Slices of a torus have only some numbers of chips, and ways that others follow divide the chips.
 
 They lie around the input's present value: for a rate or a size from a billionth of it to a billion times as much, for
 a count up to ten thousand times as much.
@@ -14,7 +16,7 @@ import numpy as np
 from planner.catalog import Value
 from planner.errors import UserError
 from planner.formulas.evaluation import Results
-from planner.formulas.following import step
+from planner.formulas.following import shares, step
 from planner.formulas.input_values import COUNTED, is_share, is_whole, limits
 from planner.formulas.template import Row
 
@@ -32,16 +34,16 @@ OF_SLICES = ("topology", "torus_axes", "max_chips", "wrap_multiple", "wrap_needs
 class Space:
     """The values of an input that are tried first, in rising order, and which others there are between them.
 
-    A count goes up by `step`, which is 0 for what is none; where `is_listed` there are no others.
+    A count goes up by `step`, which is 0 for what is none; where they are `listed_as` something there are no others.
     """
 
     values: np.ndarray
     step: float
-    is_listed: bool = False
+    listed_as: str = ""
 
     def between(self, inside: float, outside: float) -> np.ndarray:
         """Some values from one of two to the other, in this order, both included."""
-        if self.is_listed:
+        if self.listed_as:
             return np.array([inside, outside])
         found = np.linspace(inside, outside, 1026)
         found = np.unique(np.round(found / self.step) * self.step) if self.step else np.unique(found)
@@ -49,7 +51,7 @@ class Space:
 
     def beside(self, at: float, sign: int) -> float:
         """The next count, larger for a `sign` of 1 and smaller for -1; of a list there is one in that direction."""
-        if self.is_listed:
+        if self.listed_as:
             return float(self.values[np.searchsorted(self.values, at) + sign])
         return at + sign * self.step
 
@@ -65,13 +67,15 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> Space:
         return Space(_around(row, present), 0.0)
     counts = step(now.template, row.name, values)
     sizes = slice_sizes(now) if row.name == CHIPS else None
+    if sizes is None and len(dividing := shares(now.template, row.name, values)):
+        return Space(dividing, counts, listed_as="number that divides the chips")
     if sizes is None:
         return Space(_around(row, present) * counts, counts)
     fitting = sizes[sizes % counts == 0]
     if not len(fitting):
         what = f"no slice of this chip, of up to {sizes[-1]:,.0f} chips, has a multiple of {counts:g}"
         raise UserError(what, remedy="set other ways")
-    return Space(fitting, counts, is_listed=True)
+    return Space(fitting, counts, listed_as="size that slices have")
 
 
 def slice_sizes(now: Results) -> np.ndarray | None:

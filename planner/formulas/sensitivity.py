@@ -2,7 +2,8 @@
 
 The plan is evaluated as one column, with two more for each quantity: a little more and a little less of it. An
 elasticity is the percent by which the row changes for each percent of the quantity, so that a row in proportion to its
-square has exactly 2. A count changes by whole steps, chips of a torus to the next slice.
+square has exactly 2. A count changes by whole steps, chips of a torus to the next slice, ways to the next that
+divide the chips.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ def _moved(value: float, sign: int, space: Space) -> float:
     """The next value above (`sign` 1) or below; N/A where there is none."""
     if not space.step:
         return value * (1 + sign * STEP)
-    if not space.is_listed:
+    if not space.listed_as:
         return value + sign * space.step
     others = space.values[space.values * sign > value * sign]
     return float(others.min() if sign > 0 else others.max()) if len(others) else math.nan

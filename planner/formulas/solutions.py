@@ -44,8 +44,8 @@ def lines(solution: Solution) -> list[str]:
 
 def _kind(space: Space) -> str:
     """What an answer is one of."""
-    if space.is_listed:
-        return "size that slices have"
+    if space.listed_as:
+        return space.listed_as
     return f"multiple of {shown(space.step)}" if space.step > 1 else "whole number" if space.step else "value"
 
 

@@ -108,8 +108,7 @@ class Solution:
     @property
     def answer(self) -> float | None:
         """The one input at which the target is met just about; None where there are several, or any would do."""
-        found = [answer for met in self.ranges for answer in met.answers]
-        return found[0] if len(found) == 1 else None
+        return next(iter(self.answers)) if len(self.answers) == 1 else None
 
 
 def parse_target(template: Template, text: str) -> Target:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 from planner.book.plan import Quantity, Scenario
@@ -13,7 +13,7 @@ from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import OF_RUNS, Planned
 from planner.report.figures import CellFigures
-from planner.spoken import PERCENT, percent, spoken
+from planner.spoken import PERCENT, percent, shown, spoken
 
 FAR = 8.0  # times from which on scenarios are drawn as shares of their own expected time
 TIME_CAPTION = (
@@ -99,9 +99,10 @@ def _time_table(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed])
 
 @dataclass(frozen=True)
 class MemoryRows:
-    """The rows of one kind of memory, all in one unit, by name: its parts, their sum where there is one, the room.
+    """The rows of what a chip holds for one kind of plan, by name: the parts of it, and all of it.
 
-    `use` is what the memory is of, in a word; `template` plans it; `key` is a row that its sheet alone has.
+    `use` is what the memory is of, in a word; `template` plans it; `key` is a row that its sheet alone has. `rest` says
+    what all of it has beside the parts; blank where nothing is told of that.
     """
 
     use: str
@@ -110,33 +111,47 @@ class MemoryRows:
     key: str
     parts: tuple[str, ...]
     total: str
-    room: str
-    where: str
+    rest: str = ""
 
 
 MEMORIES = (
     MemoryRows(
-        "serving", "Memory to serve", "inference", "kv_bytes_total", ("weight_bytes", "kv_bytes_total"),
-        "memory_bytes_total", "usable_hbm_bytes", "of all chips",
+        "serving", "Memory to serve", "inference", "kv_bytes_total", ("weight_bytes_per_chip",),
+        "memory_bytes_per_chip", "Cache of a chip",
     ),
     MemoryRows(
         "training", "Memory to train", "training", "optimizer_bytes_per_chip",
         ("weight_bytes_per_chip", "optimizer_bytes_per_chip", "gradient_bytes_per_chip",
          "activation_bytes_per_chip", "gathered_bytes_per_chip", "working_bytes_per_chip"),
-        "memory_expected_bytes_per_chip", "hbm_bytes", "of a chip",
+        "memory_expected_bytes_per_chip",
     ),
 )  # fmt: skip
+CAPACITY, KEPT_FREE = "hbm_bytes", "hbm_reserve_bytes"  # of a chip
 Meant = list[tuple[int, Scenario]]
+
+
+def memory_room(cells: CellFigures, table: Mapping[str, Quantity], key: str) -> Figure:
+    """What a chip has for a plan: its capacity, less what is kept free of it."""
+    whole, kept = (cells.of(table[name], key) for name in (CAPACITY, KEPT_FREE))
+    return _less(whole, kept) if kept.number else whole
+
+
+def _less(whole: Figure, part: Figure) -> Figure:
+    """What a part leaves of a whole; N/A where one of them is."""
+    if not (whole.is_number and part.is_number):
+        return whole if whole.is_missing else part
+    left = whole.number - part.number
+    return Figure(left, whole.unit, shown(left, whole.unit), f"{whole.cell}, {part.cell}", is_derived=True)
 
 
 def memory_pictures(cells: CellFigures) -> Iterator[Picture]:
     """A picture for each kind of memory that the workbook has the rows of."""
     for memory in MEMORIES:
-        for table in cells.table_with(memory.key, memory.room):
+        for table in cells.table_with(memory.key, memory.total, CAPACITY, KEPT_FREE):
             parts = [table[name] for name in memory.parts if name in table]
-            units = {row.unit for row in (*parts, table[memory.room])}
+            units = {row.unit for row in (*parts, table[memory.total], table[CAPACITY])}
             meant = cells.meant(table[memory.key])
-            if meant and len(parts) > 1 and len(units) == 1:
+            if meant and parts and len(units) == 1:
                 yield _memory_picture(cells, memory, parts, table, meant)
                 break
 
@@ -144,32 +159,35 @@ def memory_pictures(cells: CellFigures) -> Iterator[Picture]:
 def _memory_picture(
     cells: CellFigures, memory: MemoryRows, parts: list[Quantity], table: dict[str, Quantity], meant: Meant
 ) -> Picture:
-    total, room = table.get(memory.total), table[memory.room]
+    total = table[memory.total]
+    kinds = [*(row.title for row in parts), *([memory.rest] if memory.rest else [])]
     drawn: list[Bar] = []
     for index, scenario in meant:
+        whole = cells.of(total, scenario.key)
         sizes = [cells.of(row, scenario.key) for row in parts]
-        whole, capacity = cells.of(total, scenario.key) if total else None, cells.of(room, scenario.key)
-        drawn.append(_memory_bar(index, scenario.name or scenario.id, parts, sizes, whole, capacity))
+        sizes += [reduce(_less, sizes, whole)] if memory.rest else []
+        capacity = memory_room(cells, table, scenario.key)
+        drawn.append(_memory_bar(index, scenario.name or scenario.id, kinds, sizes, whole, capacity))
     each = "; ".join(f"{bar.name}: {bar.told or bar.said}" for bar in drawn)
     alt = f"{memory.title}, bars against the capacity. {each}."
-    caption = f"As a share of the HBM {memory.where}. The line is the capacity: what reaches beyond it doesn't fit."
-    drawing = bar_chart(alt, drawn, [row.title for row in parts], PERCENT)
-    rows = [*parts, *([total] if total else []), room]
+    caption = "As a share of the HBM of a chip. The line is the capacity: what reaches beyond it doesn't fit."
+    drawing = bar_chart(alt, drawn, kinds, PERCENT)
+    rows = [*parts, total, table[CAPACITY], table[KEPT_FREE]]
     return Picture(f"memory-{memory.use}", memory.title, drawing, alt, caption, cells.table(rows, meant))
 
 
 def _memory_bar(
-    index: int, name: str, parts: list[Quantity], sizes: list[Figure], whole: Figure | None, capacity: Figure
+    index: int, name: str, kinds: Sequence[str], sizes: Sequence[Figure], whole: Figure, capacity: Figure
 ) -> Bar:
     if not isinstance(capacity.value, float) or capacity.value <= 0:
         words = f"N/A: {capacity.why}" if capacity.why else "N/A"
         return Bar(index, name, words[:60], told=f"N/A, {capacity.why}")
     pieces = [
-        BarPart(kind, size.value / capacity.value, f"{row.title}: {size.text}", size.text)
-        for kind, (row, size) in enumerate(zip(parts, sizes, strict=True))
+        BarPart(kind, size.value / capacity.value, f"{title}: {size.text}", size.text)
+        for kind, (title, size) in enumerate(zip(kinds, sizes, strict=True))
         if isinstance(size.value, float) and size.value > 0
     ]
-    missing = [row.title for row, size in zip(parts, sizes, strict=True) if size.is_missing]
-    words = f"{whole.text} of {capacity.text}" if whole is not None else f"capacity {capacity.text}"
+    missing = [title for title, size in zip(kinds, sizes, strict=True) if size.is_missing]
+    words = f"{whole.text} of {capacity.text}"
     words += f" (N/A: {', '.join(missing)})" if missing else ""
     return Bar(index, name, words, pieces, limit=1.0, is_over=sum(piece.length for piece in pieces) > 1)

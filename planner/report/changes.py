@@ -57,6 +57,8 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
         nearest = [min(found, key=lambda each: abs(each.doublings)) for found in moved if found]
         said = tuple(f"{each.words}: every check holds" for each in nearest)
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
+    if any(own.number(each.row.name) is None for each in plan.headlines if each.unit == MONEY):
+        return ()  # of a cost that is N/A nothing is saved, and nothing isn't
     near = [[each for each in found if abs(each.doublings) == 1 and each.saved > WORTH] for found in moved]
     best = sorted((max(found, key=lambda each: each.saved) for found in near if found), key=lambda each: -each.saved)
     said = tuple(f"{each.words}: {_effects(each)}" for each in best[:MOST])

@@ -13,7 +13,7 @@ from planner.collector import still
 from planner.dates import made_now
 from planner.errors import Place, UserError
 from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables
-from planner.report.bar_pictures import MEMORIES, memory_pictures, time_pictures
+from planner.report.bar_pictures import CAPACITY, KEPT_FREE, MEMORIES, memory_pictures, memory_room, time_pictures
 from planner.report.contents import (
     Figure,
     FigureRow,
@@ -81,7 +81,7 @@ def gather(path: Path) -> ReportData:
                 *search_pictures(searches),
             ),
             searches=search_tables.found_plans(cells, searches),
-            sweeps=tuple(sweep_tables.sweep_tables(cells)),
+            sweeps=tuple(sweep_tables.sweep_tables(cells, plans)),
             what_ifs=tuple(sweep_tables.what_if_tables(cells)),
             swept=sweep_tables.chosen(cells)[1],
             comparison=cases.table() if cases and cases.measured else None,
@@ -185,9 +185,9 @@ def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
 def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
     """Of each kind of plan in the workbook, what its memory holds and what there is."""
     for memory in MEMORIES:
-        table = next(cells.table_with(memory.key, memory.total, memory.room), None)
+        table = next(cells.table_with(memory.key, memory.total, CAPACITY, KEPT_FREE), None)
         if table is not None and cells.counts(memory.template, key):
-            needed, room = (as_said(cells.of(table[name], key)) for name in (memory.total, memory.room))
+            needed, room = map(as_said, (cells.of(table[memory.total], key), memory_room(cells, table, key)))
             yield MemoryUse(memory.use, _fits(cells.plan, key, table[memory.total].sheet.lower()), needed, room)
 
 

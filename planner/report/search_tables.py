@@ -17,7 +17,7 @@ from planner.report.contents import Figure, FigureColumn, FigureTable, Picture, 
 from planner.report.figures import CellFigures, as_said
 from planner.report.svg import Drawing
 from planner.scaled_units import factor
-from planner.spoken import PERCENT
+from planner.spoken import PERCENT, spoken
 from planner.xlsx.styles import Look, looks_of
 
 KIND, PLAN, SCENARIO, TIE = "Search", "plan", "scenario_id", "is_tie"  # the sheet, machine names of its columns
@@ -166,6 +166,8 @@ def _figure(cells: CellFigures, sheet: Sheet, row: int, place: int, column: Figu
         return figure
     if column.name == TIE:
         return replace(figure, text="yes" if figure.number else "no")
+    if column.name.endswith(OFF) and abs(figure.number) <= SAME:
+        return replace(figure, text=spoken(0.0, PERCENT))  # what differs by rounding alone is as it was found
     figure = figure if scale == 1 else replace(figure, value=figure.number * scale, is_derived=True)
     return figure if column.unit in COUNTED else as_said(figure)
 

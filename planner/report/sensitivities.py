@@ -19,7 +19,7 @@ from planner.report.bar_chart import PARTS
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import Planned
 from planner.report.figures import CellFigures
-from planner.report.replay import replayed
+from planner.report.replay import Replay, replayed
 from planner.report.svg import Drawing, Scale
 from planner.spoken import rounded, shown
 
@@ -39,30 +39,27 @@ SIDES = ("1 % less", "1 % more")
 class ScenarioSensitivity(NamedTuple):
     """A scenario, the template that plans it, and what a row of that depends on.
 
-    None where the workbook isn't what its template says, so that nothing can be told.
+    None where nothing can be told: for a `fault` such as a row that is N/A, or because the workbook isn't what its
+    template says.
     """
 
     scenario: Scenario
     template: str
     found: Sensitivity | None
+    fault: UserError | None = None
 
 
 def sensitivities(plans: Sequence[Planned], name: str = "") -> list[ScenarioSensitivity]:
     """Of each scenario, in order, the sensitivity of a row: by default the first headline of what it is meant for.
 
-    Templates that lack the row, and plans of a part such as a collective, are left out. Raises UserError for a row that
-    has no elasticity.
+    Templates that lack the row, and plans of a part such as a collective, are left out.
     """
     told = []
     for plan in plans:
         for _, scenario in plan.meant if plan.is_whole else ():
             replay = plan.replay(scenario.key)
-            if replay is None:
-                told.append(ScenarioSensitivity(scenario, plan.template, None))
-            elif not name or name in replay.template.by_name:
-                asked = name or default_row(replay.template)
-                found = sensitivity(replay.template, Facts(), replay.typed, asked)
-                told.append(ScenarioSensitivity(scenario, plan.template, found))
+            if replay is None or not name or name in replay.template.by_name:
+                told.append(_told(scenario, plan.template, replay, name))
     return sorted(told, key=lambda each: each.scenario.column)
 
 
@@ -82,17 +79,24 @@ def sensitivities_of_parts(cells: CellFigures, name: str = "") -> list[ScenarioS
         proof = [] if loaded.row(asked).unit == "text" else [asked]  # a text is refused, whatever it is
         for scenario in (each for each in cells.plan.scenarios if cells.counts(sheet, each.key)):
             replay = replayed(loaded.name, rows, scenario.key, proof)
-            found = sensitivity(loaded, Facts(), replay.typed, asked) if replay else None
-            told.append(ScenarioSensitivity(scenario, loaded.name, found))
+            told.append(_told(scenario, loaded.name, replay, asked))
     return sorted(told, key=lambda each: each.scenario.column)
+
+
+def _told(scenario: Scenario, template: str, replay: Replay | None, name: str) -> ScenarioSensitivity:
+    """What a row of a scenario, by default the first headline, depends on, or why that can't be told."""
+    if replay is None:
+        return ScenarioSensitivity(scenario, template, None)
+    try:
+        found = sensitivity(replay.template, Facts(), replay.typed, name or default_row(replay.template))
+    except UserError as error:
+        return ScenarioSensitivity(scenario, template, None, error)
+    return ScenarioSensitivity(scenario, template, found)
 
 
 def sensitivity_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
     """A picture of the first headline of each scenario, of the first few scenarios of which it can be told."""
-    try:
-        told = [each for each in sensitivities(plans) if each.found is not None and each.found.elasticities]
-    except UserError:  # a headline that is N/A
-        return
+    told = [each for each in sensitivities(plans) if each.found is not None and each.found.elasticities]
     for each in islice(told, MOST):
         if each.found is not None:
             yield _picture(each, each.found)

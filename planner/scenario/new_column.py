@@ -61,10 +61,14 @@ class Column:
                 for row, column in self.table.sheet.cells if column == self.source}  # fmt: skip
 
     def formulas(self) -> dict[str, Content]:
-        """A formula for each line of the table, and for each row of an analyst's own that has one in the source."""
+        """A formula for each line of the table, and for each row of an analyst's own that has one in the source.
+
+        What stands above the table is said of all scenarios, wherever it stands.
+        """
         contents: dict[str, Content] = dict.fromkeys(self.like())
         lines = {line.row: line for line in self.table.lines}
-        for row in sorted({row for row, column in self.table.sheet.cells if column == self.source}):
+        above = self.table.head.row
+        for row in sorted({row for row, column in self.table.sheet.cells if column == self.source and row > above}):
             own = self.table.sheet.patterns.get((row, self.source))
             formula = self._pristine(lines[row]) if row in lines else own
             if formula is not None:

@@ -10,13 +10,11 @@ from planner.book.scenario_columns import identifier, inputs_column
 from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
-from planner.workbook.build_plan import WORKLOAD, refuse_controls
+from planner.workbook.build_plan import WANTED, WORKLOAD, refuse_unfit
 from planner.xlsx.address import column_letters
 from planner.xlsx.opc import Package
 
 ID, NAME, MODEL, CHIP = HEADER
-LONGEST = 80  # characters of a name
-WANTED = f"give 1 to {LONGEST} characters with a letter or a digit"
 
 
 def column_of(book: Book, said: str) -> int:
@@ -70,9 +68,7 @@ def free_identifier(book: Book, name: str) -> str:
 
 def refuse_taken(book: Book, name: str, new: str, columns: Iterable[int]) -> None:
     """Raise UserError for a name that is too long or not one line, or that a scenario of `columns` has, as a new id."""
-    refuse_controls(name.strip())
-    if len(name.strip()) > LONGEST:
-        raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
+    refuse_unfit(name.strip())
     place, wanted = Place(book.package.name), (new, name.strip().lower())
     for column in columns:
         for taken in (book.said(ID, column), shown_name(book, column)):

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 
 from planner.formulas import thresholds
+from planner.formulas.following import divisors
 
 Values = Mapping[str, float | str | None]
 """Numbers and texts of rows of a plan, by name."""
@@ -18,12 +19,6 @@ REMATS = ("block", "save_dot_except_mlp", "minimal", "selective", "none")
 
 The counts `mlp` and `matmuls` are less than frameworks hold; what the link to the host takes is in no expected time.
 """
-
-
-def divisors(number: int) -> list[int]:
-    """What divides a whole number, in rising order."""
-    small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]
-    return sorted({*small, *(number // each for each in small)})
 
 
 def is_even(layers: float, stages: int) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from planner.formulas.following import divisors
 from planner.search import rules
 from planner.search.rules import Values
 from planner.search.space import Axis
@@ -70,11 +71,11 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
     for count in chips:
         for axes in fixed.get("tensor_axes", rules.torus_axes(values)):
             most = rules.most_tensor_ways(values, axes)
-            for stages in fixed.get("serve_pipeline") or rules.divisors(int(count)):
+            for stages in fixed.get("serve_pipeline") or divisors(int(count)):
                 if "serve_pipeline" not in fixed and not rules.is_even(layers, int(stages)):
                     continue
                 chips_of_stage = count / stages
-                for data in fixed.get("serve_data") or rules.divisors(int(chips_of_stage)):
+                for data in fixed.get("serve_data") or divisors(int(chips_of_stage)):
                     ways = chips_of_stage / data
                     if ways != int(ways) or (axes > 1 and ways == 1):
                         continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from planner.formulas.following import divisors
 from planner.search import rules
 from planner.search.rules import Values
 from planner.search.space import Axis
@@ -74,12 +75,12 @@ def _shared_out(
     chips: int, fixed: Mapping[str, Sequence[float]], allowed: Mapping[str, Callable[[int], bool]]
 ) -> Iterator[tuple[float, ...]]:
     """Every choice of ways whose product is so many chips; those of `fixed` among their values alone."""
-    divisors = rules.divisors(chips)
+    dividing = divisors(chips)
     order = sorted(WAYS, key=lambda name: (name not in fixed, name in ("mesh_data", "mesh_fsdp")))
     choices = {
         name: [int(each) for each in fixed[name]]
         if name in fixed
-        else [each for each in divisors if name not in allowed or allowed[name](each)]
+        else [each for each in dividing if name not in allowed or allowed[name](each)]
         for name in WAYS
     }
 

@@ -32,8 +32,14 @@ OVERRIDABLE = ("model", "hardware", "calibration")
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def refuse_controls(name: str) -> None:
-    """Raise UserError for a scenario's name or id with a line break or another control character in it."""
+LONGEST = 80  # characters of a scenario's name or id
+WANTED = f"give 1 to {LONGEST} characters with a letter or a digit"
+
+
+def refuse_unfit(name: str) -> None:
+    """Raise UserError for a scenario's name or id that is too long, or has a control character in it."""
+    if len(name) > LONGEST:
+        raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
     if _CONTROLS.search(name):
         what = f"{name!r} is no name for a scenario: it holds control characters"
         raise UserError(what, remedy="delete them, line breaks too")

@@ -13,7 +13,7 @@ from planner.formulas.input_values import LARGEST, id_table, limits
 from planner.formulas.template import Row
 from planner.table import joined
 from planner.workbook import layout
-from planner.workbook.build_plan import OVERRIDABLE, BuildPlan
+from planner.workbook.build_plan import LONGEST, OVERRIDABLE, BuildPlan
 from planner.workbook.cell_styles import BROWN, ORANGE, row_format
 from planner.workbook.page import Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
@@ -90,9 +90,9 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
         (layout.ID_ROW, "Scenario id", "A short text; ids are unique."),
         (layout.TITLE_ROW, "Scenario", "A short text; blank shows the model on the chip."),
     )
-    short = {"type": "textLength", "operator": "between", "formula1": "1", "formula2": "80"}
+    short = {"type": "textLength", "operator": "between", "formula1": "1", "formula2": str(LONGEST)}
     for row, title, prompt in texts:
-        page.validate(plan.columns.area(row, row), title, prompt, "1 to 80 characters.", **short)
+        page.validate(plan.columns.area(row, row), title, prompt, f"1 to {LONGEST} characters.", **short)
 
 
 def _block(

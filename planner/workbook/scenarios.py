@@ -28,7 +28,7 @@ from planner.workbook.build_plan import (
     BuildPlan,
     BuildScenario,
     Workloads,
-    refuse_controls,
+    refuse_unfit,
     workloads,
 )
 from planner.workbook.workloads import DEFAULT_TEMPLATES, named_workloads, with_workloads, without_others
@@ -272,6 +272,6 @@ class _Known:
         identifier, name = first(ID_COLUMNS) or base.id, first(NAME_COLUMNS)
         for text, columns in ((identifier, ID_COLUMNS), (name, NAME_COLUMNS)):
             with _in_column(next((column for column in columns if cells.get(column)), "")):
-                refuse_controls(text)
+                refuse_unfit(text)
         scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
         return _possible(scenario, self.hardware)
