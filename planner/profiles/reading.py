@@ -18,7 +18,6 @@ from planner.profiles.profile import CORES, Device, Profile, whole_steps
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
 from planner.profiles.sources import Source
 from planner.profiles.tool_table import ToolTable
-from planner.table import counted
 
 _APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
 _TOP = 20  # operations that take the most time, of which hosts of one run share some
@@ -76,8 +75,8 @@ def _joined(parts: Sequence[Source], files: Files) -> Profile:
     notes = list(_notes(parts, files))
     whole = [replace(each, steps=whole_steps(each.steps)) if _are_runs(each) else each for each in devices]
     if cut := sum(len(each.steps) for each in devices) - sum(len(each.steps) for each in whole):
-        are = "is cut off, and doesn't" if cut == 1 else "are cut off, and don't"
-        notes.append(f"{counted(cut, 'step')} at an end of the capture {are} count")
+        steps, are = ("1 step", "is cut off, and doesn't") if cut == 1 else (f"{cut} steps", "are cut off, and don't")
+        notes.append(f"{steps} at an end of the capture {are} count")
         devices = whole
     names = {device.kind for device in devices}
     device = names.pop() if len(names) == 1 else None
