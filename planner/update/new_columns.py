@@ -19,14 +19,17 @@ def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[
     the fresh sheet and the value.
     """
     new = {name: column for column, name in fresh.columns.items() if name and name not in old.column_of}
-    fields = FIELDS.get(old.kind, ())
-    known = {field.name: field.kind == "text" for field in fields}
-    meant_by = Completion(fields, old.column_of)
-    for row in rows if fields and new else ():
-        told = {name: old.sheet.value(row, column) for column, name in old.columns.items() if name in known}
-        given: dict[str, Value] = {
-            name: value for name, value in told.items() if isinstance(value, str) and known[name]
-        }
-        given |= {name: float(str(value)) for name, value in told.items() if is_number(value) and not known[name]}
+    fields = FIELDS.get(old.kind)
+    if not fields or not new:
+        return
+    meant_by, is_text = Completion(fields, old.column_of), {field.name: field.kind == "text" for field in fields}
+    for row in rows:
+        given: dict[str, Value] = {}
+        for column, name in old.columns.items():
+            value = old.sheet.value(row, column)
+            if isinstance(value, str) and is_text.get(name) is True:
+                given[name] = value
+            elif is_number(value) and is_text.get(name) is False:
+                given[name] = float(str(value))
         meant = meant_by.of(given)
         yield from ((row, at, value) for name, at in new.items() if (value := meant.get(name)) is not None)
