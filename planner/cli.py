@@ -85,14 +85,14 @@ class Lazy(click.Group):
             what = str(error)
         except KeyboardInterrupt:
             what = f"interrupted; {progress.outcome()}"
-        except RuntimeError as error:
-            if not isinstance(error.__cause__, KeyboardInterrupt):  # as Python wraps one within an import
-                raise
-            what = f"interrupted; {progress.outcome()}"
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
             what = f"{error.filename or 'the system'}: {error.strerror or error}; {progress.outcome()}"
+        except Exception as error:
+            if not _is_interrupted(error):
+                raise
+            what = f"interrupted; {progress.outcome()}"
         click.echo(f"Error: {what}", err=True)
         raise click.exceptions.Exit(_FAILED)
 
@@ -118,6 +118,13 @@ def _interruptible() -> Iterator[None]:
         raise
     finally:
         sys.unraisablehook = told
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether an error came of a Ctrl-C: Python wraps one within an import, openpyxl one while it checks a value."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _raise_again(lost: Any) -> None:

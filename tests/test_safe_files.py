@@ -347,3 +347,19 @@ def test_an_interruption_that_python_wraps_is_one(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("planner.cli.Lazy.get_command", interrupted)
     done = CliRunner().invoke(cli.group, ["build"])
     assert (done.exit_code, done.output) == (2, "Error: interrupted; nothing was changed\n")
+
+
+def test_an_interruption_that_a_library_makes_another_error_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """openpyxl catches whatever ends the check of a value and raises a TypeError; without a Ctrl-C it stays an error."""
+
+    def interrupted(*_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except BaseException:
+            raise TypeError("expected <class 'CellRange'>")  # noqa: B904 (as openpyxl does)
+
+    monkeypatch.setattr("planner.cli.Lazy.get_command", interrupted)
+    done = CliRunner().invoke(cli.group, ["build"])
+    assert (done.exit_code, done.output) == (2, "Error: interrupted; nothing was changed\n")
+    monkeypatch.setattr("planner.cli.Lazy.get_command", lambda *_: 1 / 0)
+    assert isinstance(CliRunner().invoke(cli.group, ["build"]).exception, ZeroDivisionError)
