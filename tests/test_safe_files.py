@@ -350,7 +350,7 @@ def test_an_interruption_that_python_wraps_is_one(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_interruption_that_a_library_makes_another_error_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """openpyxl catches whatever ends the check of a value and raises a TypeError; without a Ctrl-C it stays an error."""
+    """openpyxl catches whatever ends the check of a value and raises a TypeError; any other stays an error."""
 
     def interrupted(*_: object) -> None:
         try:
