@@ -158,9 +158,14 @@ def _binary(size: float) -> str:
     return f"{size / factor:.4g} {prefix}"
 
 
-def case_in_words(key: str) -> str:
-    """A case for a line of text: its label and the beginning of its key; a key of a person's own is all there is."""
+def case_in_words(key: str, label: str = "") -> str:
+    """A case for a line of text: its label and the beginning of its key; a key of a person's own is all there is.
+
+    `label` is what its row calls it, where there is a row.
+    """
     short = key if len(key) <= KEY_SHOWN else f"{key[: KEY_SHOWN - 3]}..."
+    if label:
+        return f"{label} ({short})"
     try:
         template, inputs = parse_key(key)
     except ValueError:

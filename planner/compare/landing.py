@@ -61,7 +61,7 @@ class Landing:
     skipped: list[tuple[str, str]] = field(default_factory=list)  # keys, and why
     unchanged: int = 0
     other_hardware: list[tuple[str, str]] = field(default_factory=list)  # predicted for, timed on
-    above_peak: list[str] = field(default_factory=list)  # keys of those that are too fast to be true
+    above_peak: list[tuple[str, str]] = field(default_factory=list)  # those too fast to be true: key, label if known
     timed: list[tuple[str, str]] = field(default_factory=list)  # templates and chips of rows whose times are landed
     unknown_chips: list[str] = field(default_factory=list)  # lines about chips of these that the workbook hasn't
     left_alone: list[str] = field(
@@ -100,7 +100,7 @@ class Landing:
             pair = row.text("hardware_id"), measured.hardware_id or measured.device_kind
             self.other_hardware.append(pair)
         if ABOVE_PEAK in flags:
-            self.above_peak.append(measured.case_key)
+            self.above_peak.append((measured.case_key, row.text("case_label")))
         new = {
             name: value
             for name, value in typed.items()
@@ -152,7 +152,7 @@ class Landing:
         """A line about times that no chip of their rows can reach; blank where there are none."""
         if not self.above_peak:
             return ""
-        count, first = len(self.above_peak), case_in_words(self.above_peak[0])
+        count, first = len(self.above_peak), case_in_words(*self.above_peak[0])
         rows = "1 row is" if count == 1 else f"{count:,} rows are"
         return (
             f"{rows} faster than the chip's peak FLOP/s and bandwidth allow, such as {first}: "
@@ -228,7 +228,7 @@ def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Co
         floor = value(address(number, columns[FLOOR]))
         flags = flags_of(one, "", floor if isinstance(floor, float) else None)
         if flags and ABOVE_PEAK in flags:
-            landing.above_peak.append(one.case_key)
+            landing.above_peak.append((one.case_key, ""))
             found[address(number, columns["flags"])] = flags
     return found
 
