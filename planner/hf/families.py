@@ -70,6 +70,9 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
         fields = {"model_type": f"{fields['model_type']}_thinker", **outer}
     part = next((name for name in TEXT_PARTS if isinstance(fields.get(name), dict)), None)
     config = Config(path, fields) if part is None else _inner(path, fields, part)
+    if config.model_type == "deepseek_v2" and not config.flag("use_mla", default=True):
+        # DeepSeek-OCR and the smallest DeepSeek-VL2: the second's code, with the attention of the first
+        config.fields = {**config.fields, "model_type": "deepseek"}
     _check(config)
     if part is not None:
         config.note(f"{fields['model_type']}: its language model alone ({part}, {config.model_type})")
@@ -87,19 +90,22 @@ def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         if not isinstance(fields["model_type"], str):
             raise Config(path, fields).fault("model_type", "is not a text", REMEDY)
         return fields
-    architectures = fields.get("architectures")
-    for architecture in architectures if isinstance(architectures, list) else []:
-        stem = _HEAD.sub("", str(architecture)).lower()
-        for name in (*FAMILIES, *_INNER):
-            if name.replace("_", "") == stem:
-                return {**fields, "model_type": name}
+    if name := _of_architecture(fields):
+        return {**fields, "model_type": name}
     raise UserError("not a Hugging Face config: it has no model_type", place=Place(path), remedy=REMEDY)
+
+
+def _of_architecture(fields: Mapping[str, Any]) -> str:
+    """The model_type of the class that `architectures` names; empty where there is none that is known."""
+    architectures = fields.get("architectures")
+    stems = [_HEAD.sub("", str(each)).lower() for each in architectures] if isinstance(architectures, list) else []
+    return next((name for stem in stems for name in (*FAMILIES, *_INNER) if name.replace("_", "") == stem), "")
 
 
 def _inner(path: Path, fields: Mapping[str, Any], part: str) -> Config:
     inner = dict(fields[part])
     if not inner.get("model_type"):
-        inner["model_type"] = _INNER.get(fields["model_type"], "")
+        inner["model_type"] = _INNER.get(fields["model_type"]) or _of_architecture(inner)
     # Qwen's outer classes hold the head; those of others leave it to the inner one, where it says so.
     outer = str(fields["model_type"]).startswith("qwen") or inner.get("tie_word_embeddings") is None
     if outer and fields.get("tie_word_embeddings") is not None:
