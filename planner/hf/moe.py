@@ -27,6 +27,7 @@ from planner.hf.rules import (
     layers,
     maybe,
     size,
+    taken,
     where,
     within,
 )
@@ -192,7 +193,7 @@ def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
 ERNIE_MOE = Family("ernie4_5_moe", {
     **ERNIE, "head_dim": head_dim(),
     **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
-    "moe_shared_experts": lambda config, _: config.count("moe_num_shared_experts") or 0,
+    "moe_shared_experts": lambda config, _: taken(config, "moe_num_shared_experts", 0),
     "expert_bias": _no_bias, "router_score_bias": True,
 })  # fmt: skip
 DBRX = Family("dbrx", {
