@@ -140,10 +140,9 @@ def test_a_family_under_other_names(tmp_path: Path, name: str) -> None:
 
 def test_every_family_is_held_against_a_count() -> None:
     """Each model_type that is known has a config or a variation whose count is known, but for names of the same."""
-    nested = [part for path in CONFIGS.values() for part in [json.loads(path.read_text()).get("text_config")] if part]
-    configs = [json.loads(path.read_text()) for path in CONFIGS.values()] + nested
-    tried = {str(config["model_type"]).lower() for config in configs}
-    tried |= {case["config"]["model_type"] for case in COUNTED["variations"]}
-    tried |= {str(config["model_type"]).lower() for _, config in _OLDER.values()}
+    configs = [json.loads(path.read_text(encoding="utf-8")) for path in CONFIGS.values()]
+    configs += [case["config"] for case in COUNTED["variations"]] + [config for _, config in _OLDER.values()]
+    nested = [part for config in configs for part in [config.get("text_config")] if part]
+    tried = {str(config.get("model_type")).lower() for config in configs + nested}
     families = [FAMILIES[name] for name in tried if name in FAMILIES]
     assert [name for name, family in FAMILIES.items() if not any(family is each for each in families)] == []

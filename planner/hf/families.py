@@ -56,6 +56,7 @@ _INNER = {
     "kimi_k25": "deepseek_v3", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
     "gemma4_unified": "gemma4_unified_text", "mllama": "mllama_text_model",
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
+    "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
 }  # fmt: skip
 
 
@@ -162,6 +163,8 @@ gemma3n_text       262400 2048 16384 35 8 2 32768
 gemma4_text        262144 2304 9216 30 8 4 131072
 gemma4_unified_text 262144 2304 9216 30 8 4 262144
 mllama_text_model  128256 4096 14336 40 32 8 131072
+glm4v_text         151552 4096 13696 40 32 2 32768
+glm4v_moe_text     151424 4096 10944 46 96 8 65536
 """
 
 _FURTHER: Mapping[str, Mapping[str, int]] = {
@@ -170,6 +173,10 @@ _FURTHER: Mapping[str, Mapping[str, int]] = {
     "gemma3_text": {"sliding_window": 4096},
     "cohere2": {"sliding_window": 4096},
     "mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
+    "glm4v_moe_text": {
+        "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 1408,
+        "first_k_dense_replace": 1,
+    },
     "llama4_text": {"num_local_experts": 16, "num_experts_per_tok": 1, "intermediate_size_mlp": 16384},
     "qwen3_vl_moe_text": {"num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408},
     "qwen3_5_text": {
