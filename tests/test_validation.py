@@ -240,6 +240,7 @@ def test_other_columns_are_named_and_not_read(planner: Planner) -> None:
     assert "column not read: weather" in result.stderr
     (row,), (plain,) = rows_of(result), rows_of(planner(line(), options=("--json",)))
     assert row == plain
+    assert "not read" not in planner(f"{line()},,", header=f"{HEADER},,").stderr  # as spreadsheets save cleared columns
 
 
 def test_the_least_columns(planner: Planner) -> None:
