@@ -155,7 +155,7 @@ CHOICES = [
     ("gaudi3", "peak_bf16", 1677.7e12), ("h800-sxm", "link_bandwidth", 200e9),
     ("h100-sxm-96", "hbm_bandwidth", 2400e9), ("gh200-144", "hbm_bytes", 141e9),
     ("mi355x", "link_bandwidth", 7 * 76.8e9), ("l40s", "dcn_bandwidth", 12.5e9),
-    ("mi250x", "peak_fp32", 95.7e12),
+    ("mi250x", "peak_fp32", 95.7e12), ("cerebras-wse3", "peak_fp16", None),
 ]  # fmt: skip
 
 
