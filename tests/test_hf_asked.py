@@ -103,6 +103,8 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         (config_of("llama3-8b", num_hidden_layers=10**12), "num_hidden_layers 1000000000000 is out of range"),
         (config_of("llama3-8b", vocab_size=10**20), "100000000000000000000 is not a count"),
         (config_of("llama3-8b", num_key_value_heads=64), "n_kv_heads 64 is more than n_heads 32"),
+        (config_of("llama3-8b", hidden_size=4100), "column head_dim: d_model 4100 is no multiple of n_heads 32"),
+        (config_of("gpt2", n_embd=770), "column head_dim: d_model 770 is no multiple of n_heads 12"),
         (config_of("llama3-8b", tie_word_embeddings="no"), 'tie_word_embeddings "no" is not true or false'),
         (config_of("gemma3-270m", layer_types=["full_attention"]), "has 1 entries for 18 layers"),
         (config_of("gemma3-270m", layer_types=["mamba"] * 18), 'has the kind "mamba"; known: full_attention'),
