@@ -357,7 +357,7 @@ def test_a_run_faster_than_its_bound_is_named(planner: Planner) -> None:
     assert "Faster than its bound, which no published run is: a." in said.output
     nothing = planner(line("training,nosuch,h100-sxm,n_chips=8"))
     assert nothing.exit_code == 2
-    assert 'nothing can be expected of any run: no model "nosuch"' in nothing.output
+    assert 'nothing can be expected of any run; a: no model "nosuch"' in nothing.output
 
 
 def test_a_template_of_ones_own_is_read_as_often_for_more_runs(
