@@ -196,13 +196,16 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
 
 def _check_header(header: Sequence[str], path: Path) -> None:
     place = Place(path, 1)
+    if not any(header):
+        remedy = "delete it: the first line names the columns"
+        raise UserError("the first line is blank", place=place, remedy=remedy)
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
         mark = "semicolons" if ";" in header[0] else "tabs"
         raise UserError(f"the columns are separated by {mark}", place=place, remedy="save it with commas")
     for index, column in enumerate(header):
         if _has_controls(column.encode()):
             raise _controlled(Place(path, 1, index + 1))
-        if column in header[:index]:
+        if column and column in header[:index]:
             raise UserError(f"column {column!r} is there twice", place=place, remedy="keep one of the two")
 
 

@@ -12,6 +12,7 @@ import pytest
 from planner import data
 from planner.catalog import Table, Value, load_dtypes, load_hardware, load_models
 from planner.formulas.units import parse_unit
+from planner.measure.devices import matching
 
 MODELS = load_models()
 HARDWARE = load_hardware()
@@ -155,6 +156,7 @@ CHOICES = [
     ("gaudi3", "peak_bf16", 1677.7e12), ("h800-sxm", "link_bandwidth", 200e9),
     ("h100-sxm-96", "hbm_bandwidth", 2400e9), ("gh200-144", "hbm_bytes", 141e9),
     ("mi355x", "link_bandwidth", 7 * 76.8e9), ("l40s", "dcn_bandwidth", 12.5e9),
+    ("mi250x", "peak_fp32", 95.7e12), ("cerebras-wse3", "peak_fp16", None),
 ]  # fmt: skip
 
 
@@ -164,6 +166,18 @@ def test_conflicts_are_settled(chip: str, column: str, value: Value) -> None:
     row = HARDWARE.row(chip)
     assert row[column] == value
     assert row["conflicts"]
+
+
+@pytest.mark.parametrize(
+    ("called", "chip"),
+    [
+        ("NVIDIA H100 80GB HBM3", "h100-sxm"), ("NVIDIA B200", "b200-sxm"), ("NVIDIA B300 SXM6 AC", "b300-sxm"),
+        ("NVIDIA GH200 480GB", "gh200-96"), ("NVIDIA GH200 144G HBM3e", "gh200-144"), ("TPU v6 lite", "tpu-v6e"),
+    ],
+)  # fmt: skip
+def test_a_chip_is_known_by_what_its_driver_calls_it(called: str, chip: str) -> None:
+    """A profile or a device of this name, as the drivers of such machines print it, is of one chip: this one."""
+    assert matching(called, {name: str(row["jax_device_kind"] or "") for name, row in HARDWARE.rows.items()}) == (chip,)
 
 
 def test_a_price_says_when_and_where() -> None:

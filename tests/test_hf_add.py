@@ -43,6 +43,8 @@ def test_notes_what_it_assumed(add: Run) -> None:
     assert "Note: head_dim is not said: 256, as gemma3_text has it\n" in stdout
     assert "Note: gemma3: its language model alone (text_config, gemma3_text)\n" in stdout
     assert "Note: vision_config is not counted\n" in stdout
+    stdout = add(config_of("ernie-4.5-21b-a3b", moe_num_shared_experts=...), "--id", "other").stdout
+    assert "Note: moe_num_shared_experts is not said: 0, as ernie4_5_moe has it\n" in stdout
 
 
 def test_layers_of_different_sizes(add: Run) -> None:

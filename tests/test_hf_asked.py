@@ -103,11 +103,17 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         (config_of("llama3-8b", num_hidden_layers=10**12), "num_hidden_layers 1000000000000 is out of range"),
         (config_of("llama3-8b", vocab_size=10**20), "100000000000000000000 is not a count"),
         (config_of("llama3-8b", num_key_value_heads=64), "n_kv_heads 64 is more than n_heads 32"),
+        (config_of("llama3-8b", hidden_size=4100), "column head_dim: d_model 4100 is no multiple of n_heads 32"),
+        (config_of("gpt2", n_embd=770), "column head_dim: d_model 770 is no multiple of n_heads 12"),
         (config_of("llama3-8b", tie_word_embeddings="no"), 'tie_word_embeddings "no" is not true or false'),
         (config_of("gemma3-270m", layer_types=["full_attention"]), "has 1 entries for 18 layers"),
         (config_of("gemma3-270m", layer_types=["mamba"] * 18), 'has the kind "mamba"; known: full_attention'),
         (config_of("qwen3-30b-a3b", mlp_only_layers="0"), 'mlp_only_layers "0" is not a list of whole numbers'),
         (config_of("dbrx", ffn_config=3), "ffn_config 3 is not an object"),
+        (
+            config_of("mixtral-8x7b", model_type="hunyuan_v1_moe", num_experts=8, moe_topk=[1, 2]),
+            "moe_topk [1, 2] differs from layer to layer, which has no column",
+        ),
         (config_of("opt-125m", word_embed_proj_dim=512), "word_embed_proj_dim 512 differs from hidden_size 768"),
         (
             config_of("deepseek-v3", model_type="kimi_linear", routed_expert_hidden_size=3584),

@@ -114,6 +114,15 @@ _OLDER: dict[str, tuple[int, Config]] = {
     }),
     "ChatGLM2 6B": (6_243_584_000, config_of("chatglm3-6b", head_dim=..., kv_channels=..., post_layer_norm=...)),
     "Llama 4 Scout": (107_769_861_120, config_of("llama4-scout")["text_config"]),
+    "DeepSeek-OCR": (2_934_734_080, {  # counted as transformers' deepseek_ocr2_text
+        "model_type": "deepseek_vl_v2", "language_config": {
+            "architectures": ["DeepseekV2ForCausalLM"], "use_mla": False, "hidden_size": 1280,
+            "intermediate_size": 6848, "num_hidden_layers": 12, "num_attention_heads": 10, "num_key_value_heads": 10,
+            "n_routed_experts": 64, "n_shared_experts": 2, "num_experts_per_tok": 6, "moe_intermediate_size": 896,
+            "first_k_dense_replace": 1, "kv_lora_rank": None, "q_lora_rank": None, "qk_nope_head_dim": 0,
+            "qk_rope_head_dim": 0, "v_head_dim": 0, "topk_method": "greedy", "vocab_size": 129280,
+        },
+    }),
     "DeepSeek-V3 as transformers saves it": (671_026_419_200, config_of(
         "deepseek-v3", topk_method=..., first_k_dense_replace=..., mlp_layer_types=["dense"] * 3 + ["sparse"] * 58,
     )),
@@ -131,10 +140,9 @@ def test_a_family_under_other_names(tmp_path: Path, name: str) -> None:
 
 def test_every_family_is_held_against_a_count() -> None:
     """Each model_type that is known has a config or a variation whose count is known, but for names of the same."""
-    nested = [part for path in CONFIGS.values() for part in [json.loads(path.read_text()).get("text_config")] if part]
-    configs = [json.loads(path.read_text()) for path in CONFIGS.values()] + nested
-    tried = {str(config["model_type"]).lower() for config in configs}
-    tried |= {case["config"]["model_type"] for case in COUNTED["variations"]}
-    tried |= {str(config["model_type"]).lower() for _, config in _OLDER.values()}
+    configs = [json.loads(path.read_text(encoding="utf-8")) for path in CONFIGS.values()]
+    configs += [case["config"] for case in COUNTED["variations"]] + [config for _, config in _OLDER.values()]
+    nested = [part for config in configs for part in [config.get("text_config")] if part]
+    tried = {str(config.get("model_type")).lower() for config in configs + nested}
     families = [FAMILIES[name] for name in tried if name in FAMILIES]
     assert [name for name, family in FAMILIES.items() if not any(family is each for each in families)] == []

@@ -109,7 +109,7 @@ def test_another_table_is_no_profile(tmp_path):
     """A CSV of something else is refused in one line."""
     path = tmp_path / "measurements.csv"
     path.write_text("case_key,source,host,step\n1,2,3,4\n")
-    with pytest.raises(UserError, match="this is not a profile"):
+    with pytest.raises(UserError, match="this is text, and no profile"):
         read(path)
 
 

@@ -240,6 +240,7 @@ def test_other_columns_are_named_and_not_read(planner: Planner) -> None:
     assert "column not read: weather" in result.stderr
     (row,), (plain,) = rows_of(result), rows_of(planner(line(), options=("--json",)))
     assert row == plain
+    assert "not read" not in planner(f"{line()},,", header=f"{HEADER},,").stderr  # as spreadsheets save cleared columns
 
 
 def test_the_least_columns(planner: Planner) -> None:
@@ -356,7 +357,7 @@ def test_a_run_faster_than_its_bound_is_named(planner: Planner) -> None:
     assert "Faster than its bound, which no published run is: a." in said.output
     nothing = planner(line("training,nosuch,h100-sxm,n_chips=8"))
     assert nothing.exit_code == 2
-    assert 'nothing can be expected of any run: no model "nosuch"' in nothing.output
+    assert 'nothing can be expected of any run; a: no model "nosuch"' in nothing.output
 
 
 def test_a_template_of_ones_own_is_read_as_often_for_more_runs(

@@ -232,7 +232,7 @@ def warn_of_unknown(path: Path, unknown: Sequence[str], known: Sequence[str], no
 
     `notes` are columns of the shipped file that describe and aren't read either.
     """
-    strange = [name for name in unknown if name not in notes and not is_own(name)]
+    strange = [name for name in unknown if name and name not in notes and not is_own(name)]
     if not strange:
         return
     shown = few([_with_known(name, known) for name in strange], MOST_NAMED)

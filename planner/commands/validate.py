@@ -40,8 +40,8 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     rows = validated(runs, databases, leave_one_out=leave_one_out)
     progress.clear()
     if not as_json and all(row.expected is None for row in rows):
-        what, remedy = f"nothing can be expected of any run: {rows[0].fault}", "mend the rows"
-        raise UserError(what, place=Place(runs), remedy=remedy)
+        what = f"nothing can be expected of any run; {rows[0].run.id}: {rows[0].fault}"
+        raise UserError(what, place=Place(runs), remedy="mend the rows")
     name = runs.name if runs else "the published runs"
     about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
     click.echo(

@@ -53,6 +53,8 @@ KV_SAID: ColumnRules = {"n_kv_heads": kv_heads_said}
 
 LLAMA = Family("llama yi deepseek_llm aquila granite", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")})
 
+EXAONE = Family("exaone", {**LLAMA, **KV_SAID, "n_layers": layers("num_layers", "num_hidden_layers")})
+
 
 def _first_of_four_full(_: Config, row: ModelRow) -> list[str]:
     return ["local" if index % 4 else "full" for index in range(row.count("n_layers"))]
@@ -88,6 +90,7 @@ OLMO3 = Family("olmo3", {**OLMO2, **attention(one_full_in(4), window(4096))})
 
 GLM = Family("glm", {**GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True)})
 GLM4 = Family("glm4", {**GLM, "norms_per_layer": 4})
+GLM4V = Family("glm4v_text", {**GLM4, "head_dim": divided, "qkv_bias": True})
 
 
 def _chatglm_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
@@ -134,6 +137,13 @@ EXAONE4 = Family("exaone4", {
     **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(one_full_in(4, "sliding_window_pattern"), window(4096)),
 })  # fmt: skip
 HUNYUAN = Family("hunyuan_v1_dense", {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"})
+# Its activation has two parameters in each layer (xIELU).
+APERTUS = Family("apertus", {
+    **HUNYUAN, "mlp_gated": False,
+    "extra_params_total": lambda config, row: (
+        2 * row.count("n_layers") if config.text("hidden_act") == "xielu" else None
+    ),
+})  # fmt: skip
 SEED_OSS = Family("seed_oss", {
     **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True),
     "o_bias": flag("attention_out_bias"),

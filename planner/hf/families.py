@@ -56,6 +56,7 @@ _INNER = {
     "kimi_k25": "deepseek_v3", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
     "gemma4_unified": "gemma4_unified_text", "mllama": "mllama_text_model",
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
+    "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
 }  # fmt: skip
 
 
@@ -70,6 +71,9 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
         fields = {"model_type": f"{fields['model_type']}_thinker", **outer}
     part = next((name for name in TEXT_PARTS if isinstance(fields.get(name), dict)), None)
     config = Config(path, fields) if part is None else _inner(path, fields, part)
+    if config.model_type == "deepseek_v2" and not config.flag("use_mla", default=True):
+        # DeepSeek-OCR and the smallest DeepSeek-VL2: the second's code, with the attention of the first
+        config.fields = {**config.fields, "model_type": "deepseek"}
     _check(config)
     if part is not None:
         config.note(f"{fields['model_type']}: its language model alone ({part}, {config.model_type})")
@@ -87,19 +91,22 @@ def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         if not isinstance(fields["model_type"], str):
             raise Config(path, fields).fault("model_type", "is not a text", REMEDY)
         return fields
-    architectures = fields.get("architectures")
-    for architecture in architectures if isinstance(architectures, list) else []:
-        stem = _HEAD.sub("", str(architecture)).lower()
-        for name in (*FAMILIES, *_INNER):
-            if name.replace("_", "") == stem:
-                return {**fields, "model_type": name}
+    if name := _of_architecture(fields):
+        return {**fields, "model_type": name}
     raise UserError("not a Hugging Face config: it has no model_type", place=Place(path), remedy=REMEDY)
+
+
+def _of_architecture(fields: Mapping[str, Any]) -> str:
+    """The model_type of the class that `architectures` names; empty where there is none that is known."""
+    architectures = fields.get("architectures")
+    stems = [_HEAD.sub("", str(each)).lower() for each in architectures] if isinstance(architectures, list) else []
+    return next((name for stem in stems for name in (*FAMILIES, *_INNER) if name.replace("_", "") == stem), "")
 
 
 def _inner(path: Path, fields: Mapping[str, Any], part: str) -> Config:
     inner = dict(fields[part])
     if not inner.get("model_type"):
-        inner["model_type"] = _INNER.get(fields["model_type"], "")
+        inner["model_type"] = _INNER.get(fields["model_type"]) or _of_architecture(inner)
     # Qwen's outer classes hold the head; those of others leave it to the inner one, where it says so.
     outer = str(fields["model_type"]).startswith("qwen") or inner.get("tie_word_embeddings") is None
     if outer and fields.get("tie_word_embeddings") is not None:
@@ -156,6 +163,8 @@ gemma3n_text       262400 2048 16384 35 8 2 32768
 gemma4_text        262144 2304 9216 30 8 4 131072
 gemma4_unified_text 262144 2304 9216 30 8 4 262144
 mllama_text_model  128256 4096 14336 40 32 8 131072
+glm4v_text         151552 4096 13696 40 32 2 32768
+glm4v_moe_text     151424 4096 10944 46 96 8 65536
 """
 
 _FURTHER: Mapping[str, Mapping[str, int]] = {
@@ -164,6 +173,10 @@ _FURTHER: Mapping[str, Mapping[str, int]] = {
     "gemma3_text": {"sliding_window": 4096},
     "cohere2": {"sliding_window": 4096},
     "mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
+    "glm4v_moe_text": {
+        "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 1408,
+        "first_k_dense_replace": 1,
+    },
     "llama4_text": {"num_local_experts": 16, "num_experts_per_tok": 1, "intermediate_size_mlp": 16384},
     "qwen3_vl_moe_text": {"num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408},
     "qwen3_5_text": {

@@ -6,7 +6,7 @@ from planner.hf.config import Config, UnsaidError
 from planner.hf.dense import GENERAL
 from planner.hf.layers import check_length
 from planner.hf.moe import ROUTED
-from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, flag, of, size
+from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, of, size, tied
 
 
 def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
@@ -86,13 +86,20 @@ def _shared_biases(config: Config, row: ModelRow) -> ColumnValue:
     return sparse * (2 * width + row.count("d_model")) if biased else None
 
 
-DEEPSEEK_V2 = Family("deepseek_v2", {
-    **GENERAL, **ROUTED, **_score_bias(otherwise=False),
+_LATENT: ColumnRules = {
+    **GENERAL,
     "kv_lora_rank": size("kv_lora_rank"), "q_lora_rank": _query_rank, "qk_rope_dim": size("qk_rope_head_dim"),
     "qk_nope_dim": size("qk_nope_head_dim"), "v_head_dim": size("v_head_dim"), "n_kv_heads": of("n_heads"),
     "head_dim": lambda _, row: row.count("qk_nope_dim") + row.count("qk_rope_dim"),
     "o_bias": flag("attention_bias"), "extra_params_per_layer": _latent_biases, "mlp_bias": flag("mlp_bias"),
-    "extra_params_total": _shared_biases,
+}  # fmt: skip
+# The width of a value is that of a head in other families where the config doesn't say it.
+MINICPM3 = Family("minicpm3", {
+    **_LATENT, "tied_embeddings": tied(True),
+    "v_head_dim": lambda config, row: config.count("v_head_dim", least=1) or divided(config, row),
+})  # fmt: skip
+DEEPSEEK_V2 = Family("deepseek_v2", {
+    **_LATENT, **ROUTED, **_score_bias(otherwise=False), "extra_params_total": _shared_biases,
 })  # fmt: skip
 # The second alone has biases in its feed-forward blocks (transformers).
 DEEPSEEK_V3 = Family("deepseek_v3 kimi_k2 glm4_moe_lite", {

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.hf.config import Config, UnsaidError
-from planner.hf.dense import ATTENTION_BIAS, ERNIE, GENERAL, KV_SAID, LLAMA, OLMO2, QWEN2, QWEN3
+from planner.hf.dense import (
+    ATTENTION_BIAS,
+    ERNIE,
+    EXAONE4,
+    GENERAL,
+    HUNYUAN,
+    KV_SAID,
+    LLAMA,
+    OLMO2,
+    QWEN2,
+    QWEN3,
+)
 from planner.hf.layers import (
     all_local,
     all_where_used,
@@ -27,6 +38,7 @@ from planner.hf.rules import (
     layers,
     maybe,
     size,
+    taken,
     where,
     within,
 )
@@ -180,7 +192,32 @@ GLM4_MOE = Family("glm4_moe", {
     **GENERAL, **KV_SAID, **ROUTED, "qkv_bias": flag("attention_bias"), "router_score_bias": True,
     "qk_norm": where("use_qk_norm", "per_head", "none"),
 })  # fmt: skip
+GLM4V_MOE = Family("glm4v_moe_text", {**GLM4_MOE, "qkv_bias": flag("attention_bias", default=True)})
 DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
+EXAONE_MOE = Family("exaone_moe", {
+    **EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True,
+})  # fmt: skip
+
+
+def _of_all_layers(name: str) -> ColumnRule:
+    """A whole number, or a list that has it for each layer, as Hunyuan writes it; layers that differ have no column."""
+
+    def rule(config: Config, _: ModelRow) -> ColumnValue:
+        if not isinstance(config.value(name), list):
+            return config.said(name, least=1)
+        numbers = set(config.items(name, int) or [])
+        if len(numbers) != 1:
+            raise config.fault(name, "differs from layer to layer, which has no column", "type the row by hand")
+        return int(numbers.pop())
+
+    return rule
+
+
+# The shared expert is as wide as a routed one.
+HUNYUAN_MOE = Family("hunyuan_v1_moe", {
+    **HUNYUAN, "moe_shared_experts": 1,
+    **experts(_of_all_layers("num_experts"), _of_all_layers("moe_topk"), size("intermediate_size"), all_sparse),
+})  # fmt: skip
 
 
 def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
@@ -192,7 +229,7 @@ def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
 ERNIE_MOE = Family("ernie4_5_moe", {
     **ERNIE, "head_dim": head_dim(),
     **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
-    "moe_shared_experts": lambda config, _: config.count("moe_num_shared_experts") or 0,
+    "moe_shared_experts": lambda config, _: taken(config, "moe_num_shared_experts", 0),
     "expert_bias": _no_bias, "router_score_bias": True,
 })  # fmt: skip
 DBRX = Family("dbrx", {

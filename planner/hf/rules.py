@@ -132,9 +132,14 @@ def taken(config: Config, name: str, default: int) -> int:
     return config.assumed(name, default)
 
 
-def divided(_: Config, row: ModelRow) -> ColumnValue:
-    """The head dimension of a family that has no field for it."""
-    return row.count("d_model") // max(1, row.count("n_heads"))
+def divided(config: Config, row: ModelRow) -> ColumnValue:
+    """The head dimension of a family that has no field for it. Raises UserError where heads don't divide d_model."""
+    width, rest = divmod(row.count("d_model"), max(1, row.count("n_heads")))
+    if rest:
+        what = f"d_model {row['d_model']} is no multiple of n_heads {row['n_heads']}"
+        remedy = "correct one of the two, or say it with --set head_dim=..."
+        raise UserError(what, place=Place(config.path, column="head_dim"), remedy=remedy)
+    return width
 
 
 def kv_heads(config: Config, row: ModelRow) -> ColumnValue:

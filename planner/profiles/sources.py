@@ -49,7 +49,14 @@ _TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
 _DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
 _TIMELESS = "this trace has no event with a time of its own (`ph` X) of a device"
 TRACE = "capture it with the device's tracer on, while the program runs"
-_WANTED = "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read"
+_WANTED = (
+    "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read; "
+    "the time that a log or a benchmark tells goes into a workbook with planner record"
+)
+_JSON = re.compile(  # of a log only its first word is in brackets
+    rb"""\{\s*(?:["}]|\Z)|\[\s*(?:[\[\]{"]|[-+.0-9eE]+\s*[,\]]|true|false|null|\Z)"""
+)
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # of no text, though it be coloured (\x1b)
 
 
 class UnknownJsonError(UserError):
@@ -80,7 +87,7 @@ def read_file(path: Path) -> Source:
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
-    if text[:1] in (b"{", b"["):
+    if _JSON.match(text):
         return _of_json(path)
     if tool_table.is_csv(head):
         return _of_csv(path)
@@ -123,7 +130,7 @@ def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
         return "this is a compiled program, and no profile", _GIVE
     if b"tfevents" in path.name.encode():
         return "these are TensorBoard's scalars, and no profile", "give the folder plugins/profile/RUN beside it"
-    return None
+    return None if _BINARY.search(head) else ("this is text, and no profile", _WANTED)
 
 
 def _of_planes(path: Path) -> Source:
