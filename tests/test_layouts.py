@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from planner.formulas import library
@@ -110,6 +111,25 @@ def test_attention_by_batch_pays_for_a_single_key_head() -> None:
     by_heads = evaluate(library.load("inference"), facts(library.load("inference"), plan.model, plan.chip),
                         {**plan.inputs, "cache_by_batch": 0})  # fmt: skip
     assert results(plan).value(plan.output) < 0.7 * by_heads.value(plan.output)
+
+
+def test_expert_ways_are_the_chips_of_a_stage() -> None:
+    """Experts lie over all chips of a stage: fewer ways would have meant as many, and are a failed check."""
+    template = library.load("inference")
+    found = evaluate(
+        template, facts(template, "deepseek-v3", "h200-sxm"),
+        {"n_chips": 32, "serve_pipeline": 2, "serve_data": 16, "serve_expert": np.array([1, 5, 8, 16, 32.0])},
+    )  # fmt: skip
+    assert found["check_expert_ways"].tolist() == [1, 0, 0, 1, 0]
+
+
+def test_tensor_ways_are_no_more_than_columns() -> None:
+    """A chip of the tensor ways has a column of the widest matrix: Llama 3 8B has 14,336; in two dimensions more."""
+    template = library.load("inference")
+    chips = {"n_chips": np.array([14336, 14344.0])}
+    for more, holds in (({}, [1, 0]), ({"has_2d_weights": 1}, [1, 1])):
+        found = evaluate(template, facts(template, "llama3-8b", "h100-sxm"), {**chips, **more})
+        assert np.broadcast_to(found["check_tensor_ways"], 2).tolist() == holds
 
 
 def test_without_a_layout_all_chips_are_tensor_ways() -> None:
