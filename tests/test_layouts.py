@@ -170,6 +170,19 @@ def test_the_largest_batch_and_the_smallest_slice_are_at_the_edge() -> None:
             assert found.number("min_slice_chips") == min(slices, default=None), (model, chip, inputs)
 
 
+@pytest.mark.parametrize(
+    "more", [{}, {"kv_head_sharding": 1}, {"serve_tensor": 16}, {"serve_tensor": 16, "cache_by_batch": 1}]
+)
+def test_at_the_parity_batch_the_cache_takes_as_long_as_the_weights(more: dict[str, float]) -> None:
+    """However the cache is shared, and whatever the batch is now."""
+    template = library.load("inference")
+    known, plan = facts(template, "llama3-70b", "h100-sxm"), {"n_chips": 16, **more}
+    for batch in (1, 64):
+        parity = evaluate(template, known, {**plan, "batch": batch}).number("cache_parity_batch")
+        there = evaluate(template, known, {**plan, "batch": parity})
+        assert there.number("kv_time") == pytest.approx(there.number("param_time"), rel=1e-12)
+
+
 def test_without_a_layout_all_chips_are_tensor_ways() -> None:
     """A plan that states no ways has the numbers of one whose tensor ways are all its chips, but for the cache."""
     template = library.load("inference")
