@@ -56,6 +56,15 @@ def test_calc_is_the_commands(tmp_path: Path) -> None:
     assert "TB/chip >" in small.failed_checks["fits_memory"] or "GB/chip >" in small.failed_checks["fits_memory"]
 
 
+def test_a_calculation_is_a_mapping() -> None:
+    """`get` returns a row's value or the default; brackets name the row that is nearest."""
+    plan = planner.calc("training", **PLAN, n_chips=64)
+    assert plan.get("n_chips") == 64
+    assert (plan.get("foo"), plan.get("foo", 3)) == (None, 3)
+    with pytest.raises(planner.UserError, match="did you mean n_chips"):
+        plan["n_chip"]
+
+
 def test_calc_takes_what_the_command_line_takes() -> None:
     """Texts with units, N/A as None, a yes as True, and ids however they are written mean what they do there."""
     one = planner.calc("inference", model="Llama3.1 405B", hardware="H100-SXM", hop_latency="2us", n_chips="2^4")
@@ -63,7 +72,7 @@ def test_calc_takes_what_the_command_line_takes() -> None:
     assert one["time_per_output_token_expected"] == other["time_per_output_token_expected"]
     unknown = planner.calc("inference", **PLAN, n_chips=16, price_per_chip_hour=None)
     assert unknown["cost_per_million_tokens_expected"] is None
-    assert "price_per_chip_hour is set to N/A" in unknown.missing["cost_per_million_tokens_expected"]
+    assert "price_per_chip_hour is given as N/A" in unknown.missing["cost_per_million_tokens_expected"]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from planner.formulas import library
@@ -110,6 +113,74 @@ def test_attention_by_batch_pays_for_a_single_key_head() -> None:
     by_heads = evaluate(library.load("inference"), facts(library.load("inference"), plan.model, plan.chip),
                         {**plan.inputs, "cache_by_batch": 0})  # fmt: skip
     assert results(plan).value(plan.output) < 0.7 * by_heads.value(plan.output)
+
+
+def test_expert_ways_are_the_chips_of_a_stage() -> None:
+    """Experts lie over all chips of a stage: fewer ways would have meant as many, and are a failed check."""
+    template = library.load("inference")
+    found = evaluate(
+        template, facts(template, "deepseek-v3", "h200-sxm"),
+        {"n_chips": 32, "serve_pipeline": 2, "serve_data": 16, "serve_expert": np.array([1, 5, 8, 16, 32.0])},
+    )  # fmt: skip
+    assert found["check_expert_ways"].tolist() == [1, 0, 0, 1, 0]
+
+
+def test_tensor_ways_are_no_more_than_columns() -> None:
+    """A chip of the tensor ways has a column of the widest matrix: Llama 3 8B has 14,336; in two dimensions more."""
+    template = library.load("inference")
+    chips = {"n_chips": np.array([14336, 14344.0])}
+    for more, holds in (({}, [1, 0]), ({"has_2d_weights": 1}, [1, 1])):
+        found = evaluate(template, facts(template, "llama3-8b", "h100-sxm"), {**chips, **more})
+        assert np.broadcast_to(found["check_tensor_ways"], 2).tolist() == holds
+
+
+def random_plans(count: int) -> Iterator[tuple[str, str, dict[str, float | str]]]:
+    """Models on chips, half of them in a layout of their own."""
+    draw = random.Random(70)
+    models = "llama3-70b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b", "qwen3-next-80b-a3b"
+    for _ in range(count):
+        data, stages, ways = (draw.choice(some) for some in ((1, 2, 4), (1, 1, 2), (1, 4, 8, 16)))
+        layout = {
+            "serve_data": data, "serve_pipeline": stages, "n_chips": data * stages * ways,
+            "serve_expert": draw.choice((1, data * ways)), "cache_by_batch": draw.choice((0, 1)),
+        }  # fmt: skip
+        plain = {"n_chips": draw.choice((1, 8, 64)), "kv_head_sharding": draw.choice((0, 1))}
+        yield draw.choice(models), draw.choice(("h100-sxm", "b200-sxm", "tpu-v5p")), {
+            **draw.choice((layout, plain)), "batch": draw.choice((1, 8, 256)), "weight_dtype": "fp8",
+            "context_len": draw.choice((1024, 32768)), "hbm_reserve_bytes": draw.choice((0, 4e9)),
+        }  # fmt: skip
+
+
+def that_fit(model: str, chip: str, inputs: dict[str, float | str], name: str, values: np.ndarray) -> np.ndarray:
+    """Those of some values of an input at which weights and caches fit."""
+    template = library.load("inference")
+    found = evaluate(template, facts(template, model, chip), {**inputs, name: values})
+    return values[np.broadcast_to(found["check_fits_memory"], len(values)) == 1]
+
+
+def test_the_largest_batch_and_the_smallest_slice_are_at_the_edge() -> None:
+    """Of random plans, whatever their own batch: a sequence more doesn't fit, nor half of the slice."""
+    template = library.load("inference")
+    for model, chip, inputs in random_plans(100):
+        found = evaluate(template, facts(template, model, chip), inputs)
+        fitting = that_fit(model, chip, inputs, "batch", np.arange(1.0, 20001))
+        assert min(found.number("max_batch"), 20000) == max(fitting, default=0), (model, chip, inputs)
+        if "serve_data" not in inputs:
+            slices = that_fit(model, chip, inputs, "n_chips", 2.0 ** np.arange(13))
+            assert found.number("min_slice_chips") == min(slices, default=None), (model, chip, inputs)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"kv_head_sharding": 1}, {"serve_tensor": 16}, {"serve_tensor": 16, "cache_by_batch": 1}]
+)
+def test_at_the_parity_batch_the_cache_takes_as_long_as_the_weights(more: dict[str, float]) -> None:
+    """However the cache is shared, and whatever the batch is now."""
+    template = library.load("inference")
+    known, plan = facts(template, "llama3-70b", "h100-sxm"), {"n_chips": 16, **more}
+    for batch in (1, 64):
+        parity = evaluate(template, known, {**plan, "batch": batch}).number("cache_parity_batch")
+        there = evaluate(template, known, {**plan, "batch": parity})
+        assert there.number("kv_time") == pytest.approx(there.number("param_time"), rel=1e-12)
 
 
 def test_without_a_layout_all_chips_are_tensor_ways() -> None:

@@ -40,10 +40,10 @@ def test_what_a_table_of_cases_reads_and_calls(whole: Seeded) -> None:
     whole.edit(whole.package.workbook_part(), "<definedNames>", names)
     wrong = {
         "B9": ("Checks!F10", 15),
-        "B30": ("TODAY()", 17),
-        "B31": ("AVERAGE(I9)", 17),
-        "B32": ("_xlfn.XLOOKUP(I9,I9,I9)", 17),
-        "B33": ("my_rate*1", 19),
+        "B33": ("TODAY()", 17),
+        "B34": ("AVERAGE(I9)", 17),
+        "B35": ("_xlfn.XLOOKUP(I9,I9,I9)", 17),
+        "B36": ("my_rate*1", 19),
     }
     for ref, (formula, _) in wrong.items():
         whole.formula("Roofline", ref, formula)

@@ -10,7 +10,7 @@ import pytest
 from planner import progress
 from planner.catalog import load_calibrations, load_dtypes, load_hardware, load_models, load_stacks
 from planner.formulas import library
-from planner.formulas.input_values import LOOKED_AT, values
+from planner.formulas.input_values import LOOKED_AT, is_whole, limits, values
 from planner.plausible import _usual, doubt
 from planner.scaled_units import parsed
 from tests.catalogs import DENSE, load_csv
@@ -42,6 +42,10 @@ def _quiet() -> Iterator[None]:
         ("n_chips", "chip", 0.5, "0.5 chip is no whole number; a part of a chip is meant only where"),
         ("context_len", "1", 0.5, "0.5 is no whole number; tokens are counted"),
         ("prompt_len", "1", 1e9, "1,000,000,000 is not from 1 to 100,000,000; ten times the longest context"),
+        ("expert_imbalance", "1", 0.5, "0.5 is not from 1 to 50; the busiest chip has no less than the mean"),
+        ("chunk_len", "1", 100.5, "100.5 is no whole number; tokens are counted"),
+        ("redundant_experts", "1", 2.5, "2.5 is no whole number; copies are counted"),
+        ("n_draft_tokens", "1", 1.5, "1.5 is no whole number; tokens are counted"),
         ("price_per_chip_hour", "USD/h/chip", 5000, "5,000 USD/h/chip is not from 0.01 to 1,000 USD/h/chip"),
     ],
 )
@@ -58,6 +62,21 @@ def test_what_is_doubted(name: str, unit: str, value: float, says: str) -> None:
 def test_what_is_not_doubted(name: str, unit: str, value: float) -> None:
     """A usual number, 0, and what nothing is said of: another name, or this one in another unit."""
     assert doubt(name, unit, value) == ""
+
+
+def test_a_setting_that_is_there_twice_is_told() -> None:
+    """The last of two values counts, and is told with the other; the same value twice is none."""
+    assert values(load("inference"), ["batch=3", "n_chips=8", "batch=5", "n_chips=8"])["batch"] == 5
+    assert progress.warnings() == ["batch is set twice: 5 counts, not 3"]
+
+
+def test_a_load_over_the_mean_is_no_count() -> None:
+    """What has usual parts isn't counted, though its default is whole; a switch and a share are held to be one."""
+    rows = {**load("fleet").by_name, **load("goodput").by_name}
+    assert not any(is_whole(rows[name]) for name in ("expert_imbalance", "service_variation", "checkpoint_exposed"))
+    assert all(is_whole(rows[name]) for name in ("batch", "chunk_len", "n_draft_tokens"))
+    assert limits(rows["cache_by_batch"]).fault(0.3) == "1 is yes and 0 is no"
+    assert limits(rows["checkpoint_exposed"]).fault(5) == "a number of at most 1 is wanted"
 
 
 def test_the_limits_are_in_order_and_have_reasons() -> None:

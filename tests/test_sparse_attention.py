@@ -92,3 +92,11 @@ def test_a_config_says_what_an_indexer_leaves(tmp_path: Path, said: str | None) 
     (row,) = csv.DictReader((tmp_path / "mine.csv").read_text(encoding="utf-8").splitlines())
     sizes = [row[name] for name in ("index_topk", "index_n_heads", "index_head_dim", "n_indexer_layers")]
     assert sizes == ["2048", "32", "128", "21"]
+
+
+@pytest.mark.parametrize("context", [512, 8192, 131072])
+def test_a_mean_step_is_that_of_the_mean_context(context: int) -> None:
+    """Whatever `context_len` is: by the work over the keys, which doesn't go with the bytes of the cache here."""
+    query = {"batch": 64, "prompt_len": 30000, "generate_len": 2000, "kv_dtype": "fp8", "serve_data": 8}
+    there = calc("inference", context_len=31000, **query)["decode_step_time_expected"]
+    assert calc("inference", context_len=context, **query)["mean_step_time_expected"] == pytest.approx(there, rel=1e-12)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from planner.formulas import library
+from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
+from tests.workbooks import by_name, cached, write_small
 
 GIB = 2**30
 TITAN = "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md"
@@ -17,6 +24,7 @@ WHITEFIBER = "torchtitan, benchmarks/llama3-8b_h200_202506_trainy-whitefiber.md"
 BRIDGE = "Megatron-Bridge, perf-memory-tuning: Llama 3 70B on 32 H100 in FP8, gradients taken as bf16"
 
 MAXTEXT = "MaxText, understand_logs_and_metrics.md: DeepSeek-V2-Lite on four v5p, as XLA estimates it"
+WAYS = "mesh_tensor", "mesh_pipeline", "mesh_context", "mesh_data", "pipeline_interleave"
 LITE = {
     "n_layers": 27, "n_full_attention_layers": 27, "n_moe_layers": 26, "d_model": 2048, "n_heads": 16, "n_kv_heads": 16,
     "q_lora_rank": 0, "n_experts": 64, "n_experts_active": 6, "d_ff": 10944, "d_ff_expert": 1408, "d_ff_shared": 1408,
@@ -137,3 +145,68 @@ def test_a_loss_in_chunks_holds_a_chunk_of_logits() -> None:
     whole, chunked = (results(plan.model, plan.chip, {**plan.inputs, "loss_chunks": chunks}) for chunks in (1, 8))
     assert chunked.value("logits_bytes") == pytest.approx(float(whole.value("logits_bytes") or 0) / 8, rel=1e-12)
     assert float(chunked.value("memory_form") or 0) < float(whole.value("memory_form") or 0)
+
+
+def random_plans(count: int) -> Iterator[tuple[str, str, dict[str, float | str]]]:
+    """Models on chips over random meshes, with some 4 to 64 sequences of a data way."""
+    draw = random.Random(405)
+    models = "llama3-8b", "llama3-70b", "llama3.1-405b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b"
+    for _ in range(count):
+        pick = {name: draw.choice((1, 2, 4, 8)) for name in ("mesh_tensor", "mesh_pipeline", "mesh_context")}
+        ways = {**pick, "mesh_data": draw.choice((1, 2)), "mesh_fsdp": draw.choice((1, 4, 16, 64))}
+        sequences = draw.choice((4, 16, 64)) * ways["mesh_data"] * ways["mesh_fsdp"]
+        yield draw.choice(models), draw.choice(("h100-sxm", "h200-sxm", "tpu-v5p", "tpu-v6e")), {
+            **ways, "n_chips": int(np.prod(list(ways.values()))), "seq_len": 8192, "batch_tokens": 8192 * sequences,
+            "n_microbatches": draw.choice((1, 2, 4)), "zero_stage": draw.choice((1, 2, 3)),
+            "pipeline_interleave": draw.choice((1, 2)) if ways["mesh_pipeline"] > 1 else 1,
+            "remat": draw.choice(("block", "none", "selective", "minimal_offloaded")),
+            "optimizer": draw.choice(("adam", "sgd")), "host_offload": draw.choice((0, 0.5)),
+            "loss_chunks": draw.choice((1, 4)), "hbm_reserve_bytes": draw.choice((0, 5e9)),
+        }  # fmt: skip
+
+
+def first_that_fits(
+    model: str, chip: str, inputs: dict[str, float | str], name: str, values: np.ndarray
+) -> float | None:
+    """The first of some values of an input, and of the chips with it, at which the plan fits; None where none does."""
+    template = library.load("training")
+    moved = {name: values} if name == "n_microbatches" else {name: values, "n_chips": values}
+    found = evaluate(template, facts(template, model, chip), {**inputs, **moved})
+    fits = np.flatnonzero(np.broadcast_to(found["fits_memory_at_work"], len(values)))
+    return float(values[fits[0]]) if len(fits) else None
+
+
+def test_the_least_microbatches_are_the_first_that_fit() -> None:
+    """Of random plans: with one fewer the memory doesn't fit; N/A where it doesn't with one sequence each either."""
+    seen = set()
+    for model, chip, inputs in random_plans(150):
+        found = results(model, chip, inputs)
+        most = int(found.number("batch_sequences") / found.number("data_ways"))
+        least = first_that_fits(model, chip, inputs, "n_microbatches", np.arange(1.0, most + 1))
+        assert found.value("min_microbatches") == least, (model, chip, inputs)
+        seen.add(least)
+    assert None in seen
+    assert len(seen) > 5
+
+
+def test_the_least_chips_are_the_first_that_fit() -> None:
+    """Of random plans of FSDP alone: with one chip fewer the memory doesn't fit, however many microbatches."""
+    for model, chip, inputs in random_plans(60):
+        alone = {**inputs, **dict.fromkeys(WAYS, 1), "n_chips": 64, "mesh_fsdp": 64, "zero_stage": 3}
+        found = results(model, chip, alone).number("min_chips_expected")
+        least = first_that_fits(model, chip, alone, "mesh_fsdp", np.arange(2.0, 4097))
+        assert max(found, 2) == least if found <= 4096 else least is None, (model, chip, alone)
+
+
+def test_what_to_change_names_only_what_would_fit(tmp_path: Path) -> None:
+    """Where no number of microbatches fits, Dashboard tells the chips alone; where one does, both."""
+    said = []
+    for ways in (1, 16):
+        inputs = {"n_chips": 8 * ways, "mesh_tensor": 8, "mesh_fsdp": ways, "batch_tokens": 2048 * 128 * ways}
+        write_small(tmp_path / "plan.xlsx", ["llama3.1-405b"], ["h100-sxm"], ["training"], seq_len=2048, **inputs)
+        grid = cached(tmp_path / "plan.xlsx")
+        said.append(grid["Dashboard"][f"F{by_name(grid, 'Dashboard')['training.change']}"])
+    assert [re.sub(r"\d[\d,]*\b", "N", str(each)) for each in said] == [
+        "N chips or more",
+        "N chips or more, or N microbatches or more",
+    ]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planner import progress
 from planner.api import warned
@@ -192,6 +192,10 @@ class Calculation(Mapping[str, Value]):
 
     def __contains__(self, name: object) -> bool:
         return name in self.results.template.by_name
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A row's value, or `default` for a name that no row has; `[name]` raises UserError with the nearest."""
+        return self.results.value(name) if name in self else default
 
     def __repr__(self) -> str:
         return f"<planner.calc of {self.results.template.name}: {len(self)} quantities>"

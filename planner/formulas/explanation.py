@@ -122,7 +122,7 @@ def _missing(results: Results, row: Row) -> str:
     if row.kind == "input":
         return f"{row.name} is not set"
     if row.name in results.given:
-        return f"{row.name} is set to N/A"
+        return f"{row.name} is given as N/A"
     if row.kind in CALCULATED:
         _, said, why = row.note.partition("N/A ")
         return f"{row.name} is {said}{why}" if said else f"{row.name} is N/A by its formula ({row.formula})"

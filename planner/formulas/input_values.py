@@ -18,11 +18,11 @@ from planner.formulas.text import Binary, Name, Text, walk
 LARGEST = 1e30  # beyond it products overflow
 VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
 CALIBRATIONS = ("calibration_id", "chip_calibration")  # texts that name a row of Calibration
-SWITCHES = ("axes_overlap", "kv_head_sharding")  # and those of the field's own terms
+SWITCHES = ("axes_overlap", "kv_head_sharding", "cache_by_batch")  # and those of the field's own terms
 BOUNDED = frozenset(
-    {"efficiency", "mfu", "offload", "rate", "fraction", "recomputed"}
+    {"efficiency", "mfu", "offload", "rate", "fraction", "recomputed", "exposed"}
 )  # of these, the inputs that are at most 1
-SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate"})  # words of a share's name
+SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate", "exposed"})  # words of a share's name
 COUNTED = ("1", "chip")  # units in which things are counted
 OR_ZERO = (
     "hop_latency",
@@ -109,12 +109,16 @@ def is_share(row: Row) -> bool:
 
 
 def is_whole(row: Row) -> bool:
-    """Whether a row counts something, so that only whole numbers mean anything: chips, sequences, tokens, layers."""
+    """Whether a row counts something, so that only whole numbers mean anything: chips, sequences, tokens, layers.
+
+    What has usual parts (templates/plausible.csv) doesn't, though it stands at a whole number: a load over the mean.
+    """
     if row.unit not in COUNTED or is_share(row):
         return False
     if row.kind != "input":
         return row.kind == "model"
-    return row.default is None or (isinstance(row.default, float) and row.default == int(row.default))
+    is_whole_now = row.default is None or (isinstance(row.default, float) and row.default == int(row.default))
+    return is_whole_now and plausible.is_counted(row.name)
 
 
 def case_fault(row: Row, value: float | str) -> str:
@@ -130,10 +134,10 @@ def case_fault(row: Row, value: float | str) -> str:
         return "" if row.unit == "text" else "a number is wanted"
     if not isfinite(value):
         return "a finite number is wanted"
-    if is_whole(row) and row.unit == "1":
+    if row.unit == "1" and not is_share(row):
         if row.default is None and value < 1 and not is_flag(row.name, row.unit):
             return "a number of at least 1 is wanted"
-        if value != value // 1 and plausible.is_counted(row.name):
+        if value != value // 1 and is_whole(row):
             return "a whole number is wanted"
     return limits(row).fault(value)
 
@@ -166,7 +170,10 @@ def parsed(settings: Iterable[str]) -> dict[str, str]:
         name, equals, value = setting.partition("=")
         if not equals or not name.strip():
             raise UserError(f"--set {setting!r} is not name=value", remedy="write --set batch=32")
-        pairs[name.strip()] = value.strip()
+        name, value = name.strip(), value.strip()
+        if pairs.get(name, value) != value:
+            progress.warn(f"{name} is set twice: {value} counts, not {pairs[name]}")
+        pairs[name] = value
     return pairs
 
 

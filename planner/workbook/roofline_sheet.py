@@ -108,7 +108,9 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
 
     count = operations.counts[operation.row.name]
     compute = operations.of(operation, "compute_time")
-    bound = f'IF({compute}>={of("memory_time")},"compute","memory")' if compute else '"memory"'
+    moved = of("memory_time")
+    binds = f'{compute}>={moved},"compute","memory"' if compute else f'{moved}>0,"memory","unused"'
+    bound = f"IF({binds})"
     rate = f"{of('flops')}/({of('lower_bound_time')}*{of('n_chips')})"
     used, intensity = f"{address(at, 2)}>0", address(at, INTENSITY)
     one = of("lower_bound_time")

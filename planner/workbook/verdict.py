@@ -153,7 +153,7 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
     before = after = ""
     if each.told:
         found = [(f"{HERE}{each.rows[part.text]}", part.label) for part in each.told.changes if part.text in each.rows]
-        others = (f'IF({cell}>0,", or "&FIXED({cell},0)&" {label}","")' for cell, label in found[1:])
+        others = (f'IFERROR(IF({cell}>0,", or "&FIXED({cell},0)&" {label}",""),"")' for cell, label in found[1:])
         words = "&".join([*(f'FIXED({cell},0)&" {label}"' for cell, label in found[:1]), *others])
         if words:
             before, after = f"IF({HERE}{each.fits}=0,{words},", ")"

@@ -1,0 +1,67 @@
+"""The operations of Operations and Roofline are all of the work that the step's template counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from planner.catalog import Value
+from planner.formulas import layer_ops, library
+from planner.formulas.evaluation import Results, evaluate, number_of
+from planner.formulas.lookups import facts
+from planner.formulas.text import Formula
+
+STEP = library.load("inference")
+PLAN = {
+    "n_chips": 8,
+    "batch": 16,
+    "prompt_len": 65536,
+    "context_len": 65536,
+    "kv_dtype": "fp8",
+    "prefix_hit_rate": 0.25,
+}
+MODELS = (
+    "llama3-8b", "gemma3-27b", "gpt-oss-120b", "deepseek-v3", "deepseek-v3.2", "glm-5.2", "qwen3-next-80b-a3b",
+    "minimax-text-01",
+)  # fmt: skip
+
+
+def told(model: str, phase: str) -> tuple[Results, Counter[str], Counter[str]]:
+    """A plan of a model on eight H200, and of its operations in a phase the FLOPs by template and the bytes of each."""
+    plan, made = evaluate(STEP, facts(STEP, model, "h200-sxm"), PLAN), layer_ops.load(STEP)
+    known = {name: value for name in STEP.by_name if (value := plan.value(name)) is not None} | {"phase": phase}
+
+    def of(formula: Formula) -> Value:
+        text = known.get(formula.text)
+        return text if isinstance(text, str) else number_of(formula, known)
+
+    for row in made.steps:
+        known[row.name] = number_of(row.expression, known)
+    flops, moved = Counter[str](), Counter[str]()
+    for each in made.operations:
+        bound = {name: of(formula) for name, formula in each.bindings.items()}
+        own = {row.name: known[row.name] for row in each.template.of_kind("input") if row.name in known}
+        found = evaluate(each.template, facts(each.template, None, "h200-sxm"), {**own, **bound})
+        if count := number_of(each.count, known):
+            flops[each.template.name] += count * (found.number("flops") or 0)
+            moved[each.row.name] += count * (found.number("memory_bytes") or 0)
+    return plan, flops, moved
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_operations_are_the_work_of_the_step(model: str) -> None:
+    """Matmuls are those of the step, but a gate; attention with windows and indexers is, and so are the states."""
+    plan, flops, moved = told(model, "decode")
+    assert flops["matmul"] == pytest.approx(plan.number("decode_flops"), rel=1e-4)
+    assert flops["attention"] == pytest.approx(plan.number("decode_attention_flops"), rel=1e-3)  # a token sees itself
+    assert moved["recurrent_states"] == pytest.approx(16 * plan.number("state_pass_bytes"), rel=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_operations_are_the_work_of_a_prompt(model: str) -> None:
+    """Matmuls are those of the tokens that have no cache, with the head once; attention sees what the prompt's does."""
+    plan, flops, _ = told(model, "prefill")
+    head = 2 * plan.number("n_params_table") * (plan.number("computed_len") - 1)
+    assert flops["matmul"] == pytest.approx(plan.number("prefill_flops") - head, rel=1e-4)
+    assert flops["attention"] == pytest.approx(plan.number("prefill_attention_flops"), rel=1e-12)
