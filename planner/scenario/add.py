@@ -28,12 +28,12 @@ from planner.update.update import update
 from planner.workbook.build_plan import WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside, locked
-from planner.xlsx.named_ranges import PRINTED, reshape_names
+from planner.xlsx.drawings import charts_over
 from planner.xlsx.opc import Package
-from planner.xlsx.readers import charts_over, names_over
 from planner.xlsx.references import Reference, references, rewritten
 from planner.xlsx.sheet_rules import reshape, rules
 from planner.xlsx.sheetedit import Content
+from planner.xlsx.workbook_part import PRINTED, names_over, reshape_names
 from planner.xlsx.worksheet import Worksheet, as_wide
 from planner.xlsx.xmltree import every, local_name
 

@@ -30,11 +30,10 @@ from planner.xlsx.drawings import ANCHORS, last_column
 from planner.xlsx.moved_cells import with_moved_cells
 from planner.xlsx.moved_parts import drop_series, move, move_around_rows
 from planner.xlsx.moves import Moves, SheetMoves, Track
-from planner.xlsx.named_ranges import PRINTED, reshape_names, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
+from planner.xlsx.workbook_part import PRINTED, drop_calculation_chain, parse_sheets, reshape_names, tables
 from planner.xlsx.worksheet import Worksheet, move_widths, pixels
 from planner.xlsx.xmltree import every
 

@@ -10,13 +10,12 @@ from planner.update.threeway import ThreeWay
 from planner.xlsx.drawings import ANCHORS, first_row, last_row, push_down
 from planner.xlsx.moved_cells import with_moved_formulas
 from planner.xlsx.moved_parts import move_around_rows, move_chart
-from planner.xlsx.named_ranges import PRINTED, reshape_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.relationships import OFFICE, copy_part, link
 from planner.xlsx.sheet_rules import without_drawing
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.workbook_part import add_sheet
+from planner.xlsx.workbook_part import PRINTED, add_sheet, reshape_names
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import Element, every, parse, written
 
