@@ -12,7 +12,7 @@ from typing import Any
 
 from planner.errors import UserError
 from planner.profiles import xla
-from planner.profiles.parts import CONTROL, part
+from planner.profiles.parts import HOLDERS, part
 from planner.profiles.profile import Operation, Parts, Program, Step, whole_steps
 from planner.profiles.tool_table import Row, ToolTable, columns, number, properties, rows
 
@@ -186,7 +186,7 @@ def parts_of(operations: list[Operation], idle: float | None) -> Parts:
     """The parts of all time by the operations' self times."""
     sums = {"compute": 0.0, "communication": 0.0, "copy": 0.0, "wait": 0.0}
     for each in operations:
-        sums["compute" if each.opcode in CONTROL else each.part] += each.self_time
+        sums["compute" if each.opcode in HOLDERS else each.part] += each.self_time
     return Parts(sums["compute"], sums["communication"], sums["copy"], sums["wait"], idle)
 
 
