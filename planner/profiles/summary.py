@@ -216,7 +216,7 @@ class _Tally:
 
     def _largest(self) -> tuple[Gap, ...]:
         name = self._of.kinds
-        return tuple(Gap(at * PS, length * PS, name[a].name, name[b].name) for length, at, a, b in self._gaps)
+        return tuple(Gap(length * PS, name[a].name, name[b].name) for length, _, a, b in self._gaps)
 
 
 def _grown(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:

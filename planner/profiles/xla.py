@@ -153,12 +153,11 @@ def instructions(data: bytes) -> dict[str, Instruction]:
 def _instruction(row: Fields, shapes: dict[int, tuple[Shape, ...]]) -> Instruction:
     opcode, target = wire.text(row, 2), wire.text(row, 28)
     operands = tuple(shape for key in wire.numbers(row, 36) for shape in shapes.get(key, ()))
-    contracting, batch = _contraction(row, opcode)
     kernel = _kernel(row, operands) if opcode == "convolution" or target.startswith("__cudnn$convForward") else None
     calls = tuple(wire.numbers(row, 38)) if opcode in ("fusion", "call", "async-start") else ()
     group = _group_size(row)
     name, result = wire.text(row, 1), _shape(row)
-    return Instruction(name, opcode, result, operands, contracting, batch, kernel, group, target, None, calls)
+    return Instruction(name, opcode, result, operands, _contraction(row, opcode), kernel, group, None, calls)
 
 
 def _counted(instruction: Instruction, computations: dict[int, list[Instruction]], depth: int = 0) -> Instruction:
@@ -184,14 +183,11 @@ def _shapes(shape: Fields, depth: int) -> list[Shape]:
     return [] if dtype in ("", "tuple", "token", "opaque") else [Shape(dtype, tuple(wire.numbers(shape, 3)))]
 
 
-def _contraction(row: Fields, opcode: str) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
-    """Contracting and batch dimensions of the first operand of a dot, or of a library's matmul."""
+def _contraction(row: Fields, opcode: str) -> tuple[int, ...] | None:
+    """Contracting dimensions of the first operand of a dot, or of a library's matmul."""
     if 30 in row and opcode != "fusion":
-        numbers = wire.grouped(row[30][-1])
-        return tuple(wire.numbers(numbers, 1)), tuple(wire.numbers(numbers, 3))
-    if opcode == "custom-call" and (found := backend_contraction(wire.text(row, 43))):
-        return found
-    return None, ()
+        return tuple(wire.numbers(wire.grouped(row[30][-1]), 1))
+    return backend_contraction(wire.text(row, 43)) if opcode == "custom-call" else None
 
 
 def _kernel(row: Fields, operands: tuple[Shape, ...]) -> int | None:
