@@ -130,8 +130,7 @@ class Plan:
 
     `inputs` are the rows of Inputs that a person types, `overrides` the blank cells that take the place of looked-up
     or calculated numbers when they are filled, `constants` the numbers that all scenarios share. `tables` holds the
-    rows of each calculation sheet by the sheet's name as it is now. `missing` are the rows of Checks that say that a
-    number is not there (1).
+    rows of each calculation sheet by the sheet's name as it is now.
     """
 
     file: str
@@ -143,7 +142,6 @@ class Plan:
     tables: Mapping[str, tuple[Quantity, ...]]
     headlines: tuple[Headline, ...]
     checks: tuple[CheckRow, ...]
-    missing: tuple[CheckRow, ...]
     notes: tuple[Note, ...]
 
     @cached_property

@@ -181,7 +181,7 @@ def _copy_bytes(is_cpu: bool) -> float:
 
 def _case(label: str, template: str, given: Mapping[str, Value]) -> Case:
     loaded = library.load(template)
-    return predicted(ComparisonCase(label, loaded, loaded.inputs(given), ""), "")
+    return predicted(ComparisonCase(label, loaded, loaded.inputs(given)), "")
 
 
 def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, Figure]:
