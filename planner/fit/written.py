@@ -10,8 +10,7 @@ from planner import csvfile, table
 from planner.book.added import Added, added, is_as_written_but
 from planner.book.sheet import Sheet
 from planner.catalog import Table
-from planner.catalog.calibration_columns import BY_NAME
-from planner.catalog.calibrations import COLUMNS, OF_STACKS, running
+from planner.catalog.calibrations import BY_NAME, COLUMNS, OF_STACKS, running
 from planner.fit.runs import COUNTS_HALF
 from planner.fit.stack import OwnCalibration, OwnRun, Parameter
 from planner.spoken import few, percent
