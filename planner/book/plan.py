@@ -116,14 +116,6 @@ class CheckRow(Quantity):
         return isinstance(value, (int, float)) and value == 1
 
 
-class Stale(NamedTuple):
-    """A formula whose cached value is not what it gives now; `old` is None where nothing was cached."""
-
-    spot: Spot
-    old: Value
-    new: Value
-
-
 @dataclass(frozen=True)
 class Plan:
     """A workbook as read, edited or not; what is to be built is another thing (`planner.workbook`).
@@ -145,8 +137,8 @@ class Plan:
     notes: tuple[Note, ...]
 
     @cached_property
-    def stale(self) -> tuple[Stale, ...]:
-        """The formulas whose cached value is missing or another; errors count as one."""
+    def stale(self) -> tuple[Spot, ...]:
+        """Where the formulas are whose cached value is missing or another; errors count as one."""
         return tuple(_stale(self.book))
 
     @cached_property
@@ -191,10 +183,10 @@ class Plan:
         return self.book.value(sheet, row, column)
 
 
-def _stale(book: Book) -> Iterator[Stale]:
+def _stale(book: Book) -> Iterator[Spot]:
     for spot, new in book.fresh.items():
         old = book.sheets[spot.sheet].value(spot.row, spot.column)
         if isinstance(old, CellError) and isinstance(new, CellError):
             continue
         if old is None or not same_value(old, "" if new is None else new, NEAR):
-            yield Stale(spot, old, new)
+            yield spot
