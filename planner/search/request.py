@@ -32,7 +32,6 @@ from planner.formulas.units import ONE, parse_unit, unit_of
 from planner.processes import ALONE, Processes
 from planner.search.space import Axis
 
-TABLES = ("model", "hardware")  # what --over may name beside inputs
 MOST = 10_000_000  # values of one input
 NEAR = 1e-9  # how far beyond its end, relative, a range's last value may be by rounding
 _STEPPED = re.compile(r"(?P<last>.*[^eE*+\s])\s*(?P<sign>[*+])\s*(?P<by>[^*+]+)")
