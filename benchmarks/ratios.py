@@ -93,7 +93,7 @@ def large_plan(formulas: int):  # type: ignore[no-untyped-def]
     from planner import catalog
     from planner.workbook.scenarios import plan_of
 
-    models, chips = catalog.load_models().ids(), catalog.load_hardware().ids()
+    models, chips = list(catalog.load_models().rows), list(catalog.load_hardware().rows)
 
     def of(scenarios: int):  # type: ignore[no-untyped-def]
         plan = plan_of(models[: -(-scenarios // len(chips))], chips, (), None, ())

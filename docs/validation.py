@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import data
-from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
+from planner.catalog.calibrations import BY_NAME, COMMON, PARAMETERS
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Results
 from planner.report import svg

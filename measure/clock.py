@@ -5,12 +5,15 @@ a program in steady state does: a fresh 64 MiB output costs a CPU ten times the 
 faults. And each is queued behind the one before, without waiting for it: a call that is waited for
 alone pays for putting the pool's threads to sleep and waking them up, which takes a CPU a fifth of
 a 512 x 512 matmul.
+
+The text of a compiled program says whether XLA kept what is to be timed.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +26,6 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from planner.measure import interrupts, spread
-from planner.measure.hlo import in_loop, missing
 from planner.measure.interleaved import in_turns
 from planner.measure.timing import STANDARD, Rules, Timer, Timing, drift, sample, summarize
 from planner.measure.workload import CaseSkipped, Operand, Workload, check_fits, random_arrays
@@ -55,7 +57,7 @@ def time_workload(
     loop, now = _loop(workload, call.buffers), agreed_clock() if is_spread else time.perf_counter
     taken = in_turns(call, loop, _warm_up(call, rules, now), rules, keep, is_spread=is_spread, now=now)
     looked_for = workload.collectives
-    lacks = bool(missing(looked_for, call.text)) or (loop is not None and loop.lacks(looked_for))
+    lacks = bool(missing_operations(looked_for, call.text)) or (loop is not None and loop.lacks(looked_for))
     return Timing(
         platform=jax.default_backend(), wall=summarize(taken.walls), drift=drift(taken.course),
         dispatch_s=dispatch_floor(workload.mesh), loop=taken.loop, is_spread=is_spread,
@@ -230,7 +232,7 @@ class Loop:
 
     def lacks(self, collectives: Sequence[str]) -> bool:
         """Whether XLA took one of these out of the loop."""
-        return bool(missing(collectives, in_loop(str(self._program.as_text()))))
+        return bool(missing_operations(collectives, in_loop(str(self._program.as_text()))))
 
     def __call__(self, n: int) -> float:
         state = self._buffers.arrays, self._buffers.output
@@ -283,3 +285,32 @@ def _timed(program: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     begin = time.perf_counter()
     result = jax.block_until_ready(program(*arguments))
     return time.perf_counter() - begin, result
+
+
+_COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.-]+) .*\{$", re.MULTILINE)
+_CALLED = re.compile(r"(?:body|calls|to_apply|condition|computation|branch_computations)=\{?((?:%?[\w.-]+(?:, )?)+)\}?")
+_BODY = re.compile(r"\bwhile\(.*\bbody=%?([\w.-]+)")
+
+
+def missing_operations(operations: Sequence[str], text: str) -> list[str]:
+    """Those of the operations, such as `all-gather`, that the text holds neither whole nor as a start."""
+    return [name for name in operations if not re.search(rf" {re.escape(name)}(?:-start)?\(", text)]
+
+
+def in_loop(text: str) -> str:
+    """The text of what runs within the loops of a program, computations that they call among it."""
+    computations = _computations(text)
+    waiting, seen = [name for body in computations.values() for name in _BODY.findall(body)], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and name in computations:
+            seen.add(name)
+            called = _CALLED.findall(computations[name])
+            waiting += [each.strip().lstrip("%") for names in called for each in names.split(",")]
+    return "\n".join(computations[name] for name in seen)
+
+
+def _computations(text: str) -> dict[str, str]:
+    starts = list(_COMPUTATION.finditer(text))
+    ends = [start.start() for start in starts[1:]] + [len(text)]
+    return {start[1]: text[start.start() : end] for start, end in zip(starts, ends, strict=True)}

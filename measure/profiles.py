@@ -21,7 +21,7 @@ from statistics import median
 import numpy as np
 
 from planner.errors import Place, UserError
-from planner.profiles import sweep, wire, xspace
+from planner.profiles import parts, wire, xspace
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Event
 
@@ -96,7 +96,7 @@ def _cpu_runs(plane: Plane, module: str) -> list[float]:
 def busy_time(events: Iterable[Event]) -> float:
     """Seconds during which at least one of the events ran: overlapping ones count once."""
     times = np.array(sorted((event.start_ps, event.end_ps) for event in events), np.int64).reshape(-1, 2)
-    return sweep.union(times[:, 0], times[:, 1]) * PS
+    return parts.union(times[:, 0], times[:, 1]) * PS
 
 
 def _is_of(event: Event, module: str) -> bool:

@@ -1,4 +1,7 @@
-"""Matmuls and transformer steps over a mesh: each device runs its part and talks to the others where it must.
+"""Collectives, matmuls and transformer steps over a mesh: each device runs its part and talks where it must.
+
+A collective over an axis is as NCCL's tests run it: every device has data of its own, payloads are the larger of what a
+device sends and receives, and all groups along the axis run at once.
 
 Written out with `shard_map`, so that what is communicated is what the templates count, whatever a
 partitioner would choose.
@@ -16,7 +19,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 
-from planner.measure import cases, collectives, spread
+from planner.errors import nearest
+from planner.measure import cases, spread
 from planner.measure.mesh import SEVERAL, MeshSpec
 from planner.measure.records import Inputs
 from planner.measure.transformer import Step, Whole, in_layers
@@ -38,7 +42,7 @@ def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> W
     if not along or spec.ways(along) != ways:
         raise CaseSkipped(f"no axis of the mesh {spec} has {ways} devices")
     if template == "collective":
-        return collectives.collective(given, mesh, along, ways)
+        return collective(given, mesh, along, ways)
     if given.count("n_chips", 1) != spec.size:
         raise CaseSkipped(
             f"the row is predicted for {given.count('n_chips', 1)} chips; the mesh {spec} has {spec.size}"
@@ -261,3 +265,42 @@ class Layout:
         into, out = PartitionSpec(self._fsdp, self._tensor), PartitionSpec(self._tensor, None, self._fsdp)
         down = PartitionSpec(self._tensor, self._fsdp)
         return (into, into, into, out, *[into] * (step.n_matrices - 1), down)
+
+
+Axes = tuple[str, ...]
+Function = Callable[[Any], Any]
+ELEMENT = jnp.dtype(jnp.float32)  # as NCCL's tests have it by default
+
+
+MADE: dict[str, tuple[Callable[[Axes, int], Function], str]] = {
+    "all_gather": (lambda axes, _: lambda x: lax.all_gather(x, axes, axis=1, tiled=True), "all-gather"),
+    "reduce_scatter": (
+        lambda axes, _: lambda x: lax.psum_scatter(x, axes, scatter_dimension=1, tiled=True), "reduce-scatter",
+    ),
+    "all_reduce": (lambda axes, _: lambda x: lax.psum(x, axes), "all-reduce"),
+    "all_to_all": (
+        lambda axes, _: lambda x: lax.all_to_all(x, axes, split_axis=1, concat_axis=1, tiled=True), "all-to-all",
+    ),
+    "permute": (
+        lambda axes, ways: lambda x: lax.ppermute(x, axes, [(at, (at + 1) % ways) for at in range(ways)]),
+        "collective-permute",
+    ),
+}  # fmt: skip
+"""Of each collective the function that a device runs, and what HLO calls it."""
+
+
+def collective(given: Arguments, mesh: Mesh, axis: str, ways: int) -> Workload:
+    """One collective over `ways` devices along an axis; the row's array is over all of the group."""
+    kind = given.text("collective", "all_gather").lower()
+    if kind not in MADE:
+        raise CaseSkipped(f"no collective is called {kind!r}; {nearest(kind, MADE)}")
+    array_bytes = given.number("array_bytes", 0)
+    held = array_bytes / ways if kind in ("all_gather", "all_to_all") else array_bytes
+    whole = ways * ELEMENT.itemsize if kind in ("reduce_scatter", "all_to_all") else ELEMENT.itemsize
+    if held % whole or held < whole:
+        raise CaseSkipped(f"{array_bytes:g} bytes can't be shared out evenly by {ways} devices in {ELEMENT.name}")
+    function, operation = MADE[kind]
+    parts = PartitionSpec(mesh.axis_names, None)
+    operand = Operand((mesh.size, int(held) // ELEMENT.itemsize), ELEMENT, partition=parts)
+    made = function(tuple(axis.split(SEVERAL)), ways)
+    return Workload(made, (operand,), mesh=mesh, output_partition=parts, collectives=(operation,))

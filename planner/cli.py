@@ -1,7 +1,12 @@
-"""The `planner` command: a group whose commands load when they are called. Imports click and nothing heavy."""
+"""The `planner` command: a group whose commands load when they are called. Imports click and nothing heavy.
+
+Where not every character can be printed, as on a console or a pipe of an older code page of Windows, one that means the
+same stands for it: of question marks the bars of `planner sensitivity` would lose their meaning.
+"""
 
 from __future__ import annotations
 
+import codecs
 import errno
 import importlib
 import signal
@@ -13,7 +18,6 @@ from typing import Any
 import click
 
 from planner import __version__, collector, progress
-from planner.characters import LIKE_IT
 from planner.errors import UserError, nearest
 
 COMMANDS = {
@@ -170,3 +174,32 @@ def main(stop: Any = None) -> None:
         if stop is not None and signal.getsignal(signal.SIGINT) is stop:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Python's own end would die of it without a word
         collector.retire()
+
+
+LIKE_IT = "planner.like_it"
+"""The name of the handler of errors, for `stream.reconfigure(errors=LIKE_IT)`."""
+_PLAIN = {
+    "≤": "<=", "≥": ">=", "≠": "<>", "→": "->", "◄": "<", "►": ">", "█": "#", "░": "-", "│": "|", "…": "...",
+    "·": "*", "×": "x", "−": "-", "–": "-", "—": "-", "µ": "u", "μ": "u", "’": "'", "‘": "'", "“": '"', "”": '"',
+}  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """The text in ASCII: signs as those that mean the same, letters without their accents, `?` for any other."""
+    return "".join(_PLAIN.get(each) or _without_marks(each) for each in text)
+
+
+def _without_marks(character: str) -> str:
+    import unicodedata
+
+    parts = unicodedata.normalize("NFKD", character)
+    return "".join(part for part in parts if part.isascii()) or "?"
+
+
+def _like_it(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return plain(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(LIKE_IT, _like_it)

@@ -15,8 +15,8 @@ from openpyxl.workbook.defined_name import DefinedName
 from planner.compare import comparison_sheet as comparison
 from planner.xlsx.address import address
 from planner.xlsx.drawings import charts_of
-from planner.xlsx.named_ranges import tables
 from planner.xlsx.opc import Package
+from planner.xlsx.workbook_part import tables
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import parse
 from tests import libreoffice

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 from planner import data
 from planner.catalog import load_calibrations, load_hardware, load_models, load_stacks
-from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS
-from planner.catalog.calibrations import calibration_origins
+from planner.catalog.calibrations import BY_NAME, COMMON, PARAMETERS, calibration_origins
 from planner.catalog.databases import Databases
 from planner.cli import group
 from planner.errors import UserError

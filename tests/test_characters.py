@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.characters import LIKE_IT, plain
+from planner.cli import LIKE_IT, plain
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.pages import environment

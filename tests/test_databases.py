@@ -45,8 +45,8 @@ apple-m3-ultra cpu-spr-8481c cpu-generic
 
 def test_ids_are_kept() -> None:
     """Every model and accelerator keeps its id, in the order of the database."""
-    assert MODELS.ids() == MODEL_IDS.split()
-    assert HARDWARE.ids() == HARDWARE_IDS.split()
+    assert list(MODELS.rows) == MODEL_IDS.split()
+    assert list(HARDWARE.rows) == HARDWARE_IDS.split()
 
 
 @pytest.mark.parametrize("folder", ["hardware_db", "model_db", "templates"])
@@ -251,7 +251,7 @@ def test_the_books_own_chips() -> None:
     assert BOOK.row("tpu-v5e")["link_bandwidth"] == 45e9
     assert BOOK.row("tpu-v5p")["vector_peak_flops"] == 2 * 8 * 128 * 4 * 1.75e9
     assert BOOK.row("h100-sxm")["node_bandwidth"] == 400e9
-    assert set(BOOK.ids()) - set(HARDWARE.ids()) == {"h800"}
+    assert set(BOOK.rows) - set(HARDWARE.rows) == {"h800"}
     assert all("chapter" in source for source in BOOK.sources.values())
 
 

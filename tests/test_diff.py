@@ -385,7 +385,7 @@ def test_reading_a_plan(plan: Seeded) -> None:
     assert isinstance(kv, float)
     assert isinstance(matmul, float)
     assert step.value("mixtral") == pytest.approx(kv + max(param, matmul), rel=1e-12)
-    assert {stale.spot.sheet for stale in read.stale} >= {"Serve", "Dashboard"}
+    assert {spot.sheet for spot in read.stale} >= {"Serve", "Dashboard"}
     assert all(
         check.holds(key) or check.failed(key) or check.value(key) for check in read.checks for key in read.by_key
     )

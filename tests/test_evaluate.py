@@ -266,7 +266,7 @@ def test_jax_and_numpy_agree_on_the_templates(name):
     from planner.formulas.lookups import by_id
 
     models, chips = catalog.load_models(), catalog.load_hardware()
-    ids = models.ids()
+    ids = list(models.rows)
     model = {column: [models.rows[each][column] for each in ids] for column in models.rows[ids[0]]}
     template = library.load(name)
     facts = Facts(model=model, hardware=dict(chips.row("tpu-v5e")), by_id=by_id(template, Databases()))

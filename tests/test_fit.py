@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 
 from planner.book.reading import read_plan
 from planner.catalog import load_calibrations, load_stacks
-from planner.catalog.calibration_columns import BY_NAME
+from planner.catalog.calibrations import BY_NAME
 from planner.catalog.databases import Databases
 from planner.cli import group
 from planner.compare.checked_measurements import checked_measurements

@@ -83,7 +83,7 @@ def test_the_id_that_it_takes(tmp_path: Path, name: str, fields: Config, identif
     (folder / name).write_text(json.dumps(config_of("llama3-8b", **fields)))
     done = CliRunner().invoke(cli.group, ["models", "add", str(folder / name), "--to", str(folder / "mine.csv")])
     assert done.exit_code == 0, done.output
-    assert load_models(folder / "mine.csv").ids() == [identifier]
+    assert list(load_models(folder / "mine.csv").rows) == [identifier]
 
 
 def test_a_new_file_has_the_columns_that_the_row_needs(add: Run) -> None:

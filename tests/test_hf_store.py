@@ -102,7 +102,7 @@ def test_force_replaces_the_row(add: Run) -> None:
     assert [line for line, old in zip(after, before, strict=True) if line != old] == [
         b"MINE,32,4096,14336,32,8,128,128256,8192,"
     ]
-    assert load_models(Path("mine.csv")).ids() == ["t", "MINE", "last"]
+    assert list(load_models(Path("mine.csv")).rows) == ["t", "MINE", "last"]
 
 
 @pytest.mark.parametrize(
@@ -170,4 +170,4 @@ def test_a_database_may_have_such_ids(add: Run) -> None:
     """An id that an existing file has is read as ever: the rule is for new ones."""
     Path("mine.csv").write_bytes(OTHERS["plain"].replace(b"tiny", b"org/tiny"))
     assert add(config_of("llama3-8b"), "--id", "mine").exit_code == 0
-    assert load_models(Path("mine.csv")).ids() == ["org/tiny", "mine"]
+    assert list(load_models(Path("mine.csv")).rows) == ["org/tiny", "mine"]

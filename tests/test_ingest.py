@@ -420,7 +420,7 @@ def test_cores_land_as_chips_beside_those_of_the_plan() -> None:
     found = of(devices=devices)
     (row,) = cases_of(found, V5P).rows
     assert (row.n_devices, row.flags) == (4, "part_of_chip")
-    plan = PlannedStep("s", "Step", 2.0, chips=8.0)
+    plan = PlannedStep("Step", 2.0, chips=8.0)
     (line,) = (
         each for each in first_page.lines(found, plan, Peaks(None, None), chips_of(found, V5P)) if each.label == "Chips"
     )
@@ -483,7 +483,7 @@ def test_one_step_has_no_spread() -> None:
 
 def test_mfu_follows_the_time() -> None:
     """A step twice as long as expected has half of the expected MFU."""
-    step = PlannedStep("s", "Step", 2.0, mfu=0.4)
+    step = PlannedStep("Step", 2.0, mfu=0.4)
     assert step.utilisation(4.0) == pytest.approx(0.2)
     assert replace(step, mfu=None).utilisation(4.0) is None
 

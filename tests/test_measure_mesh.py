@@ -17,7 +17,7 @@ from planner.compare import mesh_cases
 from planner.compare.comparison_cases import label_of
 from planner.compare.landing import backfill
 from planner.compare.prediction import judge, predict
-from planner.measure import hlo
+from planner.measure import clock
 from planner.measure.measurements_csv import read_measurements
 from planner.measure.mesh import MeshSpec, extents, varying
 from planner.measure.records import Measurement, case_key
@@ -149,9 +149,9 @@ ENTRY %main.4 (n: s32[], x: f32[4]) -> f32[4] {
 
 def test_what_a_loop_holds_is_read_from_hlo() -> None:
     """A collective in a computation that the loop calls is in it; one before the loop, or none, is missing."""
-    assert hlo.missing(["all-gather", "all-reduce"], HLO) == []
-    assert hlo.missing(["all-gather", "all-reduce"], hlo.in_loop(HLO)) == ["all-reduce"]
-    assert hlo.missing(["all-to-all"], HLO) == ["all-to-all"]
+    assert clock.missing_operations(["all-gather", "all-reduce"], HLO) == []
+    assert clock.missing_operations(["all-gather", "all-reduce"], clock.in_loop(HLO)) == ["all-reduce"]
+    assert clock.missing_operations(["all-to-all"], HLO) == ["all-to-all"]
 
 
 def test_a_collective_that_was_taken_out_is_flagged() -> None:

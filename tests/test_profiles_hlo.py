@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.profiles import hlo_proto, wire, xla
+from planner.profiles import wire, xla
 from planner.profiles.hlo_text import dot_flops, parse, size
 from planner.profiles.profile import Operation, Shape
 from planner.profiles.recognition import is_attention, matmul, recognised
@@ -67,7 +67,7 @@ def test_any_text_is_an_instruction_or_none(text):
 def test_any_bytes_are_a_program_or_damaged(data):
     """Bytes that are no HloProto raise what the readers expect of damaged bytes."""
     try:
-        hlo_proto.instructions(data)
+        xla.instructions(data)
     except (*wire.DAMAGED, KeyError):
         return
 

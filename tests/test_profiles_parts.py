@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.profiles import sweep
+from planner.profiles import parts
 from planner.profiles.parts import collective, part
 from planner.profiles.profile import Parts
 from planner.profiles.reading import read
@@ -183,14 +183,14 @@ def test_every_moment_counts_once_as_the_first_that_covers_it(spans):
     begin = np.array([each[0] for each in spans], np.int64)
     end = begin + np.array([each[1] for each in spans], np.int64)
     layers = np.array([each[2] for each in spans], np.int8)
-    found = sweep.segments(begin, end, layers, np.array([0, 100]))
+    found = parts.segments(begin, end, layers, np.array([0, 100]))
     lengths = found.within(np.array([0]), np.array([100]))[0]
     wanted = [0] * 6
     for moment in range(100):
-        wanted[min((layer for low, long, layer in spans if low <= moment < low + long), default=sweep.GAP)] += 1
+        wanted[min((layer for low, long, layer in spans if low <= moment < low + long), default=parts.GAP)] += 1
     assert lengths.tolist() == wanted
     order = np.argsort(begin, kind="stable")
-    assert sweep.union(begin[order], end[order]) == sum(wanted[:5])
+    assert parts.union(begin[order], end[order]) == sum(wanted[:5])
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30)), min_size=1, max_size=10))
@@ -205,8 +205,8 @@ def test_self_times_of_nested_operations_add_up_to_their_union(spans):
             nested.append((low, low + long))
     nested = sorted(set(nested), key=lambda each: (each[0], -each[1]))
     begin, end = np.array(nested, np.int64).T
-    own = sweep.self_times(begin, end, np.ones(len(begin), bool))
-    assert own.sum() == sweep.union(begin, end)
+    own = parts.self_times(begin, end, np.ones(len(begin), bool))
+    assert own.sum() == parts.union(begin, end)
 
 
 def test_pieces_add_up_as_the_whole(profile, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -17,11 +19,19 @@ from tests.measure_traces import MI300X, V6E, real
 MS = 1e9  # ps
 
 
+def parsed(data: bytes) -> tuple[xspace.Plane, ...]:
+    """The planes of a file with this content."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.pb")
+        path.write_bytes(data)
+        return xspace.read(path)
+
+
 def test_reads_what_was_written():
     """Names, picoseconds and all kinds of stats; an event's own stats stand over its metadata's."""
     stats = {"text": "jit_f", "double": 0.5, "big": 2**63 + 1, "negative": -7, "raw": b"\x00\xff"}
     span = Span("fusion.1", 5, 7, stats, {"hlo_category": "loop fusion", "text": "hidden"})
-    (plane,) = xspace.parse(space({"/device:TPU:0": {"XLA Ops": [span]}}, {"has_megacore": 1}))
+    (plane,) = parsed(space({"/device:TPU:0": {"XLA Ops": [span]}}, {"has_megacore": 1}))
     assert (plane.name, plane.stats) == ("/device:TPU:0", {"has_megacore": 1})
     (event,) = plane.lines[0].events
     assert (event.name, event.start_ps, event.end_ps) == ("fusion.1", 1_000_005, 1_000_012)
@@ -31,7 +41,7 @@ def test_reads_what_was_written():
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**40))
 def test_any_time_survives(offset, duration):
     """Picoseconds of every size, however many bytes they take."""
-    (plane,) = xspace.parse(space({"p": {"l": [Span("e", offset, duration)]}}))
+    (plane,) = parsed(space({"p": {"l": [Span("e", offset, duration)]}}))
     (event,) = plane.lines[0].events
     assert (event.start_ps - 1_000_000, event.duration_ps) == (offset, duration)
 

@@ -72,5 +72,5 @@ def test_only_what_runs_on_the_device_imports_jax() -> None:
         if re.search(r"^(import|from) jax\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert importing == {
-        "cases", "clock", "collectives", "interleaved", "sharded", "spread", "transformer", "workload",
+        "cases", "clock", "interleaved", "sharded", "spread", "transformer", "workload",
     }  # fmt: skip

@@ -119,7 +119,7 @@ def test_a_row_that_is_there_is_refused_before_anything_is_measured(timed: Calla
     assert Path("my.csv").read_bytes() == before
     assert add("--force").exit_code == 0
     assert b"other,1e12,16GB,1e11,\xc3\xa9" in Path("my.csv").read_bytes()
-    assert load_hardware(Path("my.csv")).ids() == ["other", "laptop"]
+    assert list(load_hardware(Path("my.csv")).rows) == ["other", "laptop"]
 
 
 @pytest.mark.parametrize("name", ["=1+1", "../up", "a*", "<b>"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from planner import data
-from planner.catalog.calibration_columns import BY_NAME
+from planner.catalog.calibrations import BY_NAME
 from planner.catalog.databases import Databases
 from planner.validation.fitting import Fitter
 from planner.validation.judged import Judged, validated

@@ -186,7 +186,7 @@ def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
 
 def chunks() -> list[tuple[int, int]]:
     """Slices of the model table that make workbooks of a few hundred scenarios."""
-    count = len(catalog.load_models().ids())
+    count = len(catalog.load_models().rows)
     return [(first, min(first + 7, count)) for first in range(0, count, 7)]
 
 
@@ -194,7 +194,7 @@ def chunks() -> list[tuple[int, int]]:
 @pytest.mark.parametrize(("first", "last"), chunks())
 def test_every_model_on_every_chip(first: int, last: int, tmp_path: Path) -> None:
     """For every model on every chip the workbook's cached values are the array functions' values."""
-    models, chips = catalog.load_models().ids()[first:last], catalog.load_hardware().ids()
+    models, chips = list(catalog.load_models().rows)[first:last], list(catalog.load_hardware().rows)
     path = tmp_path / "many.xlsx"
     plan = plan_of(models, chips, SERVING, None, ["n_chips=8", "batch=32"])
     path.write_bytes(build(plan))  # too large to be kept for other tests
@@ -206,7 +206,7 @@ def test_every_model_on_every_chip(first: int, last: int, tmp_path: Path) -> Non
 @pytest.mark.parametrize("first", [0, 30, 60])
 def test_libreoffice_on_many_models_and_chips(first: int, tmp_path: Path) -> None:
     """On models and chips of every kind LibreOffice computes what the array functions compute."""
-    models, chips = catalog.load_models().ids()[first : first + 30 : 3], catalog.load_hardware().ids()[::2]
+    models, chips = list(catalog.load_models().rows)[first : first + 30 : 3], list(catalog.load_hardware().rows)[::2]
     path = tmp_path / "many.xlsx"
     plan = plan_of(models, chips, SERVING, None, ["n_chips=8", "batch=32"])
     path.write_bytes(build(plan))  # too large to be kept for other tests
@@ -225,11 +225,11 @@ def meshes(folder: Path, models: Sequence[str], chips: Sequence[str]) -> BuildPl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, len(catalog.load_models().ids()), 14))
+@pytest.mark.parametrize("first", range(0, len(catalog.load_models().rows), 14))
 def test_every_model_on_a_spread_of_meshes(first: int, tmp_path: Path) -> None:
     """For every model, on chips of half of the networks and a spread of meshes, the cells are the array functions'
     values, and nothing is wrong in the workbook but plans that really fail."""
-    plan = meshes(tmp_path, catalog.load_models().ids()[first : first + 14], NETWORKS[first // 14 % 2 :: 2])
+    plan = meshes(tmp_path, list(catalog.load_models().rows)[first : first + 14], NETWORKS[first // 14 % 2 :: 2])
     path = tmp_path / "meshes.xlsx"
     path.write_bytes(build(plan))
     assert list(differences(cached(path), typed_of(plan))) == []
@@ -241,7 +241,7 @@ def test_every_model_on_a_spread_of_meshes(first: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", [0, 1, 2])
 def test_libreoffice_on_a_spread_of_meshes(first: int, tmp_path: Path) -> None:
     """On every third model, with chips of every network and a spread of meshes, LibreOffice agrees with the arrays."""
-    plan = meshes(tmp_path, catalog.load_models().ids()[first::9], NETWORKS[first::3])
+    plan = meshes(tmp_path, list(catalog.load_models().rows)[first::9], NETWORKS[first::3])
     path = tmp_path / "meshes.xlsx"
     path.write_bytes(build(plan))
     assert list(differences(recalculated(path, tmp_path), typed_of(plan))) == []

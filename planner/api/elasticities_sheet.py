@@ -8,7 +8,6 @@ from pathlib import Path
 from openpyxl.chart import BarChart, Series
 from openpyxl.chart.shapes import GraphicalProperties
 
-from planner.collector import still
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried
 from planner.spoken import few, printed
 from planner.workbook import charts
@@ -16,8 +15,7 @@ from planner.workbook.added_sheet import FIRST_ROW, put
 from planner.workbook.cell_styles import row_format
 from planner.workbook.layout import within
 from planner.workbook.page import Page
-from planner.xlsx.atomic import locked
-from planner.xlsx.opc import Package
+from planner.xlsx.opc import in_place
 
 KIND = "Elasticities"
 PURPOSE = "By how many percent a number changes for each percent of what it is made of, the largest first."
@@ -36,11 +34,8 @@ def write(path: Path, told: Mapping[str, Sensitivity]) -> str:
 
     Raises UserError as reading and writing do.
     """
-    with locked(path), still():
-        package = Package.read(path)
-        name = put(package, KIND, PURPOSE, lambda page: _fill(page, told))
-        package.write(path)
-    return name
+    with in_place(path) as package:
+        return put(package, KIND, PURPOSE, lambda page: _fill(page, told))
 
 
 def _fill(page: Page, told: Mapping[str, Sensitivity]) -> None:

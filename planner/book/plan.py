@@ -116,22 +116,13 @@ class CheckRow(Quantity):
         return isinstance(value, (int, float)) and value == 1
 
 
-class Stale(NamedTuple):
-    """A formula whose cached value is not what it gives now; `old` is None where nothing was cached."""
-
-    spot: Spot
-    old: Value
-    new: Value
-
-
 @dataclass(frozen=True)
 class Plan:
     """A workbook as read, edited or not; what is to be built is another thing (`planner.workbook`).
 
     `inputs` are the rows of Inputs that a person types, `overrides` the blank cells that take the place of looked-up
     or calculated numbers when they are filled, `constants` the numbers that all scenarios share. `tables` holds the
-    rows of each calculation sheet by the sheet's name as it is now. `missing` are the rows of Checks that say that a
-    number is not there (1).
+    rows of each calculation sheet by the sheet's name as it is now.
     """
 
     file: str
@@ -143,12 +134,11 @@ class Plan:
     tables: Mapping[str, tuple[Quantity, ...]]
     headlines: tuple[Headline, ...]
     checks: tuple[CheckRow, ...]
-    missing: tuple[CheckRow, ...]
     notes: tuple[Note, ...]
 
     @cached_property
-    def stale(self) -> tuple[Stale, ...]:
-        """The formulas whose cached value is missing or another; errors count as one."""
+    def stale(self) -> tuple[Spot, ...]:
+        """Where the formulas are whose cached value is missing or another; errors count as one."""
         return tuple(_stale(self.book))
 
     @cached_property
@@ -193,10 +183,10 @@ class Plan:
         return self.book.value(sheet, row, column)
 
 
-def _stale(book: Book) -> Iterator[Stale]:
+def _stale(book: Book) -> Iterator[Spot]:
     for spot, new in book.fresh.items():
         old = book.sheets[spot.sheet].value(spot.row, spot.column)
         if isinstance(old, CellError) and isinstance(new, CellError):
             continue
         if old is None or not same_value(old, "" if new is None else new, NEAR):
-            yield Stale(spot, old, new)
+            yield spot

@@ -53,7 +53,6 @@ def _problems(book: ProblemBook) -> Plan:
         tables={},
         headlines=tuple(_answers(book, reader)),
         checks=tuple(_agreements(book, reader)),
-        missing=(),
         notes=notes(book.package),
     )
 
@@ -95,7 +94,6 @@ def _plan(book: Book) -> Plan:
         tables={table.sheet.name: tuple(reader.all(table)) for table in book.calculations},
         headlines=tuple(reader.headlines(book.dashboard)),
         checks=tuple(CheckRow(**vars(row)) for row in reader.rows(book.checks, "Checks")),
-        missing=tuple(CheckRow(**vars(row)) for row in reader.rows(book.checks, "Missing")),
         notes=notes(book.package),
     )
 

@@ -24,16 +24,12 @@ ColumnKind = Literal["text", "number", "count", "flag"]  # a count is a whole nu
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table as the workbook shows it; `source` is the column that says where it is from.
-
-    `only_on` is the choice with which alone such a number is wanted, `topology=torus`: else it isn't missing.
-    """
+    """A column of a table as the workbook shows it; `source` is the column that says where it is from."""
 
     name: str
     unit: str
     label: str
     source: str = ""
-    only_on: str = ""
 
 
 class Rule:
@@ -61,7 +57,8 @@ class Field:
     """A column that a file may have, under its name or an alias.
 
     `blank` stands for a blank cell: a constant, a rule, or None for N/A. `at_most` names the column that
-    bounds this one. A field that isn't `shown` only feeds the rules of others. `only_on` is a Column's.
+    bounds this one. A field that isn't `shown` only feeds the rules of others. `only_on` is the choice with which alone
+    such a number is wanted, `topology=torus`: else it isn't missing.
     """
 
     name: str
@@ -81,7 +78,7 @@ class Field:
     @property
     def column(self) -> Column:
         """The field as a column of the table."""
-        return Column(self.name, "text" if self.kind == "text" else self.unit, self.label, self.source, self.only_on)
+        return Column(self.name, "text" if self.kind == "text" else self.unit, self.label, self.source)
 
 
 def with_rules(fields: Iterable[Field], rules: Mapping[str, Callable[..., Value]]) -> tuple[Field, ...]:

@@ -91,10 +91,6 @@ class Table:
         """The row of an id, as `identify` finds it. Raises UserError as it does."""
         return self.rows[self.identify(identifier)]
 
-    def ids(self) -> list[str]:
-        """The ids in the file's order."""
-        return list(self.rows)
-
     @cached_property
     def _lowered(self) -> dict[str, str]:
         """Each id by its lower case."""

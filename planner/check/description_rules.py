@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
-from planner.check.kept_rows import kept_rows
 from planner.formulas.units import parse_unit
 from planner.scaled_units import is_unit
+from planner.workbook.memory import kept_rows
 from planner.xlsx.address import address
 
 MEASURED = ("run_id", "device", "measured_on", "n_samples")

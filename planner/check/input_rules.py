@@ -11,10 +11,10 @@ from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
-from planner.check.kept_rows import kept_rows
 from planner.check.precedents import CellSet
 from planner.formulas.input_values import Limits, is_flag, stages
 from planner.plausible import doubt
+from planner.workbook.memory import kept_rows
 from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import CellError, Value, exact_text, is_number
 from planner.xlsx.pattern import pattern

@@ -12,8 +12,8 @@ from planner.check.findings import Fault, rule
 from planner.check.precedents import circles, rows_of
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.cellvalue import CellError
-from planner.xlsx.named_ranges import tables
 from planner.xlsx.pattern import Pattern, RelativeReference
+from planner.xlsx.workbook_part import tables
 from planner.xlsx.xmltree import every
 
 REMEDY = "point it at a cell, or undo the deletion or the renaming that broke it"

@@ -21,12 +21,12 @@ from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import Formula, Value
 from planner.xlsx.drawings import charts_of
-from planner.xlsx.named_ranges import Table, reshape_names, reshape_table, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
+from planner.xlsx.workbook_part import Table, reshape_names, reshape_table, tables
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import every
 

@@ -43,7 +43,6 @@ class ComparisonCase:
     label: str
     template: Template
     inputs: Mapping[str, Value]
-    source: str
     on: str = ""  # cpu or accelerator: the other is too slow, or too fast, for its size
     axis: str = ""  # of the mesh that it lies along
 
@@ -74,7 +73,7 @@ def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:
     template = library.load(name)
     known = bound_inputs(row, template, bindings)
     typed = of_model(cells["model"], known) | {bound: _literal(row, formula) for bound, formula in bindings.items()}
-    return ComparisonCase(cells["label"], template, template.inputs(typed), cells["source"], cells["on"])
+    return ComparisonCase(cells["label"], template, template.inputs(typed), cells["on"])
 
 
 def of_model(model: str, inputs: Container[str]) -> dict[str, Value]:

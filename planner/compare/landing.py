@@ -28,7 +28,7 @@ from planner.compare.appended_rows import (
 )
 from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
-from planner.compare.room import make_room
+from planner.compare.runs_table import make_room
 from planner.compare.too_short import too_short
 from planner.measure.records import Measurement, parse_key
 from planner.recalc import Recalculated, edit

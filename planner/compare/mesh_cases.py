@@ -23,8 +23,6 @@ GROWTH = {"quick": 16, "full": 4}  # from one payload to the next
 ELEMENT = 4  # bytes: fp32, as NCCL's tests have it
 DIMENSIONS = {("cpu", "quick"): (512,), ("cpu", "full"): (512, 1024), ("accelerator", "quick"): (4096,),
               ("accelerator", "full"): (2048, 4096, 8192)}  # fmt: skip
-SOURCES = {"collective": "NVIDIA nccl-tests", "sharded_matmul": "How to Scale Your Model ch. 3",
-           "sharded_step": "How to Scale Your Model ch. 5"}  # fmt: skip
 MODEL = "llama3-8b"  # whose layers an accelerator runs
 SMALL = {"d_model": 512.0, "qk_nope_dim": 64.0, "n_kv_heads": 2.0, "n_heads": 8.0, "d_ff": 2048.0, "vocab": 2048.0}
 
@@ -116,7 +114,7 @@ def _case(name: str, inputs: Mapping[str, Value | int], axis: str = "") -> Compa
     typed = template.inputs(inputs)
     numbers = {key: float(value) if isinstance(value, int) else value for key, value in typed.items()}
     label = comparison_cases.label_of(name, numbers)
-    case = ComparisonCase(label, template, numbers, SOURCES[name], axis=axis)
+    case = ComparisonCase(label, template, numbers, axis=axis)
     return replace(case, label=f"{label} ({axis})") if axis else case
 
 

@@ -13,9 +13,12 @@ from typing import NamedTuple
 
 from planner.catalog import Value as Known
 from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, CaseRow, ComparisonSheet
+from planner.recalc import recalculate
 from planner.scaled_units import factor
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import Formula, exact_text
+from planner.xlsx.moved_parts import insert_rows
+from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content
 
 TITLE = "Runs of the plan, each beside what was expected of it on its day; the rows above are room for measured cases"
@@ -258,3 +261,21 @@ def _looks(sheet: ComparisonSheet, number: int, columns: Mapping[str, int]) -> d
         if other in sheet.columns:
             found[address(number, column)] = address(first, sheet.columns[other])
     return found
+
+
+def make_room(package: Package, sheet: ComparisonSheet, wanted: int) -> bool:
+    """Let so many new cases fit above the table of runs of a package; returns whether it had to move.
+
+    It moves as by rows inserted above its title. A workbook that has cases below the table stays as it is: new ones go
+    on there.
+    """
+    title, last = sheet.runs_title_row, max((row.number for row in sheet.rows), default=sheet.header)
+    if not wanted or not title or last > title:
+        return False
+    free = [number for number in range(last + 1, title) if sheet.is_blank(number)]
+    end = free[wanted - 1] if wanted <= len(free) else title - 1 + wanted - len(free)
+    if (lacking := end + GAP + 1 - title) <= 0:
+        return False
+    insert_rows(package, sheet.name, title, lacking)
+    recalculate(package)  # what tells the place of a run in the table, on Dashboard, has another value now
+    return True

@@ -21,11 +21,11 @@ from planner.compare.measuring import device_kinds, predicted
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices
-from planner.measure.collectives import collective
 from planner.measure.devices import Device
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement, in_digits
 from planner.measure.run import Case, measure_cases
+from planner.measure.sharded import collective
 from planner.measure.spread import laid_out
 from planner.measure.timing import NOISY, Rules
 from planner.measure.workload import Arguments, CaseSkipped
@@ -181,7 +181,7 @@ def _copy_bytes(is_cpu: bool) -> float:
 
 def _case(label: str, template: str, given: Mapping[str, Value]) -> Case:
     loaded = library.load(template)
-    return predicted(ComparisonCase(label, loaded, loaded.inputs(given), ""), "")
+    return predicted(ComparisonCase(label, loaded, loaded.inputs(given)), "")
 
 
 def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, Figure]:

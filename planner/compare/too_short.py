@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from planner.compare.comparison_sheet import MARKERS, ComparisonSheet
 from planner.spoken import few
+from planner.xlsx.drawings import charts_over
 from planner.xlsx.opc import Package
-from planner.xlsx.readers import charts_over, names_over
 from planner.xlsx.references import Reference, references
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import names_over
 
 
 def too_short(package: Package, sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> str:

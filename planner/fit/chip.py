@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, least_squares
 
-from planner.catalog.calibration_columns import COMMON
+from planner.catalog.calibrations import COMMON
 from planner.validation.fitting import SHARE, Fit, Fitter, Key
 from planner.validation.parameters import UNMEASURED, Group, bounds
 from planner.validation.prediction import Numbers

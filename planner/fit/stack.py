@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.catalog import Table
-from planner.catalog.calibration_columns import KINDS, MIXES
-from planner.catalog.calibrations import Stated, kind_of, stated_calibrations
+from planner.catalog.calibrations import KINDS, MIXES, Stated, kind_of, stated_calibrations
 from planner.catalog.databases import Databases
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
 from planner.formulas.expected import IDEAL

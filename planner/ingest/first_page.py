@@ -23,12 +23,10 @@ EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_par
 class PlannedStep:
     """What a plan says of the step that a profile is of: seconds; `parts` are its own by name, with their labels."""
 
-    scenario: str
     label: str
     expected: float | None
     low: float | None = None
     high: float | None = None
-    bound: float | None = None
     mfu: float | None = None  # that is expected, on the plan's FLOPs
     parts: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     chips: float | None = None

@@ -235,7 +235,7 @@ def _planned(plan: Plan, which: Scenario, run: Run) -> PlannedStep:
         mfu = at_peak / run.expected if at_peak else None
     chips = (run.inputs or {}).get("n_chips")
     return PlannedStep(
-        which.id, run.quantity, run.expected, run.low, run.high, run.bound, mfu, parts,
+        run.quantity, run.expected, run.low, run.high, mfu, parts,
         chips if isinstance(chips, float) else None,
     )  # fmt: skip
 

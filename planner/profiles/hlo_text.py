@@ -25,8 +25,8 @@ BYTES = {"pred": 1.0, "s4": 0.5, "u4": 0.5, "f4e2m1fn": 0.5, "s2": 0.25, "u2": 0
 class Instruction:
     """One HLO instruction: shapes of what it gives and takes, and what its attributes tell.
 
-    `contracting` and `batch` are dimensions of the first operand of a dot, `kernel` the multiplications for one element
-    of a convolution's result; `flops` are there where a reader of the whole program has added them up.
+    `contracting` are dimensions of the first operand of a dot, `kernel` the multiplications for one element of a
+    convolution's result; `flops` are there where a reader of the whole program has added them up.
     """
 
     name: str
@@ -34,10 +34,8 @@ class Instruction:
     result: tuple[Shape, ...] = ()
     operands: tuple[Shape, ...] = ()
     contracting: tuple[int, ...] | None = None
-    batch: tuple[int, ...] = ()
     kernel: int | None = None
     group_size: int | None = None
-    target: str = ""
     flops: float | None = field(default=None)
     calls: tuple[int, ...] = ()
 
@@ -62,10 +60,8 @@ def parse(text: str) -> Instruction | None:
         shapes(rest[: opcode.start()]),
         operands,
         _dimensions(attributes, "lhs_contracting_dims"),
-        _dimensions(attributes, "lhs_batch_dims") or (),
         kernel=_kernel(attributes, operands),
         group_size=_group_size(attributes),
-        target=_target(attributes),
     )
 
 
@@ -99,8 +95,8 @@ def dot_flops(instruction: Instruction) -> float | None:
     return 2.0 * elements * math.prod(dims[axis] for axis in instruction.contracting)
 
 
-def backend_contraction(config: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Contracting and batch dimensions of the first operand, from the backend_config of a matmul call on a GPU."""
+def backend_contraction(config: str) -> tuple[int, ...] | None:
+    """Contracting dimensions of the first operand, from the backend_config of a matmul call on a GPU."""
     try:
         found = json.loads(config)
     except ValueError:
@@ -109,8 +105,7 @@ def backend_contraction(config: str) -> tuple[tuple[int, ...], tuple[int, ...]] 
     if numbers is None:
         return None
     try:
-        contracting = tuple(int(n) for n in numbers.get("lhs_contracting_dimensions", []))
-        return contracting, tuple(int(n) for n in numbers.get("lhs_batch_dimensions", []))
+        return tuple(int(n) for n in numbers.get("lhs_contracting_dimensions", []))
     except (TypeError, ValueError):
         return None
 
@@ -157,8 +152,3 @@ def _group_size(text: str) -> int | None:
     if found is None or found[4]:
         return None
     return int(found[2]) if found[2] else len(found[3].split(","))
-
-
-def _target(text: str) -> str:
-    found = re.search(r'custom_call_target="([^"]*)"', text)
-    return found[1] if found else ""

@@ -131,7 +131,6 @@ class Operation:
 class Gap:
     """Time in which nothing ran on a device, with the operations before and after it."""
 
-    begin: float
     seconds: float
     before: str
     after: str

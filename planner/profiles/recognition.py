@@ -39,11 +39,6 @@ class Matmul:
     batch: int
     dtype: str
 
-    @property
-    def flops(self) -> float:
-        """Its FLOPs: two for each multiplication."""
-        return 2.0 * self.batch * self.m * self.k * self.n
-
 
 @dataclass(frozen=True, slots=True)
 class Attention:
@@ -67,7 +62,6 @@ class Collective:
     kind: str
     payload: float | None
     group_size: int | None
-    dtype: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,5 +209,4 @@ def _collective(operation: Operation) -> Collective:
         arrays = tuple(sorted(arrays, key=size)[-1:])
     is_ragged = operation.opcode.startswith("ragged")  # what it sends is in its sizes, which are data
     payload = None if is_ragged else sum(map(size, arrays)) if arrays else operation.bytes
-    dtype = arrays[0].dtype if arrays else operation.dtype
-    return Collective(operation, kind, payload or None, operation.group_size, dtype)
+    return Collective(operation, kind, payload or None, operation.group_size)

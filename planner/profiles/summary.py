@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from planner import progress
-from planner.profiles import sweep
-from planner.profiles.parts import CONTROL
+from planner.profiles import parts
+from planner.profiles.parts import HOLDERS
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
 from planner.profiles.recording import Events, Integers, Marked, Recording, joined, stepped
 
@@ -86,7 +86,7 @@ class _Tally:
         self._samples: dict[int, list[Integers]] = defaultdict(list)
         self._held, self._stride = 0, 1
         self._busy = 0
-        self._labels = np.zeros(sweep.GAP + 1)
+        self._labels = np.zeros(parts.GAP + 1)
         self._begin: int | None = None
         self._until, self._last = 0, -1  # when what ran so far ended, and which it was
         self._gaps: list[tuple[int, int, int, int]] = []  # length, begin, kind before, kind after
@@ -95,19 +95,19 @@ class _Tally:
         self._starts = np.array([step.begin for step in windows], np.int64)
         ends = np.array([step.end for step in windows], np.int64)
         self._ends = np.minimum(ends, np.append(self._starts[1:], ends[-1:])) if windows else ends
-        self._parts = np.zeros((len(windows), sweep.GAP + 1))
+        self._parts = np.zeros((len(windows), parts.GAP + 1))
         self._told: dict[int, Step] = {}
 
     def add(self, events: Events) -> None:
         """Add a piece: sorted, and later than all before it."""
         kinds = self._of.kinds
         self._operations(events, len(kinds))
-        self._busy += sweep.union(events.begin, events.end)
+        self._busy += parts.union(events.begin, events.end)
         low = int(events.begin[0])
         if self._begin is None:
             self._begin = low
-        control, layer = sweep.CONTROL, sweep.LAYERS
-        layers = np.array([control if kind.opcode in CONTROL else layer[kind.part] for kind in kinds], np.int8)
+        control, layer = parts.CONTROL, parts.LAYERS
+        layers = np.array([control if kind.opcode in HOLDERS else layer[kind.part] for kind in kinds], np.int8)
         reach = self._until if self._last >= 0 else min(low, *self._run_begins(low))
         high = int(events.end.max())
         everything = self._with_flying(events, reach, high)
@@ -116,7 +116,7 @@ class _Tally:
             self._own_steps(events, layers)
         cuts = np.concatenate([self._starts, self._ends]) if events.steps is None else np.empty(0, np.int64)
         cuts = np.concatenate([cuts[(cuts >= reach) & (cuts <= high)], [reach, high]])
-        found = sweep.segments(everything.begin, everything.end, layers[everything.kinds], cuts)
+        found = parts.segments(everything.begin, everything.end, layers[everything.kinds], cuts)
         self._labels += found.within(np.array([reach]), np.array([high]))[0]
         if events.steps is None and len(self._starts):
             self._parts += found.within(self._starts, self._ends)
@@ -127,8 +127,8 @@ class _Tally:
     def _operations(self, events: Events, n: int) -> None:
         duration = events.end - events.begin
         kinds = self._of.kinds
-        holds = np.array([self._of.nested or kind.opcode in CONTROL for kind in kinds], bool)
-        own = sweep.self_times(events.begin, events.end, holds[events.kinds])
+        holds = np.array([self._of.nested or kind.opcode in HOLDERS for kind in kinds], bool)
+        own = parts.self_times(events.begin, events.end, holds[events.kinds])
         self._count = _grown(self._count, n) + np.bincount(events.kinds, minlength=n)
         self._total = _grown(self._total, n) + np.bincount(events.kinds, duration, n)
         self._own = _grown(self._own, n) + np.bincount(events.kinds, own, n)
@@ -178,7 +178,7 @@ class _Tally:
             mine = events.where(events.steps == at)
             if len(mine):
                 low, high = int(mine.begin.min()), int(mine.end.max())
-                found = sweep.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
+                found = parts.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
                 labels = found.within(np.array([low]), np.array([high]))[0]
                 self._told[at] = _step(marked, low, high, labels)
 
@@ -216,7 +216,7 @@ class _Tally:
 
     def _largest(self) -> tuple[Gap, ...]:
         name = self._of.kinds
-        return tuple(Gap(at * PS, length * PS, name[a].name, name[b].name) for length, at, a, b in self._gaps)
+        return tuple(Gap(length * PS, name[a].name, name[b].name) for length, _, a, b in self._gaps)
 
 
 def _grown(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
@@ -230,9 +230,9 @@ def _step(marked: Marked, begin: int, end: int, labels: npt.NDArray[np.float64])
 
 def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
     """The parts of a span from the picoseconds of each label: what nothing covers is the gap."""
-    compute = labels[sweep.COMPUTE] + labels[sweep.CONTROL]
-    busy = compute + labels[sweep.COMMUNICATION] + labels[sweep.COPY] + labels[sweep.WAIT]
-    shares = (compute, labels[sweep.COMMUNICATION], labels[sweep.COPY], labels[sweep.WAIT], max(span - busy, 0))
+    compute = labels[parts.COMPUTE] + labels[parts.CONTROL]
+    busy = compute + labels[parts.COMMUNICATION] + labels[parts.COPY] + labels[parts.WAIT]
+    shares = (compute, labels[parts.COMMUNICATION], labels[parts.COPY], labels[parts.WAIT], max(span - busy, 0))
     return Parts(*(float(share) * PS or 0.0 for share in shares))  # one zero for all
 
 

@@ -81,11 +81,6 @@ def read(path: Path, told: Callable[[str], None] = lambda _: None) -> tuple[Plan
     return planes
 
 
-def parse(data: bytes) -> tuple[Plane, ...]:
-    """The planes of a serialized XSpace."""
-    return _planes(FileBytes(data), lambda _: None)
-
-
 def _planes(data: FileBytes, told: Callable[[str], None]) -> tuple[Plane, ...]:
     planes = []
     for number, begin, end in messages(data.view, 0, len(data.view)):

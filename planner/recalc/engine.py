@@ -19,10 +19,9 @@ from planner.recalc.given_formulas import CALLS, given, of_own_row
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
-from planner.xlsx.named_ranges import Table, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.workbook_part import counts_from_1904
+from planner.xlsx.workbook_part import Table, counts_from_1904, tables
 
 Address = tuple[str, str]  # the sheet's name and the cell's address on it
 Sheets = Mapping[str, SheetXml]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, address, folded, quoted
-from planner.xlsx.named_ranges import Table
 from planner.xlsx.references import Corner, Reference, pieces, reference, rewritten
+from planner.xlsx.workbook_part import Table
 
 _APART = re.compile(r""""[^"]*"|'[^']*'|\[[^\]]*\]|\s*:\s*""")
 CALLS = r"\b(?:SUMIF|AVERAGEIF|HYPERLINK|TEXT)\("

@@ -104,20 +104,20 @@ def _freshness(plan: Plan) -> tuple[str, ...]:
     Raises UserError where some can neither be computed here nor be trusted as they were saved.
     """
     ours = {sheet.name for sheet in plan.book.our_sheets}
-    stale = [found for found in plan.stale if found.spot.sheet in ours]
+    stale = [spot for spot in plan.stale if spot.sheet in ours]
     unknown = {spot: why for spot, why in plan.unknown.items() if spot.sheet in ours}
     if plan.not_computed or unknown:
         why = plan.not_computed or next(iter(unknown.values()))
         lacking = [*(spot for spot in unknown if plan.at(*spot) is None), *_never_saved(plan)]
         if stale or lacking:
             what = f"its saved values are out of date and not all can be computed here ({why})"
-            place = Place(plan.file, cell=str(lacking[0] if lacking else stale[0].spot))
+            place = Place(plan.file, cell=str(lacking[0] if lacking else stale[0]))
             raise UserError(what, place=place, remedy="open and save it in a spreadsheet program, then report again")
         count = f"{len(unknown):,} formulas" if unknown else "The formulas"
         return (f"{count} can't be computed here ({why}): their values are those that the file was saved with.",)
     if stale:
         return (
-            f"The file's saved values were out of date in {len(stale):,} cells, such as {stale[0].spot}: this report "
+            f"The file's saved values were out of date in {len(stale):,} cells, such as {stale[0]}: this report "
             "has what the formulas give now.",
         )
     return ()

@@ -17,7 +17,6 @@ from planner.book.rowkeys import VERDICTS
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
-from planner.collector import still
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
 from planner.scenario.new_column import Column, Request
@@ -27,13 +26,13 @@ from planner.update.outcome import Updated
 from planner.update.update import update
 from planner.workbook.build_plan import WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
-from planner.xlsx.atomic import kept_beside, locked
-from planner.xlsx.named_ranges import PRINTED, reshape_names
-from planner.xlsx.opc import Package
-from planner.xlsx.readers import charts_over, names_over
+from planner.xlsx.atomic import kept_beside
+from planner.xlsx.drawings import charts_over
+from planner.xlsx.opc import Package, in_place
 from planner.xlsx.references import Reference, references, rewritten
 from planner.xlsx.sheet_rules import reshape, rules
 from planner.xlsx.sheetedit import Content
+from planner.xlsx.workbook_part import PRINTED, names_over, reshape_names
 from planner.xlsx.worksheet import Worksheet, as_wide
 from planner.xlsx.xmltree import every, local_name
 
@@ -63,11 +62,9 @@ def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
     Where sheets are added too, the old file is kept beside it; returns where that is.
     Raises UserError for what the workbook can't take, with the cell in the way, and as reading and writing do.
     """
-    with locked(path), still():
-        package = Package.read(path)
+    with in_place(path) as package:
         added = add(package, request)
         backup = kept_beside(path) if added.updated else None
-        package.write(path)
     return added, backup
 
 

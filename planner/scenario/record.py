@@ -10,7 +10,6 @@ from pathlib import Path
 from planner.book.plan import Plan, Quantity, Scenario
 from planner.book.reading import read_plan
 from planner.catalog import Value
-from planner.collector import still
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.landing import ABOVE_PEAK, TOLERATED
 from planner.compare.runs_table import Run, appended
@@ -24,9 +23,8 @@ from planner.report.figures import CellFigures
 from planner.scenario.which import scenario_of
 from planner.spoken import PERCENT, spoken
 from planner.typed_numbers import read
-from planner.xlsx.atomic import locked
 from planner.xlsx.cellvalue import is_number
-from planner.xlsx.opc import Package
+from planner.xlsx.opc import Package, in_place
 
 RECORDED = "recorded"
 EXPECTED, BOUND = "_expected", "_bound"
@@ -72,13 +70,11 @@ def record(path: Path, scenario: str, told: Told, facts: Mapping[str, object]) -
     row that isn't there, for a number that no run has, and as reading and writing do.
     """
     number = told.number
-    with locked(path), still():
-        package = Package.read(path)
+    with in_place(path) as package:
         plan = read_plan(package)
         sheet = find(package, plan.book.parsed)
         run = replace(snapshot(plan, scenario, told, number), **facts)  # type: ignore[arg-type]
         row = put(package, plan, sheet, run)
-        package.write(path)
     return f"{sheet.name} row {row}: {said(run)}"
 
 

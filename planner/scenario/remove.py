@@ -17,24 +17,22 @@ from planner import progress
 from planner.book.scenario_columns import inputs_column
 from planner.book.taken_out import narrower
 from planner.book.workbook import Book
-from planner.collector import still
 from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, recalculate
 from planner.scenario.which import ID, column_of
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters, coordinates
-from planner.xlsx.atomic import kept_beside, locked
+from planner.xlsx.atomic import kept_beside
 from planner.xlsx.comments import notes, take_note
 from planner.xlsx.drawings import ANCHORS, last_column
 from planner.xlsx.moved_cells import with_moved_cells
 from planner.xlsx.moved_parts import drop_series, move, move_around_rows
 from planner.xlsx.moves import Moves, SheetMoves, Track
-from planner.xlsx.named_ranges import PRINTED, reshape_names, tables
-from planner.xlsx.opc import Package
+from planner.xlsx.opc import Package, in_place
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
+from planner.xlsx.workbook_part import PRINTED, drop_calculation_chain, parse_sheets, reshape_names, tables
 from planner.xlsx.worksheet import Worksheet, move_widths, pixels
 from planner.xlsx.xmltree import every
 
@@ -56,11 +54,9 @@ def remove_from_file(path: Path, scenario: str) -> tuple[Removed, Path]:
 
     Raises UserError for a scenario that isn't there, for the last one, and as reading and writing do.
     """
-    with locked(path), still():
-        package = Package.read(path)
+    with in_place(path) as package:
         removed = remove(package, scenario)
         backup = kept_beside(path)
-        package.write(path)
     return removed, backup
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner.book.workbook import Book
-from planner.collector import still
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, edit
 from planner.scenario.which import ID, NAME, column_of, refuse_taken
 from planner.xlsx.address import address
-from planner.xlsx.atomic import locked
-from planner.xlsx.opc import Package
+from planner.xlsx.opc import in_place
 
 
 def rename_in_file(path: Path, scenario: str, name: str) -> tuple[str, Recalculated]:
@@ -20,8 +18,7 @@ def rename_in_file(path: Path, scenario: str, name: str) -> tuple[str, Recalcula
     Returns its id, and what was computed. Raises UserError for a scenario that isn't there, for a name that is another
     one's or too long, and as reading and writing do.
     """
-    with locked(path), still():
-        package = Package.read(path)
+    with in_place(path) as package:
         book = Book(package)
         column = column_of(book, scenario)
         if name.strip():
@@ -31,5 +28,4 @@ def rename_in_file(path: Path, scenario: str, name: str) -> tuple[str, Recalcula
             raise UserError(what, place=Place(path), remedy="planner update brings it back")
         cell = address(line.row, column)
         recalculated = edit(package, book.parsed, book.inputs.sheet.name, {cell: name.strip() or None})
-        package.write(path)
     return book.said(ID, column), recalculated

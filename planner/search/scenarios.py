@@ -36,9 +36,9 @@ from planner.workbook.display_units import constant
 from planner.workbook.layout import SPARE_SCENARIOS
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import column_letters, quoted
-from planner.xlsx.atomic import kept_beside, locked, write_atomically
+from planner.xlsx.atomic import kept_beside, write_atomically
 from planner.xlsx.cellvalue import exact_text
-from planner.xlsx.opc import Package
+from planner.xlsx.opc import Package, in_place
 
 MISSING = "N/A"
 LONGEST = 76  # characters of a name, which leaves room for a number behind it
@@ -98,8 +98,8 @@ def _added(path: Path, asked: Request, found: Found) -> str:
 
     Every input of the template is set, whatever the others have.
     """
-    with locked(path), still():
-        package, ids, there, updated = Package.read(path), list[str](), list[str](), False
+    ids, there, updated = list[str](), list[str](), False
+    with in_place(path) as package:
         for name, plan in zip(_names(found.plans), found.plans, strict=True):
             inputs = {row.name: _text(row.default) for row in asked.template.of_kind("input")}
             settings = {**inputs, **_typed(asked, plan)}
@@ -116,7 +116,6 @@ def _added(path: Path, asked: Request, found: Found) -> str:
             updated = updated or added.updated is not None
         sheet = put_search(package, asked, found, ids)
         backup = kept_beside(path) if updated else None
-        package.write(path)
     new = [each for each in ids if each not in there]
     told = [
         f"added {', '.join([*new, f'the sheet {sheet}'])}",

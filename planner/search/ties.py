@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.catalog import Value
-from planner.catalog.calibration_columns import MIXES, OF_LAYOUTS, TIE
+from planner.catalog.calibrations import MIXES, OF_LAYOUTS, TIE
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.expected import FAMILIES
 from planner.search.request import Subject

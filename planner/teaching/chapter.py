@@ -60,7 +60,6 @@ class ProblemBlock:
     answer: Answer
     page: Page
     title: int
-    top: int
     bottom: int
 
     @property
@@ -187,9 +186,7 @@ def _write(page: Page, title: int, lines: BlockLines) -> ProblemBlock:
             page.put(at, GIVEN, "#N/A" if line.given is None and line.names == TYPED else whole_as_int(line.given),
                      "plan_input", line.form)  # fmt: skip
         page.put(at, VALUE, Live(line.formula), line.style, line.form)
-    return ProblemBlock(
-        lines.problem, lines.answer, page, title, min(lines.places.values()), max(lines.places.values())
-    )
+    return ProblemBlock(lines.problem, lines.answer, page, title, max(lines.places.values()))
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def _cases(found: comparison.ComparisonSheet | None) -> list[ComparisonCase]:
         if row.template is not None:
             held = {name: value for name, value in row.inputs.items() if value is not None}
             inputs = {known.name: held.get(known.name, known.default) for known in row.template.of_kind("input")}
-            cases.append(ComparisonCase(row.text("case_label"), row.template, inputs, row.text("source")))
+            cases.append(ComparisonCase(row.text("case_label"), row.template, inputs))
     return cases
 
 

@@ -39,12 +39,11 @@ from planner.xlsx.address import Spot, address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
 from planner.xlsx.comments import Note, notes, put_note, take_note
 from planner.xlsx.moved_parts import move
-from planner.xlsx.named_ranges import take_names
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import take_all
-from planner.xlsx.workbook_part import drop_calculation_chain
+from planner.xlsx.workbook_part import drop_calculation_chain, take_names
 from planner.xlsx.xmltree import every
 
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from planner.catalog.calibration_columns import COMMON
+from planner.catalog.calibrations import COMMON
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import code
 from planner.formulas.partial import Recompute, recomputed

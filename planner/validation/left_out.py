@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.catalog import Table
-from planner.catalog.calibration_columns import COMMON, MIXES, OF_LAYOUTS, TIE
-from planner.catalog.calibrations import kind_of
+from planner.catalog.calibrations import COMMON, MIXES, OF_LAYOUTS, TIE, kind_of
 from planner.validation.fitting import Fit, Fitter
 from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.prediction import Numbers, Together

@@ -68,7 +68,7 @@ class NearCell(NamedTuple):
 
 
 class NearRun(NamedTuple):
-    """A published run: what was measured, and what is expected of it with its range, in the unit of `output`'s row.
+    """A published run: what was measured, and what is expected of it, in the unit of `output`'s row.
 
     `what` is that row's label, `model` the model's name; `sizes` are the numbers of `SIZES`, in their order; `distance`
     is in doublings of parameters.
@@ -80,8 +80,6 @@ class NearRun(NamedTuple):
     unit: str
     sizes: tuple[float, ...]
     expected: float
-    low: float
-    high: float
     distance: float
 
     @property
@@ -185,8 +183,7 @@ def _near(together: Together, models: Table, at: int, distance: float) -> NearRu
     what = row.label.removeprefix("Expected ").removesuffix(": expected time")
     model = str(models.rows[run.model]["name"]).removeprefix("x-") if run.model else ""
     sizes = tuple(float(together.of(name)[at]) for name in SIZES[together.template.name])
-    expected, low, high = (float(each[at]) for each in (together.expected, together.low, together.high))
-    return NearRun(run, model, what[:1].upper() + what[1:], row.unit, sizes, expected, low, high, distance)
+    return NearRun(run, model, what[:1].upper() + what[1:], row.unit, sizes, float(together.expected[at]), distance)
 
 
 def _distances(together: Together, value: Callable[[str], Value]) -> Numbers:

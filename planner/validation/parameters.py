@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.catalog.calibration_columns import BY_NAME
+from planner.catalog.calibrations import BY_NAME
 
 SERVING = ("static", "prefill", "decode", "tpot")
 FAMILIES = ("gpu", "tpu")

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import csvfile, data
-from planner.catalog.calibration_columns import BY_NAME, COMMON, PARAMETERS, TIE
-from planner.catalog.calibrations import FITTED
+from planner.catalog.calibrations import BY_NAME, COMMON, FITTED, PARAMETERS, TIE
 from planner.catalog.databases import Databases
 from planner.validation.fitting import Fit, Key
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges

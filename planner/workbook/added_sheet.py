@@ -17,14 +17,13 @@ from planner.workbook.page import Page
 from planner.xlsx import chart_caches
 from planner.xlsx.address import folded
 from planner.xlsx.moves import Moves
-from planner.xlsx.named_ranges import drop_names, take_names
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.relationships import copy_part, drop_linked, link
 from planner.xlsx.sheet_rules import without_drawing
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import take_all
-from planner.xlsx.workbook_part import add_sheet, parse_sheets
+from planner.xlsx.workbook_part import add_sheet, drop_names, parse_sheets, take_names
 from planner.xlsx.xmltree import every
 
 MARK_ROW = 3

@@ -21,7 +21,7 @@ from planner.workbook.layout import or_blank, overridable
 from planner.workbook.page import Page
 from planner.workbook.template_rows import TYPED, Shares
 from planner.workbook.unused_rows import unused
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
 STYLE = {"input": "plan_cross", "constant": "plan_cross", "output": "plan_output", "check": "plan_check"}
@@ -40,12 +40,8 @@ class Calculation:
         """The sheet on which a row of the template stands: this one, or the earlier one that computes it."""
         return self if name in self.rows else self.owners[name]
 
-    def at(self, name: str, column: int) -> str:
-        """A relative reference from another sheet: `Inference!F40`."""
-        return self.here(name).replace(HERE, column_letters(column))
-
     def here(self, name: str) -> str:
-        """That reference in a formula that is copied to the right, with HERE for its column."""
+        """A reference from another sheet in a formula that is copied to the right: `Inference!F40`, HERE for its F."""
         home = self.home(name)
         return f"{home.page.name}!{HERE}{home.rows[name]}"
 

@@ -45,12 +45,6 @@ class Constraints:
         """The row that says in words what binds a row of a calculation sheet; None where nothing competes in it."""
         return self.rows.get((sheet.home(name).page.name, name))
 
-    def words(self, sheet: Calculation, name: str, column: int) -> str:
-        """A reference to those words in a scenario's column."""
-        at = self.place(sheet, name)
-        assert at is not None, "the caller asked for its place"
-        return f"{NAME}!{address(at, column)}"
-
 
 def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs: Inputs) -> Constraints | None:
     """Write the sheet, headlines first; None, and no sheet, where nothing competes on the way to any headline."""

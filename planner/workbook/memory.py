@@ -2,7 +2,7 @@
 
 For each sheet it has the key and the position of every row and column, and for every cell a short digest of its content
 and the index of its style. Formulas that are filled across a row share one digest, for any number of scenarios. Cells
-that users type into have none.
+that users type into have none. Rows that it hasn't are a person's, or were kept by an update.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from planner.book.rowkeys import Keyed
 from planner.book.sheet import Sheet
+from planner.book.tables import LineTable
+from planner.book.workbook import Book
 from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import Value, exact_text, is_number
 
@@ -261,3 +263,22 @@ def _packed(numbers: Iterable[int], size: int) -> str:
 def _unpacked(text: str, size: int) -> list[int]:
     data = base64.b64decode(text, validate=True)
     return [int.from_bytes(data[at : at + size], "big") for at in range(0, len(data), size)]
+
+
+def kept_rows(book: Book) -> set[tuple[str, int]]:
+    """Sheet and row of each line that the Cover's record of what planner wrote hasn't; none where there is no record.
+
+    An update keeps a row that its template has no more where a person did something there: it is theirs then.
+    """
+    memory = remembered(book.designed.get("Cover"))
+    if memory is None:
+        return set()
+    known = {kind: built.row_of for kind, built in memory.sheets.items()}
+    lines = ((table, line, known[kind]) for kind, table in _kinds(book) if kind in known for line in table.lines)
+    return {(table.sheet.name, line.row) for table, line, rows in lines if line.name and line.name not in rows}
+
+
+def _kinds(book: Book) -> Iterator[tuple[str, LineTable]]:
+    """The tables of lines by the kinds of sheets that the record names."""
+    yield from ((table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *book.constraints))
+    yield from ((f"calculation {book.templates[table.sheet.name]}", table) for table in book.calculations)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from planner.xlsx.address import MAX_COLUMN, Position
 from planner.xlsx.moves import SheetMoves
 from planner.xlsx.opc import Package
+from planner.xlsx.references import Reference, references
 from planner.xlsx.xmltree import Element, child, every
 
 ANCHORS = ("twoCellAnchor", "oneCellAnchor", "anchor")
@@ -20,6 +21,15 @@ def charts_of(package: Package) -> list[str]:
     """The parts of the charts of all drawings, those of chart sheets too."""
     drawings = (part for part in package.parts if "/drawings/" in part)
     return list(dict.fromkeys(chart for part in drawings for chart in package.linked(part, "chart", "chartEx")))
+
+
+def charts_over(package: Package, wanted: Callable[[Reference], bool]) -> Iterator[tuple[str, Reference]]:
+    """The parts of the charts that draw a range that is `wanted`, each with the first one."""
+    for part in charts_of(package):
+        ranges = every(package.tree(part), "f")
+        found = next((read for one in ranges for read in references(one.text or "") if wanted(read)), None)
+        if found is not None:
+            yield part, found
 
 
 def move_anchor(anchor: Element, track: SheetMoves) -> None:

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.drawings import ANCHORS, charts_of, move_anchor, move_boxes
-from planner.xlsx.moved_cells import with_moved_formulas
-from planner.xlsx.moves import Lost, Moves, SheetMoves
+from planner.xlsx.moved_cells import with_moved_cells, with_moved_formulas
+from planner.xlsx.moves import Lost, Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.references import BROKEN, copied
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import Element, children, every, local_name, take_out
 
@@ -260,3 +261,17 @@ def _left(area: Area, track: SheetMoves) -> Iterator[Position]:
     column = next((column for column in area.columns if column not in track.columns.gone), 0)
     if row and column:
         yield row, column
+
+
+def insert_rows(package: Package, sheet: str, at: int, count: int) -> None:
+    """Put `count` blank rows above row `at` of a sheet, in place; cached values stay as they were.
+
+    Raises UserError for XML that is not sound.
+    """
+    moves = Moves({sheet: SheetMoves(sheet, rows=Track({at: at + count}))})
+    xml, _ = with_moved_cells(parse_sheets(package)[sheet], sheet, moves)
+    moved = Worksheet(xml)
+    move_around_rows(moved.root, sheet, moves)
+    package.replace(package.sheets()[sheet], moved.xml())
+    move(package, moves, [sheet])
+    drop_calculation_chain(package)

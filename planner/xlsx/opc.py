@@ -18,8 +18,9 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from planner import progress
+from planner.collector import still
 from planner.errors import Place, UserError
-from planner.xlsx.atomic import write_atomically
+from planner.xlsx.atomic import locked, write_atomically
 from planner.xlsx.xmltree import Element, local_name, parse, written
 
 Stamp = tuple[int, int, int, int, int, int]
@@ -212,6 +213,18 @@ class Package:
         if path in self.parts:
             return path
         return next((part for part in self.parts if part.lower() == path.lower()), path)
+
+
+@contextmanager
+def in_place(path: Path) -> Iterator[Package]:
+    """The package at `path` for an edit, which is written when it is done; nobody else edits the file meanwhile.
+
+    Raises UserError as `locked`, `Package.read` and `write` do.
+    """
+    with locked(path), still():
+        package = Package.read(path)
+        yield package
+        package.write(path)
 
 
 def _header(info: zipfile.ZipInfo, stamp: Stamp | None) -> zipfile.ZipInfo:
