@@ -34,6 +34,11 @@ def few(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
+def within(label: str) -> str:
+    """A label within a sentence: a small first letter, but for an abbreviation."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
 def spoken(value: float | None, unit: str, like: float | None = None) -> str:
     """A number with its unit; N/A for None. A share is said in percent where its `unit` is `%`.
 

@@ -13,7 +13,7 @@ from planner.formulas import expected, library
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
-from planner.spoken import between, spoken
+from planner.spoken import between, spoken, within
 
 TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
 SERVING = ["inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "batch=32"]
@@ -326,3 +326,11 @@ def test_what_binds_a_token_is_what_most_of_its_bound_is_made_of() -> None:
     assert "Time per output token, with prefills  Prefills of the other sequences between tokens, 1.10x above" in binds
     short = calc(*SERVING, "prompt_len=1024", "context_len=2048").partition("What binds")[2]
     assert "Time per output token, with prefills  Decode step at the mean context, " in short
+
+
+@pytest.mark.parametrize(
+    ("label", "inside"), [("Step time", "step time"), ("MFU", "MFU"), ("HBM capacity", "HBM capacity"), ("", "")]
+)
+def test_a_label_within_a_sentence_keeps_an_abbreviation(label, inside):
+    """Only a word's capital becomes small."""
+    assert within(label) == inside

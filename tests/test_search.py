@@ -191,6 +191,21 @@ def test_a_table_in_parquet_and_in_a_workbook_holds_the_numbers_of_the_csv(tmp_p
     assert assumed["batch"] == "4 values"
 
 
+def test_a_workbook_of_a_sweep_bears_the_time_that_it_is_given(tmp_path, monkeypatch):
+    """Under SOURCE_DATE_EPOCH the file says that time and who made it, whenever it was written."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    path = tmp_path / "table.xlsx"
+    said, code = planner(
+        "sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "batch=1,2", "-o", str(path)
+    )
+    assert code == 0, said
+    package = Package.read(path)
+    core = package.parts["docProps/core.xml"].decode()
+    assert re.findall(r">(2[^<]*Z)<", core) == ["2023-11-14T22:13:20Z"] * 2
+    assert ">planner " in core
+    assert {info.date_time for info in package._infos.values()} == {(2023, 11, 14, 22, 13, 20)}
+
+
 def test_a_condition_leaves_the_plans_that_meet_it():
     """With --where the table has exactly the combinations that meet it, in their order."""
     over = ["batch=1..64", "n_chips=8,16"]

@@ -9,11 +9,10 @@ from openpyxl.chart import BarChart, Series
 from openpyxl.chart.shapes import GraphicalProperties
 
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried
-from planner.spoken import few, printed
+from planner.spoken import few, printed, within
 from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW, put
 from planner.workbook.cell_styles import row_format
-from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.xlsx.opc import in_place
 

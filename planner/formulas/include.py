@@ -14,6 +14,7 @@ from planner.errors import UserError, nearest
 from planner.formulas.template import CALCULATED, LOOKUPS, Row, Template, check_literals, name_fault
 from planner.formulas.text import Formula, FormulaError, Name, parse
 from planner.formulas.units import Unit, parse_unit, unit_of
+from planner.spoken import within
 
 
 @dataclass
@@ -171,6 +172,6 @@ class _Instance:
     def add(self, inner: Row, name: str, *, kind: str, formula: str) -> None:
         label = inner.label
         if self.prefix and name.startswith(self.prefix):
-            label = f"{self.row.label or self.row.name}: {label[:1].lower()}{label[1:]}"
+            label = f"{self.row.label or self.row.name}: {within(label)}"
         self.outer[inner.name] = name
         self.scope.add(replace(inner, name=name, label=label, kind=kind, formula=formula), self.row)

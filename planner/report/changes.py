@@ -15,7 +15,7 @@ from planner.formulas.evaluation import Results
 from planner.formulas.headlines import levers
 from planner.report.expectation import Planned
 from planner.report.replay import Replay
-from planner.spoken import percent, shown
+from planner.spoken import percent, shown, within
 
 DOUBLINGS = 12  # of a lever at most, or halvings
 WORTH = 0.05  # of a number: less isn't told
@@ -95,6 +95,5 @@ def _effects(change: Change) -> str:
     times = [(label, by) for label, by in change.effects.items() if abs(by) >= WORTH and label != change.cost]
     told = [(change.cost, change.effects[change.cost]), *times[-1:]]
     return ", ".join(
-        f"{label[:1].lower()}{label[1:]} {percent(by, 0, signed=True)}".replace(" %", "\N{NO-BREAK SPACE}%")
-        for label, by in told
+        f"{within(label)} {percent(by, 0, signed=True)}".replace(" %", "\N{NO-BREAK SPACE}%") for label, by in told
     )

@@ -17,7 +17,7 @@ from planner.report.contents import Figure, FigureColumn, FigureTable, Picture, 
 from planner.report.figures import CellFigures, as_said
 from planner.report.svg import Drawing
 from planner.scaled_units import factor
-from planner.spoken import PERCENT, spoken
+from planner.spoken import PERCENT, spoken, within
 from planner.xlsx.styles import Look, looks_of
 
 KIND, PLAN, SCENARIO, TIE = "Search", "plan", "scenario_id", "is_tie"  # the sheet, machine names of its columns
@@ -194,7 +194,7 @@ def _front(found: Found) -> Drawn | None:
     if not rows:
         return None
     across, up = found.table.columns[x_at], found.table.columns[y_at]
-    title = f"What the search found: {up.label} over {across.label[:1].lower()}{across.label[1:]}"
+    title = f"What the search found: {up.label} over {within(across.label)}"
     ends = (f"{row[x_at].text} and {row[y_at].text}" for row in (rows[0], rows[-1]))
     alt = f"{title}, {len(rows)} plans from {' to '.join(ends)}."
     drawing = Drawing(HEIGHT)
@@ -218,7 +218,7 @@ def _front(found: Found) -> Drawn | None:
 def _best(found: Found) -> Drawn | None:
     at = found.place[found.aims[0]]
     column = found.table.columns[at]
-    title = f"What the search found: {column.label[:1].lower()}{column.label[1:]} of the best plans"
+    title = f"What the search found: {within(column.label)} of the best plans"
     ends = [found.place[name] for end in RANGE if (name := found.aims[0] + end) in found.place]
     bars = []
     for index, row in enumerate(found.table.rows[:MOST]):

@@ -21,7 +21,7 @@ from planner.report.expectation import Planned
 from planner.report.figures import CellFigures
 from planner.report.replay import Replay, replayed
 from planner.report.svg import Drawing, Scale
-from planner.spoken import rounded, shown
+from planner.spoken import rounded, shown, within
 
 MOST, TOP = 4, 12  # scenarios that have a picture, and bars of one
 ROW, BAR, LEFT = 22.0, 8.0, 168.0
@@ -104,7 +104,7 @@ def sensitivity_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
 
 def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
     scenario = told.scenario.name or told.scenario.id
-    title = f"What the {found.row.label[:1].lower()}{found.row.label[1:]} of {scenario} depends on"
+    title = f"What the {within(found.row.label)} of {scenario} depends on"
     shown_ones = found.elasticities[:TOP]
     said = ", ".join(f"{each.row.label} {rounded(each.size)}" for each in shown_ones)
     table = FigureTable(COLUMNS, tuple(_row(each) for each in shown_ones))

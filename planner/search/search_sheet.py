@@ -31,9 +31,9 @@ from planner.search.sheet import (
 from planner.search.space import Space
 from planner.search.sweep import texts
 from planner.search.told import alike, better, binds, extrapolated, left_out, refusers, tied, worded
+from planner.spoken import within
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
-from planner.workbook.layout import within
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import column_letters
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from openpyxl.workbook import Workbook
 
-from planner import __version__
 from planner.dates import made_now
 from planner.workbook import (
     calculation,
@@ -39,7 +37,6 @@ from planner.workbook.operations_sheet import unused
 from planner.workbook.page import Page
 from planner.workbook.saving import Written
 from planner.xlsx import chart_caches
-from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import compute_on_load
 
 
@@ -154,10 +151,7 @@ def digests_of(plan: BuildPlan) -> dict[str, str]:
 
 def finished(book: Workbook, pages: Sequence[Page], made: datetime) -> bytes:
     """A workbook whose pages are written as the bytes of an .xlsx, every formula with its cached value."""
-    book.properties.creator = f"planner {__version__}"
-    book.properties.created = book.properties.modified = made.replace(tzinfo=None)
     written = saving.write(book, pages)
-    _date(written.package, made)
     _compute(written)
     return written.package.to_bytes(stamp=made.timetuple()[:6])
 
@@ -171,10 +165,3 @@ def _compute(written: Written) -> None:
     if found.doubts:
         compute_on_load(written.package)
     chart_caches.refresh(written.package)
-
-
-def _date(package: Package, made: datetime) -> None:
-    """openpyxl writes the time of saving as that of modification; a build is dated once."""
-    part = "docProps/core.xml"
-    stamp = f"{made:%Y-%m-%dT%H:%M:%SZ}".encode()
-    package.replace(part, re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>" + stamp, package.parts[part]))

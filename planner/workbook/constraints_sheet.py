@@ -15,12 +15,13 @@ from openpyxl.workbook import Workbook
 from planner.formulas.binding import Constraint
 from planner.formulas.headlines import bounds
 from planner.formulas.text import parse
+from planner.spoken import within
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import GREY, RATIO, number_format, row_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
-from planner.workbook.layout import in_row, within
+from planner.workbook.layout import in_row
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE

@@ -19,13 +19,13 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
+from planner.spoken import within
 from planner.workbook import charts, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.charts import AXIS as INK
 from planner.workbook.dashboard_lines import Lines, LineWriter
 from planner.workbook.display_units import shown_format
 from planner.workbook.expected_parts import ExpectedParts
-from planner.workbook.layout import within
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
 from planner.workbook.sweep_sheet import WHOLES, Sweeps, SweepTable

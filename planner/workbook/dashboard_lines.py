@@ -15,7 +15,7 @@ from planner.formulas import thresholds
 from planner.formulas.headlines import RANGE, Fit, Headline, Part, fit, headlines
 from planner.formulas.template import Row
 from planner.formulas.text import parse
-from planner.spoken import PERCENT
+from planner.spoken import PERCENT, within
 from planner.table import joined
 from planner.workbook import display_units, layout
 from planner.workbook.build_plan import ALL_WORKLOADS, BuildPlan
@@ -24,7 +24,6 @@ from planner.workbook.cell_styles import PALE_GREY, RED, number_format, row_form
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import within
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE

@@ -75,11 +75,6 @@ def sheet_name(template: str) -> str:
     return (f"{name}_plan" if reserved or looks_like_cell or not name[:1].isalpha() else name)[:31]
 
 
-def within(label: str) -> str:
-    """A label within a sentence: a small first letter, but for an abbreviation."""
-    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
-
-
 def or_blank(cell: str) -> str:
     """A typed cell's value; N/A where it is blank."""
     return f'IF({cell}="",NA(),{cell})'

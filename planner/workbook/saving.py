@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache, partial
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipInfo
@@ -19,6 +20,8 @@ from openpyxl.worksheet._writer import WorksheetWriter
 from openpyxl.worksheet.worksheet import Worksheet
 from openpyxl.writer.excel import ExcelWriter
 
+from planner import __version__
+from planner.dates import made_now
 from planner.workbook.page import Page
 from planner.xlsx.address import Area, Position, address
 from planner.xlsx.chart_caches import make_room
@@ -77,12 +80,22 @@ def write(book: Workbook, pages: Sequence[Page]) -> Written:
         assert all(each._value is None for each in page.sheet._cells.values()), f"{page.name}: Page.put writes cells"
         page.sheet.row_dimensions = {}
     book.active.sheet_view.tabSelected = True
+    made = made_now()
+    book.properties.creator, book.properties.created = f"planner {__version__}", made.replace(tzinfo=None)
     package = _package(_Writer.parts_of(book))
+    _date(package, made)
     parts = package.sheets()
     frames = {page.name: _frame(package.parts[parts[page.name]], page) for page in pages}
     written = Written(package, grids, heights, frames)
     written.put_values({})
     return written
+
+
+def _date(package: Package, made: datetime) -> None:
+    """openpyxl writes the time of saving as that of modification; a build is dated once."""
+    part = "docProps/core.xml"
+    stamp = f"{made:%Y-%m-%dT%H:%M:%SZ}".encode()
+    package.replace(part, re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>" + stamp, package.parts[part]))
 
 
 def _linked(behind: bytes, links: Mapping[tuple[int, int], str]) -> bytes:

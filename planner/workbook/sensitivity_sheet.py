@@ -12,13 +12,13 @@ from openpyxl.workbook import Workbook
 
 from planner.formulas.sweeps import EFFICIENCY, PRICE, Sweep
 from planner.formulas.template import Row
+from planner.spoken import within
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, RATIO
 from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import within
 from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE

@@ -17,6 +17,7 @@ from planner.formulas.binding import Constraint, constraint
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
+from planner.spoken import within
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import GREY, PALE_RED, RATIO, RED, number_format, row_format
@@ -24,7 +25,6 @@ from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.constraints_sheet import Ranking
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs, at_least_0
-from planner.workbook.layout import within
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Live, Page, lines_of, titled
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
