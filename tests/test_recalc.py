@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -341,6 +342,14 @@ def test_foreign_xml_is_computed() -> None:
     old = package({"S": sheet("<row><c><f>DATE(2024,1,2)</f></c></row>")}, head='<workbookPr date1904="1"/>')
     recalculate(old)
     assert cached(old)["A1"] == 45293 - 1462
+
+
+def test_prefixed_formulas_are_computed() -> None:
+    """Formulas that the engine is given in other words are given so where elements have a prefix as well."""
+    rows = '<row r="1"><c r="A1"><v>2</v></c></row><row r="2"><c r="A2"><v>3</v></c><c r="B2"><f>SUM(A2:A1)</f></c></row>'
+    book = package({"S": re.sub("<(/?)(?=[a-z])", r"<\1x:", sheet(rows)).replace("xmlns=", "xmlns:x=")})
+    recalculate(book)
+    assert cached(book)["B2"] == 5.0
 
 
 def test_a_workbook_that_the_engine_cannot_load() -> None:

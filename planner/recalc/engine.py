@@ -46,8 +46,10 @@ _REASONS = {
 }
 _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31, "max_part_bytes": 1 << 31}
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_FORMULA = re.compile(rb"(<f(?: [^<>]*[^<>/])?>)([^<]+)(?=</f>)")
-_FORMULA_CELL = re.compile(rb'(<c r="[A-Z]+([0-9]+)"[^<>]*><f(?: (?!t="shared")[^<>]*[^<>/])?>)([^<]+)(?=</f>)')
+_FORMULA = re.compile(rb"(<(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>)([^<]+)(?=</)")
+_FORMULA_CELL = re.compile(
+    rb'(<(?:[\w.-]+:)?c r="[A-Z]+([0-9]+)"[^<>]*><(?:[\w.-]+:)?f(?: (?!t="shared")[^<>]*[^<>/])?>)([^<]+)(?=</)'
+)
 _RANGE = re.compile(rb"[A-Z]+\$?[0-9]+:\$?[A-Z]+\$?[0-9]+")
 _LOOSE = re.compile(rb":(?:(?<= :)|(?<=[\w)]:) ) *[\w($']")  # perhaps `A1 : A9`
 _CALLS = re.compile(CALLS.encode(), re.IGNORECASE)
