@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from itertools import pairwise
@@ -346,7 +347,9 @@ def test_foreign_xml_is_computed() -> None:
 
 def test_prefixed_formulas_are_computed() -> None:
     """Formulas that the engine is given in other words are given so where elements have a prefix as well."""
-    rows = '<row r="1"><c r="A1"><v>2</v></c></row><row r="2"><c r="A2"><v>3</v></c><c r="B2"><f>SUM(A2:A1)</f></c></row>'
+    rows = (
+        '<row r="1"><c r="A1"><v>2</v></c></row><row r="2"><c r="A2"><v>3</v></c><c r="B2"><f>SUM(A2:A1)</f></c></row>'
+    )
     book = package({"S": re.sub("<(/?)(?=[a-z])", r"<\1x:", sheet(rows)).replace("xmlns=", "xmlns:x=")})
     recalculate(book)
     assert cached(book)["B2"] == 5.0
@@ -402,6 +405,38 @@ def test_ranges_as_people_write_them(formula: str, value: Value) -> None:
     book = package({"S": sheet(f'{rows}<row r="12">{like_one}{own}</row>')})
     recalculate(book)
     assert (cached(book)["C12"], cached(book)["D12"]) == (value, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("SUM(T[n])", 6.0),
+        ("SUM(t[[n]:[v w]])", 24.0),
+        ("SUM(T[[#Data],[#Totals],[n]])", 12.0),
+        ("T[[#Totals],[v w]]", 18.0),
+        ("T[[#Headers],[v w]]", "v w"),
+        ("COUNTA(T[#Headers])", 2.0),
+        ("ROWS(T[#All])", 5.0),
+        ("ROWS(T[])", 3.0),
+        ("SUM(T)", 24.0),
+        ("VLOOKUP(2,T,2,FALSE)", 6.0),
+        ("SUMIF(T[n],2,T[v w])", 6.0),
+    ],
+)
+def test_a_table_with_totals_is_read(formula: str, value: Value) -> None:
+    """Each part of a table is its cells, and a total below a column is no circle."""
+    book = openpyxl.Workbook()
+    own = book.active
+    for row in (("n", "v w"), (1, 5), (2, 6), (3, 7), ("=SUBTOTAL(109,T[n])", "=SUBTOTAL(109,T[v w])")):
+        own.append(row)
+    table = openpyxl.worksheet.table.Table(displayName="T", ref="A1:B5", totalsRowCount=1)
+    own.add_table(table)
+    own["D9"] = f"={formula}"
+    data = io.BytesIO()
+    book.save(data)
+    package = Package.from_bytes(data.getvalue(), "x")
+    assert recalculate(package).skipped == []
+    assert [cached(package)[ref] for ref in ("A5", "B5", "D9")] == [6.0, 18.0, value]
 
 
 def test_a_table_reads_its_own_row(tmp_path: Path) -> None:

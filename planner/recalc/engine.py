@@ -6,7 +6,7 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any
 
 from planner.errors import UserError
-from planner.recalc.given_formulas import CALLS, given, of_own_row
-from planner.xlsx.address import coordinates
+from planner.recalc.given_formulas import CALLS, given, without_tables
+from planner.xlsx.address import coordinates, folded
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.named_ranges import Table, tables
@@ -48,7 +48,7 @@ _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_byt
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _FORMULA = re.compile(rb"(<(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>)([^<]+)(?=</)")
 _FORMULA_CELL = re.compile(
-    rb'(<(?:[\w.-]+:)?c r="[A-Z]+([0-9]+)"[^<>]*><(?:[\w.-]+:)?f(?: (?!t="shared")[^<>]*[^<>/])?>)([^<]+)(?=</)'
+    rb'(<(?:[\w.-]+:)?c r="[A-Z]+([0-9]+)"[^<>]*><(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>)([^<]+)(?=</)'
 )
 _RANGE = re.compile(rb"[A-Z]+\$?[0-9]+:\$?[A-Z]+\$?[0-9]+")
 _LOOSE = re.compile(rb":(?:(?<= :)|(?<=[\w)]:) ) *[\w($']")  # perhaps `A1 : A9`
@@ -83,6 +83,7 @@ class Engine:
     ) -> None:
         self._formualizer = formualizer = _import()
         self._places: dict[Address, tuple[int, int]] = {}
+        self._tables = {folded(table.name): table for table in tables(package)}
         config = formualizer.EvaluationConfig()
         config.date_system = "1904" if counts_from_1904(package) else "1900"
         with _refusals():
@@ -90,17 +91,9 @@ class Engine:
             settings = formualizer.WorkbookConfig(
                 mode=formualizer.WorkbookMode.Interactive, eval_config=config, enable_changelog=False
             )
-            self._book = formualizer.Workbook.from_bytes(_plain_file(package), load_limits=_LIMITS, config=settings)
+            data = _plain_file(package, self._tables)
+            self._book = formualizer.Workbook.from_bytes(data, load_limits=_LIMITS, config=settings)
             self._book.set_temporal_egress("serial")
-            for table in tables(package):
-                self._book.add_table(
-                    table.name,
-                    table.sheet,
-                    tuple(table.area),
-                    table.columns,
-                    header_row=table.header_row,
-                    totals_row=table.totals_row,
-                )
             self.put_all(values)
             self._put_dates(sheets, config.date_system)
             self._book.evaluate_all()
@@ -160,8 +153,9 @@ class Engine:
 
     def put_formula(self, cell: Address, text: str) -> None:
         """Put a formula, without its =, into a cell that had none."""
+        row, column = coordinates(cell[1])
         with _refusals():
-            self._book.set_formula(cell[0], *coordinates(cell[1]), f"={given(text)}")
+            self._book.set_formula(cell[0], row, column, f"={given(without_tables(text, row, self._tables))}")
 
     def stale(self, cells: Iterable[Address]) -> set[Address]:
         """Those of `cells` that wait to be computed; a volatile one, and what depends on it, always does."""
@@ -228,24 +222,25 @@ def _refusals() -> Iterator[None]:
         raise EngineError(f"the engine can't compute this workbook ({error})") from error
 
 
-def _plain_file(package: Package) -> bytes:
+def _plain_file(package: Package, known: Mapping[str, Table]) -> bytes:
     """The workbook as the engine reads it best: not compressed, and plain XML in every part."""
-    buffer, known = io.BytesIO(), tables(package)
+    buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, data in package.parts.items():
             is_xml = name.endswith((".xml", ".rels"))
-            archive.writestr(zipfile.ZipInfo(name), _own_rows(_plain(data), known) if is_xml else data)
+            archive.writestr(zipfile.ZipInfo(name), _tableless(_plain(data), known) if is_xml else data)
     return buffer.getvalue()
 
 
-def _own_rows(xml: bytes, known: Collection[Table]) -> bytes:
-    """With cells of a formula's own row of a table by their addresses."""
-    if not known or b"[#This Row]" not in xml:
+def _tableless(xml: bytes, known: Mapping[str, Table]) -> bytes:
+    """With what formulas read of tables by its address."""
+    if not known:
         return xml
 
     def given_cell(match: re.Match[bytes]) -> bytes:
-        text = of_own_row(unescape(match[3].decode()), int(match[2]), known)
-        return match[1] + escaped(text).encode()
+        text = unescape(match[3].decode())
+        new = without_tables(text, int(match[2]) * (b' t="shared"' not in match[1]), known)
+        return match[0] if new == text else match[1] + escaped(new).encode()
 
     return _FORMULA_CELL.sub(given_cell, xml)
 
