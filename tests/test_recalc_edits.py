@@ -12,7 +12,7 @@ import pytest
 from openpyxl.worksheet.table import Table
 
 from planner.recalc import edit, recalculate
-from planner.xlsx.cellvalue import NA, CellError
+from planner.xlsx.cellvalue import NA, CellError, Formula
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
@@ -120,6 +120,15 @@ def test_names_and_indirect_references_are_reached() -> None:
     book = edited(before, A1=5)
     recalculate_edited(book, before)
     assert [cached(book)[ref] for ref in ("C2", "D2", "E2", "F2")] == [6.0, None, None, None]
+
+
+def test_a_new_formula_that_reads_itself_spoils_nothing() -> None:
+    """It has no value, and all else that the edit reaches has."""
+    book = package({"S": sheet(SAVED.format(more='<c r="C2"><f>D1+1</f><v>1</v></c>'))})
+    contents = {"A1": 5.0, "D1": Formula("D1"), "E1": Formula("C1*2")}
+    result = edit(book, parse_sheets(book), "S", contents)
+    assert [cached(book)[ref] for ref in ("B1", "C1", "D1", "E1")] == [6.0, 12.0, None, 24.0]
+    assert sorted(skip.ref for skip in result.skipped) == ["C2", "D1"]
 
 
 def test_the_bare_name_of_a_table_is_reached() -> None:

@@ -15,14 +15,14 @@ from types import MappingProxyType
 from typing import Any
 
 from planner.errors import UserError
-from planner.recalc.given_formulas import CALLS, given, without_tables
+from planner.recalc.given_formulas import CALLS, UNKNOWN, given, without_tables
 from planner.xlsx.address import coordinates, folded
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.named_ranges import Table, tables
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.workbook_part import counts_from_1904
+from planner.xlsx.workbook_part import counts_from_1904, kept_elsewhere
 
 Address = tuple[str, str]  # the sheet's name and the cell's address on it
 Sheets = Mapping[str, SheetXml]
@@ -84,6 +84,7 @@ class Engine:
         self._formualizer = formualizer = _import()
         self._places: dict[Address, tuple[int, int]] = {}
         self._tables = {folded(table.name): table for table in tables(package)}
+        self._elsewhere = kept_elsewhere(package)
         config = formualizer.EvaluationConfig()
         config.date_system = "1904" if counts_from_1904(package) else "1900"
         with _refusals():
@@ -91,7 +92,7 @@ class Engine:
             settings = formualizer.WorkbookConfig(
                 mode=formualizer.WorkbookMode.Interactive, eval_config=config, enable_changelog=False
             )
-            data = _plain_file(package, self._tables)
+            data = self._plain_file(package)
             self._book = formualizer.Workbook.from_bytes(data, load_limits=_LIMITS, config=settings)
             self._book.set_temporal_egress("serial")
             self.put_all(values)
@@ -152,10 +153,14 @@ class Engine:
         return self._formualizer.LiteralValue.text(value) if isinstance(value, str) else value
 
     def put_formula(self, cell: Address, text: str) -> None:
-        """Put a formula, without its =, into a cell that had none."""
+        """Put a formula, without its =, into a cell that had none; one that it can't take has no value."""
         row, column = coordinates(cell[1])
-        with _refusals():
-            self._book.set_formula(cell[0], row, column, f"={given(without_tables(text, row, self._tables))}")
+        text = given(without_tables(text, row, self._tables), self._elsewhere)
+        try:
+            with _refusals():
+                self._book.set_formula(cell[0], row, column, f"={text}")
+        except EngineError:  # it reads its own cell, for one
+            self._book.set_formula(cell[0], row, column, f"={UNKNOWN}()")
 
     def stale(self, cells: Iterable[Address]) -> set[Address]:
         """Those of `cells` that wait to be computed; a volatile one, and what depends on it, always does."""
@@ -175,6 +180,32 @@ class Engine:
                 if cell.type == "d" and cell.text and cell.formula is None:
                     moment = datetime.fromisoformat(cell.text).replace(tzinfo=None)
                     self.put((name, cell.ref), (moment - first) / timedelta(days=1))
+
+    def _plain_file(self, package: Package) -> bytes:
+        """The workbook as the engine reads it best: not compressed, and plain XML in every part."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+            for name, data in package.parts.items():
+                is_xml = name.endswith((".xml", ".rels"))
+                archive.writestr(zipfile.ZipInfo(name), self._plain(data) if is_xml else data)
+        return buffer.getvalue()
+
+    def _plain(self, xml: bytes) -> bytes:
+        """Without comments and CDATA, in the transitional namespaces, and with formulas that it doesn't misread."""
+        if b"<!" in xml:
+            xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
+        if b"http://purl.oclc.org/ooxml/" in xml:
+            for strict, transitional in _STRICT.items():
+                xml = xml.replace(strict, transitional)
+        xml = _tableless(xml, self._tables)
+        formulas = b"<".join(text for _, text in _FORMULA.findall(xml))
+        is_odd = b"[" in formulas or _LOOSE.search(formulas) or _CALLS.search(formulas)
+        if is_odd or any(map(_is_reversed, set(_RANGE.findall(formulas)))):
+            xml = _FORMULA.sub(self._given, xml)
+        return xml
+
+    def _given(self, match: re.Match[bytes]) -> bytes:
+        return match[1] + escaped(given(unescape(match[2].decode()), self._elsewhere)).encode()
 
     def _inspect(self, cell: Address) -> Any:
         sheet = cell[0].replace("'", "''")
@@ -222,16 +253,6 @@ def _refusals() -> Iterator[None]:
         raise EngineError(f"the engine can't compute this workbook ({error})") from error
 
 
-def _plain_file(package: Package, known: Mapping[str, Table]) -> bytes:
-    """The workbook as the engine reads it best: not compressed, and plain XML in every part."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in package.parts.items():
-            is_xml = name.endswith((".xml", ".rels"))
-            archive.writestr(zipfile.ZipInfo(name), _tableless(_plain(data), known) if is_xml else data)
-    return buffer.getvalue()
-
-
 def _tableless(xml: bytes, known: Mapping[str, Table]) -> bytes:
     """With what formulas read of tables by its address."""
     if not known:
@@ -243,19 +264,6 @@ def _tableless(xml: bytes, known: Mapping[str, Table]) -> bytes:
         return match[0] if new == text else match[1] + escaped(new).encode()
 
     return _FORMULA_CELL.sub(given_cell, xml)
-
-
-def _plain(xml: bytes) -> bytes:
-    """Without comments and CDATA, in the transitional namespaces, and with formulas that it doesn't misread."""
-    if b"<!" in xml:
-        xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
-    if b"http://purl.oclc.org/ooxml/" in xml:
-        for strict, transitional in _STRICT.items():
-            xml = xml.replace(strict, transitional)
-    formulas = b"<".join(text for _, text in _FORMULA.findall(xml))
-    if _LOOSE.search(formulas) or _CALLS.search(formulas) or any(map(_is_reversed, set(_RANGE.findall(formulas)))):
-        xml = _FORMULA.sub(lambda match: match[1] + escaped(given(unescape(match[2].decode()))).encode(), xml)
-    return xml
 
 
 def _is_reversed(found: bytes) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, folded, quoted
 from planner.xlsx.named_ranges import Table
@@ -21,14 +21,25 @@ _ESCAPED = re.compile("'(.)")  # signs in a column's head that mean something el
 _PAIRS = {")": "(", "}": "{"}
 
 
-def given(formula: str) -> str:
+def given(formula: str, elsewhere: Collection[str] = ()) -> str:
     """A formula, without its =, as the engine is given it.
 
-    Each range goes from its first corner to its last, and no blanks stand about its colon.
+    Each range goes from its first corner to its last, and no blanks stand about its colon. `elsewhere` are the sheets
+    of other workbooks that the engine knows, folded: what is read of others, or in brackets that mean nothing to it,
+    keeps it from the whole workbook, or is #REF!, and so it isn't shown that.
     """
     closed = _APART.sub(lambda match: ":" if match[0].strip() == ":" else match[0], formula)
     ordered = rewritten(closed, Reference.in_order)
+    if "[" in ordered:
+        known = "".join("0" if _is_nowhere(piece, elsewhere) else piece.text for piece in pieces(ordered))
+        ordered = ordered if known == ordered else f"{UNKNOWN}({known})"
     return _with_calls(ordered) if _CALLS.search(ordered) else ordered
+
+
+def _is_nowhere(piece: Piece, elsewhere: Collection[str]) -> bool:
+    """Whether a piece reads what the engine hasn't, in another workbook or in brackets."""
+    sheet = piece.reference.sheet if piece.reference else ""
+    return piece.kind in ("reference", "name", "table") and "[" in piece.text and folded(sheet) not in elsewhere
 
 
 def without_tables(formula: str, row: int, tables: Mapping[str, Table]) -> str:
