@@ -356,6 +356,17 @@ def test_prefixed_formulas_are_computed() -> None:
     assert cached(book)["B2"] == 5.0
 
 
+@pytest.mark.parametrize("name", ["Blatt 1.xml", "Blatt%201.xml"])
+def test_parts_whose_names_are_coded(name: str) -> None:
+    """A sheet whose part is called Blatt%201.xml by what links to it is computed, however the zip has its name."""
+    content = parts({"S": sheet("<row><c><v>1</v></c><c><f>A1+1</f></c></row>")})
+    content[f"xl/worksheets/{name}"] = content.pop("xl/worksheets/sheet1.xml")
+    book = {part: data.replace(b"sheet1.xml", b"Blatt%201.xml") for part, data in content.items()}
+    package = Package.from_bytes(zipped(book), "x")
+    recalculate(package)
+    assert cached(package)["B1"] == 2.0
+
+
 def test_a_workbook_that_the_engine_cannot_load(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the engine refuses the whole workbook, no formula keeps a value, and the note says why."""
     monkeypatch.setattr("planner.recalc.engine.given", lambda formula, _elsewhere: formula)

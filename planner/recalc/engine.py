@@ -186,8 +186,10 @@ class Engine:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
             for name, data in package.parts.items():
-                is_xml = name.endswith((".xml", ".rels"))
-                archive.writestr(zipfile.ZipInfo(name), self._plain(data) if is_xml else data)
+                is_xml, named = name.endswith((".xml", ".rels")), name.replace("%20", " ")
+                if name.endswith((".rels", "[Content_Types].xml")):
+                    data = data.replace(b"%20", b" ")  # it finds no part whose name is coded
+                archive.writestr(zipfile.ZipInfo(named), self._plain(data) if is_xml else data)
         return buffer.getvalue()
 
     def _plain(self, xml: bytes) -> bytes:
