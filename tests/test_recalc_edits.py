@@ -131,6 +131,14 @@ def test_a_new_formula_that_reads_itself_spoils_nothing() -> None:
     assert sorted(skip.ref for skip in result.skipped) == ["C2", "D1"]
 
 
+@pytest.mark.parametrize("empty", ["", "<v></v>", "<v/>"])
+def test_what_has_no_value_is_given_one(empty: str) -> None:
+    """However a program says that a formula has no value, it has one after an edit that doesn't reach it."""
+    book = package({"S": sheet(SAVED.format(more="").replace("<v>0.333333333333</v>", empty))})
+    edit(book, parse_sheets(book), "S", {"A1": 5.0})
+    assert cached(book)["B2"] == pytest.approx(1 / 3)
+
+
 def test_the_bare_name_of_a_table_is_reached() -> None:
     """An edit in a table, or of what its formulas read, reaches what reads all of it by its name, on any sheet."""
     book = openpyxl.Workbook()
