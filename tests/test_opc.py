@@ -81,6 +81,16 @@ def test_sheets_with_odd_targets() -> None:
     assert Package.from_bytes(zipped(odd), "x").sheets()["In"] == "xl/worksheets/sheet1.xml"
 
 
+def test_parts_whose_names_are_coded() -> None:
+    """A part is the one that a target names, whether the zip has its name with a blank or with %20."""
+    for name in ("Blatt 1.xml", "Blatt%201.xml"):
+        odd = {
+            f"xl/worksheets/{name}" if part == "xl/worksheets/sheet1.xml" else part: data for part, data in GOOD.items()
+        }
+        odd["xl/_rels/workbook.xml.rels"] = odd["xl/_rels/workbook.xml.rels"].replace(b"sheet1.xml", b"Blatt%201.xml")
+        assert Package.from_bytes(zipped(odd), "x").sheets()["In"] == f"xl/worksheets/{name}"
+
+
 def test_chart_sheets_are_left_out() -> None:
     """A chart sheet is not a worksheet."""
     odd = dict(GOOD)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +20,7 @@ from planner.recalc.inmemory import stripped
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.opc import Package
+from planner.xlsx.relationships import OFFICE
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.recalcs import cached, formula_rows, xml
@@ -343,8 +346,30 @@ def test_foreign_xml_is_computed() -> None:
     assert cached(old)["A1"] == 45293 - 1462
 
 
-def test_a_workbook_that_the_engine_cannot_load() -> None:
+def test_prefixed_formulas_are_computed() -> None:
+    """Formulas that the engine is given in other words are given so where elements have a prefix as well."""
+    rows = (
+        '<row r="1"><c r="A1"><v>2</v></c></row><row r="2"><c r="A2"><v>3</v></c><c r="B2"><f>SUM(A2:A1)</f></c></row>'
+    )
+    book = package({"S": re.sub("<(/?)(?=[a-z])", r"<\1x:", sheet(rows)).replace("xmlns=", "xmlns:x=")})
+    recalculate(book)
+    assert cached(book)["B2"] == 5.0
+
+
+@pytest.mark.parametrize("name", ["Blatt 1.xml", "Blatt%201.xml"])
+def test_parts_whose_names_are_coded(name: str) -> None:
+    """A sheet whose part is called Blatt%201.xml by what links to it is computed, however the zip has its name."""
+    content = parts({"S": sheet("<row><c><v>1</v></c><c><f>A1+1</f></c></row>")})
+    content[f"xl/worksheets/{name}"] = content.pop("xl/worksheets/sheet1.xml")
+    book = {part: data.replace(b"sheet1.xml", b"Blatt%201.xml") for part, data in content.items()}
+    package = Package.from_bytes(zipped(book), "x")
+    recalculate(package)
+    assert cached(package)["B1"] == 2.0
+
+
+def test_a_workbook_that_the_engine_cannot_load(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the engine refuses the whole workbook, no formula keeps a value, and the note says why."""
+    monkeypatch.setattr("planner.recalc.engine.given", lambda formula, _elsewhere: formula)
     book = package({"S": sheet("<row><c><f>[1]Other!A1</f><v>1</v></c><c><f>1+1</f><v>2</v></c></row>")})
     result = recalculate(book)
     assert cached(book) == {"A1": None, "B1": None}
@@ -393,6 +418,81 @@ def test_ranges_as_people_write_them(formula: str, value: Value) -> None:
     book = package({"S": sheet(f'{rows}<row r="12">{like_one}{own}</row>')})
     recalculate(book)
     assert (cached(book)["C12"], cached(book)["D12"]) == (value, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("SUM(T[n])", 6.0),
+        ("SUM(t[[n]:[v w]])", 24.0),
+        ("SUM(T[[#Data],[#Totals],[n]])", 12.0),
+        ("T[[#Totals],[v w]]", 18.0),
+        ("T[[#Headers],[v w]]", "v w"),
+        ("COUNTA(T[#Headers])", 2.0),
+        ("ROWS(T[#All])", 5.0),
+        ("ROWS(T[])", 3.0),
+        ("SUM(T)", 24.0),
+        ("VLOOKUP(2,T,2,FALSE)", 6.0),
+        ("SUMIF(T[n],2,T[v w])", 6.0),
+    ],
+)
+def test_a_table_with_totals_is_read(formula: str, value: Value) -> None:
+    """Each part of a table is its cells, and a total below a column is no circle."""
+    book = openpyxl.Workbook()
+    own = book.active
+    for row in (("n", "v w"), (1, 5), (2, 6), (3, 7), ("=SUBTOTAL(109,T[n])", "=SUBTOTAL(109,T[v w])")):
+        own.append(row)
+    table = openpyxl.worksheet.table.Table(displayName="T", ref="A1:B5", totalsRowCount=1)
+    own.add_table(table)
+    own["D9"] = f"={formula}"
+    data = io.BytesIO()
+    book.save(data)
+    package = Package.from_bytes(data.getvalue(), "x")
+    assert recalculate(package).skipped == []
+    assert [cached(package)[ref] for ref in ("A5", "B5", "D9")] == [6.0, 18.0, value]
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("[1]Other!$A$1+1", 4.0),  # of which this workbook keeps the value
+        ("[1]Other!Rate", None),
+        ("[1]Empty!$A$1", None),  # of which it keeps none
+        ("IFERROR([2]Gone!$A$1,0)", None),
+        (r"'C:\plans\[other.xlsx]Other'!A1", None),
+        ("[@Chips]*2", None),  # as people type it, and no file should have it
+    ],
+)
+@pytest.mark.parametrize("has_links", [True, False])
+def test_other_workbooks(formula: str, value: Value, *, has_links: bool) -> None:
+    """A cell of another workbook has the value that this one keeps; where it keeps none, nothing is spoiled.
+
+    A program that drops the links leaves the formulas.
+    """
+    rows = f'<row r="1"><c r="A1"><f>{formula}</f><v>7</v></c><c r="B1"><f>1+1</f></c></row>'
+    tail = f'<externalReferences><externalReference xmlns:r="{OFFICE}" r:id="rId9"/></externalReferences>'
+    content = parts({"S": sheet(rows)}, tail=tail * has_links)
+    if has_links:
+        part, kind = "externalLinks/externalLink1.xml", "vnd.openxmlformats-officedocument.spreadsheetml.externalLink"
+        link = f'<Relationship Id="rId9" Type="{OFFICE}/externalLink" Target="{part}"/></Relationships>'
+        listed = f'<Override PartName="/xl/{part}" ContentType="application/{kind}+xml"/></Types>'
+        for name, more in (("xl/_rels/workbook.xml.rels", link), ("[Content_Types].xml", listed)):
+            content[name] = content[name].replace(more[more.rindex("</") :].encode(), more.encode())
+        content["xl/externalLinks/externalLink1.xml"] = (
+            f'<externalLink xmlns="{MAIN}"><externalBook xmlns:r="{OFFICE}" r:id="rId1"><sheetNames><sheetName '
+            'val="Other"/><sheetName val="Empty"/></sheetNames><sheetDataSet><sheetData sheetId="0"><row r="1"><cell '
+            'r="A1"><v>3</v></cell></row></sheetData><sheetData sheetId="1"/></sheetDataSet></externalBook>'
+            "</externalLink>"
+        ).encode()
+        content["xl/externalLinks/_rels/externalLink1.xml.rels"] = content["_rels/.rels"].replace(
+            b'officeDocument"', b'externalLinkPath"'
+        )
+    book = Package.from_bytes(zipped(content), "x")
+    recalculate(book)
+    assert (cached(book)["A1"], cached(book)["B1"]) == (value if has_links else None, 2.0)
+    saved = Package.from_bytes(zipped(content), "x")
+    recalculate(saved, is_as_saved=True)
+    assert cached(saved)["A1"] == (value if has_links and value else 7.0)
 
 
 def test_a_table_reads_its_own_row(tmp_path: Path) -> None:

@@ -5,10 +5,17 @@ A1 is edited; B1 and C1 depend on it; the cells in row 2 don't.
 
 from __future__ import annotations
 
-import pytest
+import io
 
-from planner.xlsx.cellvalue import NA, CellError
+import openpyxl
+import pytest
+from openpyxl.worksheet.table import Table
+
+from planner.recalc import edit, recalculate
+from planner.xlsx.cellvalue import NA, CellError, Formula
+from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
+from planner.xlsx.workbook_part import parse_sheets
 from tests.recalcs import cached, edited, recalculate_edited
 from tests.xlsx_samples import package, sheet
 
@@ -113,6 +120,42 @@ def test_names_and_indirect_references_are_reached() -> None:
     book = edited(before, A1=5)
     recalculate_edited(book, before)
     assert [cached(book)[ref] for ref in ("C2", "D2", "E2", "F2")] == [6.0, None, None, None]
+
+
+def test_a_new_formula_that_reads_itself_spoils_nothing() -> None:
+    """It has no value, and all else that the edit reaches has."""
+    book = package({"S": sheet(SAVED.format(more='<c r="C2"><f>D1+1</f><v>1</v></c>'))})
+    contents = {"A1": 5.0, "D1": Formula("D1"), "E1": Formula("C1*2")}
+    result = edit(book, parse_sheets(book), "S", contents)
+    assert [cached(book)[ref] for ref in ("B1", "C1", "D1", "E1")] == [6.0, 12.0, None, 24.0]
+    assert sorted(skip.ref for skip in result.skipped) == ["C2", "D1"]
+
+
+@pytest.mark.parametrize("empty", ["", "<v></v>", "<v/>"])
+def test_what_has_no_value_is_given_one(empty: str) -> None:
+    """However a program says that a formula has no value, it has one after an edit that doesn't reach it."""
+    book = package({"S": sheet(SAVED.format(more="").replace("<v>0.333333333333</v>", empty))})
+    edit(book, parse_sheets(book), "S", {"A1": 5.0})
+    assert cached(book)["B2"] == pytest.approx(1 / 3)
+
+
+def test_the_bare_name_of_a_table_is_reached() -> None:
+    """An edit in a table, or of what its formulas read, reaches what reads all of it by its name, on any sheet."""
+    book = openpyxl.Workbook()
+    data, mine, other = book.active, book.create_sheet("Mine"), book.create_sheet("Other")
+    data["A1"], data["C1"], other["A1"] = 1, "=SUM(U)", "=SUM(T)"
+    for row in (("n",), (f"={data.title}!A2*2",)):
+        mine.append(row)
+    data["A4"], data["A5"] = "m", 3
+    mine.add_table(Table(displayName="T", ref="A1:A2"))
+    data.add_table(Table(displayName="U", ref="A4:A5"))
+    file = io.BytesIO()
+    book.save(file)
+    package = Package.from_bytes(file.getvalue(), "x")
+    recalculate(package)
+    edit(package, parse_sheets(package), data.title, {"A2": 10.0, "A5": 4.0})
+    found = {name: cells.cells for name, cells in parse_sheets(package).items()}
+    assert (found[data.title]["C1"].value, found["Other"]["A1"].value) == (4.0, 20.0)
 
 
 @pytest.mark.parametrize(

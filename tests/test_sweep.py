@@ -205,6 +205,8 @@ def test_the_first_values_of_a_table() -> None:
     assert swept(axis_row("chip"), [{"some_input": 2}, {"some_input": 8192}]) == [2**power for power in range(16)]
     assert swept(axis_row("1"), [{"some_input": 8192}]) == [2**power for power in range(8, 19)]
     assert swept(axis_row("1"), [{"some_input": 3}]) == [2**power for power in range(11)]
+    assert swept(axis_row("1"), [{"some_input": 1e308}]) == [2**power for power in range(11)]  # no plan can have it
+    assert swept(axis_row("chip"), [{"some_input": 16}, {"some_input": 1e308}]) == [4, 8, 16, 32, 64]
     assert swept(axis_row("1", ""), [{}]) == [2**power for power in range(11)]
 
 

@@ -6,7 +6,7 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import Any
 
 from planner.errors import UserError
-from planner.recalc.given_formulas import CALLS, given, of_own_row
-from planner.xlsx.address import coordinates
+from planner.recalc.given_formulas import CALLS, UNKNOWN, given, without_tables
+from planner.xlsx.address import coordinates, folded
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.workbook_part import Table, counts_from_1904, tables
+from planner.xlsx.workbook_part import Table, counts_from_1904, kept_elsewhere, tables
 
 Address = tuple[str, str]  # the sheet's name and the cell's address on it
 Sheets = Mapping[str, SheetXml]
@@ -45,8 +45,10 @@ _REASONS = {
 }
 _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31, "max_part_bytes": 1 << 31}
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_FORMULA = re.compile(rb"(<f(?: [^<>]*[^<>/])?>)([^<]+)(?=</f>)")
-_FORMULA_CELL = re.compile(rb'(<c r="[A-Z]+([0-9]+)"[^<>]*><f(?: (?!t="shared")[^<>]*[^<>/])?>)([^<]+)(?=</f>)')
+_FORMULA = re.compile(rb"(<(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>)([^<]+)(?=</)")
+_FORMULA_CELL = re.compile(
+    rb'(<(?:[\w.-]+:)?c r="[A-Z]+([0-9]+)"[^<>]*><(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>)([^<]+)(?=</)'
+)
 _RANGE = re.compile(rb"[A-Z]+\$?[0-9]+:\$?[A-Z]+\$?[0-9]+")
 _LOOSE = re.compile(rb":(?:(?<= :)|(?<=[\w)]:) ) *[\w($']")  # perhaps `A1 : A9`
 _CALLS = re.compile(CALLS.encode(), re.IGNORECASE)
@@ -80,6 +82,8 @@ class Engine:
     ) -> None:
         self._formualizer = formualizer = _import()
         self._places: dict[Address, tuple[int, int]] = {}
+        self._tables = {folded(table.name): table for table in tables(package)}
+        self._elsewhere = kept_elsewhere(package)
         config = formualizer.EvaluationConfig()
         config.date_system = "1904" if counts_from_1904(package) else "1900"
         with _refusals():
@@ -87,17 +91,9 @@ class Engine:
             settings = formualizer.WorkbookConfig(
                 mode=formualizer.WorkbookMode.Interactive, eval_config=config, enable_changelog=False
             )
-            self._book = formualizer.Workbook.from_bytes(_plain_file(package), load_limits=_LIMITS, config=settings)
+            data = self._plain_file(package)
+            self._book = formualizer.Workbook.from_bytes(data, load_limits=_LIMITS, config=settings)
             self._book.set_temporal_egress("serial")
-            for table in tables(package):
-                self._book.add_table(
-                    table.name,
-                    table.sheet,
-                    tuple(table.area),
-                    table.columns,
-                    header_row=table.header_row,
-                    totals_row=table.totals_row,
-                )
             self.put_all(values)
             self._put_dates(sheets, config.date_system)
             self._book.evaluate_all()
@@ -156,9 +152,14 @@ class Engine:
         return self._formualizer.LiteralValue.text(value) if isinstance(value, str) else value
 
     def put_formula(self, cell: Address, text: str) -> None:
-        """Put a formula, without its =, into a cell that had none."""
-        with _refusals():
-            self._book.set_formula(cell[0], *coordinates(cell[1]), f"={given(text)}")
+        """Put a formula, without its =, into a cell that had none; one that it can't take has no value."""
+        row, column = coordinates(cell[1])
+        text = given(without_tables(text, row, self._tables), self._elsewhere)
+        try:
+            with _refusals():
+                self._book.set_formula(cell[0], row, column, f"={text}")
+        except EngineError:  # it reads its own cell, for one
+            self._book.set_formula(cell[0], row, column, f"={UNKNOWN}()")
 
     def stale(self, cells: Iterable[Address]) -> set[Address]:
         """Those of `cells` that wait to be computed; a volatile one, and what depends on it, always does."""
@@ -178,6 +179,34 @@ class Engine:
                 if cell.type == "d" and cell.text and cell.formula is None:
                     moment = datetime.fromisoformat(cell.text).replace(tzinfo=None)
                     self.put((name, cell.ref), (moment - first) / timedelta(days=1))
+
+    def _plain_file(self, package: Package) -> bytes:
+        """The workbook as the engine reads it best: not compressed, and plain XML in every part."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+            for name, data in package.parts.items():
+                is_xml, named = name.endswith((".xml", ".rels")), name.replace("%20", " ")
+                if name.endswith((".rels", "[Content_Types].xml")):
+                    data = data.replace(b"%20", b" ")  # it finds no part whose name is coded
+                archive.writestr(zipfile.ZipInfo(named), self._plain(data) if is_xml else data)
+        return buffer.getvalue()
+
+    def _plain(self, xml: bytes) -> bytes:
+        """Without comments and CDATA, in the transitional namespaces, and with formulas that it doesn't misread."""
+        if b"<!" in xml:
+            xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
+        if b"http://purl.oclc.org/ooxml/" in xml:
+            for strict, transitional in _STRICT.items():
+                xml = xml.replace(strict, transitional)
+        xml = _tableless(xml, self._tables)
+        formulas = b"<".join(text for _, text in _FORMULA.findall(xml))
+        is_odd = b"[" in formulas or _LOOSE.search(formulas) or _CALLS.search(formulas)
+        if is_odd or any(map(_is_reversed, set(_RANGE.findall(formulas)))):
+            xml = _FORMULA.sub(self._given, xml)
+        return xml
+
+    def _given(self, match: re.Match[bytes]) -> bytes:
+        return match[1] + escaped(given(unescape(match[2].decode()), self._elsewhere)).encode()
 
     def _inspect(self, cell: Address) -> Any:
         sheet = cell[0].replace("'", "''")
@@ -225,39 +254,17 @@ def _refusals() -> Iterator[None]:
         raise EngineError(f"the engine can't compute this workbook ({error})") from error
 
 
-def _plain_file(package: Package) -> bytes:
-    """The workbook as the engine reads it best: not compressed, and plain XML in every part."""
-    buffer, known = io.BytesIO(), tables(package)
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in package.parts.items():
-            is_xml = name.endswith((".xml", ".rels"))
-            archive.writestr(zipfile.ZipInfo(name), _own_rows(_plain(data), known) if is_xml else data)
-    return buffer.getvalue()
-
-
-def _own_rows(xml: bytes, known: Collection[Table]) -> bytes:
-    """With cells of a formula's own row of a table by their addresses."""
-    if not known or b"[#This Row]" not in xml:
+def _tableless(xml: bytes, known: Mapping[str, Table]) -> bytes:
+    """With what formulas read of tables by its address."""
+    if not known:
         return xml
 
     def given_cell(match: re.Match[bytes]) -> bytes:
-        text = of_own_row(unescape(match[3].decode()), int(match[2]), known)
-        return match[1] + escaped(text).encode()
+        text = unescape(match[3].decode())
+        new = without_tables(text, int(match[2]) * (b' t="shared"' not in match[1]), known)
+        return match[0] if new == text else match[1] + escaped(new).encode()
 
     return _FORMULA_CELL.sub(given_cell, xml)
-
-
-def _plain(xml: bytes) -> bytes:
-    """Without comments and CDATA, in the transitional namespaces, and with formulas that it doesn't misread."""
-    if b"<!" in xml:
-        xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
-    if b"http://purl.oclc.org/ooxml/" in xml:
-        for strict, transitional in _STRICT.items():
-            xml = xml.replace(strict, transitional)
-    formulas = b"<".join(text for _, text in _FORMULA.findall(xml))
-    if _LOOSE.search(formulas) or _CALLS.search(formulas) or any(map(_is_reversed, set(_RANGE.findall(formulas)))):
-        xml = _FORMULA.sub(lambda match: match[1] + escaped(given(unescape(match[2].decode()))).encode(), xml)
-    return xml
 
 
 def _is_reversed(found: bytes) -> bool:

@@ -138,7 +138,7 @@ def recomputed(
     values = {
         cell: value
         for cell, value in found.items()
-        if cell not in base or not _equal(value, base[cell]) or formulas[cell].text is None
+        if cell not in base or not _equal(value, base[cell]) or formulas[cell].value is None
     }
     doubts = dict.fromkeys(idioms, ARRAY_IDIOM) | _unknown(found, sheets, formulas, added) | doubts
     doubts = _with_dependents(engine, sheets, formulas, doubts)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from planner.xlsx.address import Area, folded, unquoted
+from planner.xlsx.address import Area, folded, quoted, unquoted
 from planner.xlsx.opc import Package
 from planner.xlsx.references import pieces
+from planner.xlsx.workbook_part import tables
 from planner.xlsx.xmltree import every
 
 _END = "\0"  # of a formula among others: no XML holds this character either
@@ -115,11 +116,12 @@ def formulas_of(formulas: Iterable[bytes]) -> SheetFormulas:
 
 
 def names_of(package: Package) -> dict[str, Reads]:
-    """The workbook's defined names, folded, and what the formula reads that each stands for."""
-    return {
+    """The workbook's defined names and tables, folded, and what the formula reads that each stands for."""
+    defined = {
         folded(element.get("name", "")): reads_of(element.text or "")
         for element in every(package.tree(package.workbook_part()), "definedName")
     }
+    return defined | {folded(table.name): reads_of(f"{quoted(table.sheet)}!{table.area}") for table in tables(package)}
 
 
 def readers(

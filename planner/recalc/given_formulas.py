@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 
-from planner.xlsx.address import MAX_COLUMN, MAX_ROW, address, folded, quoted
-from planner.xlsx.references import Corner, Reference, pieces, reference, rewritten
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW, folded, quoted
+from planner.xlsx.references import Corner, Piece, Reference, pieces, reference, rewritten
 from planner.xlsx.workbook_part import Table
 
 _APART = re.compile(r""""[^"]*"|'[^']*'|\[[^\]]*\]|\s*:\s*""")
@@ -16,39 +16,66 @@ _CALLS = re.compile(CALLS, re.IGNORECASE)
 _EXPONENT = re.compile(r'".*E[+-].*"', re.IGNORECASE | re.DOTALL)
 UNKNOWN = "NOT_COMPUTED"
 """A function that the engine doesn't know, around what it would compute wrongly; it still sees what is read."""
-_HEAD = r"\[((?:[^\]\['#]|'.)+)\]"
-_OWN_ROW = re.compile(rf"([\w.\\]+)\[\[#This Row\],{_HEAD}(?::{_HEAD})?\]", re.IGNORECASE)
+_PART = re.compile(r"\[((?:[^\]\[']|'.)*)\]")  # of a table: `[#Data]`, `[Chips]`
 _ESCAPED = re.compile("'(.)")  # signs in a column's head that mean something else there
 _PAIRS = {")": "(", "}": "{"}
 
 
-def given(formula: str) -> str:
+def given(formula: str, elsewhere: Collection[str] = ()) -> str:
     """A formula, without its =, as the engine is given it.
 
-    Each range goes from its first corner to its last, and no blanks stand about its colon.
+    Each range goes from its first corner to its last, and no blanks stand about its colon. `elsewhere` are the sheets
+    of other workbooks that the engine knows, folded: what is read of others, or in brackets that mean nothing to it,
+    keeps it from the whole workbook, or is #REF!, and so it isn't shown that.
     """
     closed = _APART.sub(lambda match: ":" if match[0].strip() == ":" else match[0], formula)
     ordered = rewritten(closed, Reference.in_order)
+    if "[" in ordered:
+        known = "".join("0" if _is_nowhere(piece, elsewhere) else piece.text for piece in pieces(ordered))
+        ordered = ordered if known == ordered else f"{UNKNOWN}({known})"
     return _with_calls(ordered) if _CALLS.search(ordered) else ordered
 
 
-def of_own_row(formula: str, row: int, tables: Iterable[Table]) -> str:
-    """A formula in this row with the cells that it reads of its own row of a table by their addresses.
+def _is_nowhere(piece: Piece, elsewhere: Collection[str]) -> bool:
+    """Whether a piece reads what the engine hasn't, in another workbook or in brackets."""
+    sheet = piece.reference.sheet if piece.reference else ""
+    return piece.kind in ("reference", "name", "table") and "[" in piece.text and folded(sheet) not in elsewhere
 
-    The engine takes `Costs[[#This Row],[Chips]]` for the whole column, and a formula in the table for a circle.
+
+def without_tables(formula: str, row: int, tables: Mapping[str, Table]) -> str:
+    """A formula in this row with what it reads of tables, which are by folded name, by its address.
+
+    Of a table the engine knows a whole column: it takes the cell of a formula's own row, and the total below, for a
+    circle. Row 0 is that of a formula that stands in several.
     """
-    known = {folded(table.name): table for table in tables}
+    if not any(name in folded(formula) for name in tables):
+        return formula
 
-    def cells(match: re.Match[str]) -> str:
-        table = known.get(folded(match[1]))
-        heads = [folded(_ESCAPED.sub(r"\1", head)) for head in match.group(2, 3) if head]
-        columns = [folded(head) for head in table.columns] if table else []
-        if table is None or not set(heads) <= set(columns):
-            return match[0]
-        ends = ":".join(address(row, table.area.left + columns.index(head)) for head in heads)
-        return f"{quoted(table.sheet)}!{ends}"
+    def given_piece(piece: Piece) -> str:
+        name, _, inside = piece.text.partition("[")
+        table = tables.get(folded(name)) if piece.kind in ("table", "name") else None
+        return (_area(table, inside[:-1], row) if table else "") or piece.text
 
-    return _OWN_ROW.sub(cells, formula) if "[#this row]" in folded(formula) else formula
+    return "".join(map(given_piece, pieces(formula)))
+
+
+def _area(table: Table, inside: str, row: int) -> str:
+    """The address of what stands in the brackets behind a table's name; blank where that can't be told."""
+    parts = _PART.findall(inside) if inside.startswith("[") else [inside] * bool(inside)
+    top, left, bottom, right = table.area
+    first, last = top + table.header_row, bottom - table.totals_row
+    nowhere = (1, 0)
+    lines = {"#all": (top, bottom), "#data": (first, last), "#headers": (top, first - 1), "#totals": (last + 1, bottom),
+             "#this row": (row, row) if first <= row <= last else nowhere}  # fmt: skip
+    named = [lines.get(folded(part), nowhere) for part in parts if part.startswith("#")] or [(first, last)]
+    known = [folded(head) for head in table.columns]
+    heads = [folded(_ESCAPED.sub(r"\1", part)) for part in parts if not part.startswith("#")]
+    if len(heads) > 2 or not set(heads) <= set(known) or any(begin > end for begin, end in named):
+        return ""
+    columns = [left + known.index(head) for head in heads] or [left, right]
+    corners = (Corner(end([line[at] for line in named]), end(columns), True, True) for at, end in enumerate((min, max)))
+    one, other = corners
+    return str(Reference(f"{quoted(table.sheet)}!", one, other, one != other))
 
 
 def _with_calls(formula: str) -> str:

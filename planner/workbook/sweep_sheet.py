@@ -14,6 +14,7 @@ from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.binding import Constraint, constraint
+from planner.formulas.input_values import LARGEST
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
@@ -330,9 +331,12 @@ def _here(column: int) -> str:
 
 
 def swept(axis: Row, scenarios: Sequence[Mapping[str, object]]) -> list[int]:
-    """The first values of a table: powers of two about the first scenario's; of chips about those of all."""
+    """The first values of a table: powers of two about the first scenario's; of chips about those of all.
+
+    A number that no input may be counts for none.
+    """
     typed = [values.get(axis.name, axis.default) for values in scenarios]
-    numbers = [float(value) for value in typed if isinstance(value, (int, float)) and value > 0] or [1.0]
+    numbers = [float(value) for value in typed if isinstance(value, (int, float)) and 0 < value <= LARGEST] or [1.0]
     if axis.unit == "chip":
         least, most = (round(math.log2(number)) for number in (min(numbers), max(numbers)))
         return [2**power for power in range(max(0, least - BEYOND), most + BEYOND + 1)]

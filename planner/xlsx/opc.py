@@ -208,11 +208,11 @@ class Package:
         raise UserError(what, place=Place(self.name), remedy=remedy)
 
     def _resolve(self, folder: str, target: str) -> str:
-        """The part that a target names, from a part in `folder`; the case of letters doesn't count."""
+        """The part that a target names, from a part in `folder`; capitals and %20 for a blank don't count."""
         path = posixpath.normpath(posixpath.join("/", folder, unquote(target)))[1:]
         if path in self.parts:
             return path
-        return next((part for part in self.parts if part.lower() == path.lower()), path)
+        return next((part for part in self.parts if unquote(part).lower() == path.lower()), path)
 
 
 @contextmanager

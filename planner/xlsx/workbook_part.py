@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from planner.errors import Place, UserError
-from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area
+from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, folded
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, references, rewritten
@@ -46,6 +46,19 @@ def _texts(item: Element) -> list[str]:
     if local_name(item) == "t":
         return [item.text or ""]
     return [text for one in item if local_name(one) != "rPh" for text in _texts(one)]
+
+
+def kept_elsewhere(package: Package) -> set[str]:
+    """The sheets of other workbooks of which this one keeps values, folded, as references name them: `[1]data`."""
+    workbook, found = package.workbook_part(), set[str]()
+    links = {link.id: link.target for link in package.relationships(workbook) if link.target in package.parts}
+    for number, element in enumerate(every(package.tree(workbook), "externalReference"), 1):
+        target = links.get(next((value for key, value in element.attrib.items() if key.endswith("}id")), ""))
+        root = package.tree(target) if target else element
+        names = [name.get("val", "") for name in every(root, "sheetName")]
+        kept = {int(data.get("sheetId", "0")) for data in every(root, "sheetData") if child(data, "row") is not None}
+        found |= {folded(f"[{number}]{name}") for at, name in enumerate(names) if at in kept}
+    return found
 
 
 def counts_from_1904(package: Package) -> bool:
