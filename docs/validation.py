@@ -122,6 +122,7 @@ def page(of: Found) -> str:
         "MOE": error(of, ("train",), "moe"), "DENSE": error(of, ("train",), "dense"),
         "PREFILL": error(of, ("prefill",)), "TPOT": error(of, ("tpot",)), "GPU": gpu_dense(of),
         "COLLECTIVE": error(of, ("collective",)),
+        "UNFUSED": f"{of.fitted.fit.stacks['unfused', 'train_range_factor']:.2f}",
     }  # fmt: skip
     text = WORDS.read_text(encoding="utf-8")
     for name, section in sections.items():

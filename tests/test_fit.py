@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from planner.compare.comparison_sheet import find
 from planner.errors import UserError
 from planner.fit.chip import OwnFit, candidates
 from planner.fit.fit import FittedFile
-from planner.fit.stack import OwnCalibration, far_off, fitted_stacks
+from planner.fit.stack import OwnCalibration, _ranges, far_off, fitted_stacks
 from planner.fit.written import Provenance
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.records import case_key
@@ -182,6 +183,20 @@ def test_one_run_alone_moves_nothing_that_published_runs_tell() -> None:
     assert len(runs) == 3
     assert not own(runs[:1]).moved
     assert [each.name for each in own(runs).moved] == ["gemm_efficiency"]
+
+
+def test_a_range_of_ones_own_is_as_wide_over_a_stack_that_widens_it() -> None:
+    """With a factor of 2 the ends are the roots of those without, so that what a plan shows is the same."""
+    is_moe = np.zeros(4, dtype=bool)
+    part, run = SimpleNamespace(is_moe=is_moe), SimpleNamespace(judged_as="train")
+    fit = SimpleNamespace(fitter=SimpleNamespace(parts=[part]), runs=[run] * 4, weights=np.ones(4))
+    off = np.array([0.2, -0.2, 0.3, -0.1])
+
+    def ends(low: float, high: float, times: float) -> dict[str, float]:
+        known = {"train_dense_low": low, "train_dense_high": high}
+        return {each.name: each.value**times for each in _ranges(fit, off, ~is_moe, known, 0.1, times)}  # type: ignore[arg-type]
+
+    assert ends(0.8, 1.3, 2.0) == pytest.approx(ends(0.8**2, 1.3**2, 1.0))
 
 
 def test_without_runs_there_is_no_stack(tmp_path: Path) -> None:

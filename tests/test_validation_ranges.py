@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from planner.validation.left_out import Errors, pairs
+from planner.validation.left_out import Errors, LeftOut, pairs
+from planner.validation.parameters import GROUPS
 from planner.validation.runs import Run
 
 
@@ -40,3 +42,29 @@ def test_a_tie_is_what_80_percent_of_pairs_differ_less_than() -> None:
     low, high = errors.range("train", "dense")
     assert high == pytest.approx(math.exp(1.2816 * 0.1 * math.sqrt(4 / 3)), rel=0.01)
     assert low == pytest.approx(1 / high, rel=1e-3)
+
+
+def of_stacks(spreads: list[tuple[str, str, float, int]]) -> LeftOut:
+    """Training runs of (source, stack, spread of log-normal errors, count), each expected to take 1 s."""
+    rng = np.random.default_rng(7)
+    sources = np.concatenate([[source] * count for source, _, _, count in spreads])
+    stacks = [stack for _, stack, _, count in spreads for _ in range(count)]
+    measured = np.exp(np.concatenate([rng.normal(0, spread, count) for _, _, spread, count in spreads]))
+    no = np.zeros(len(sources), dtype=bool)
+    part = SimpleNamespace(ids={"stack": stacks, "calibration": ["h100"] * len(stacks)})
+    fitter = SimpleNamespace(measured=measured, is_rate=no, is_fitted=~no, sources=sources, parts=[part])
+    training = next(group for group in GROUPS if group.name == "training")
+    return LeftOut(training, fitter, tuple(run(source) for source in sources), np.ones(len(sources)), no)  # type: ignore[arg-type]
+
+
+def test_the_range_of_a_stack_holds_80_percent_of_its_own_runs() -> None:
+    """Runs of older kernels lie further off than the others: their range is wider, that of the others stays."""
+    known = [(source, "default", 0.1, 400) for source in "abcdef"]
+    found = of_stacks([*known, ("g", "unfused", 0.3, 4000), ("h", "unfused", 0.3, 500)])
+    own = np.flatnonzero(np.array(found.stacks) == "unfused")
+    least, most = found.range_of(own[0])
+    is_in = (found.ratio[own] >= least) & (found.ratio[own] <= most)
+    assert np.mean([is_in[:4000].mean(), is_in[4000:].mean()]) == pytest.approx(0.8, abs=0.005)
+    assert found.range_of(0) == found.range_of_chip("train", "dense", "h100")
+    assert found.times_of_stack("unfused", "g") == 1, "a single source is left"
+    assert of_stacks([*known, ("g", "unfused", 0.01, 400), ("h", "unfused", 0.01, 400)]).times_of_stack("unfused") == 1

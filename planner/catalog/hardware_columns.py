@@ -166,6 +166,7 @@ STACK_FIELDS = with_rules(
         _factor("train_matmul_factor", "Training matmuls: times their efficiency"),
         _factor("train_attention_factor", "Training attention: times its efficiency"),
         _factor("train_activation_factor", "Training activations: times their passes"),
+        _factor("train_range_factor", "Training: times as wide the range of the expected time, in logarithms"),
         _factor("serve_overhead_factor", "Serving: times the overhead of a layer"),
         Field(
             "cache_reads_power", "Serving: power of query heads over KV heads by which the cache is read again",

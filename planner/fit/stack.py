@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.catalog import Table
+from planner.catalog import Table, Value
 from planner.catalog.calibrations import KINDS, MIXES, Stated, kind_of, stated_calibrations
 from planner.catalog.databases import Databases
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
@@ -102,9 +102,10 @@ def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name
     chips = [chip for chip in sorted(by_chip) if chip and any(run.is_fitted for run in by_chip[chip])]
     stated = stated_calibrations(databases.calibrations_csv, only=databases.only)
     names = {chip: name if len(chips) == 1 else f"{name}-{chip}" for chip in chips}
+    factors = databases.stacks.rows[base]
     families = families_of(databases.hardware)
     return [
-        _fitted(names[chip], chip, base, stated[chip], predicted(by_chip[chip], databases, models), families)
+        _fitted(names[chip], chip, base, factors, stated[chip], predicted(by_chip[chip], databases, models), families)
         for chip in chips
     ]
 
@@ -122,10 +123,10 @@ def _on(base: str, run: Run) -> Run:
 
 
 def _fitted(
-    identifier: str, chip: str, base: str, stated: Mapping[str, Stated], together: Sequence[Together],
-    families: Mapping[str, str],
+    identifier: str, chip: str, base: str, factors: Mapping[str, Value], stated: Mapping[str, Stated],
+    together: Sequence[Together], families: Mapping[str, str],
 ) -> OwnCalibration:  # fmt: skip
-    """The stack that the runs of chips of one calibration tell."""
+    """The stack that the runs of chips of one calibration tell; `factors` are those of its base."""
     known = {name: line.value for name, line in stated.items()}
     parts = [each for each in together if each.template.by_name.keys() >= NEEDED]
     found: dict[str, Parameter] = {}
@@ -145,7 +146,8 @@ def _fitted(
             lower, upper = bounds(name)
             value = float(np.clip(value, lower, upper))
             found[name] = Parameter(name, value, known[name], fit.tells(name, used) or fit.tells(name), error)
-        for each in _ranges(fit, left_out, used, known, error):
+        times = factors.get(group.range_factor)
+        for each in _ranges(fit, left_out, used, known, error, times if isinstance(times, float) else 1.0):
             found[each.name] = each
         known |= {name: found[name].value for name in moved}
         for at, run in enumerate(fit.runs):
@@ -189,9 +191,12 @@ def _stated_error(group: Group, stated: Mapping[str, Stated]) -> float:
 
 
 def _ranges(
-    fit: OwnFit, left_out: Numbers, used: NDArray[np.bool_], known: Mapping[str, float], error: float
+    fit: OwnFit, left_out: Numbers, used: NDArray[np.bool_], known: Mapping[str, float], error: float, times: float
 ) -> Iterator[Parameter]:
-    """The ends of the ranges of each kind and mix of which runs are used."""
+    """The ends of the ranges of each kind and mix of which runs are used.
+
+    The stack, with the factors of its base, makes a range `times` as wide: the ends are those of before that.
+    """
     is_moe = np.concatenate([part.is_moe for part in fit.fitter.parts])
     for kind in KINDS:
         for mix in MIXES:
@@ -204,8 +209,8 @@ def _ranges(
             spread = SPREAD_OF_MEDIAN * float(np.median(np.abs(own))) * OF_TEN * math.sqrt(1 + 1 / n)
             for end, sign in (("low", -1), ("high", 1)):
                 name = f"{kind}_{mix}_{end}"
-                before = math.log(known[name]) * sign
+                before = math.log(known[name]) * sign * times
                 width = max(LEAST_WIDTH, math.sqrt((BEFORE * before**2 + n * spread**2) / (BEFORE + n)))
                 lower, upper = bounds(name)
-                value = float(np.clip(math.exp(sign * width), lower, upper))
+                value = float(np.clip(math.exp(sign * width / times), lower, upper))
                 yield Parameter(name, value, known[name], len(own), error)

@@ -86,15 +86,11 @@ def judged(runs: Sequence[Run], together: Iterable[Together]) -> list[Judged]:
 
 def without_own_source(rows: Sequence[Judged], groups: Iterable[LeftOut]) -> list[Judged]:
     """The rows with what fits without their source expect of them; a range is what the other sources tell."""
-    numbers = {
-        (run.source, run.id): (group, float(expected), chip)
-        for group in groups
-        for run, expected, chip in zip(group.runs, group.expected, group.chips, strict=True)
-    }
+    numbers = {(run.source, run.id): (group, at) for group in groups for at, run in enumerate(group.runs)}
     return [_without(row, numbers.get((row.run.source, row.run.id))) for row in rows]
 
 
-def _without(row: Judged, found: tuple[LeftOut, float, str] | None) -> Judged:
+def _without(row: Judged, found: tuple[LeftOut, int] | None) -> Judged:
     if row.expected is None:
         return row
     if found is None:
@@ -102,8 +98,8 @@ def _without(row: Judged, found: tuple[LeftOut, float, str] | None) -> Judged:
     return _left_out(row, *found)
 
 
-def _left_out(row: Judged, group: LeftOut, expected: float, chip: str) -> Judged:
-    least, most = group.range_of_chip(row.run.judged_as, row.mix, chip, row.run.source)
+def _left_out(row: Judged, group: LeftOut, at: int) -> Judged:
+    expected, (least, most) = float(group.expected[at]), group.range_of(at, row.run.source)
     bound = row.bound if row.bound is not None else expected
     if row.is_rate:
         return replace(row, expected=expected, low=expected / most, high=max(expected, min(bound, expected / least)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 from typing import NamedTuple
@@ -28,6 +28,7 @@ FEWEST_SOURCES = 3  # of runs of a kind that have a range of their own
 FEWEST_OF_A_SOURCE = 5  # runs of each of them
 FEWEST_RUNS = 8
 WIDER = 1.5  # times as wide in logarithms where a chip has no runs, or hardly any are of such models
+LEAST = 1e-3  # of an end of a range away from the expected time
 FEW = 1.2  # where few sources tell of such runs
 ASKED = ("stack", "optimizer", "compute_dtype", "weight_dtype", "kv_dtype", "activation_dtype", "seq_len",
          "context_len", "prompt_len", "generate_len")  # fmt: skip
@@ -90,13 +91,17 @@ class Errors:
         if not mask.any():
             return Range(1.0, 1.0)
         sources = self.sources[mask]
-        counts = Counter(sources)
-        weights = np.array([1 / counts[source] for source in sources])
-        ratios = self.ratio[mask]
-        order = np.argsort(ratios, kind="stable")
-        shares = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
-        low, high = np.interp([LOW, HIGH], shares, ratios[order])
-        return Range(min(1.0, float(low)), max(1.0, float(high))).wider(math.sqrt(1 + 1 / len(counts)))
+        low, high = quantiles(self.ratio[mask], sources, (LOW, HIGH))
+        return Range(min(1.0, low), max(1.0, high)).wider(math.sqrt(1 + 1 / len(set(sources))))
+
+
+def quantiles(numbers: Numbers, sources: NDArray[np.str_], shares: Sequence[float]) -> list[float]:
+    """The numbers below which these shares of them lie, where every source counts alike."""
+    counts = Counter(sources)
+    weights = np.array([1 / counts[source] for source in sources])
+    order = np.argsort(numbers, kind="stable")
+    below = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
+    return [float(each) for each in np.interp(shares, below, numbers[order])]
 
 
 def pairs(runs: Sequence[Run], counts: NDArray[np.bool_]) -> NDArray[np.int_]:
@@ -125,6 +130,7 @@ class LeftOut:
     runs: tuple[Run, ...]
     expected: Numbers
     is_moe: NDArray[np.bool_]
+    _times: dict[tuple[str, str | None], float] = field(default_factory=dict, repr=False)
 
     @cached_property
     def ratio(self) -> Numbers:
@@ -140,6 +146,11 @@ class LeftOut:
     def chips(self) -> list[str]:
         """The calibration of each run's chip."""
         return [chip for part in self.fitter.parts for chip in part.ids["calibration"]]
+
+    @cached_property
+    def stacks(self) -> list[str]:
+        """The stack of each run."""
+        return [stack for part in self.fitter.parts for stack in part.ids["stack"]]
 
     def errors(self, without: str | None = None) -> Errors:
         """The errors of the runs that make a range: without a source, unless one other alone were left."""
@@ -171,6 +182,39 @@ class LeftOut:
         usual = errors.range(kind, mix)
         return usual if is_seen else usual.wider(WIDER)
 
+    def range_of(self, at: int, without: str | None = None) -> Range:
+        """The range of the run at a place: that of its kind, mix and chip, as wide as its stack's runs need it."""
+        usual = self.range_of_chip(*self._range_key(at), without)
+        return usual.wider(self.times_of_stack(self.stacks[at], without))
+
+    def _range_key(self, at: int) -> tuple[str, str, str]:
+        """The kind, mix and chip of the run at a place."""
+        return self.runs[at].judged_as, MIXES[int(self.is_moe[at])], self.chips[at]
+
+    def times_of_stack(self, stack: str, without: str | None = None) -> float:
+        """How many times as wide, in logarithms, the range must be to hold 80 % of the runs of a fitted stack too.
+
+        1 at least, and where few runs or a single source tell, or the group has no such factor.
+        """
+        if not self.group.range_factor or stack not in {name for name, *_ in self.group.stacks}:
+            return 1.0
+        if (stack, without) not in self._times:
+            self._times[stack, without] = self._needed(stack, without)
+        return self._times[stack, without]
+
+    def _needed(self, stack: str, without: str | None) -> float:
+        own = np.flatnonzero(self.errors(without).counts & (np.array(self.stacks) == stack))
+        sources = self.fitter.sources[own]
+        if len(own) < FEWEST_RUNS or len(set(sources)) < 2:
+            return 1.0
+        of_runs = [self._range_key(at) for at in own.tolist()]
+        usual = {key: self.range_of_chip(*key, without) for key in set(of_runs)}
+        off = np.log(self.ratio[own])
+        low = np.log([min(1 - LEAST, usual[key].low) for key in of_runs])
+        high = np.log([max(1 + LEAST, usual[key].high) for key in of_runs])
+        needed = np.where(off > 0, off / high, off / low)
+        return max(1.0, *quantiles(needed, sources, [HIGH - LOW]))
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -191,6 +235,9 @@ def fitted(together: Sequence[Together], hardware: Table) -> Fitted:
             fitter = Fitter(group, together, families, fit)
             groups.append(left_out(group, fitter))
             fit = fitter.fit(fitter.is_fitted)
+            if group.range_factor:
+                stacks = {stack for stack, *_ in group.stacks}
+                fit.stacks |= {(stack, group.range_factor): groups[-1].times_of_stack(stack) for stack in stacks}
     return Fitted(fit, tuple(groups), families)
 
 

@@ -30,7 +30,8 @@ class Group:
 
     `common` are one number for all chips, `of_families` one for GPUs and one for TPUs, `of_chips` one for each
     calibration; `of_experts` of them are told by mixtures of experts alone, the rest by dense models; `stacks` the
-    factors that are fitted for a stack, with their bounds.
+    factors that are fitted for a stack, with their bounds; `range_factor` that by which the range of a stack's runs is
+    wider.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Group:
     of_chips: tuple[str, ...] = ()
     stacks: tuple[tuple[str, str, float, float], ...] = ()
     of_experts: tuple[str, ...] = ()
+    range_factor: str = ""
     drawn: float = 0.1  # how much a calibration's deviation is drawn towards 1
 
 
@@ -70,6 +72,7 @@ GROUPS = (
             ("tuned", "train_matmul_factor", 1.0, 1.8), ("tuned", "train_attention_factor", 0.8, 4.0),
             ("unfused", "train_matmul_factor", 0.3, 1.0),
         ),
+        range_factor="train_range_factor",
     ),
 )  # fmt: skip
 
