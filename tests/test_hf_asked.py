@@ -114,6 +114,10 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
             config_of("mixtral-8x7b", model_type="hunyuan_v1_moe", num_experts=8, moe_topk=[1, 2]),
             "moe_topk [1, 2] differs from layer to layer, which has no column",
         ),
+        (
+            config_of("qwen3-8b", model_type="exaone4", sliding_window=8, sliding_window_pattern="LLFG"),
+            'sliding_window_pattern "LLFG" is no pattern of the letters L and G; write it as in LLLG',
+        ),
         (config_of("opt-125m", word_embed_proj_dim=512), "word_embed_proj_dim 512 differs from hidden_size 768"),
         (
             config_of("deepseek-v3", model_type="kimi_linear", routed_expert_hidden_size=3584),

@@ -138,6 +138,18 @@ def test_a_family_under_other_names(tmp_path: Path, name: str) -> None:
     assert value(row_of(path), "n_params_total") == count
 
 
+@pytest.mark.parametrize(
+    ("layers", "pattern", "local"), [(64, "LLLG", 48), (6, "LLLG", 4), (6, "LLG", 4), (4, "L", 3), (7, 4, 6)]
+)
+def test_a_pattern_of_letters(tmp_path: Path, layers: int, pattern: str | int, local: int) -> None:
+    """EXAONE 4 names its windows by letters, L and G in turn, as it came out; the last layer sees all."""
+    exaone = {"hidden_size": 5120, "num_attention_heads": 40, "num_key_value_heads": 8, "intermediate_size": 27392}
+    path = tmp_path / "config.json"
+    config = {"model_type": "exaone4", **exaone, "num_hidden_layers": layers, "vocab_size": 102400}
+    path.write_text(json.dumps({**config, "sliding_window": 4096, "sliding_window_pattern": pattern}))
+    assert row_of(path)["n_local_layers"] == local
+
+
 def test_every_family_is_held_against_a_count() -> None:
     """Each model_type that is known has a config or a variation whose count is known, but for names of the same."""
     configs = [json.loads(path.read_text(encoding="utf-8")) for path in CONFIGS.values()]

@@ -98,6 +98,22 @@ def one_full_in(default: int, *names: str, other: str = "local") -> Kinds:
     return kinds
 
 
+def lettered(default: int, name: str) -> Kinds:
+    """EXAONE 4: letters that come again and again, L a window and G the whole context, which the last layer sees in
+    any case; else as `one_full_in`."""
+
+    def kinds(config: Config, row: ModelRow) -> list[str]:
+        pattern = config.value(name)
+        if not isinstance(pattern, str):
+            return one_full_in(default, name)(config, row)
+        if not pattern or set(pattern) - set("LG"):
+            raise config.fault(name, "is no pattern of the letters L and G", "write it as in LLLG")
+        last = row.count("n_layers") - 1
+        return ["local" if pattern[i % len(pattern)] == "L" and i < last else "full" for i in range(last + 1)]
+
+    return kinds
+
+
 def after_first_full(config: Config, row: ModelRow) -> list[str]:
     """Where `use_sliding_window` is true, the layers after the first `max_window_layers` see a window."""
     layers = row.count("n_layers")
