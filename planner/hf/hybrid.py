@@ -76,18 +76,23 @@ MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
 })  # fmt: skip
 
 
-def _mamba_inner(config: Config, row: ModelRow) -> int:
-    return config.count("mamba_d_ssm", least=1) or config.said("mamba_expand", least=1) * row.count("d_model")
+def _expanded(config: Config, row: ModelRow) -> int:
+    return config.said("mamba_expand", least=1) * row.count("d_model")
 
 
-def _mamba_states(config: Config, row: ModelRow, layers: int) -> int:
+def _falcon_inner(config: Config, row: ModelRow) -> int:
+    """`mamba_d_ssm`; null is the model's width expanded."""
+    return taken(config, "mamba_d_ssm", 1024) or _expanded(config, row)
+
+
+def _mamba_states(config: Config, inner: int, layers: int) -> int:
     """A state-space block keeps `mamba_d_state` numbers for each of its channels."""
-    return layers * _mamba_inner(config, row) * config.said("mamba_d_state", least=1)
+    return layers * inner * config.said("mamba_d_state", least=1)
 
 
-def _mamba(config: Config, row: ModelRow, *, norm: bool, biased_out: bool) -> tuple[int, int]:
-    """A state-space block (Mamba-2): matrices, and what is none."""
-    heads, d_model, inner = config.said("mamba_n_heads", least=1), row.count("d_model"), _mamba_inner(config, row)
+def _mamba(config: Config, row: ModelRow, inner: int, *, norm: bool, biased_out: bool) -> tuple[int, int]:
+    """A state-space block (Mamba-2) of some channels: matrices, and what is none."""
+    heads, d_model = config.said("mamba_n_heads", least=1), row.count("d_model")
     states = 2 * config.said("mamba_n_groups", least=1) * config.said("mamba_d_state", least=1)
     convolved, projected = inner + states, 2 * inner + states + heads
     matrices = d_model * (projected + inner) + convolved * config.said("mamba_d_conv", least=1)
@@ -98,7 +103,8 @@ def _mamba(config: Config, row: ModelRow, *, norm: bool, biased_out: bool) -> tu
 
 
 def _falcon_mamba(config: Config, row: ModelRow) -> tuple[int, int]:
-    return _mamba(config, row, norm=config.flag("mamba_rms_norm"), biased_out=config.flag("projectors_bias"))
+    inner, norm, biased = _falcon_inner(config, row), config.flag("mamba_rms_norm"), config.flag("projectors_bias")
+    return _mamba(config, row, inner, norm=norm, biased_out=biased)
 
 
 def _mamba_rest(config: Config, row: ModelRow) -> ColumnValue:
@@ -109,7 +115,9 @@ def _mamba_rest(config: Config, row: ModelRow) -> ColumnValue:
 FALCON_H1 = Family("falcon_h1", {
     **LLAMA, **KV_SAID, "extra_params_per_layer": lambda config, row: _falcon_mamba(config, row)[0],
     "extra_params_total": _mamba_rest,
-    "recurrent_state_elements": lambda config, row: _mamba_states(config, row, row.count("n_layers")),
+    "recurrent_state_elements": lambda config, row: (
+        _mamba_states(config, _falcon_inner(config, row), row.count("n_layers"))
+    ),
 })  # fmt: skip
 
 
@@ -122,7 +130,7 @@ def _granite_kinds(config: Config, row: ModelRow) -> list[str]:
 
 
 def _granite_mamba(config: Config, row: ModelRow) -> ColumnValue:
-    return sum(_mamba(config, row, norm=True, biased_out=config.flag("mamba_proj_bias")))
+    return sum(_mamba(config, row, _expanded(config, row), norm=True, biased_out=config.flag("mamba_proj_bias")))
 
 
 def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
@@ -133,7 +141,7 @@ def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
 GRANITE_HYBRID = Family("granitemoehybrid", {
     **GRANITEMOESHARED, **attention(_granite_kinds, maybe(), _granite_mamba, whole=True), "d_ff": _granite_width,
     "moe_experts": lambda config, _: config.said("num_local_experts"),
-    "recurrent_state_elements": lambda config, row: _mamba_states(config, row, _n_linear(row)),
+    "recurrent_state_elements": lambda config, row: _mamba_states(config, _expanded(config, row), _n_linear(row)),
 })  # fmt: skip
 
 
