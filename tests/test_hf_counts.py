@@ -150,6 +150,23 @@ def test_a_pattern_of_letters(tmp_path: Path, layers: int, pattern: str | int, l
     assert row_of(path)["n_local_layers"] == local
 
 
+# What layers with attention cache of a token in bf16, and what all others keep of a sequence, worked out by hand.
+_KEPT = {
+    "bamba": (3 * 2 * 8 * 128 * 2, 29 * 8192 * 128),
+    "jamba": (4 * 2 * 8 * 128 * 2, 28 * 8192 * 16),
+}
+
+
+@pytest.mark.parametrize("model_type", _KEPT)
+def test_what_a_hybrid_keeps(tmp_path: Path, model_type: str) -> None:
+    """Bamba 9B, Jamba v0.1: the attention layers alone cache tokens, the others keep states alike at each context."""
+    path = tmp_path / "config.json"
+    cases = [case for case in COUNTED["variations"] if case["config"]["model_type"] == model_type]
+    path.write_text(json.dumps(max(cases, key=lambda case: int(case["n_params"]))["config"]))
+    row = row_of(path)
+    assert (value(row, "kv_bytes_per_token"), row["recurrent_state_elements"]) == _KEPT[model_type]
+
+
 def test_every_family_is_held_against_a_count() -> None:
     """Each model_type that is known has a config or a variation whose count is known, but for names of the same."""
     configs = [json.loads(path.read_text(encoding="utf-8")) for path in CONFIGS.values()]

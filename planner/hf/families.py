@@ -13,14 +13,14 @@ from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import dense, gemma, hybrid, latent, moe
+from planner.hf import dense, gemma, hybrid, latent, moe, state_space
 from planner.hf.config import REMEDY, TEXT_PARTS, Config
 from planner.hf.rules import Family
 
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 FAMILIES: Mapping[str, Family] = {
     name: family
-    for module in (dense, moe, latent, hybrid, gemma)
+    for module in (dense, moe, latent, hybrid, state_space, gemma)
     for family in vars(module).values()
     if isinstance(family, Family)
     for name in family.types

@@ -1,15 +1,16 @@
-"""Families with other layers than softmax attention: linear attention, Mamba, convolutions, cross attention.
+"""Families with other layers than softmax attention: linear attention, cross attention.
 
-Qwen3-Next, Qwen3.5, MiniMax-Text-01, Falcon-H1, Granite 4, OLMo Hybrid, Griffin, Kimi Linear, Llama 3.2 Vision.
+Qwen3-Next, Qwen3.5, MiniMax-Text-01, OLMo Hybrid, Griffin, Kimi Linear, Llama 3.2 Vision. Those with Mamba are in
+`state_space`.
 """
 
 from __future__ import annotations
 
-from planner.hf.config import Config, UnsaidError
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, LLAMA, OLMO2, QWEN2
+from planner.hf.config import Config
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
 from planner.hf.latent import DEEPSEEK_V3
-from planner.hf.layers import attention, check_length, listed, marked_full, one_full_in, window
-from planner.hf.moe import GRANITEMOESHARED, MIXTRAL, QWEN2_MOE, n_routed, one_shared
+from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
+from planner.hf.moe import MIXTRAL, QWEN2_MOE, n_routed, one_shared
 from planner.hf.rules import (
     ColumnRules,
     ColumnValue,
@@ -38,7 +39,7 @@ def delta_net(config: Config, row: ModelRow) -> ColumnValue:
 def _delta_states(config: Config, row: ModelRow) -> ColumnValue:
     """A gated delta net keeps a matrix of keys by values for each head of values."""
     value = config.said("linear_num_value_heads", least=1) * config.said("linear_value_head_dim", least=1)
-    return _n_linear(row) * value * config.said("linear_key_head_dim", least=1)
+    return n_linear(row) * value * config.said("linear_key_head_dim", least=1)
 
 
 def _lightning(_: Config, row: ModelRow) -> ColumnValue:
@@ -48,19 +49,14 @@ def _lightning(_: Config, row: ModelRow) -> ColumnValue:
 
 
 def _lightning_states(_: Config, row: ModelRow) -> ColumnValue:
-    return _n_linear(row) * row.count("n_heads") * row.count("head_dim") ** 2
+    return n_linear(row) * row.count("n_heads") * row.count("head_dim") ** 2
 
 
 def _gate_bias(config: Config, row: ModelRow) -> ColumnValue:
     """The gate's half of the bias on queries, which has no column."""
     if not config.flag("attention_bias"):
         return None
-    return (row.count("n_layers") - _n_linear(row)) * row.count("n_heads") * row.count("head_dim")
-
-
-def _n_linear(row: ModelRow) -> int:
-    full = row["n_full_attn_layers"]
-    return 0 if full is None else row.count("n_layers") - row.count("n_full_attn_layers")
+    return (row.count("n_layers") - n_linear(row)) * row.count("n_heads") * row.count("head_dim")
 
 
 GATED_DELTA: ColumnRules = {
@@ -73,75 +69,6 @@ QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
 MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
     **MIXTRAL, **attention(marked_full("attn_type_list"), maybe(), _lightning),
     **one_shared("shared_intermediate_size"), "recurrent_state_elements": _lightning_states,
-})  # fmt: skip
-
-
-def _expanded(config: Config, row: ModelRow) -> int:
-    return config.said("mamba_expand", least=1) * row.count("d_model")
-
-
-def _falcon_inner(config: Config, row: ModelRow) -> int:
-    """`mamba_d_ssm`; null is the model's width expanded."""
-    return taken(config, "mamba_d_ssm", 1024) or _expanded(config, row)
-
-
-def _mamba_states(config: Config, inner: int, layers: int) -> int:
-    """A state-space block keeps `mamba_d_state` numbers for each of its channels."""
-    return layers * inner * config.said("mamba_d_state", least=1)
-
-
-def _mamba(config: Config, row: ModelRow, inner: int, *, norm: bool, biased_out: bool) -> tuple[int, int]:
-    """A state-space block (Mamba-2) of some channels: matrices, and what is none."""
-    heads, d_model = config.said("mamba_n_heads", least=1), row.count("d_model")
-    states = 2 * config.said("mamba_n_groups", least=1) * config.said("mamba_d_state", least=1)
-    convolved, projected = inner + states, 2 * inner + states + heads
-    matrices = d_model * (projected + inner) + convolved * config.said("mamba_d_conv", least=1)
-    vectors = 3 * heads + (inner if norm else 0)  # time steps, decay, skip; a norm
-    vectors += convolved if config.flag("mamba_conv_bias", default=True) else 0
-    vectors += projected if config.flag("mamba_proj_bias") else 0
-    return matrices, vectors + (d_model if biased_out else 0)
-
-
-def _falcon_mamba(config: Config, row: ModelRow) -> tuple[int, int]:
-    inner, norm, biased = _falcon_inner(config, row), config.flag("mamba_rms_norm"), config.flag("projectors_bias")
-    return _mamba(config, row, inner, norm=norm, biased_out=biased)
-
-
-def _mamba_rest(config: Config, row: ModelRow) -> ColumnValue:
-    config.note("the state-space block of each layer counts with its matrices; its scan is not counted")
-    return row.count("n_layers") * _falcon_mamba(config, row)[1]
-
-
-FALCON_H1 = Family("falcon_h1", {
-    **LLAMA, **KV_SAID, "extra_params_per_layer": lambda config, row: _falcon_mamba(config, row)[0],
-    "extra_params_total": _mamba_rest,
-    "recurrent_state_elements": lambda config, row: (
-        _mamba_states(config, _falcon_inner(config, row), row.count("n_layers"))
-    ),
-})  # fmt: skip
-
-
-def _granite_kinds(config: Config, row: ModelRow) -> list[str]:
-    names = config.items("layer_types", str) or config.items("layers_block_type", str)
-    if names is None:
-        raise UnsaidError(f"{config.prefix}layer_types")
-    check_length(config, row, "layer_types" if config.says("layer_types") else "layers_block_type", len(names))
-    return ["linear" if name in ("mamba", "linear_attention") else "full" for name in names]
-
-
-def _granite_mamba(config: Config, row: ModelRow) -> ColumnValue:
-    return sum(_mamba(config, row, _expanded(config, row), norm=True, biased_out=config.flag("mamba_proj_bias")))
-
-
-def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
-    """Without experts the shared block is the dense one."""
-    return config.said("intermediate_size" if row["moe_experts"] else "shared_intermediate_size", least=1)
-
-
-GRANITE_HYBRID = Family("granitemoehybrid", {
-    **GRANITEMOESHARED, **attention(_granite_kinds, maybe(), _granite_mamba, whole=True), "d_ff": _granite_width,
-    "moe_experts": lambda config, _: config.said("num_local_experts"),
-    "recurrent_state_elements": lambda config, row: _mamba_states(config, _expanded(config, row), _n_linear(row)),
 })  # fmt: skip
 
 
@@ -180,7 +107,7 @@ RECURRENT_GEMMA = Family("recurrent_gemma", {
     **GENERAL, **attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
     "tied_embeddings": tied(True), "qkv_bias": flag("attention_bias"), "o_bias": True, "mlp_bias": True,
     "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
-    "recurrent_state_elements": lambda config, row: _n_linear(row) * _recurrent_width(config, row),
+    "recurrent_state_elements": lambda config, row: n_linear(row) * _recurrent_width(config, row),
 })  # fmt: skip
 
 
@@ -206,7 +133,7 @@ def _kimi_sizes(config: Config) -> tuple[int, int, int]:
 
 def _kimi_states(config: Config, row: ModelRow) -> ColumnValue:
     heads, width, _ = _kimi_sizes(config)
-    return _n_linear(row) * heads * width**2
+    return n_linear(row) * heads * width**2
 
 
 def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:

@@ -60,6 +60,12 @@ def listed(config: Config, row: ModelRow) -> list[str] | None:
     return [_KINDS[kind] for kind in names]
 
 
+def n_linear(row: ModelRow) -> int:
+    """The number of linear layers."""
+    full = row["n_full_attn_layers"]
+    return 0 if full is None else row.count("n_layers") - row.count("n_full_attn_layers")
+
+
 def check_length(config: Config, row: ModelRow, name: str, length: int) -> None:
     """Raise UserError where a list hasn't an entry for each layer."""
     if length != row.count("n_layers"):
