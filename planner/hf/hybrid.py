@@ -1,6 +1,6 @@
-"""Families with other layers than softmax attention: linear attention, cross attention.
+"""Families with other layers than softmax attention: linear attention, convolutions, cross attention.
 
-Qwen3-Next, Qwen3.5, MiniMax-Text-01, OLMo Hybrid, Griffin, Kimi Linear, Llama 3.2 Vision. Those with Mamba are in
+Qwen3-Next, Qwen3.5, MiniMax-Text-01, LFM2, OLMo Hybrid, Griffin, Kimi Linear, Llama 3.2 Vision. Those with Mamba are in
 `state_space`.
 """
 
@@ -10,7 +10,7 @@ from planner.hf.config import Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
-from planner.hf.moe import MIXTRAL, QWEN2_MOE, n_routed, one_shared
+from planner.hf.moe import MIXTRAL, QWEN2_MOE, experts, n_routed, one_shared
 from planner.hf.rules import (
     ColumnRules,
     ColumnValue,
@@ -69,6 +69,50 @@ QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
 MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
     **MIXTRAL, **attention(marked_full("attn_type_list"), maybe(), _lightning),
     **one_shared("shared_intermediate_size"), "recurrent_state_elements": _lightning_states,
+})  # fmt: skip
+
+
+def _conv_kinds(config: Config, row: ModelRow) -> list[str]:
+    """`full_attn_idxs`, or all layers: those with attention; the others have short convolutions."""
+    full = config.items("full_attn_idxs", int)
+    return ["full" if full is None or index in full else "linear" for index in range(row.count("n_layers"))]
+
+
+def _short_conv(config: Config, row: ModelRow) -> ColumnValue:
+    """Three ways in and one out, a convolution between them; biases on each."""
+    d_model = row.count("d_model")
+    bias = 5 * d_model if config.flag("conv_bias") else 0
+    return 4 * d_model**2 + d_model * config.said("conv_L_cache", least=1) + bias
+
+
+def _conv_width(config: Config, _: ModelRow) -> ColumnValue:
+    """Two thirds of what is said, times a factor, in whole blocks; or what is said, where that isn't wanted."""
+    said = config.said("block_ff_dim", "intermediate_size", least=2)
+    if not config.flag("block_auto_adjust_ff_dim", default=True):
+        return said
+    factor, block = config.value("block_ffn_dim_multiplier"), config.count("block_multiple_of", least=1) or 256
+    if not isinstance(factor, int | float | None):
+        raise config.fault("block_ffn_dim_multiplier", "is not a number", "write it without quotes")
+    width = 2 * said // 3 if factor is None else int(factor * (2 * said // 3))
+    return (width + block - 1) // block * block
+
+
+LFM2 = Family("lfm2", {
+    **GENERAL, **KV_SAID, **attention(_conv_kinds, maybe(), _short_conv), "qk_norm": "per_head",
+    "d_ff": _conv_width, "tied_embeddings": tied(True, "tie_embedding"),
+    # What a convolution reaches back to.
+    "recurrent_state_elements": lambda config, row: n_linear(row) * row.count("d_model") * config.said("conv_L_cache"),
+})  # fmt: skip
+
+
+def _after_dense(config: Config, row: ModelRow) -> list[bool]:
+    return [index >= config.said("num_dense_layers") for index in range(row.count("n_layers"))]
+
+
+LFM2_MOE = Family("lfm2_moe", {
+    **LFM2,
+    **experts(size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"), _after_dense),
+    "router_score_bias": flag("use_expert_bias", default=True),
 })  # fmt: skip
 
 
