@@ -118,6 +118,14 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
             config_of("qwen3-8b", model_type="exaone4", sliding_window=8, sliding_window_pattern="LLFG"),
             'sliding_window_pattern "LLFG" is no pattern of the letters L and G; write it as in LLLG',
         ),
+        (
+            config_of("llama3-8b", model_type="nemotron_h", hybrid_override_pattern="M*M*-"),
+            "1 feed-forward blocks are too few for 2 blocks of attention and 2 state spaces: each",
+        ),
+        (
+            config_of("llama3-8b", model_type="nemotron_h", hybrid_override_pattern="M-Q"),
+            'hybrid_override_pattern "M-Q" has the kind "Q"; known: M, *, -, E',
+        ),
         (config_of("opt-125m", word_embed_proj_dim=512), "word_embed_proj_dim 512 differs from hidden_size 768"),
         (
             config_of("deepseek-v3", model_type="kimi_linear", routed_expert_hidden_size=3584),

@@ -154,6 +154,7 @@ def test_a_pattern_of_letters(tmp_path: Path, layers: int, pattern: str | int, l
 _KEPT = {
     "bamba": (3 * 2 * 8 * 128 * 2, 29 * 8192 * 128),
     "jamba": (4 * 2 * 8 * 128 * 2, 28 * 8192 * 16),
+    "nemotron_h": (6 * 2 * 2 * 128 * 2, 23 * 64 * 64 * 128),
     "lfm2": (6 * 2 * 8 * 64 * 2, 10 * 2048 * 3),
     "lfm2_moe": (6 * 2 * 8 * 64 * 2, 18 * 2048 * 3),
 }
@@ -161,7 +162,8 @@ _KEPT = {
 
 @pytest.mark.parametrize("model_type", _KEPT)
 def test_what_a_hybrid_keeps(tmp_path: Path, model_type: str) -> None:
-    """Bamba 9B, Jamba v0.1, LFM2 1.2B and 8B-A1B: attention layers alone cache tokens, the others keep states."""
+    """Bamba 9B, Jamba v0.1, Nemotron 3 Nano, LFM2 1.2B and 8B-A1B: attention layers alone cache tokens, the others keep
+    states."""
     path = tmp_path / "config.json"
     cases = [case for case in COUNTED["variations"] if case["config"]["model_type"] == model_type]
     path.write_text(json.dumps(max(cases, key=lambda case: int(case["n_params"]))["config"]))

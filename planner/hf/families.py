@@ -41,7 +41,6 @@ _UNREADABLE = {
     **dict.fromkeys(("t5gemma", "t5gemma2"), "it is an encoder with a decoder"),
     "diffllama": "its differential attention has no columns",
     "mimo_v2_flash": "its windowed layers have key and value heads of other numbers and widths",
-    "nemotron_h": "its layers are attention, feed-forward block or state space, not all in one",
     "nemotron-nas": "its layers differ in attention and feed-forward block",
     **dict.fromkeys(("falcon_mamba", "mamba", "mamba2"), "it has no attention"),
 }

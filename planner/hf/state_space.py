@@ -1,14 +1,15 @@
-"""Families with state-space blocks: Falcon-H1, Granite 4, Bamba, Jamba, Nemotron-H."""
+"""Families with state-space blocks: Falcon-H1, Granite 4, Bamba, Jamba, Nemotron-H and Nemotron 3."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.errors import Place, UserError
 from planner.hf.config import Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID, LLAMA
 from planner.hf.layers import attention, check_length, n_linear
-from planner.hf.moe import GRANITEMOESHARED, experts
-from planner.hf.rules import ColumnValue, Family, ModelRow, maybe, size, taken
+from planner.hf.moe import GRANITEMOESHARED, experts, where_experts
+from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, maybe, size, taken
 
 
 @dataclass(frozen=True)
@@ -166,4 +167,125 @@ JAMBA = Family("jamba", {
         size("num_experts_per_tok"), size("intermediate_size"),
         lambda config, row: _marked(config, row, "expert_layer"),
     ),
+})  # fmt: skip
+
+
+# Nemotron-H: a block is a state space, attention, a feed-forward block or experts, each with one norm. A models CSV has
+# layers of two parts; there are as many as feed-forward blocks and experts, and state spaces in equal parts in those
+# without attention, so that parameters, their work, the cache and the states are exact.
+
+_LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
+_NAMES = {**{name: name for name in _LETTERS.values()}, "linear_attention": "mamba", "full_attention": "attention"}
+
+
+def _nemotron_blocks(config: Config) -> list[str]:
+    """The kinds of all blocks, as a pattern of letters says them, or a list of names."""
+    field = next((name for name in ("layers_block_type", "layer_types") if config.value(name) is not None), "")
+    said = config.items(field, str) if field else list(config.text("hybrid_override_pattern"))
+    if not said:
+        raise UnsaidError(f"{config.prefix}hybrid_override_pattern")
+    known = _NAMES if field else _LETTERS
+    if unknown := next((kind for kind in said if kind not in known), ""):
+        name = field or "hybrid_override_pattern"
+        raise config.fault(name, f'has the kind "{unknown}"', f"known: {', '.join(known)}")
+    return [known[kind] for kind in said]
+
+
+def _nemotron_layers(config: Config, _: ModelRow) -> ColumnValue:
+    blocks = _nemotron_blocks(config)
+    state_spaces, attention = blocks.count("mamba"), blocks.count("attention")
+    layers = len(blocks) - state_spaces - attention
+    if layers > MOST_LAYERS or layers < attention + (state_spaces > 0):
+        what = (
+            f"{layers} feed-forward blocks are too few for {attention} blocks of attention and {state_spaces} state "
+            "spaces: each layer of a row has one"
+        )
+        raise UserError(what, place=Place(config.path), remedy="use a model of a like size")
+    config.note(
+        f"its {len(blocks)} blocks stand as {layers} layers, as many as it has feed-forward blocks; its {state_spaces} "
+        f"state spaces stand in equal parts in those without attention"
+    )
+    return layers
+
+
+def _nemotron_mamba(config: Config, row: ModelRow) -> Mamba2:
+    heads, biased = config.said("mamba_num_heads", least=1), config.flag("use_bias")
+    return Mamba2(
+        row.count("d_model"), heads, heads * config.said("mamba_head_dim", least=1),
+        config.said("n_groups", "mamba_n_groups", least=1), config.said("ssm_state_size", "mamba_d_state", least=1),
+        config.said("conv_kernel", "mamba_d_conv", least=1), True,
+        config.flag("use_conv_bias", "mamba_conv_bias", default=True), biased, biased,
+    )  # fmt: skip
+
+
+def _nemotron_spaces(config: Config, row: ModelRow) -> int:
+    """Parameters of all state spaces."""
+    number = _nemotron_blocks(config).count("mamba")
+    return number * _nemotron_mamba(config, row).params if number else 0
+
+
+def _nemotron_share(config: Config, row: ModelRow) -> ColumnValue:
+    return _nemotron_spaces(config, row) // n_linear(row) if n_linear(row) else None
+
+
+def _nemotron_rest(config: Config, row: ModelRow) -> ColumnValue:
+    """Norms of the blocks that are no layer of their own, and what the division of the state spaces leaves."""
+    norms = (len(_nemotron_blocks(config)) - row.count("n_layers")) * row.count("d_model")
+    return norms + (_nemotron_spaces(config, row) % n_linear(row) if n_linear(row) else 0)
+
+
+def _nemotron_states(config: Config, row: ModelRow) -> ColumnValue:
+    number = _nemotron_blocks(config).count("mamba")
+    return number * _nemotron_mamba(config, row).states if number else None
+
+
+def _nemotron_width(config: Config, row: ModelRow) -> ColumnValue:
+    """An expert's width. One that works on fewer numbers than the model's stands narrower by as much."""
+    width, latent = config.said("moe_intermediate_size", least=1), _latent(config)
+    if not latent:
+        return width
+    narrower, rest = divmod(width * latent, row.count("d_model"))
+    if rest:
+        raise config.fault(
+            "moe_latent_size", "makes experts of no whole width in columns", "use a model of a like size"
+        )
+    config.note(
+        f"experts work on {latent} numbers: of a width of {width} they stand with {narrower}, as many parameters and "
+        "as much work; the ways to these numbers and back stand in the shared expert"
+    )
+    return narrower
+
+
+def _latent(config: Config) -> int:
+    return config.count("moe_latent_size", least=1) or 0
+
+
+def _nemotron_bias(config: Config, row: ModelRow) -> ColumnValue:
+    biased = config.flag("mlp_bias")
+    if biased and row["moe_experts"]:
+        raise config.fault(
+            "mlp_bias", "gives the shared expert biases, which have no column", "use a model of a like size"
+        )
+    return biased
+
+
+def _nemotron_head(config: Config, _: ModelRow) -> ColumnValue:
+    return config.count("head_dim", "attention_head_dim", least=1) or config.assumed("head_dim", 128)
+
+
+NEMOTRON_H = Family("nemotron_h", {
+    **GENERAL, **KV_SAID, "n_layers": _nemotron_layers, "head_dim": _nemotron_head, "mlp_gated": False,
+    "norms_per_layer": 1, "mlp_bias": _nemotron_bias, "extra_params_total": _nemotron_rest,
+    "n_full_attn_layers": lambda config, _: _nemotron_blocks(config).count("attention"),
+    "linear_attn_params_per_layer": _nemotron_share, "recurrent_state_elements": _nemotron_states,
+    **experts(
+        lambda config, _: config.said("n_routed_experts", least=1) if "moe" in _nemotron_blocks(config) else 0,
+        size("num_experts_per_tok"), _nemotron_width,
+        lambda config, _: [kind == "moe" for kind in _nemotron_blocks(config) if kind in ("mlp", "moe")],
+    ),
+    "moe_shared_experts": where_experts(lambda _, __: 1),
+    "moe_shared_d_ff": where_experts(
+        lambda config, _: config.said("moe_shared_expert_intermediate_size", least=1) + _latent(config)
+    ),
+    "router_score_bias": where_experts(lambda _, __: True),
 })  # fmt: skip
