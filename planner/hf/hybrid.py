@@ -1,7 +1,7 @@
 """Families with other layers than softmax attention: linear attention, convolutions, cross attention.
 
-Qwen3-Next, Qwen3.5, MiniMax-Text-01, LFM2, OLMo Hybrid, Griffin, Kimi Linear, Llama 3.2 Vision. Those with Mamba are in
-`state_space`.
+Qwen3-Next, Qwen3.5, MiniMax-Text-01, LFM2, OLMo Hybrid, Griffin, Kimi Linear, Ling 2.5, Llama 3.2 Vision. Those with
+Mamba are in `state_space`.
 """
 
 from __future__ import annotations
@@ -200,6 +200,48 @@ KIMI_LINEAR = Family("kimi_linear", {
     "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
     "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
     "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"), "recurrent_state_elements": _kimi_states,
+})  # fmt: skip
+
+
+def _is_kimi_delta(config: Config) -> bool:
+    """Whether the linear layers of a Ling have Kimi's delta attention, with its convolution, or lightning attention."""
+    return config.count("short_conv_kernel_size", least=1) is not None
+
+
+def _ling_kinds(config: Config, row: ModelRow) -> list[str]:
+    """Of each group of layers the last has latent attention; of lightning attention also those of no whole group."""
+    number, group = row.count("n_layers"), config.said("layer_group_size", least=1)
+    grouped = number if _is_kimi_delta(config) else number // group * group
+    return ["full" if (index + 1) % group == 0 or index >= grouped else "linear" for index in range(number)]
+
+
+def _ling_linear(config: Config, row: ModelRow) -> ColumnValue:
+    """Linear attention of all heads, with a gate; of Kimi's delta attention a decay of each channel beside it."""
+    heads, width, d_model = row.count("n_heads"), config.said("head_dim", least=1), row.count("d_model")
+    inner, kernel = heads * width, config.count("short_conv_kernel_size", least=1)
+    if kernel:
+        return 6 * d_model * inner + d_model * heads + 3 * inner * kernel + heads + inner + width
+    norms = inner + (2 * width if config.flag("use_qk_norm", default=True) else 0)
+    biases = (3 * inner if config.flag("use_qkv_bias") else 0) + (d_model if config.flag("use_bias") else 0)
+    return 5 * d_model * inner + norms + biases
+
+
+def _ling_states(config: Config, row: ModelRow) -> ColumnValue:
+    return n_linear(row) * row.count("n_heads") * config.said("head_dim", least=1) ** 2
+
+
+def _ling_further(config: Config, row: ModelRow) -> ColumnValue:
+    """Beside latent attention: biases on the ways down to the ranks; a gate for each head where Kimi's delta stands."""
+    biased = config.flag("use_qkv_bias", "attention_bias")
+    biases = row.count("q_lora_rank") + row.count("kv_lora_rank") + row.count("qk_rope_dim") if biased else 0
+    return biases + (row.count("n_heads") * row.count("d_model") if _is_kimi_delta(config) else 0)
+
+
+LING_HYBRID = Family("bailing_moe_v2_5 bailing_hybrid", {
+    **DEEPSEEK_V3, **attention(_ling_kinds, maybe(), _ling_linear), "o_bias": flag("use_qkv_bias", "attention_bias"),
+    "extra_params_per_layer": _ling_further, "recurrent_state_elements": _ling_states, "router_score_bias": True,
+    "moe_shared_experts": maybe("num_shared_experts", "n_shared_experts"),
+    "max_context": maybe("max_position_embeddings", "model_max_length"),
 })  # fmt: skip
 
 

@@ -198,6 +198,16 @@ EXAONE_MOE = Family("exaone_moe", {
     **EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True,
 })  # fmt: skip
 
+BAILING = Family("bailing_moe", {
+    **GENERAL, **KV_SAID, "qkv_bias": flag("use_qkv_bias"), "o_bias": flag("use_bias"),
+    "qk_norm": where("use_qk_norm", "per_head", "none"), **ROUTED,
+    "moe_shared_experts": where_experts(maybe("num_shared_experts")),
+    "router_score_bias": flag("moe_router_enable_expert_bias"),
+})  # fmt: skip
+BAILING_V2 = Family("bailing_moe_v2", {
+    **BAILING, "qk_norm": where("use_qk_norm", "per_head", "none", default=True), "router_score_bias": True,
+})  # fmt: skip
+
 
 def _of_all_layers(name: str) -> ColumnRule:
     """A whole number, or a list that has it for each layer, as Hunyuan writes it; layers that differ have no column."""
