@@ -5,7 +5,7 @@ What a config may leave out is as transformers' configuration_*.py has it, or as
 
 from __future__ import annotations
 
-from planner.hf.config import Config
+from planner.hf.config import NO_ROW, Config
 from planner.hf.layers import (
     after_first_full,
     all_local,
@@ -217,7 +217,7 @@ def _opt_d_model(config: Config, _: ModelRow) -> ColumnValue:
     hidden, embedded = config.said("hidden_size", least=1), config.count("word_embed_proj_dim", least=1)
     if embedded not in (None, hidden):
         what = f"differs from hidden_size {hidden}: projections between the two have no column"
-        raise config.fault("word_embed_proj_dim", what, "type the row by hand")
+        raise config.fault("word_embed_proj_dim", what, NO_ROW)
     return hidden
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
 from planner.hf import dense, gemma, hybrid, latent, moe, state_space
-from planner.hf.config import REMEDY, TEXT_PARTS, Config
+from planner.hf.config import NO_ROW, REMEDY, TEXT_PARTS, Config
 from planner.hf.rules import Family
 
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
@@ -42,7 +42,13 @@ _UNREADABLE = {
     "diffllama": "its differential attention has no columns",
     "mimo_v2_flash": "its windowed layers have key and value heads of other numbers and widths",
     "nemotron-nas": "its layers differ in attention and feed-forward block",
-    **dict.fromkeys(("falcon_mamba", "mamba", "mamba2"), "it has no attention"),
+    **dict.fromkeys(("zamba", "zamba2"), "its attention layers share one set of weights, which has no columns"),
+    **dict.fromkeys(("step3p5", "step3p7"), "its windowed layers have heads of another number, which have no columns"),
+    "hunyuan": "attention to the keys and values of another layer has no columns",
+    **dict.fromkeys(
+        ("falcon_mamba", "mamba", "mamba2", "rwkv", "rwkv5", "rwkv6", "rwkv6qwen2", "rwkv7", "xlstm"),
+        "it has no attention",
+    ),
 }
 
 # The language model's type where a nested config leaves it out, as the outer class has it.
@@ -124,10 +130,10 @@ def _check(config: Config) -> None:
         raise UserError(what, place=Place(config.path), remedy=remedy)
     if name.lower() in _UNREADABLE:
         what = f'{config.prefix}model_type "{name}" has no row: {_UNREADABLE[name.lower()]}'
-        raise UserError(what, place=Place(config.path), remedy="use another template, or a model of a like size")
+        raise UserError(what, place=Place(config.path), remedy=NO_ROW)
     needed = ", ".join(field.name for field in MODEL_FIELDS if field.required)
     what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'
-    remedy = f"{nearest(name, FAMILIES)} Or type the row by hand; it needs {needed}"
+    remedy = f"{nearest(name, FAMILIES)} Or type the row by hand, if the columns can hold its layers; it needs {needed}"
     raise UserError(what, place=Place(config.path), remedy=remedy)
 
 

@@ -6,7 +6,7 @@ Mamba are in `state_space`.
 
 from __future__ import annotations
 
-from planner.hf.config import Config
+from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
@@ -190,7 +190,7 @@ def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
 
 def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
     if config.value("routed_expert_hidden_size") is not None:
-        what, remedy = "gives the experts an input of a width of its own, which has no column", "type the row by hand"
+        what, remedy = "gives the experts an input of a width of its own, which has no column", NO_ROW
         raise config.fault("routed_expert_hidden_size", what, remedy)
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 

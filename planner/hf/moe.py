@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.hf.config import Config, UnsaidError
+from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import (
     ATTENTION_BIAS,
     ERNIE,
@@ -217,7 +217,7 @@ def _of_all_layers(name: str) -> ColumnRule:
             return config.said(name, least=1)
         numbers = set(config.items(name, int) or [])
         if len(numbers) != 1:
-            raise config.fault(name, "differs from layer to layer, which has no column", "type the row by hand")
+            raise config.fault(name, "differs from layer to layer, which has no column", NO_ROW)
         return int(numbers.pop())
 
     return rule
@@ -232,7 +232,7 @@ HUNYUAN_MOE = Family("hunyuan_v1_moe", {
 
 def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
     if config.flag("use_bias"):
-        raise config.fault("use_bias", "gives the shared experts biases, which have no column", "type the row by hand")
+        raise config.fault("use_bias", "gives the shared experts biases, which have no column", NO_ROW)
     return False
 
 

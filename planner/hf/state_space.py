@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.errors import Place, UserError
-from planner.hf.config import Config, UnsaidError
+from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID, LLAMA
 from planner.hf.layers import attention, check_length, n_linear
 from planner.hf.moe import GRANITEMOESHARED, experts, where_experts
@@ -200,7 +200,7 @@ def _nemotron_layers(config: Config, _: ModelRow) -> ColumnValue:
             f"{layers} feed-forward blocks are too few for {attention} blocks of attention and {state_spaces} state "
             "spaces: each layer of a row has one"
         )
-        raise UserError(what, place=Place(config.path), remedy="use a model of a like size")
+        raise UserError(what, place=Place(config.path), remedy=NO_ROW)
     config.note(
         f"its {len(blocks)} blocks stand as {layers} layers, as many as it has feed-forward blocks; its {state_spaces} "
         f"state spaces stand in equal parts in those without attention"
@@ -246,9 +246,7 @@ def _nemotron_width(config: Config, row: ModelRow) -> ColumnValue:
         return width
     narrower, rest = divmod(width * latent, row.count("d_model"))
     if rest:
-        raise config.fault(
-            "moe_latent_size", "makes experts of no whole width in columns", "use a model of a like size"
-        )
+        raise config.fault("moe_latent_size", "makes experts of no whole width in columns", NO_ROW)
     config.note(
         f"experts work on {latent} numbers: of a width of {width} they stand with {narrower}, as many parameters and "
         "as much work; the ways to these numbers and back stand in the shared expert"
@@ -263,9 +261,7 @@ def _latent(config: Config) -> int:
 def _nemotron_bias(config: Config, row: ModelRow) -> ColumnValue:
     biased = config.flag("mlp_bias")
     if biased and row["moe_experts"]:
-        raise config.fault(
-            "mlp_bias", "gives the shared expert biases, which have no column", "use a model of a like size"
-        )
+        raise config.fault("mlp_bias", "gives the shared expert biases, which have no column", NO_ROW)
     return biased
 
 
