@@ -123,6 +123,43 @@ _OLDER: dict[str, tuple[int, Config]] = {
             "qk_rope_head_dim": 0, "v_head_dim": 0, "topk_method": "greedy", "vocab_size": 129280,
         },
     }),
+    # Of families whose code lies beside the weights, as that code sums up; Grok 2 and MiniCPM have exact headers too.
+    "Grok 1": (315_684_820_992, {
+        "model_type": "grok-1", "vocab_size": 131072, "hidden_size": 6144, "intermediate_size": 32768,
+        "num_hidden_layers": 64, "num_attention_heads": 48, "num_key_value_heads": 8, "num_experts": 8,
+        "num_experts_per_tok": 2, "max_position_embeddings": 8192, "tie_word_embeddings": True,
+    }),
+    "Grok 2": (269_515_497_472, {
+        "model_type": "git", "architectures": ["Grok1ForCausalLM"], "vocab_size": 131072, "hidden_size": 8192,
+        "intermediate_size": 32768, "moe_intermediate_size": 16384, "num_hidden_layers": 64, "num_attention_heads": 64,
+        "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 8, "num_experts_per_tok": 2,
+        "residual_moe": True, "max_position_embeddings": 131072,
+    }),
+    "Snowflake Arctic": (
+        35 * ((2 * 7168 + 2 * 1024 + 3 * 7168 + 128 * 3 * 4864 + 128 + 3) * 7168) + (2 * 32000 + 1) * 7168,
+        {
+            "model_type": "arctic", "vocab_size": 32000, "hidden_size": 7168, "intermediate_size": 4864,
+            "num_hidden_layers": 35, "num_attention_heads": 56, "num_key_value_heads": 8, "num_local_experts": 128,
+            "num_experts_per_tok": 2, "moe_layer_frequency": 1, "use_residual": True, "max_position_embeddings": 4096,
+        },
+    ),
+    "Step-3": (
+        61 * (7168 * (2048 + 2 * 256 + 16384) + 2048 * (16384 + 1) + 2 * 7168) + 5 * 3 * 7168 * 18432
+        + 56 * (49 * 3 * 7168 * 5120 + 48 * 7168) + (2 * 128815 + 1) * 7168,
+        {
+            "model_type": "step3_vl", "text_config": {
+                "model_type": "step3_text", "vocab_size": 128815, "hidden_size": 7168, "intermediate_size": 18432,
+                "num_hidden_layers": 61, "num_attention_heads": 64, "num_attention_groups": 1, "head_dim": 256,
+                "share_q_dim": 2048, "moe_num_experts": 48, "moe_top_k": 3, "moe_intermediate_size": 5120,
+                "share_expert_dim": 5120, "moe_layers_enum": ",".join(map(str, range(4, 60))),
+                "max_position_embedding": 65536,
+            },
+        },
+    ),
+    "MiniCPM 2B": (2_724_880_896, {
+        "model_type": "minicpm", "vocab_size": 122753, "hidden_size": 2304, "intermediate_size": 5760,
+        "num_hidden_layers": 40, "num_attention_heads": 36, "num_key_value_heads": 36, "max_position_embeddings": 4096,
+    }),
     "DeepSeek-V3 as transformers saves it": (671_026_419_200, config_of(
         "deepseek-v3", topk_method=..., first_k_dense_replace=..., mlp_layer_types=["dense"] * 3 + ["sparse"] * 58,
     )),

@@ -61,7 +61,7 @@ _INNER = {
     "kimi_k25": "deepseek_v3", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
     "gemma4_unified": "gemma4_unified_text", "mllama": "mllama_text_model",
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
-    "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
+    "ernie4_5_vl_moe": "ernie4_5_vl_moe_text", "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
 }  # fmt: skip
 
 
@@ -76,6 +76,8 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
         fields = {"model_type": f"{fields['model_type']}_thinker", **outer}
     part = next((name for name in TEXT_PARTS if isinstance(fields.get(name), dict)), None)
     config = Config(path, fields) if part is None else _inner(path, fields, part)
+    if config.model_type == "git" and _of_architecture(fields) == "grok1":
+        config.fields = {**config.fields, "model_type": "grok1"}  # Grok 2; GIT is another model
     if config.model_type == "deepseek_v2" and not config.flag("use_mla", default=True):
         # DeepSeek-OCR and the smallest DeepSeek-VL2: the second's code, with the attention of the first
         config.fields = {**config.fields, "model_type": "deepseek"}
@@ -170,6 +172,7 @@ gemma4_unified_text 262144 2304 9216 30 8 4 262144
 mllama_text_model  128256 4096 14336 40 32 8 131072
 glm4v_text         151552 4096 13696 40 32 2 32768
 glm4v_moe_text     151424 4096 10944 46 96 8 65536
+ernie4_5_vl_moe_text 103424 2560 12288 28 20 4 131072
 """
 
 _FURTHER: Mapping[str, Mapping[str, int]] = {
@@ -177,6 +180,7 @@ _FURTHER: Mapping[str, Mapping[str, int]] = {
     "gemma2": {"sliding_window": 4096},
     "gemma3_text": {"sliding_window": 4096},
     "cohere2": {"sliding_window": 4096},
+    "ernie4_5_vl_moe_text": {"moe_num_experts": 64, "moe_k": 6, "moe_num_shared_experts": 2},
     "mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
     "glm4v_moe_text": {
         "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 1408,
