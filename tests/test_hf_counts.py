@@ -160,6 +160,13 @@ _OLDER: dict[str, tuple[int, Config]] = {
         "model_type": "minicpm", "vocab_size": 122753, "hidden_size": 2304, "intermediate_size": 5760,
         "num_hidden_layers": 40, "num_attention_heads": 36, "num_key_value_heads": 36, "max_position_embeddings": 4096,
     }),
+    "LongCat-Flash": (561_862_880_256 - 1_197_899_776, {  # the header's, less the layer of multi-token prediction
+        "model_type": "longcat_flash", "vocab_size": 131072, "hidden_size": 6144, "num_layers": 28,
+        "ffn_hidden_size": 12288, "expert_ffn_hidden_size": 2048, "num_attention_heads": 64, "kv_lora_rank": 512,
+        "q_lora_rank": 1536, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "moe_topk": 12,
+        "n_routed_experts": 512, "zero_expert_num": 256, "max_position_embeddings": 131072, "attention_bias": False,
+    }),
+    "dots.vlm1": (671_026_419_200, config_of("deepseek-v3", model_type="dots_vlm")),
     "DeepSeek-V3 as transformers saves it": (671_026_419_200, config_of(
         "deepseek-v3", topk_method=..., first_k_dense_replace=..., mlp_layer_types=["dense"] * 3 + ["sparse"] * 58,
     )),
