@@ -215,6 +215,29 @@ def test_what_a_hybrid_keeps(tmp_path: Path, model_type: str) -> None:
     assert (value(row, "kv_bytes_per_token"), row["recurrent_state_elements"]) == _KEPT[model_type]
 
 
+@pytest.mark.parametrize(
+    ("model_type", "part", "inner"),
+    [
+        ("mistral3", "text_config", "mistral"),
+        ("janus", "text_config", "llama"),
+        ("deepseek_vl", "language_config", "llama"),
+        ("internvl", "text_config", "qwen2"),
+        ("kimi_k25", "text_config", "deepseek_v3"),
+    ],
+)
+def test_a_nested_model_has_a_head_of_its_own(tmp_path: Path, model_type: str, part: str, inner: str) -> None:
+    """Where neither the whole config nor its part says whether the head is tied, it is as the language model's class
+    has it: the header of Mistral Small 3.1 counts 24,011,361,280 parameters, which transformers counts untied alone,
+    though since 5.0 its class for the whole would tie it."""
+    path = tmp_path / "config.json"
+    text = config_of("deepseek-v3" if inner == "deepseek_v3" else "qwen2-7b", model_type=inner, tie_word_embeddings=...)
+    path.write_text(json.dumps({"model_type": model_type, part: text}))
+    row = row_of(path)
+    assert row["is_untied"] == 1
+    path.write_text(json.dumps({"model_type": model_type, part: text | {"tie_word_embeddings": False}}))
+    assert value(row, "n_params_total") == value(row_of(path), "n_params_total")
+
+
 def test_every_family_is_held_against_a_count() -> None:
     """Each model_type that is known has a config or a variation whose count is known, but for names of the same."""
     configs = [json.loads(path.read_text(encoding="utf-8")) for path in CONFIGS.values()]
