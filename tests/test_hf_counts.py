@@ -166,6 +166,12 @@ _OLDER: dict[str, tuple[int, Config]] = {
         "q_lora_rank": 1536, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "moe_topk": 12,
         "n_routed_experts": 512, "zero_expert_num": 256, "max_position_embeddings": 131072, "attention_bias": False,
     }),
+    "EXAONE 4.5": (5_483_264, {
+        "model_type": "exaone4_5", "text_config": {
+            "model_type": "exaone4_5_text", "vocab_size": 1000, "hidden_size": 512, "intermediate_size": 1024,
+            "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2, "tie_word_embeddings": False,
+        },
+    }),
     "dots.vlm1": (671_026_419_200, config_of("deepseek-v3", model_type="dots_vlm")),
     "DeepSeek-V3 as transformers saves it": (671_026_419_200, config_of(
         "deepseek-v3", topk_method=..., first_k_dense_replace=..., mlp_layer_types=["dense"] * 3 + ["sparse"] * 58,

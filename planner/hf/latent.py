@@ -102,6 +102,7 @@ MINICPM3 = Family("minicpm3", {
     **_LATENT, "tied_embeddings": tied(True),
     "v_head_dim": lambda config, row: config.count("v_head_dim", least=1) or divided(config, row),
 })  # fmt: skip
+YOUTU = Family("youtu youtu_llm", {**_LATENT, "tied_embeddings": tied(True)})
 DEEPSEEK_V2 = Family("deepseek_v2", {
     **_LATENT, **ROUTED, **_score_bias(otherwise=False), "extra_params_total": _shared_biases,
 })  # fmt: skip

@@ -195,6 +195,27 @@ GLM4_MOE = Family("glm4_moe", {
 })  # fmt: skip
 GLM4V_MOE = Family("glm4v_moe_text", {**GLM4_MOE, "qkv_bias": flag("attention_bias", default=True)})
 DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
+SOLAR_OPEN = Family("solar_open", {
+    **GLM4_MOE, **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), all_sparse), "head_dim": head_dim(128),
+    "qk_norm": "none",
+})  # fmt: skip
+
+
+def _after_first(config: Config, row: ModelRow) -> list[bool]:
+    """From layer `num_dense_layers` on, else after the first."""
+    return [index >= taken(config, "num_dense_layers", 1) for index in range(row.count("n_layers"))]
+
+
+_AFTER_DENSE: ColumnRules = {
+    **GENERAL, "qk_norm": "per_head", "head_dim": head_dim(128), "router_score_bias": True,
+    **experts(size("num_experts"), _CHOSEN, size("moe_intermediate_size"), _after_first),
+    "moe_shared_experts": where_experts(size("num_shared_experts")),
+}  # fmt: skip
+AFMOE = Family("afmoe", {
+    **_AFTER_DENSE, **attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)), "attn_gate": True,
+    "norms_per_layer": 4,
+})  # fmt: skip
+HY_V3 = Family("hy_v3", {**_AFTER_DENSE, **KV_SAID, **ATTENTION_BIAS})
 EXAONE_MOE = Family("exaone_moe", {
     **EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True,
 })  # fmt: skip
