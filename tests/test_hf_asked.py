@@ -124,7 +124,19 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         ),
         (
             config_of("llama3-8b", model_type="nemotron_h", hybrid_override_pattern="M*M*-"),
-            "1 feed-forward blocks are too few for 2 blocks of attention and 2 state spaces: each",
+            "1 feed-forward block for 2 blocks of attention and 2 state spaces: too few, for each layer",
+        ),
+        (
+            config_of("llama3-8b", model_type="lfm2", conv_L_cache=3, block_ffn_dim_multiplier=float("inf")),
+            "block_ffn_dim_multiplier Infinity is out of range; it must be between 0 and 1000",
+        ),
+        (
+            config_of("llama3-8b", model_type="lfm2", conv_L_cache=3, block_ffn_dim_multiplier="1"),
+            'block_ffn_dim_multiplier "1" is not a number',
+        ),
+        (
+            config_of("llama3-8b", model_type="step3_text", moe_num_experts=4, moe_layers_enum="4,five"),
+            'moe_layers_enum "4,five" is no list of layers; write it as in 4,5,6',
         ),
         (
             config_of("llama3-8b", model_type="nemotron_h", hybrid_override_pattern="M-Q"),

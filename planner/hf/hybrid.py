@@ -85,14 +85,20 @@ def _short_conv(config: Config, row: ModelRow) -> ColumnValue:
     return 4 * d_model**2 + d_model * config.said("conv_L_cache", least=1) + bias
 
 
+MOST_WIDER = 1000
+
+
 def _conv_width(config: Config, _: ModelRow) -> ColumnValue:
     """Two thirds of what is said, times a factor, in whole blocks; or what is said, where that isn't wanted."""
     said = config.said("block_ff_dim", "intermediate_size", least=2)
     if not config.flag("block_auto_adjust_ff_dim", default=True):
         return said
     factor, block = config.value("block_ffn_dim_multiplier"), config.count("block_multiple_of", least=1) or 256
-    if not isinstance(factor, int | float | None):
+    if factor is not None and (isinstance(factor, bool) or not isinstance(factor, int | float)):
         raise config.fault("block_ffn_dim_multiplier", "is not a number", "write it without quotes")
+    if factor is not None and not 0 < factor < MOST_WIDER:
+        what = f"it must be between 0 and {MOST_WIDER}"
+        raise config.fault("block_ffn_dim_multiplier", "is out of range", what)
     width = 2 * said // 3 if factor is None else int(factor * (2 * said // 3))
     return (width + block - 1) // block * block
 

@@ -10,6 +10,7 @@ from planner.hf.dense import GENERAL, KV_SAID, LLAMA
 from planner.hf.layers import attention, check_length, n_linear
 from planner.hf.moe import GRANITEMOESHARED, experts, where_experts
 from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, maybe, size, taken
+from planner.table import counted
 
 
 @dataclass(frozen=True)
@@ -197,8 +198,8 @@ def _nemotron_layers(config: Config, _: ModelRow) -> ColumnValue:
     layers = len(blocks) - state_spaces - attention
     if layers > MOST_LAYERS or layers < attention + (state_spaces > 0):
         what = (
-            f"{layers} feed-forward blocks are too few for {attention} blocks of attention and {state_spaces} state "
-            "spaces: each layer of a row has one"
+            f"{counted(layers, 'feed-forward block')} for {counted(attention, 'block')} of attention and "
+            f"{counted(state_spaces, 'state space')}: too few, for each layer of a row has one"
         )
         raise UserError(what, place=Place(config.path), remedy=NO_ROW)
     config.note(
