@@ -166,6 +166,17 @@ _OLDER: dict[str, tuple[int, Config]] = {
         "q_lora_rank": 1536, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "moe_topk": 12,
         "n_routed_experts": 512, "zero_expert_num": 256, "max_position_embeddings": 131072, "attention_bias": False,
     }),
+    # Ling-mini-2.0 with lightning attention in four of five layers: 16.4 billion, as it is published.
+    "Ring-mini-linear-2.0": (
+        16_255_643_392 + 16 * (5 * 2048**2 + 2048 - 2048 * (2 * 2048 + 2 * 4 * 128)),
+        {
+            "model_type": "bailing_moe_linear", "vocab_size": 157184, "hidden_size": 2048, "intermediate_size": 5120,
+            "num_hidden_layers": 20, "num_attention_heads": 16, "num_key_value_heads": 4, "num_experts": 256,
+            "num_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 512,
+            "first_k_dense_replace": 1, "use_qk_norm": True, "moe_router_enable_expert_bias": True,
+            "layer_group_size": 5, "group_norm_size": 4, "max_position_embeddings": 131072,
+        },
+    ),
     "EXAONE 4.5": (5_483_264, {
         "model_type": "exaone4_5", "text_config": {
             "model_type": "exaone4_5_text", "vocab_size": 1000, "hidden_size": 512, "intermediate_size": 1024,

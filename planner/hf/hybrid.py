@@ -10,7 +10,7 @@ from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
-from planner.hf.moe import MIXTRAL, QWEN2_MOE, experts, n_routed, one_shared
+from planner.hf.moe import BAILING, MIXTRAL, QWEN2_MOE, experts, n_routed, one_shared
 from planner.hf.rules import (
     ColumnRules,
     ColumnValue,
@@ -221,9 +221,14 @@ def _ling_kinds(config: Config, row: ModelRow) -> list[str]:
     return ["full" if (index + 1) % group == 0 or index >= grouped else "linear" for index in range(number)]
 
 
+def _ling_width(config: Config, row: ModelRow) -> int:
+    """The width of a head of linear attention: `head_dim`, which isn't that of the latent attention beside it."""
+    return config.count("head_dim", least=1) or row.count("d_model") // max(1, row.count("n_heads"))
+
+
 def _ling_linear(config: Config, row: ModelRow) -> ColumnValue:
     """Linear attention of all heads, with a gate; of Kimi's delta attention a decay of each channel beside it."""
-    heads, width, d_model = row.count("n_heads"), config.said("head_dim", least=1), row.count("d_model")
+    heads, width, d_model = row.count("n_heads"), _ling_width(config, row), row.count("d_model")
     inner, kernel = heads * width, config.count("short_conv_kernel_size", least=1)
     if kernel:
         return 6 * d_model * inner + d_model * heads + 3 * inner * kernel + heads + inner + width
@@ -233,7 +238,7 @@ def _ling_linear(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _ling_states(config: Config, row: ModelRow) -> ColumnValue:
-    return n_linear(row) * row.count("n_heads") * config.said("head_dim", least=1) ** 2
+    return n_linear(row) * row.count("n_heads") * _ling_width(config, row) ** 2
 
 
 def _ling_further(config: Config, row: ModelRow) -> ColumnValue:
@@ -248,6 +253,11 @@ LING_HYBRID = Family("bailing_moe_v2_5 bailing_hybrid", {
     "extra_params_per_layer": _ling_further, "recurrent_state_elements": _ling_states, "router_score_bias": True,
     "moe_shared_experts": maybe("num_shared_experts", "n_shared_experts"),
     "max_context": maybe("max_position_embeddings", "model_max_length"),
+})  # fmt: skip
+
+
+LING_LINEAR = Family("bailing_moe_linear", {
+    **BAILING, **attention(_ling_kinds, maybe(), _ling_linear), "recurrent_state_elements": _ling_states,
 })  # fmt: skip
 
 
