@@ -86,7 +86,11 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         (None, "config.json: there is no such file"),
         ({"model_type": 7}, "model_type 7 is not a text"),
         ({"model_type": "lama"}, 'model_type "lama" is not a family that can be read; did you mean llama'),
-        ({"model_type": "rwkv7"}, "Or type the row by hand; it needs id, n_layers, d_model, n_heads"),
+        ({"model_type": "own"}, "type the row by hand, if the columns can hold its layers; it needs id, n_layers"),
+        ({"model_type": "rwkv7"}, 'model_type "rwkv7" has no row: it has no attention; use another template'),
+        ({"model_type": "zamba2"}, "its attention layers share one set of weights, which has no columns; use another"),
+        ({"model_type": "step3p7", "text_config": {"model_type": "step3p5"}}, "heads of another number, which have no"),
+        ({"model_type": "hunyuan"}, "attention to the keys and values of another layer has no columns; use another"),
         ({"model_type": "falcon_mamba"}, 'model_type "falcon_mamba" has no row: it has no attention'),
         ({"model_type": "mistral_large4", "text_config": {"n_layers": 1}}, "its layers share latent caches"),
         ({"model_type": "qwen4_exp_text"}, "its several residual streams and n-gram tables have no columns"),
@@ -112,9 +116,33 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         (config_of("dbrx", ffn_config=3), "ffn_config 3 is not an object"),
         (
             config_of("mixtral-8x7b", model_type="hunyuan_v1_moe", num_experts=8, moe_topk=[1, 2]),
-            "moe_topk [1, 2] differs from layer to layer, which has no column",
+            "moe_topk [1, 2] differs from layer to layer, which has no column; use another template, or a model of",
         ),
-        (config_of("opt-125m", word_embed_proj_dim=512), "word_embed_proj_dim 512 differs from hidden_size 768"),
+        (
+            config_of("qwen3-8b", model_type="exaone4", sliding_window=8, sliding_window_pattern="LLFG"),
+            'sliding_window_pattern "LLFG" is no pattern of the letters L and G; write it as in LLLG',
+        ),
+        (
+            config_of("llama3-8b", model_type="nemotron_h", hybrid_override_pattern="M*M*-"),
+            "1 feed-forward block for 2 blocks of attention and 2 state spaces: too few, for each layer",
+        ),
+        (
+            config_of("llama3-8b", model_type="lfm2", conv_L_cache=3, block_ffn_dim_multiplier=float("inf")),
+            "block_ffn_dim_multiplier Infinity is out of range; it must be between 0 and 1000",
+        ),
+        (
+            config_of("llama3-8b", model_type="lfm2", conv_L_cache=3, block_ffn_dim_multiplier="1"),
+            'block_ffn_dim_multiplier "1" is not a number',
+        ),
+        (
+            config_of("llama3-8b", model_type="step3_text", moe_num_experts=4, moe_layers_enum="4,five"),
+            'moe_layers_enum "4,five" is no list of layers; write it as in 4,5,6',
+        ),
+        (
+            config_of("llama3-8b", model_type="nemotron_h", hybrid_override_pattern="M-Q"),
+            'hybrid_override_pattern "M-Q" has the kind "Q"; known: M, *, -, E',
+        ),
+        (config_of("opt-125m", word_embed_proj_dim=512), "between the two have no column; use another template"),
         (
             config_of("deepseek-v3", model_type="kimi_linear", routed_expert_hidden_size=3584),
             "routed_expert_hidden_size 3584 gives the experts an input of a width of its own, which has no column",

@@ -123,6 +123,67 @@ _OLDER: dict[str, tuple[int, Config]] = {
             "qk_rope_head_dim": 0, "v_head_dim": 0, "topk_method": "greedy", "vocab_size": 129280,
         },
     }),
+    # Of families whose code lies beside the weights, as that code sums up; Grok 2 and MiniCPM have exact headers too.
+    "Grok 1": (315_684_820_992, {
+        "model_type": "grok-1", "vocab_size": 131072, "hidden_size": 6144, "intermediate_size": 32768,
+        "num_hidden_layers": 64, "num_attention_heads": 48, "num_key_value_heads": 8, "num_experts": 8,
+        "num_experts_per_tok": 2, "max_position_embeddings": 8192, "tie_word_embeddings": True,
+    }),
+    "Grok 2": (269_515_497_472, {
+        "model_type": "git", "architectures": ["Grok1ForCausalLM"], "vocab_size": 131072, "hidden_size": 8192,
+        "intermediate_size": 32768, "moe_intermediate_size": 16384, "num_hidden_layers": 64, "num_attention_heads": 64,
+        "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 8, "num_experts_per_tok": 2,
+        "residual_moe": True, "max_position_embeddings": 131072,
+    }),
+    "Snowflake Arctic": (
+        35 * ((2 * 7168 + 2 * 1024 + 3 * 7168 + 128 * 3 * 4864 + 128 + 3) * 7168) + (2 * 32000 + 1) * 7168,
+        {
+            "model_type": "arctic", "vocab_size": 32000, "hidden_size": 7168, "intermediate_size": 4864,
+            "num_hidden_layers": 35, "num_attention_heads": 56, "num_key_value_heads": 8, "num_local_experts": 128,
+            "num_experts_per_tok": 2, "moe_layer_frequency": 1, "use_residual": True, "max_position_embeddings": 4096,
+        },
+    ),
+    "Step-3": (
+        61 * (7168 * (2048 + 2 * 256 + 16384) + 2048 * (16384 + 1) + 2 * 7168) + 5 * 3 * 7168 * 18432
+        + 56 * (49 * 3 * 7168 * 5120 + 48 * 7168) + (2 * 128815 + 1) * 7168,
+        {
+            "model_type": "step3_vl", "text_config": {
+                "model_type": "step3_text", "vocab_size": 128815, "hidden_size": 7168, "intermediate_size": 18432,
+                "num_hidden_layers": 61, "num_attention_heads": 64, "num_attention_groups": 1, "head_dim": 256,
+                "share_q_dim": 2048, "moe_num_experts": 48, "moe_top_k": 3, "moe_intermediate_size": 5120,
+                "share_expert_dim": 5120, "moe_layers_enum": ",".join(map(str, range(4, 60))),
+                "max_position_embedding": 65536,
+            },
+        },
+    ),
+    "MiniCPM 2B": (2_724_880_896, {
+        "model_type": "minicpm", "vocab_size": 122753, "hidden_size": 2304, "intermediate_size": 5760,
+        "num_hidden_layers": 40, "num_attention_heads": 36, "num_key_value_heads": 36, "max_position_embeddings": 4096,
+    }),
+    "LongCat-Flash": (561_862_880_256 - 1_197_899_776, {  # the header's, less the layer of multi-token prediction
+        "model_type": "longcat_flash", "vocab_size": 131072, "hidden_size": 6144, "num_layers": 28,
+        "ffn_hidden_size": 12288, "expert_ffn_hidden_size": 2048, "num_attention_heads": 64, "kv_lora_rank": 512,
+        "q_lora_rank": 1536, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "moe_topk": 12,
+        "n_routed_experts": 512, "zero_expert_num": 256, "max_position_embeddings": 131072, "attention_bias": False,
+    }),
+    # Ling-mini-2.0 with lightning attention in four of five layers: 16.4 billion, as it is published.
+    "Ring-mini-linear-2.0": (
+        16_255_643_392 + 16 * (5 * 2048**2 + 2048 - 2048 * (2 * 2048 + 2 * 4 * 128)),
+        {
+            "model_type": "bailing_moe_linear", "vocab_size": 157184, "hidden_size": 2048, "intermediate_size": 5120,
+            "num_hidden_layers": 20, "num_attention_heads": 16, "num_key_value_heads": 4, "num_experts": 256,
+            "num_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 512,
+            "first_k_dense_replace": 1, "use_qk_norm": True, "moe_router_enable_expert_bias": True,
+            "layer_group_size": 5, "group_norm_size": 4, "max_position_embeddings": 131072,
+        },
+    ),
+    "EXAONE 4.5": (5_483_264, {
+        "model_type": "exaone4_5", "text_config": {
+            "model_type": "exaone4_5_text", "vocab_size": 1000, "hidden_size": 512, "intermediate_size": 1024,
+            "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2, "tie_word_embeddings": False,
+        },
+    }),
+    "dots.vlm1": (671_026_419_200, config_of("deepseek-v3", model_type="dots_vlm")),
     "DeepSeek-V3 as transformers saves it": (671_026_419_200, config_of(
         "deepseek-v3", topk_method=..., first_k_dense_replace=..., mlp_layer_types=["dense"] * 3 + ["sparse"] * 58,
     )),
@@ -136,6 +197,62 @@ def test_a_family_under_other_names(tmp_path: Path, name: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config))
     assert value(row_of(path), "n_params_total") == count
+
+
+@pytest.mark.parametrize(
+    ("layers", "pattern", "local"), [(64, "LLLG", 48), (6, "LLLG", 4), (6, "LLG", 4), (4, "L", 3), (7, 4, 6)]
+)
+def test_a_pattern_of_letters(tmp_path: Path, layers: int, pattern: str | int, local: int) -> None:
+    """EXAONE 4 names its windows by letters, L and G in turn, as it came out; the last layer sees all."""
+    exaone = {"hidden_size": 5120, "num_attention_heads": 40, "num_key_value_heads": 8, "intermediate_size": 27392}
+    path = tmp_path / "config.json"
+    config = {"model_type": "exaone4", **exaone, "num_hidden_layers": layers, "vocab_size": 102400}
+    path.write_text(json.dumps({**config, "sliding_window": 4096, "sliding_window_pattern": pattern}))
+    assert row_of(path)["n_local_layers"] == local
+
+
+# What layers with attention cache of a token in bf16, and what all others keep of a sequence, worked out by hand.
+_KEPT = {
+    "bamba": (3 * 2 * 8 * 128 * 2, 29 * 8192 * 128),
+    "jamba": (4 * 2 * 8 * 128 * 2, 28 * 8192 * 16),
+    "nemotron_h": (6 * 2 * 2 * 128 * 2, 23 * 64 * 64 * 128),
+    "lfm2": (6 * 2 * 8 * 64 * 2, 10 * 2048 * 3),
+    "lfm2_moe": (6 * 2 * 8 * 64 * 2, 18 * 2048 * 3),
+}
+
+
+@pytest.mark.parametrize("model_type", _KEPT)
+def test_what_a_hybrid_keeps(tmp_path: Path, model_type: str) -> None:
+    """Bamba 9B, Jamba v0.1, Nemotron 3 Nano, LFM2 1.2B and 8B-A1B: attention layers alone cache tokens, the others keep
+    states."""
+    path = tmp_path / "config.json"
+    cases = [case for case in COUNTED["variations"] if case["config"]["model_type"] == model_type]
+    path.write_text(json.dumps(max(cases, key=lambda case: int(case["n_params"]))["config"]))
+    row = row_of(path)
+    assert (value(row, "kv_bytes_per_token"), row["recurrent_state_elements"]) == _KEPT[model_type]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "part", "inner"),
+    [
+        ("mistral3", "text_config", "mistral"),
+        ("janus", "text_config", "llama"),
+        ("deepseek_vl", "language_config", "llama"),
+        ("internvl", "text_config", "qwen2"),
+        ("kimi_k25", "text_config", "deepseek_v3"),
+    ],
+)
+def test_a_nested_model_has_a_head_of_its_own(tmp_path: Path, model_type: str, part: str, inner: str) -> None:
+    """Where neither the whole config nor its part says whether the head is tied, it is as the language model's class
+    has it: the header of Mistral Small 3.1 counts 24,011,361,280 parameters, which transformers counts untied alone,
+    though since 5.0 its class for the whole would tie it."""
+    path = tmp_path / "config.json"
+    text = config_of("deepseek-v3" if inner == "deepseek_v3" else "qwen2-7b", model_type=inner, tie_word_embeddings=...)
+    path.write_text(json.dumps({"model_type": model_type, part: text}))
+    row = row_of(path)
+    assert row["is_untied"] == 1
+    path.write_text(json.dumps({"model_type": model_type, part: text | {"tie_word_embeddings": False}}))
+    assert value(row, "n_params_total") == value(row_of(path), "n_params_total")
 
 
 def test_every_family_is_held_against_a_count() -> None:

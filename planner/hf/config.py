@@ -12,6 +12,7 @@ from planner.regularfile import SMALL, read_bytes
 
 T = TypeVar("T")
 REMEDY = "give the config.json that lies beside the weights"
+NO_ROW = "use another template, or a model of a like size"  # for what no row can hold
 
 # Where a multimodal model keeps its language model.
 TEXT_PARTS = ("text_config", "llm_config", "language_config")

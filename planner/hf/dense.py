@@ -5,12 +5,13 @@ What a config may leave out is as transformers' configuration_*.py has it, or as
 
 from __future__ import annotations
 
-from planner.hf.config import Config
+from planner.hf.config import NO_ROW, Config
 from planner.hf.layers import (
     after_first_full,
     all_local,
     attention,
     check_length,
+    lettered,
     local_where_no_rope,
     one_full_in,
     window,
@@ -133,8 +134,8 @@ INTERNLM3 = Family("internlm3 iquestcoder", {
     **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("qkv_bias", "attention_bias"),
     "o_bias": flag("bias", "attention_bias"), "mlp_bias": flag("bias", "mlp_bias"),
 })  # fmt: skip
-EXAONE4 = Family("exaone4", {
-    **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(one_full_in(4, "sliding_window_pattern"), window(4096)),
+EXAONE4 = Family("exaone4 exaone4_5_text", {
+    **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(lettered(4, "sliding_window_pattern"), window(4096)),
 })  # fmt: skip
 HUNYUAN = Family("hunyuan_v1_dense", {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"})
 # Its activation has two parameters in each layer (xIELU).
@@ -216,7 +217,7 @@ def _opt_d_model(config: Config, _: ModelRow) -> ColumnValue:
     hidden, embedded = config.said("hidden_size", least=1), config.count("word_embed_proj_dim", least=1)
     if embedded not in (None, hidden):
         what = f"differs from hidden_size {hidden}: projections between the two have no column"
-        raise config.fault("word_embed_proj_dim", what, "type the row by hand")
+        raise config.fault("word_embed_proj_dim", what, NO_ROW)
     return hidden
 
 

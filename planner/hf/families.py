@@ -13,14 +13,14 @@ from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import dense, gemma, hybrid, latent, moe
-from planner.hf.config import REMEDY, TEXT_PARTS, Config
+from planner.hf import dense, gemma, hybrid, latent, moe, state_space
+from planner.hf.config import NO_ROW, REMEDY, TEXT_PARTS, Config
 from planner.hf.rules import Family
 
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 FAMILIES: Mapping[str, Family] = {
     name: family
-    for module in (dense, moe, latent, hybrid, gemma)
+    for module in (dense, moe, latent, hybrid, state_space, gemma)
     for family in vars(module).values()
     if isinstance(family, Family)
     for name in family.types
@@ -41,22 +41,27 @@ _UNREADABLE = {
     **dict.fromkeys(("t5gemma", "t5gemma2"), "it is an encoder with a decoder"),
     "diffllama": "its differential attention has no columns",
     "mimo_v2_flash": "its windowed layers have key and value heads of other numbers and widths",
-    "nemotron_h": "its layers are attention, feed-forward block or state space, not all in one",
     "nemotron-nas": "its layers differ in attention and feed-forward block",
-    **dict.fromkeys(("falcon_mamba", "mamba", "mamba2"), "it has no attention"),
+    **dict.fromkeys(("zamba", "zamba2"), "its attention layers share one set of weights, which has no columns"),
+    **dict.fromkeys(("step3p5", "step3p7"), "its windowed layers have heads of another number, which have no columns"),
+    "hunyuan": "attention to the keys and values of another layer has no columns",
+    **dict.fromkeys(
+        ("falcon_mamba", "mamba", "mamba2", "rwkv", "rwkv5", "rwkv6", "rwkv6qwen2", "rwkv7", "xlstm"),
+        "it has no attention",
+    ),
 }
 
 # The language model's type where a nested config leaves it out, as the outer class has it.
 _INNER = {
     "gemma3": "gemma3_text", "shieldgemma2": "gemma3_text", "voxtral": "llama", "deepseek_vl": "llama",
-    "mistral_large4": "mistral_large4_text", "qwen4_exp": "qwen4_exp_text",
+    "exaone4_5": "exaone4", "mistral_large4": "mistral_large4_text", "qwen4_exp": "qwen4_exp_text",
     "llama4": "llama4_text", "mistral3": "mistral", "llava": "llama", "llava_next": "llama",
     "paligemma": "gemma", "qwen2_vl": "qwen2_vl_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen3_vl": "qwen3_vl_text",
     "qwen3_vl_moe": "qwen3_vl_moe_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
     "kimi_k25": "deepseek_v3", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
     "gemma4_unified": "gemma4_unified_text", "mllama": "mllama_text_model",
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
-    "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
+    "ernie4_5_vl_moe": "ernie4_5_vl_moe_text", "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
 }  # fmt: skip
 
 
@@ -71,6 +76,8 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
         fields = {"model_type": f"{fields['model_type']}_thinker", **outer}
     part = next((name for name in TEXT_PARTS if isinstance(fields.get(name), dict)), None)
     config = Config(path, fields) if part is None else _inner(path, fields, part)
+    if config.model_type == "git" and _of_architecture(fields) == "grok1":
+        config.fields = {**config.fields, "model_type": "grok1"}  # Grok 2; GIT is another model
     if config.model_type == "deepseek_v2" and not config.flag("use_mla", default=True):
         # DeepSeek-OCR and the smallest DeepSeek-VL2: the second's code, with the attention of the first
         config.fields = {**config.fields, "model_type": "deepseek"}
@@ -125,10 +132,10 @@ def _check(config: Config) -> None:
         raise UserError(what, place=Place(config.path), remedy=remedy)
     if name.lower() in _UNREADABLE:
         what = f'{config.prefix}model_type "{name}" has no row: {_UNREADABLE[name.lower()]}'
-        raise UserError(what, place=Place(config.path), remedy="use another template, or a model of a like size")
+        raise UserError(what, place=Place(config.path), remedy=NO_ROW)
     needed = ", ".join(field.name for field in MODEL_FIELDS if field.required)
     what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'
-    remedy = f"{nearest(name, FAMILIES)} Or type the row by hand; it needs {needed}"
+    remedy = f"{nearest(name, FAMILIES)} Or type the row by hand, if the columns can hold its layers; it needs {needed}"
     raise UserError(what, place=Place(config.path), remedy=remedy)
 
 
@@ -165,6 +172,7 @@ gemma4_unified_text 262144 2304 9216 30 8 4 262144
 mllama_text_model  128256 4096 14336 40 32 8 131072
 glm4v_text         151552 4096 13696 40 32 2 32768
 glm4v_moe_text     151424 4096 10944 46 96 8 65536
+ernie4_5_vl_moe_text 103424 2560 12288 28 20 4 131072
 """
 
 _FURTHER: Mapping[str, Mapping[str, int]] = {
@@ -172,6 +180,7 @@ _FURTHER: Mapping[str, Mapping[str, int]] = {
     "gemma2": {"sliding_window": 4096},
     "gemma3_text": {"sliding_window": 4096},
     "cohere2": {"sliding_window": 4096},
+    "ernie4_5_vl_moe_text": {"moe_num_experts": 64, "moe_k": 6, "moe_num_shared_experts": 2},
     "mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
     "glm4v_moe_text": {
         "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 1408,

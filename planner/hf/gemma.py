@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from planner.hf.config import Config
+from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
 from planner.hf.layers import Kinds, attention, listed, one_full_in, window
 from planner.hf.moe import where_experts
@@ -84,7 +84,7 @@ def by_layer(
         vectors = others + sum(layer.vectors for layer in found) - len(found) * usual.vectors
         if matrices < 0 or vectors < 0 or not found:
             what = "of layers that are smaller than the first ones has no column"
-            raise config.fault("num_hidden_layers", what, "type the row by hand")
+            raise config.fault("num_hidden_layers", what, NO_ROW)
         return matrices, vectors, len(found)
 
     def each(config: Config, row: ModelRow) -> ColumnValue:

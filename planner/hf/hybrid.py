@@ -1,15 +1,16 @@
-"""Families with other layers than softmax attention: linear attention, Mamba, convolutions, cross attention.
+"""Families with other layers than softmax attention: linear attention, convolutions, cross attention.
 
-Qwen3-Next, Qwen3.5, MiniMax-Text-01, Falcon-H1, Granite 4, OLMo Hybrid, Griffin, Kimi Linear, Llama 3.2 Vision.
+Qwen3-Next, Qwen3.5, MiniMax-Text-01, LFM2, OLMo Hybrid, Griffin, Kimi Linear, Ling 2.5, Llama 3.2 Vision. Those with
+Mamba are in `state_space`.
 """
 
 from __future__ import annotations
 
-from planner.hf.config import Config, UnsaidError
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, LLAMA, OLMO2, QWEN2
+from planner.hf.config import NO_ROW, Config
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
 from planner.hf.latent import DEEPSEEK_V3
-from planner.hf.layers import attention, check_length, listed, marked_full, one_full_in, window
-from planner.hf.moe import GRANITEMOESHARED, MIXTRAL, QWEN2_MOE, n_routed, one_shared
+from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
+from planner.hf.moe import BAILING, MIXTRAL, QWEN2_MOE, experts, n_routed, one_shared
 from planner.hf.rules import (
     ColumnRules,
     ColumnValue,
@@ -38,7 +39,7 @@ def delta_net(config: Config, row: ModelRow) -> ColumnValue:
 def _delta_states(config: Config, row: ModelRow) -> ColumnValue:
     """A gated delta net keeps a matrix of keys by values for each head of values."""
     value = config.said("linear_num_value_heads", least=1) * config.said("linear_value_head_dim", least=1)
-    return _n_linear(row) * value * config.said("linear_key_head_dim", least=1)
+    return n_linear(row) * value * config.said("linear_key_head_dim", least=1)
 
 
 def _lightning(_: Config, row: ModelRow) -> ColumnValue:
@@ -48,19 +49,14 @@ def _lightning(_: Config, row: ModelRow) -> ColumnValue:
 
 
 def _lightning_states(_: Config, row: ModelRow) -> ColumnValue:
-    return _n_linear(row) * row.count("n_heads") * row.count("head_dim") ** 2
+    return n_linear(row) * row.count("n_heads") * row.count("head_dim") ** 2
 
 
 def _gate_bias(config: Config, row: ModelRow) -> ColumnValue:
     """The gate's half of the bias on queries, which has no column."""
     if not config.flag("attention_bias"):
         return None
-    return (row.count("n_layers") - _n_linear(row)) * row.count("n_heads") * row.count("head_dim")
-
-
-def _n_linear(row: ModelRow) -> int:
-    full = row["n_full_attn_layers"]
-    return 0 if full is None else row.count("n_layers") - row.count("n_full_attn_layers")
+    return (row.count("n_layers") - n_linear(row)) * row.count("n_heads") * row.count("head_dim")
 
 
 GATED_DELTA: ColumnRules = {
@@ -76,64 +72,53 @@ MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
 })  # fmt: skip
 
 
-def _mamba_inner(config: Config, row: ModelRow) -> int:
-    return config.count("mamba_d_ssm", least=1) or config.said("mamba_expand", least=1) * row.count("d_model")
+def _conv_kinds(config: Config, row: ModelRow) -> list[str]:
+    """`full_attn_idxs`, or all layers: those with attention; the others have short convolutions."""
+    full = config.items("full_attn_idxs", int)
+    return ["full" if full is None or index in full else "linear" for index in range(row.count("n_layers"))]
 
 
-def _mamba_states(config: Config, row: ModelRow, layers: int) -> int:
-    """A state-space block keeps `mamba_d_state` numbers for each of its channels."""
-    return layers * _mamba_inner(config, row) * config.said("mamba_d_state", least=1)
+def _short_conv(config: Config, row: ModelRow) -> ColumnValue:
+    """Three ways in and one out, a convolution between them; biases on each."""
+    d_model = row.count("d_model")
+    bias = 5 * d_model if config.flag("conv_bias") else 0
+    return 4 * d_model**2 + d_model * config.said("conv_L_cache", least=1) + bias
 
 
-def _mamba(config: Config, row: ModelRow, *, norm: bool, biased_out: bool) -> tuple[int, int]:
-    """A state-space block (Mamba-2): matrices, and what is none."""
-    heads, d_model, inner = config.said("mamba_n_heads", least=1), row.count("d_model"), _mamba_inner(config, row)
-    states = 2 * config.said("mamba_n_groups", least=1) * config.said("mamba_d_state", least=1)
-    convolved, projected = inner + states, 2 * inner + states + heads
-    matrices = d_model * (projected + inner) + convolved * config.said("mamba_d_conv", least=1)
-    vectors = 3 * heads + (inner if norm else 0)  # time steps, decay, skip; a norm
-    vectors += convolved if config.flag("mamba_conv_bias", default=True) else 0
-    vectors += projected if config.flag("mamba_proj_bias") else 0
-    return matrices, vectors + (d_model if biased_out else 0)
+MOST_WIDER = 1000
 
 
-def _falcon_mamba(config: Config, row: ModelRow) -> tuple[int, int]:
-    return _mamba(config, row, norm=config.flag("mamba_rms_norm"), biased_out=config.flag("projectors_bias"))
+def _conv_width(config: Config, _: ModelRow) -> ColumnValue:
+    """Two thirds of what is said, times a factor, in whole blocks; or what is said, where that isn't wanted."""
+    said = config.said("block_ff_dim", "intermediate_size", least=2)
+    if not config.flag("block_auto_adjust_ff_dim", default=True):
+        return said
+    factor, block = config.value("block_ffn_dim_multiplier"), config.count("block_multiple_of", least=1) or 256
+    if factor is not None and (isinstance(factor, bool) or not isinstance(factor, int | float)):
+        raise config.fault("block_ffn_dim_multiplier", "is not a number", "write it without quotes")
+    if factor is not None and not 0 < factor < MOST_WIDER:
+        what = f"it must be between 0 and {MOST_WIDER}"
+        raise config.fault("block_ffn_dim_multiplier", "is out of range", what)
+    width = 2 * said // 3 if factor is None else int(factor * (2 * said // 3))
+    return (width + block - 1) // block * block
 
 
-def _mamba_rest(config: Config, row: ModelRow) -> ColumnValue:
-    config.note("the state-space block of each layer counts with its matrices; its scan is not counted")
-    return row.count("n_layers") * _falcon_mamba(config, row)[1]
-
-
-FALCON_H1 = Family("falcon_h1", {
-    **LLAMA, **KV_SAID, "extra_params_per_layer": lambda config, row: _falcon_mamba(config, row)[0],
-    "extra_params_total": _mamba_rest,
-    "recurrent_state_elements": lambda config, row: _mamba_states(config, row, row.count("n_layers")),
+LFM2 = Family("lfm2", {
+    **GENERAL, **KV_SAID, **attention(_conv_kinds, maybe(), _short_conv), "qk_norm": "per_head",
+    "d_ff": _conv_width, "tied_embeddings": tied(True, "tie_embedding"),
+    # What a convolution reaches back to.
+    "recurrent_state_elements": lambda config, row: n_linear(row) * row.count("d_model") * config.said("conv_L_cache"),
 })  # fmt: skip
 
 
-def _granite_kinds(config: Config, row: ModelRow) -> list[str]:
-    names = config.items("layer_types", str) or config.items("layers_block_type", str)
-    if names is None:
-        raise UnsaidError(f"{config.prefix}layer_types")
-    check_length(config, row, "layer_types" if config.says("layer_types") else "layers_block_type", len(names))
-    return ["linear" if name in ("mamba", "linear_attention") else "full" for name in names]
+def _after_dense(config: Config, row: ModelRow) -> list[bool]:
+    return [index >= config.said("num_dense_layers") for index in range(row.count("n_layers"))]
 
 
-def _granite_mamba(config: Config, row: ModelRow) -> ColumnValue:
-    return sum(_mamba(config, row, norm=True, biased_out=config.flag("mamba_proj_bias")))
-
-
-def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
-    """Without experts the shared block is the dense one."""
-    return config.said("intermediate_size" if row["moe_experts"] else "shared_intermediate_size", least=1)
-
-
-GRANITE_HYBRID = Family("granitemoehybrid", {
-    **GRANITEMOESHARED, **attention(_granite_kinds, maybe(), _granite_mamba, whole=True), "d_ff": _granite_width,
-    "moe_experts": lambda config, _: config.said("num_local_experts"),
-    "recurrent_state_elements": lambda config, row: _mamba_states(config, row, _n_linear(row)),
+LFM2_MOE = Family("lfm2_moe", {
+    **LFM2,
+    **experts(size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"), _after_dense),
+    "router_score_bias": flag("use_expert_bias", default=True),
 })  # fmt: skip
 
 
@@ -172,7 +157,7 @@ RECURRENT_GEMMA = Family("recurrent_gemma", {
     **GENERAL, **attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
     "tied_embeddings": tied(True), "qkv_bias": flag("attention_bias"), "o_bias": True, "mlp_bias": True,
     "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
-    "recurrent_state_elements": lambda config, row: _n_linear(row) * _recurrent_width(config, row),
+    "recurrent_state_elements": lambda config, row: n_linear(row) * _recurrent_width(config, row),
 })  # fmt: skip
 
 
@@ -198,7 +183,7 @@ def _kimi_sizes(config: Config) -> tuple[int, int, int]:
 
 def _kimi_states(config: Config, row: ModelRow) -> ColumnValue:
     heads, width, _ = _kimi_sizes(config)
-    return _n_linear(row) * heads * width**2
+    return n_linear(row) * heads * width**2
 
 
 def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
@@ -211,7 +196,7 @@ def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
 
 def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
     if config.value("routed_expert_hidden_size") is not None:
-        what, remedy = "gives the experts an input of a width of its own, which has no column", "type the row by hand"
+        what, remedy = "gives the experts an input of a width of its own, which has no column", NO_ROW
         raise config.fault("routed_expert_hidden_size", what, remedy)
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 
@@ -221,6 +206,58 @@ KIMI_LINEAR = Family("kimi_linear", {
     "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
     "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
     "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"), "recurrent_state_elements": _kimi_states,
+})  # fmt: skip
+
+
+def _is_kimi_delta(config: Config) -> bool:
+    """Whether the linear layers of a Ling have Kimi's delta attention, with its convolution, or lightning attention."""
+    return config.count("short_conv_kernel_size", least=1) is not None
+
+
+def _ling_kinds(config: Config, row: ModelRow) -> list[str]:
+    """Of each group of layers the last has latent attention; of lightning attention also those of no whole group."""
+    number, group = row.count("n_layers"), config.said("layer_group_size", least=1)
+    grouped = number if _is_kimi_delta(config) else number // group * group
+    return ["full" if (index + 1) % group == 0 or index >= grouped else "linear" for index in range(number)]
+
+
+def _ling_width(config: Config, row: ModelRow) -> int:
+    """The width of a head of linear attention: `head_dim`, which isn't that of the latent attention beside it."""
+    return config.count("head_dim", least=1) or row.count("d_model") // max(1, row.count("n_heads"))
+
+
+def _ling_linear(config: Config, row: ModelRow) -> ColumnValue:
+    """Linear attention of all heads, with a gate; of Kimi's delta attention a decay of each channel beside it."""
+    heads, width, d_model = row.count("n_heads"), _ling_width(config, row), row.count("d_model")
+    inner, kernel = heads * width, config.count("short_conv_kernel_size", least=1)
+    if kernel:
+        return 6 * d_model * inner + d_model * heads + 3 * inner * kernel + heads + inner + width
+    norms = inner + (2 * width if config.flag("use_qk_norm", default=True) else 0)
+    biases = (3 * inner if config.flag("use_qkv_bias") else 0) + (d_model if config.flag("use_bias") else 0)
+    return 5 * d_model * inner + norms + biases
+
+
+def _ling_states(config: Config, row: ModelRow) -> ColumnValue:
+    return n_linear(row) * row.count("n_heads") * _ling_width(config, row) ** 2
+
+
+def _ling_further(config: Config, row: ModelRow) -> ColumnValue:
+    """Beside latent attention: biases on the ways down to the ranks; a gate for each head where Kimi's delta stands."""
+    biased = config.flag("use_qkv_bias", "attention_bias")
+    biases = row.count("q_lora_rank") + row.count("kv_lora_rank") + row.count("qk_rope_dim") if biased else 0
+    return biases + (row.count("n_heads") * row.count("d_model") if _is_kimi_delta(config) else 0)
+
+
+LING_HYBRID = Family("bailing_moe_v2_5 bailing_hybrid", {
+    **DEEPSEEK_V3, **attention(_ling_kinds, maybe(), _ling_linear), "o_bias": flag("use_qkv_bias", "attention_bias"),
+    "extra_params_per_layer": _ling_further, "recurrent_state_elements": _ling_states, "router_score_bias": True,
+    "moe_shared_experts": maybe("num_shared_experts", "n_shared_experts"),
+    "max_context": maybe("max_position_embeddings", "model_max_length"),
+})  # fmt: skip
+
+
+LING_LINEAR = Family("bailing_moe_linear", {
+    **BAILING, **attention(_ling_kinds, maybe(), _ling_linear), "recurrent_state_elements": _ling_states,
 })  # fmt: skip
 
 

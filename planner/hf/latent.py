@@ -1,12 +1,12 @@
-"""Families with latent attention (MLA): DeepSeek V2, V3 and V3.2, Kimi K2, GLM-5."""
+"""Families with latent attention (MLA): DeepSeek V2, V3 and V3.2, Kimi K2, GLM-5, LongCat-Flash."""
 
 from __future__ import annotations
 
-from planner.hf.config import Config, UnsaidError
+from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL
 from planner.hf.layers import check_length
 from planner.hf.moe import ROUTED
-from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, of, size, tied
+from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, layers, of, size, tied
 
 
 def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
@@ -16,11 +16,15 @@ def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
     return config.count("q_lora_rank") or 0
 
 
-def _latent_biases(config: Config, row: ModelRow) -> ColumnValue:
+def _bias_sum(config: Config, row: ModelRow) -> int:
     """`attention_bias`: biases on the ways down to the ranks, with the rotary part. The output's has a column."""
     if not config.flag("attention_bias"):
-        return None
+        return 0
     return row.count("q_lora_rank") + row.count("kv_lora_rank") + row.count("qk_rope_dim")
+
+
+def _latent_biases(config: Config, row: ModelRow) -> ColumnValue:
+    return _bias_sum(config, row) or None
 
 
 def _score_bias(otherwise: bool) -> ColumnRules:
@@ -98,11 +102,12 @@ MINICPM3 = Family("minicpm3", {
     **_LATENT, "tied_embeddings": tied(True),
     "v_head_dim": lambda config, row: config.count("v_head_dim", least=1) or divided(config, row),
 })  # fmt: skip
+YOUTU = Family("youtu youtu_llm", {**_LATENT, "tied_embeddings": tied(True)})
 DEEPSEEK_V2 = Family("deepseek_v2", {
     **_LATENT, **ROUTED, **_score_bias(otherwise=False), "extra_params_total": _shared_biases,
 })  # fmt: skip
 # The second alone has biases in its feed-forward blocks (transformers).
-DEEPSEEK_V3 = Family("deepseek_v3 kimi_k2 glm4_moe_lite", {
+DEEPSEEK_V3 = Family("deepseek_v3 kimi_k2 glm4_moe_lite dots_vlm", {
     **DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None,
 })  # fmt: skip
 MISTRAL4 = Family("mistral4", {**DEEPSEEK_V3, **_score_bias(otherwise=False)})
@@ -110,4 +115,46 @@ DEEPSEEK_V32 = Family("deepseek_v32 glm_moe_dsa", {
     **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_share, "extra_params_total": _indexer_rest,
     "index_topk": _chosen, "index_n_heads": size("index_n_heads"), "index_head_dim": size("index_head_dim"),
     "n_indexer_layers": _n_indexers,
+})  # fmt: skip
+
+
+def _zero_experts(config: Config, _: ModelRow) -> ColumnValue:
+    """Of the experts that a token uses some give it back unchanged: the number of others on average."""
+    chosen, real, zero = config.said("moe_topk", least=1), config.said("n_routed_experts", least=1), _n_zero(config)
+    number, rest = divmod(chosen * real, real + zero)
+    if rest or not number:
+        raise config.fault("moe_topk", "makes no whole number of experts with weights", NO_ROW)
+    if zero:
+        config.note(f"a token uses {chosen} experts, of which {number} on average have weights: these are counted")
+    return number
+
+
+def _n_zero(config: Config) -> int:
+    return config.count("zero_expert_num") or 0
+
+
+def _zero_routes(config: Config, row: ModelRow) -> int:
+    """The router's part for experts without weights, of which each second layer has one."""
+    return _n_zero(config) * row.count("d_model")
+
+
+def _twice(config: Config, row: ModelRow) -> ColumnValue:
+    config.note("a layer has attention and a dense block twice and experts beside them: it stands as two layers")
+    number = layers("num_layers")(config, row)
+    return 2 * number if isinstance(number, int) else None
+
+
+# A layer has attention and a dense block twice, and experts beside both: it stands as two, one of them with experts and
+# its dense block as a shared expert.
+LONGCAT = Family("longcat_flash", {
+    **_LATENT, "n_layers": _twice,
+    "moe_experts": size("n_routed_experts"), "moe_top_k": _zero_experts, "moe_d_ff": size("expert_ffn_hidden_size"),
+    "n_dense_layers": lambda _, row: row.count("n_layers") // 2, "d_ff": size("ffn_hidden_size"),
+    "moe_shared_experts": 1, "moe_shared_d_ff": size("ffn_hidden_size"), "router_score_bias": True,
+    "extra_params_per_layer": lambda config, row: (
+        _bias_sum(config, row) + _zero_routes(config, row) // 2
+    ),
+    "extra_params_total": lambda config, row: (
+        row.count("n_layers") // 2 * (_zero_routes(config, row) % 2 + _n_zero(config)) or None
+    ),
 })  # fmt: skip

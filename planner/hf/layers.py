@@ -12,6 +12,7 @@ Kinds = Callable[[Config, ModelRow], list[str]]  # full, local or linear for eac
 _KINDS = {
     "full_attention": "full", "indexed_attention": "full", "attention": "full",
     "sliding_attention": "local", "chunked_attention": "local", "linear_attention": "linear",
+    "conv": "linear",
 }  # fmt: skip
 
 
@@ -60,6 +61,12 @@ def listed(config: Config, row: ModelRow) -> list[str] | None:
     return [_KINDS[kind] for kind in names]
 
 
+def n_linear(row: ModelRow) -> int:
+    """The number of linear layers."""
+    full = row["n_full_attn_layers"]
+    return 0 if full is None else row.count("n_layers") - row.count("n_full_attn_layers")
+
+
 def check_length(config: Config, row: ModelRow, name: str, length: int) -> None:
     """Raise UserError where a list hasn't an entry for each layer."""
     if length != row.count("n_layers"):
@@ -94,6 +101,22 @@ def one_full_in(default: int, *names: str, other: str = "local") -> Kinds:
     def kinds(config: Config, row: ModelRow) -> list[str]:
         step = config.count(*names, least=1) or default
         return ["full" if number % step == 0 else other for number in range(1, row.count("n_layers") + 1)]
+
+    return kinds
+
+
+def lettered(default: int, name: str) -> Kinds:
+    """EXAONE 4: letters that come again and again, L a window and G the whole context, which the last layer sees in
+    any case; else as `one_full_in`."""
+
+    def kinds(config: Config, row: ModelRow) -> list[str]:
+        pattern = config.value(name)
+        if not isinstance(pattern, str):
+            return one_full_in(default, name)(config, row)
+        if not pattern or set(pattern) - set("LG"):
+            raise config.fault(name, "is no pattern of the letters L and G", "write it as in LLLG")
+        last = row.count("n_layers") - 1
+        return ["local" if pattern[i % len(pattern)] == "L" and i < last else "full" for i in range(last + 1)]
 
     return kinds
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.hf.config import Config, UnsaidError
+from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import (
     ATTENTION_BIAS,
     ERNIE,
@@ -39,6 +39,7 @@ from planner.hf.rules import (
     maybe,
     size,
     taken,
+    tied,
     where,
     within,
 )
@@ -194,8 +195,39 @@ GLM4_MOE = Family("glm4_moe", {
 })  # fmt: skip
 GLM4V_MOE = Family("glm4v_moe_text", {**GLM4_MOE, "qkv_bias": flag("attention_bias", default=True)})
 DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
+SOLAR_OPEN = Family("solar_open", {
+    **GLM4_MOE, **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), all_sparse), "head_dim": head_dim(128),
+    "qk_norm": "none",
+})  # fmt: skip
+
+
+def _after_first(config: Config, row: ModelRow) -> list[bool]:
+    """From layer `num_dense_layers` on, else after the first."""
+    return [index >= taken(config, "num_dense_layers", 1) for index in range(row.count("n_layers"))]
+
+
+_AFTER_DENSE: ColumnRules = {
+    **GENERAL, "qk_norm": "per_head", "head_dim": head_dim(128), "router_score_bias": True,
+    **experts(size("num_experts"), _CHOSEN, size("moe_intermediate_size"), _after_first),
+    "moe_shared_experts": where_experts(size("num_shared_experts")),
+}  # fmt: skip
+AFMOE = Family("afmoe", {
+    **_AFTER_DENSE, **attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)), "attn_gate": True,
+    "norms_per_layer": 4,
+})  # fmt: skip
+HY_V3 = Family("hy_v3", {**_AFTER_DENSE, **KV_SAID, **ATTENTION_BIAS})
 EXAONE_MOE = Family("exaone_moe", {
     **EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True,
+})  # fmt: skip
+
+BAILING = Family("bailing_moe", {
+    **GENERAL, **KV_SAID, "qkv_bias": flag("use_qkv_bias"), "o_bias": flag("use_bias"),
+    "qk_norm": where("use_qk_norm", "per_head", "none"), **ROUTED,
+    "moe_shared_experts": where_experts(maybe("num_shared_experts")),
+    "router_score_bias": flag("moe_router_enable_expert_bias"),
+})  # fmt: skip
+BAILING_V2 = Family("bailing_moe_v2", {
+    **BAILING, "qk_norm": where("use_qk_norm", "per_head", "none", default=True), "router_score_bias": True,
 })  # fmt: skip
 
 
@@ -207,7 +239,7 @@ def _of_all_layers(name: str) -> ColumnRule:
             return config.said(name, least=1)
         numbers = set(config.items(name, int) or [])
         if len(numbers) != 1:
-            raise config.fault(name, "differs from layer to layer, which has no column", "type the row by hand")
+            raise config.fault(name, "differs from layer to layer, which has no column", NO_ROW)
         return int(numbers.pop())
 
     return rule
@@ -222,7 +254,7 @@ HUNYUAN_MOE = Family("hunyuan_v1_moe", {
 
 def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
     if config.flag("use_bias"):
-        raise config.fault("use_bias", "gives the shared experts biases, which have no column", "type the row by hand")
+        raise config.fault("use_bias", "gives the shared experts biases, which have no column", NO_ROW)
     return False
 
 
@@ -240,4 +272,92 @@ DBRX = Family("dbrx", {
         within("ffn_config", size("ffn_hidden_size")), all_sparse,
     ),
     "d_ff": within("ffn_config", size("ffn_hidden_size")), "max_context": maybe("max_seq_len"),
+})  # fmt: skip
+
+
+def _beside(width: ColumnRule) -> ColumnRules:
+    """A dense block that works beside the experts, as a shared expert would; none where its width is 0."""
+    return {
+        "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
+        "moe_shared_d_ff": where_experts(width),
+    }
+
+
+def _grok_head(config: Config, row: ModelRow) -> ColumnValue:
+    """The first Grok's head is the embedding's table; that of the second is not."""
+    return tied(not config.flag("residual_moe"))(config, row)
+
+
+GROK = Family("grok-1 grok1", {
+    **GENERAL, **KV_SAID, **_LOCAL, "norms_per_layer": 4, "tied_embeddings": _grok_head,
+    "moe_d_ff": size("moe_intermediate_size", "intermediate_size"),
+    **_beside(lambda config, _: config.said("intermediate_size") if config.flag("residual_moe") else None),
+})  # fmt: skip
+
+
+def _arctic_sparse(config: Config, row: ModelRow) -> list[bool]:
+    step = config.said("moe_layer_frequency", least=1)
+    return [number % step == 0 for number in range(1, row.count("n_layers") + 1)]
+
+
+# Its dense block is as wide as the model and has a norm of its own.
+ARCTIC = Family("arctic", {
+    **GENERAL, **KV_SAID,
+    **experts(size("num_local_experts"), _CHOSEN, size("intermediate_size"), _arctic_sparse),
+    **_beside(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
+    "extra_params_total": lambda config, row: (
+        (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model")
+        if config.flag("use_residual") else None
+    ),
+})  # fmt: skip
+
+
+def _step_sparse(config: Config, row: ModelRow) -> list[bool]:
+    """The layers that `moe_layers_enum` lists, in one text; else all after the first."""
+    said = config.value("moe_layers_enum")
+    if not isinstance(said, str):
+        listed = config.items("moe_layers_enum", int)
+    elif all(part.strip().isdecimal() for part in said.split(",")):
+        listed = [int(part) for part in said.split(",")]
+    else:
+        raise config.fault("moe_layers_enum", "is no list of layers", "write it as in 4,5,6")
+    return [index > 0 if listed is None else index in listed for index in range(row.count("n_layers"))]
+
+
+# Queries come out of a rank with a norm, as those of latent attention do; keys and values are of few heads.
+STEP3 = Family("step3_text", {
+    **GENERAL, "n_kv_heads": size("num_attention_groups"), "q_lora_rank": size("share_q_dim"),
+    **experts(size("moe_num_experts"), size("moe_top_k"), size("moe_intermediate_size"), _step_sparse),
+    **_beside(size("share_expert_dim", "share_expert_dims")),
+    "max_context": maybe("max_position_embedding", "max_position_embeddings", "max_seq_len"),
+})  # fmt: skip
+MINICPM = Family("minicpm", {
+    **LLAMA, "tied_embeddings": tied(True),
+    **experts(
+        lambda config, _: config.count("num_experts") or 0, _CHOSEN, size("intermediate_size"), all_sparse
+    ),
+})  # fmt: skip
+
+
+def _of_text(rule: ColumnRule) -> ColumnRule:
+    """A rule of ERNIE 4.5, read from a config whose lists hold a number for text and one for images.
+
+    Where it doesn't say which layers have experts, all after the first have.
+    """
+
+    def first(config: Config, row: ModelRow) -> ColumnValue:
+        lists = {name: value for name, value in config.fields.items() if name.startswith("moe_")}
+        text = {name: value[0] for name, value in lists.items() if isinstance(value, list) and value}
+        config.note("experts for images are not counted: no token of a text uses them")
+        fields = {"moe_layer_start_index": 1, **config.fields, **text}
+        of_text = Config(config.path, fields, config.defaults, config.prefix)
+        of_text.notes = config.notes
+        return rule(of_text, row)
+
+    return first
+
+
+ERNIE_VL = Family("ernie4_5_moe_vl ernie4_5_vl_moe_text", {
+    name: _of_text(rule) if callable(rule) and name.startswith(("moe_", "n_dense", "d_ff")) else rule
+    for name, rule in ERNIE_MOE.items()
 })  # fmt: skip

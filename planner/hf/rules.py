@@ -101,12 +101,16 @@ def where(name: str, then: ColumnValue, otherwise: ColumnValue, default: bool = 
     return lambda config, _: then if config.flag(name, default=default) else otherwise
 
 
-def tied(default: bool) -> ColumnRule:
-    """Whether the head is the embedding's table; what the family takes where the config doesn't say."""
+def tied(default: bool, *names: str) -> ColumnRule:
+    """Whether the head is the embedding's table; what the family takes where the config doesn't say.
+
+    `names` are fields that go before tie_word_embeddings.
+    """
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
-        is_said = config.value("tie_word_embeddings") is not None
-        return config.flag("tie_word_embeddings") if is_said else config.assumed("tie_word_embeddings", default)
+        fields = (*names, "tie_word_embeddings")
+        is_said = any(config.value(name) is not None for name in fields)
+        return config.flag(*fields) if is_said else config.assumed("tie_word_embeddings", default)
 
     return rule
 

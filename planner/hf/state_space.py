@@ -1,0 +1,288 @@
+"""Families with state-space blocks: Falcon-H1, Granite 4, Bamba, Jamba, Nemotron-H and Nemotron 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.errors import Place, UserError
+from planner.hf.config import NO_ROW, Config, UnsaidError
+from planner.hf.dense import GENERAL, KV_SAID, LLAMA
+from planner.hf.layers import attention, check_length, n_linear
+from planner.hf.moe import GRANITEMOESHARED, experts, where_experts
+from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, maybe, size, taken
+from planner.table import counted
+
+
+@dataclass(frozen=True)
+class Mamba2:
+    """A state-space block of the second Mamba: its widths, and which of its parts have biases."""
+
+    d_model: int
+    heads: int
+    inner: int  # channels
+    groups: int
+    state: int  # numbers that each channel keeps
+    kernel: int
+    norm: bool
+    conv_bias: bool
+    bias_in: bool
+    bias_out: bool
+
+    @property
+    def _convolved(self) -> int:
+        return self.inner + 2 * self.groups * self.state
+
+    @property
+    def _projected(self) -> int:
+        return self.inner + self._convolved + self.heads
+
+    @property
+    def matrices(self) -> int:
+        """Parameters of the ways in and out and of the convolution."""
+        return self.d_model * (self._projected + self.inner) + self._convolved * self.kernel
+
+    @property
+    def vectors(self) -> int:
+        """Time steps, decay and skip of each head; a norm; biases."""
+        biases = self._convolved * self.conv_bias + self._projected * self.bias_in + self.d_model * self.bias_out
+        return 3 * self.heads + self.inner * self.norm + biases
+
+    @property
+    def params(self) -> int:
+        """All parameters."""
+        return self.matrices + self.vectors
+
+    @property
+    def states(self) -> int:
+        """Numbers that the block keeps of a sequence."""
+        return self.inner * self.state
+
+
+def _block(config: Config, row: ModelRow, inner: int, *, norm: bool = True, bias_out: bool | None = None) -> Mamba2:
+    """The block of some channels; the way out has a bias where the way in has one, unless that is said otherwise."""
+    biased = config.flag("mamba_proj_bias")
+    return Mamba2(
+        row.count("d_model"), config.said("mamba_n_heads", least=1), inner, config.said("mamba_n_groups", least=1),
+        config.said("mamba_d_state", least=1), config.said("mamba_d_conv", least=1), norm,
+        config.flag("mamba_conv_bias", default=True), biased, biased if bias_out is None else bias_out,
+    )  # fmt: skip
+
+
+def _expanded(config: Config, row: ModelRow) -> int:
+    return config.said("mamba_expand", least=1) * row.count("d_model")
+
+
+def _falcon(config: Config, row: ModelRow) -> Mamba2:
+    """`mamba_d_ssm` channels; null is the model's width expanded."""
+    inner = taken(config, "mamba_d_ssm", 1024) or _expanded(config, row)
+    norm, bias_out = config.flag("mamba_rms_norm"), config.flag("projectors_bias")
+    return _block(config, row, inner, norm=norm, bias_out=bias_out)
+
+
+def _falcon_rest(config: Config, row: ModelRow) -> ColumnValue:
+    config.note("the state-space block of each layer counts with its matrices; its scan is not counted")
+    return row.count("n_layers") * _falcon(config, row).vectors
+
+
+FALCON_H1 = Family("falcon_h1", {
+    **LLAMA, **KV_SAID, "extra_params_per_layer": lambda config, row: _falcon(config, row).matrices,
+    "extra_params_total": _falcon_rest,
+    "recurrent_state_elements": lambda config, row: row.count("n_layers") * _falcon(config, row).states,
+})  # fmt: skip
+
+
+def _granite_kinds(config: Config, row: ModelRow) -> list[str]:
+    names = config.items("layer_types", str) or config.items("layers_block_type", str)
+    if names is None:
+        raise UnsaidError(f"{config.prefix}layer_types")
+    check_length(config, row, "layer_types" if config.says("layer_types") else "layers_block_type", len(names))
+    return ["linear" if name in ("mamba", "linear_attention") else "full" for name in names]
+
+
+def _mamba(config: Config, row: ModelRow) -> Mamba2:
+    return _block(config, row, _expanded(config, row))
+
+
+def _params(config: Config, row: ModelRow) -> ColumnValue:
+    return _mamba(config, row).params
+
+
+def _states(config: Config, row: ModelRow) -> ColumnValue:
+    return n_linear(row) * _mamba(config, row).states
+
+
+def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
+    """Without experts the shared block is the dense one."""
+    return config.said("intermediate_size" if row["moe_experts"] else "shared_intermediate_size", least=1)
+
+
+GRANITE_HYBRID = Family("granitemoehybrid", {
+    **GRANITEMOESHARED, **attention(_granite_kinds, maybe(), _params, whole=True), "d_ff": _granite_width,
+    "moe_experts": lambda config, _: config.said("num_local_experts"), "recurrent_state_elements": _states,
+})  # fmt: skip
+
+
+def _bamba_kinds(config: Config, row: ModelRow) -> list[str]:
+    full = config.items("attn_layer_indices", int)
+    if full is None:
+        raise UnsaidError(f"{config.prefix}attn_layer_indices")
+    return ["full" if index in full else "linear" for index in range(row.count("n_layers"))]
+
+
+BAMBA = Family("bamba", {
+    **LLAMA, **KV_SAID, **attention(_bamba_kinds, maybe(), _params), "recurrent_state_elements": _states,
+})  # fmt: skip
+
+
+def _marked(config: Config, row: ModelRow, name: str) -> list[bool]:
+    """Of each `NAME_period` layers the one at `NAME_offset`."""
+    period, offset = config.said(f"{name}_period", least=1), config.said(f"{name}_offset")
+    return [index % period == offset for index in range(row.count("n_layers"))]
+
+
+def _jamba_block(config: Config, row: ModelRow) -> ColumnValue:
+    """The first Mamba: ways in and out, a convolution, time steps of low rank, a decay for each channel and number."""
+    inner, d_model = _expanded(config, row), row.count("d_model")
+    state, rank = config.said("mamba_d_state", least=1), config.value("mamba_dt_rank")
+    low = -(-d_model // 16) if rank in (None, "auto") else config.said("mamba_dt_rank", least=1)
+    ways = 3 * d_model * inner + inner * (low + 2 * state) + low * inner
+    vectors = 2 * inner + low + 2 * state  # bias of the time steps, skip; norms
+    biases = inner * config.flag("mamba_conv_bias", default=True) + (2 * inner + d_model) * config.flag(
+        "mamba_proj_bias"
+    )
+    return ways + inner * (config.said("mamba_d_conv", least=1) + state) + vectors + biases
+
+
+def _jamba_states(config: Config, row: ModelRow) -> ColumnValue:
+    return n_linear(row) * _expanded(config, row) * config.said("mamba_d_state", least=1)
+
+
+def _jamba_kinds(config: Config, row: ModelRow) -> list[str]:
+    return ["full" if is_full else "linear" for is_full in _marked(config, row, "attn_layer")]
+
+
+JAMBA = Family("jamba", {
+    **GENERAL, **KV_SAID, **attention(_jamba_kinds, maybe(), _jamba_block), "recurrent_state_elements": _jamba_states,
+    **experts(
+        lambda config, _: number if (number := config.said("num_experts", least=1)) > 1 else 0,
+        size("num_experts_per_tok"), size("intermediate_size"),
+        lambda config, row: _marked(config, row, "expert_layer"),
+    ),
+})  # fmt: skip
+
+
+# Nemotron-H: a block is a state space, attention, a feed-forward block or experts, each with one norm. A models CSV has
+# layers of two parts; there are as many as feed-forward blocks and experts, and state spaces in equal parts in those
+# without attention, so that parameters, their work, the cache and the states are exact.
+
+_LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
+_NAMES = {**{name: name for name in _LETTERS.values()}, "linear_attention": "mamba", "full_attention": "attention"}
+
+
+def _nemotron_blocks(config: Config) -> list[str]:
+    """The kinds of all blocks, as a pattern of letters says them, or a list of names."""
+    field = next((name for name in ("layers_block_type", "layer_types") if config.value(name) is not None), "")
+    said = config.items(field, str) if field else list(config.text("hybrid_override_pattern"))
+    if not said:
+        raise UnsaidError(f"{config.prefix}hybrid_override_pattern")
+    known = _NAMES if field else _LETTERS
+    if unknown := next((kind for kind in said if kind not in known), ""):
+        name = field or "hybrid_override_pattern"
+        raise config.fault(name, f'has the kind "{unknown}"', f"known: {', '.join(known)}")
+    return [known[kind] for kind in said]
+
+
+def _nemotron_layers(config: Config, _: ModelRow) -> ColumnValue:
+    blocks = _nemotron_blocks(config)
+    state_spaces, attention = blocks.count("mamba"), blocks.count("attention")
+    layers = len(blocks) - state_spaces - attention
+    if layers > MOST_LAYERS or layers < attention + (state_spaces > 0):
+        what = (
+            f"{counted(layers, 'feed-forward block')} for {counted(attention, 'block')} of attention and "
+            f"{counted(state_spaces, 'state space')}: too few, for each layer of a row has one"
+        )
+        raise UserError(what, place=Place(config.path), remedy=NO_ROW)
+    config.note(
+        f"its {len(blocks)} blocks stand as {layers} layers, as many as it has feed-forward blocks; its {state_spaces} "
+        f"state spaces stand in equal parts in those without attention"
+    )
+    return layers
+
+
+def _nemotron_mamba(config: Config, row: ModelRow) -> Mamba2:
+    heads, biased = config.said("mamba_num_heads", least=1), config.flag("use_bias")
+    return Mamba2(
+        row.count("d_model"), heads, heads * config.said("mamba_head_dim", least=1),
+        config.said("n_groups", "mamba_n_groups", least=1), config.said("ssm_state_size", "mamba_d_state", least=1),
+        config.said("conv_kernel", "mamba_d_conv", least=1), True,
+        config.flag("use_conv_bias", "mamba_conv_bias", default=True), biased, biased,
+    )  # fmt: skip
+
+
+def _nemotron_spaces(config: Config, row: ModelRow) -> int:
+    """Parameters of all state spaces."""
+    number = _nemotron_blocks(config).count("mamba")
+    return number * _nemotron_mamba(config, row).params if number else 0
+
+
+def _nemotron_share(config: Config, row: ModelRow) -> ColumnValue:
+    return _nemotron_spaces(config, row) // n_linear(row) if n_linear(row) else None
+
+
+def _nemotron_rest(config: Config, row: ModelRow) -> ColumnValue:
+    """Norms of the blocks that are no layer of their own, and what the division of the state spaces leaves."""
+    norms = (len(_nemotron_blocks(config)) - row.count("n_layers")) * row.count("d_model")
+    return norms + (_nemotron_spaces(config, row) % n_linear(row) if n_linear(row) else 0)
+
+
+def _nemotron_states(config: Config, row: ModelRow) -> ColumnValue:
+    number = _nemotron_blocks(config).count("mamba")
+    return number * _nemotron_mamba(config, row).states if number else None
+
+
+def _nemotron_width(config: Config, row: ModelRow) -> ColumnValue:
+    """An expert's width. One that works on fewer numbers than the model's stands narrower by as much."""
+    width, latent = config.said("moe_intermediate_size", least=1), _latent(config)
+    if not latent:
+        return width
+    narrower, rest = divmod(width * latent, row.count("d_model"))
+    if rest:
+        raise config.fault("moe_latent_size", "makes experts of no whole width in columns", NO_ROW)
+    config.note(
+        f"experts work on {latent} numbers: of a width of {width} they stand with {narrower}, as many parameters and "
+        "as much work; the ways to these numbers and back stand in the shared expert"
+    )
+    return narrower
+
+
+def _latent(config: Config) -> int:
+    return config.count("moe_latent_size", least=1) or 0
+
+
+def _nemotron_bias(config: Config, row: ModelRow) -> ColumnValue:
+    biased = config.flag("mlp_bias")
+    if biased and row["moe_experts"]:
+        raise config.fault("mlp_bias", "gives the shared expert biases, which have no column", NO_ROW)
+    return biased
+
+
+def _nemotron_head(config: Config, _: ModelRow) -> ColumnValue:
+    return config.count("head_dim", "attention_head_dim", least=1) or config.assumed("head_dim", 128)
+
+
+NEMOTRON_H = Family("nemotron_h", {
+    **GENERAL, **KV_SAID, "n_layers": _nemotron_layers, "head_dim": _nemotron_head, "mlp_gated": False,
+    "norms_per_layer": 1, "mlp_bias": _nemotron_bias, "extra_params_total": _nemotron_rest,
+    "n_full_attn_layers": lambda config, _: _nemotron_blocks(config).count("attention"),
+    "linear_attn_params_per_layer": _nemotron_share, "recurrent_state_elements": _nemotron_states,
+    **experts(
+        lambda config, _: config.said("n_routed_experts", least=1) if "moe" in _nemotron_blocks(config) else 0,
+        size("num_experts_per_tok"), _nemotron_width,
+        lambda config, _: [kind == "moe" for kind in _nemotron_blocks(config) if kind in ("mlp", "moe")],
+    ),
+    "moe_shared_experts": where_experts(lambda _, __: 1),
+    "moe_shared_d_ff": where_experts(
+        lambda config, _: config.said("moe_shared_expert_intermediate_size", least=1) + _latent(config)
+    ),
+    "router_score_bias": where_experts(lambda _, __: True),
+})  # fmt: skip
