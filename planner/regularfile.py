@@ -51,6 +51,8 @@ def _too_large(path: Path, kind: str, largest: int) -> UserError:
 
 def refuse_existing(output: Path, *, force: bool) -> None:
     """Raise UserError for an output that exists, unless it is to be replaced."""
+    if output.is_dir():
+        raise UserError("this is a folder, not a file", place=Place(output), remedy="name a file in it")
     if output.exists() and not force:
         remedy = "choose another name, or replace it with --force"
         raise UserError("the file exists", place=Place(output), remedy=remedy)

@@ -201,6 +201,8 @@ def test_a_sweep_is_its_plans() -> None:
     )
     with pytest.raises(planner.UserError, match="nothing is varied"):
         planner.sweep("inference", model="llama3-8b", hardware="tpu-v5e", over={})
+    with pytest.raises(planner.UserError, match="says no values of names"):
+        planner.sweep("matmul", hardware="h100-sxm", over=["tokens"])
 
 
 def test_the_best_plan_passes_and_is_none_worse(tmp_path: Path) -> None:

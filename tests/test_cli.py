@@ -99,6 +99,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         (["calc", "inference", "--get", "kv"], "inference has no row 'kv'; did you mean kv_time or kv_"),
         (["build", "-H", "h100-sxm", "--template", "matmul", "-o", "nodir/x.xlsx"],
          "there is no folder nodir; nothing was changed"),
+        (["report", "plan.xlsx", "-o", "."], "this is a folder, not a file; name a file in it"),
         (["ingest", "nosuch.json"], "nosuch.json: there is no such file or folder"),
         (["modles", "list"], "no command 'modles'; did you mean models?"),
         ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a point for decimals"),

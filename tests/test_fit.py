@@ -208,6 +208,13 @@ def test_without_runs_there_is_no_stack(tmp_path: Path) -> None:
     assert not (tmp_path / "runs-calibrations.csv").exists()
 
 
+def test_measurements_of_no_chip_ask_for_one(tmp_path: Path) -> None:
+    """Where none names a chip the option that does is named, and nobody is told to measure again."""
+    key = case_key("matmul", {"tokens": 4096.0, "d_in": 4096.0, "d_out": 4096.0})
+    write_measurements(tmp_path / "m.csv", [measurement(key, hardware_id="", device_kind="cpu")])
+    assert refused("fit", tmp_path / "m.csv").strip().endswith("it names no chip; -H CHIP names one for all such")
+
+
 def test_runs_that_are_all_far_off_give_no_stack(tmp_path: Path) -> None:
     """One run ten times off is not used, and a stack of no run is none: the command says why and writes nothing."""
     path = matmuls(tmp_path / "runs.csv", [30.0])

@@ -33,6 +33,12 @@ def test_each_row_is_a_scenario(tmp_path: Path) -> None:
     ]
 
 
+def test_two_that_are_one_model_on_one_chip_are_told_apart(tmp_path: Path) -> None:
+    """Scenarios without a name that would all be shown as the same are shown by their ids; a given name stays."""
+    text = HEADER + "chat,,llama3-8b,tpu-v5e,8,,\ndocs,,llama3-8b,tpu-v5e,8,32,\nmine,Mine,llama3-8b,tpu-v5e,,,\n"
+    assert [each[1] for each in scenarios(tmp_path, text)] == ["chat", "docs", "Mine"]
+
+
 def test_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
     """What Excel saves as CSV UTF-8 is read silently."""
     text = b"\xef\xbb\xbf" + HEADER.replace("\n", "\r\n").encode() + b"a,,gpt2,tpu-v4,1,1,\r\n"

@@ -37,6 +37,15 @@ def drawn(path: Path) -> list[tuple[int, int]]:
     return sorted((area.top, area.bottom) for found in areas for area in sorted(found)[:1])
 
 
+def singles(path: Path) -> list[tuple[int, int]]:
+    """The single cells of the Sweep that charts draw as a series: column and row."""
+    package = Package.read(path)
+    texts = (each.text or "" for part in package.parts if part.startswith("xl/charts/chart")
+             for values in every(package.tree(part), "yVal") for each in every(values, "f"))  # fmt: skip
+    found = (each for text in texts for each in references(text) if each.sheet == "Sweep" and not each.is_range)
+    return sorted((each.area.left, each.area.top) for each in found)
+
+
 def built(folder: Path) -> Path:
     """A workbook of serving on 64 chips."""
     path = folder / "plan.xlsx"
@@ -85,3 +94,15 @@ def test_a_table_of_a_persons_values_stays(tmp_path: Path) -> None:
     assert not [row for row in (*done.new_rows, *done.gone_rows, *done.kept_rows) if AXIS in row]
     assert {f"Sweep!A{row}" for row in before.values()} <= set(done.typed)
     assert drawn(path) == charts
+
+
+def test_a_chart_with_a_series_for_each_case_draws_all_there_are(tmp_path: Path) -> None:
+    """Where another batch moves its axis on, they draw the cases that are there now, and the point beside the first."""
+    path = built(tmp_path)
+    edit(path, ("Inputs", "batch", 6, 128))
+    before = singles(path)
+    done, _ = update_file(path, [], MORE)
+    assert any("inference.batch" in row for row in done.gone_rows)
+    assert before
+    assert singles(path) == before
+    assert not done.remarks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,13 @@ def test_the_error_of_a_rate_is_on_its_inverse(planner: Planner, fitted: dict[st
 
 
 UNITS = {"ms": 1e3, "us": 1e6, "min": 1 / 60, "h": 1 / 3600, "": 1, "s": 1}
+
+
+def test_few_runs_of_ones_own_are_told_one_by_one(planner: Planner) -> None:
+    """Each has a line: measured, expected, its range, and how far that is off; the published ones have none."""
+    said = planner(line(measured="3000", unit="ms", name="mine-7")).output
+    told = r"^mine-7 +step_time_expected +3\.000 s +\S+ s +\S+ s to \S+ s +[+-]\d+ %$"
+    assert re.search(told, said, re.MULTILINE), said
 
 
 def test_rows_have_units_of_their_own(planner: Planner) -> None:

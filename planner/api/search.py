@@ -85,7 +85,9 @@ def _several(names: Names) -> list[str]:
 
 
 def _overs(over: Over) -> Iterator[str]:
-    """What moves as `--over` takes it: `batch=1.0,2.0`."""
+    """What moves as `--over` takes it: `batch=1.0,2.0`. Raises UserError for what says no values of names."""
+    if not isinstance(over, Mapping):
+        raise UserError(f"over={over!r} says no values of names", remedy='write over={"batch": [1, 8, 64]}')
     for name, values in over.items():
         spec = values if isinstance(values, str) else ",".join(text.partition("=")[2] for text in _each(name, values))
         yield f"{name}={spec}"

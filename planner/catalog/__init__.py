@@ -8,7 +8,7 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog.calibrations import known_files, load_calibrations, own_stacks
-from planner.catalog.columns import Column, Field, Value, warn_of_unknown
+from planner.catalog.columns import Column, Field, Rule, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
@@ -54,6 +54,12 @@ def _own_first(load: Callable[[Path], Table], path: Path | None, ours: Path, *, 
 def only_on(column: str) -> str:
     """The choice with which alone a number of the accelerators is wanted, `topology=torus`; blank: always."""
     return next((field.only_on for field in HARDWARE_FIELDS if field.name == column), "")
+
+
+def given_by(column: str) -> tuple[str, ...]:
+    """The columns of the accelerators that give a blank number of another, if they aren't blank themselves."""
+    rule = next((field.blank for field in HARDWARE_FIELDS if field.name == column), None)
+    return rule.needed if isinstance(rule, Rule) else ()
 
 
 def load_dtypes(path: Path | None = None) -> Table:

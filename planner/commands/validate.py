@@ -44,6 +44,5 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
         raise UserError(what, place=Place(runs), remedy="mend the rows")
     name = runs.name if runs else "the published runs"
     about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
-    click.echo(
-        told.as_json(rows) if as_json else told.as_text(rows, about, is_own=databases.calibrations_csv is not None)
-    )
+    is_own = databases.calibrations_csv is not None
+    click.echo(told.as_json(rows) if as_json else told.as_text(rows, about, is_own=is_own, is_each=runs is not None))

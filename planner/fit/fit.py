@@ -116,7 +116,7 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     if not stacks:
         why = next((f": {each.run.id}: {each.why_not}" for each in skipped), "")
         what = f"none of {len(runs)} runs can be fitted to{why}" if runs else "there are no measured runs"
-        remedy = "planner measure, planner backfill and planner record bring some"
+        remedy = "" if runs else "planner measure, planner backfill and planner record bring some"
         raise UserError(what, place=Place(path), remedy=remedy)
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
     origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))

@@ -95,7 +95,7 @@ def _operation(
         if EXPECTED not in known:
             fault = f"nothing is expected of {template or 'a case that no template has'}"
         elif not databases.hardware.has(hardware):
-            fault = f"no accelerator {hardware!r}" if hardware else "it names no chip, and -H no other"
+            fault = f"no accelerator {hardware!r}" if hardware else "it names no chip; -H CHIP names one for all such"
         else:
             fault = number_fault(time, "s") or fault
     values: dict[str, Value] = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from planner import table
+from planner.catalog import given_by
 from planner.catalog.table import TABLES
 from planner.formulas.binding import constraint, told
 from planner.formulas.evaluation import Facts, Results
@@ -128,7 +129,9 @@ def _missing(results: Results, row: Row) -> str:
         return f"{row.name} is {said}{why}" if said else f"{row.name} is N/A by its formula ({row.formula})"
     if row.kind in BY_ID and row.column[1]:  # their tables have no blanks: it is the row that is not there
         return f"there is no {row.kind} {results.value(row.column[1])!r}"
-    return f"{row.name} is not in the {row.kind} table"
+    others = given_by(row.column[0]) if row.kind == "hardware" else ()
+    giving = f" ({' and '.join(others)} would give it)" if others else ""
+    return f"{row.name} is not in the {row.kind} table{giving}"
 
 
 def failed(results: Results) -> list[Row]:

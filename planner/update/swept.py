@@ -75,9 +75,13 @@ def whole_tables(rows: Mapping[int, str], axes: Axes) -> dict[str, tuple[int, in
 def drawn(moves: SheetMoves, old: Axes, rows: Mapping[int, str], now: Mapping[int, str], final: Track) -> SheetMoves:
     """What moves for a chart: one that draws all cases of a table draws all that it has in the end.
 
-    `rows` are those of the file with the values of `old`, `now` the fresh ones, which go to their places by `final`.
+    It draws them as a range, or cell by cell, with what stands beside the first: so a cell's place in the table counts
+    and not its case. `rows` are those of the file with the values of `old`, `now` the fresh ones, which go to their
+    places by `final`.
     """
     there = whole_tables(now, old)
-    wholes = {area: (final(there[axis][0]), final(there[axis][1]))
-              for axis, area in whole_tables(rows, old).items() if axis in there}  # fmt: skip
-    return replace(moves, wholes=wholes)
+    tables = [(area, there[axis]) for axis, area in whole_tables(rows, old).items() if axis in there]
+    wholes = {area: (final(first), final(last)) for area, (first, last) in tables}
+    led = {row: (moves.name, final(place)) for area, (first, last) in tables
+           for row, place in zip(range(area[0], area[1] + 1), range(first, last + 1), strict=False)}  # fmt: skip
+    return replace(moves, wholes=wholes, elsewhere={**moves.elsewhere, **led})

@@ -48,8 +48,8 @@ from planner.xlsx.xmltree import every
 
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
 _GIVE_AGAIN = (
-    "which you didn't give now: where you and we say something, ours counts; give it again with --models, "
-    "--hardware-csv, --calibrations or --template"
+    "which you didn't give now: your rows stay, but where a shipped one has the same id, that counts; planner update "
+    "with --models, --hardware-csv, --calibrations or --template reads it again"
 )
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner import table
-from planner.spoken import few, percent
+from planner.formulas import library
+from planner.spoken import few, percent, printed
 from planner.validation.judged import Judged
 
 TITLES = (
@@ -49,16 +50,25 @@ def _row(row: Judged) -> dict[str, object]:
     }  # fmt: skip
 
 
-def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False) -> str:
+def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each: bool = False) -> str:
     """A table for kinds, with dense models and mixtures of experts apart, and one for sources.
 
-    By calibrations of a person's own (`is_own`), sources that these were fitted to stand apart from all others.
+    By calibrations of a person's own (`is_own`), sources that these were fitted to stand apart from all others. A table
+    of the runs comes first where each is asked for (`is_each`) and they are few.
     """
 
     def apart(name: str, row: Judged) -> str:
         return f"{name}, {'fitted to' if row.is_fitted_to else 'not fitted to'}" if is_own else name
 
-    parts = [about, "", _table("kind", by(rows, lambda row: apart(row.run.kind, row)))]
+    parts = [
+        about,
+        *(
+            ["", _runs(rows)]
+            if is_each and len(rows) <= MOST_TOLD and any(row.expected is not None for row in rows)
+            else []
+        ),
+    ]
+    parts += ["", _table("kind", by(rows, lambda row: apart(row.run.kind, row)))]
     has_experts = {row.run.kind for row in rows if row.is_moe}
     mixed = [row for row in rows if row.run.kind in has_experts]
     names = {"dense": "dense", "moe": "mixture of experts"}
@@ -72,6 +82,21 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False) -> str:
         parts += ["", f"Faster than its bound, which no published run is: {few([row.run.id for row in fast])}.",
                   "Look at its settings and its unit."]  # fmt: skip
     return "\n".join(parts)
+
+
+def _runs(rows: Sequence[Judged]) -> str:
+    """A line for each run: what was measured, what is expected, its range, and how far that is off, on time."""
+    body, answered = [], [row for row in rows if row.expected is not None]
+    loaded = {name: library.load(name) for name in dict.fromkeys(row.run.template for row in answered)}
+    for row in answered:
+        unit = loaded[row.run.template].row(row.run.output).unit
+        low, high = (printed(number, unit) for number in (row.low, row.high))
+        ratio = row.over_measured(row.expected)
+        ranged = "N/A" if row.low is None else f"{low} to {high}"
+        body.append([row.run.id, row.run.output, printed(row.run.measured, unit), printed(row.expected, unit), ranged,
+                     percent(None if ratio is None else ratio - 1, 0, signed=True)])  # fmt: skip
+    header = ["run", "what", "measured", "expected", "80 % of published runs", "off by"]
+    return table.aligned(header, body, right=("measured", "expected", "off by"))
 
 
 def _table(title: str, summaries: dict[str, Summary]) -> str:
@@ -90,6 +115,7 @@ def cells(name: str, each: Summary) -> list[str]:
 
 
 ROUNDING = 0.01
+MOST_TOLD = 40  # runs that are told one by one: more are for --json
 
 
 @dataclass(frozen=True)

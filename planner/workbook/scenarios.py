@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -74,7 +75,7 @@ def plan_of(
     if sheet is not None:
         if models or chips:
             raise UserError("the scenarios file names models and chips", remedy="leave them off the command line")
-        scenarios = list(known.read(sheet))
+        scenarios = _told_apart(list(known.read(sheet)))
     elif not models and not chips and not templates and not databases.own:
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
@@ -129,6 +130,13 @@ def _sorted(
 def _scenario(model: str | None, chip: str | None, values: Mapping[str, Value]) -> BuildScenario:
     name = " on ".join(part for part in (model, chip) if part) or "scenario"
     return BuildScenario(identifier(name), name, model, chip, values, is_named=False)
+
+
+def _told_apart(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
+    """The scenarios; of those that would all be shown as one model on one chip each is shown by its id."""
+    shown = Counter(scenario.name for scenario in scenarios if not scenario.is_named)
+    return [replace(each, name=each.id, is_named=True) if not each.is_named and shown[each.name] > 1 else each
+            for each in scenarios]  # fmt: skip
 
 
 def _possible(scenario: BuildScenario, chips: Table) -> BuildScenario:
