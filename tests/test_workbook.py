@@ -87,6 +87,19 @@ def test_sheets_are_the_designs(default: Path) -> None:
     ]  # fmt: skip
 
 
+def test_long_names_of_scenarios_take_two_lines(default: Path) -> None:
+    """On every sheet of scenarios their names wrap in a row of two lines: one of 29 letters was cut."""
+    book, looked = openpyxl.load_workbook(default), 0
+    for sheet in book:
+        if sheet.cell(layout.TITLE_ROW, layout.NAME).value == layout.HEADERS[layout.TITLE_ROW][0]:
+            cell, height = sheet.cell(layout.TITLE_ROW, FIRST), sheet.row_dimensions[layout.TITLE_ROW].height
+            if sheet.title != "Inputs":
+                looked += 1
+                assert cell.alignment.wrap_text, sheet.title
+                assert (height or 0) >= 26, sheet.title
+    assert looked >= 6
+
+
 def test_what_looks_like_a_link_is_one(default: Path) -> None:
     """Every cell in the style of a link leads to a place in the workbook."""
     book = openpyxl.load_workbook(default)
