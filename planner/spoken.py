@@ -141,6 +141,8 @@ def _parts(value: float, unit: str, figures: int) -> tuple[str, str]:
         return _seconds(value, figures)
     if unit == PERCENT:
         return f"{value * 100:.{1 + figures - SHOWN}f}", PERCENT
+    if unit == "USD/W/h":
+        return _parts(1000 * value, "USD/kWh", figures)
     if unit.startswith("USD"):
         factor, word = next(((factor, word) for factor, word in _MONEY if abs(value) >= factor), (1.0, ""))
         cents = 2 + figures - SHOWN

@@ -96,6 +96,8 @@ def agrees(text: str, value: float) -> bool:
         factor *= _WORDS[suffix]
     elif suffix == "%":
         factor /= 100
+    elif suffix == "/kWh":
+        factor /= 1000
     elif suffix and (scaled := re.fullmatch(r"([EPTGMkmµnp]?)(B|FLOP|s)(?:/.*)?", suffix)) and suffix != "s/h":
         factor *= _PREFIXES[scaled[1]]
     number = float(whole.replace(",", "") + "." + (fraction or "0"))

@@ -54,6 +54,11 @@ document.getElementById("page").addEventListener("load", function () {{
   var found = this.contentDocument.querySelectorAll("#headlines .scroll, #sweep .scroll");
   var cut = Array.prototype.filter.call(found, function (table) {{ return table.scrollWidth > table.clientWidth; }});
   var names = cut.map(function (table) {{ return table.getAttribute("aria-label"); }});
+  this.contentDocument.querySelectorAll("#sweep tbody th").forEach(function (cell) {{
+    var range = cell.ownerDocument.createRange();
+    range.selectNodeContents(cell);
+    if (range.getClientRects().length > 1) names.push(cell.textContent + " is broken");
+  }});
   document.getElementById("said").textContent = found.length ? names.join("; ") || "none is cut" : "no table";
 }});
 </script>"""
@@ -109,7 +114,7 @@ def test_the_page_works(tmp_path: Path, width: int) -> None:
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 1500])
 def test_four_scenarios_fit_beside_their_notes(tmp_path: Path, width: int) -> None:
-    """On a laptop no table of headlines, and no table of a sweep, is cut at the right."""
+    """On a laptop no table of headlines or of a sweep is cut at the right, and no value of an axis is broken."""
     page, frame = tmp_path / "report.html", tmp_path / "frame.html"
     page.write_text(html(gather(whole_workbook())), encoding="utf-8")
     frame.write_text(CUT.format(width=width))

@@ -100,6 +100,20 @@ def test_the_bars_end_at_the_expected(default: ReportData) -> None:
         assert len([each for each in points if len(each)]) == drawn - len(places)
 
 
+def test_what_it_depends_on_names_checks_in_words(default: ReportData) -> None:
+    """A step that would break a check says which, by the label that the list of checks has and not its machine name."""
+    tables = [each.table for each in default.pictures if each.id.startswith("depends-") and each.table]
+    notes = [row[-1].text for table in tables for row in table.rows if " fails " in row[-1].text]
+    assert notes
+    assert not any("check_" in note or "_memory" in note for note in notes), notes
+
+
+def test_electricity_is_priced_by_the_kilowatt_hour(default: ReportData) -> None:
+    """Nobody pays $8e-05 for a watt-hour."""
+    lines = [line for section in default.assumptions for line in section.lines if line.name == "electricity_price"]
+    assert [line.figures[0].text for line in lines] == ["$0.08/kWh"]
+
+
 def test_runs_like_yours(default: ReportData) -> None:
     """Five published runs for each scenario of a template, in every format, with the numbers that they report."""
     tables = {table.title: table for table in default.near}

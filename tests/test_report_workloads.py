@@ -141,6 +141,18 @@ def test_a_sweep_tells_once_what_is_always_the_same(mixed: ReportData) -> None:
             assert len({row[at].text for row in sweep.rows}) > 1, sweep.columns[at].label
 
 
+def test_the_times_of_a_roofline_are_in_their_unit(serving: ReportData) -> None:
+    """The sheet has them in ms, the report in SI units: all operations take about as long as the bound of a step."""
+    table = roofline(serving).table
+    assert table
+    at = next(at for at, column in enumerate(table.columns) if column.name == "Time of all")
+    total = sum(row[at].number for row in table.rows)
+    bound = next(each.bound for each in serving.scenarios[0].expected if each.bound and each.bound.unit == "s")
+    assert table.columns[at].unit == "s"
+    assert total == pytest.approx(bound.number, rel=0.2)
+    assert all(row[at].text.endswith(("ms", "us", "ns")) for row in table.rows)
+
+
 @pytest.mark.parametrize("workload", ["serving", "training"])
 def test_a_sweep_says_what_the_card_says(workload: str, request: pytest.FixtureRequest) -> None:
     """At the scenario's own inputs a sweep has the numbers of its card, in SI units and in words."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 
 from planner import data
@@ -16,7 +17,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import followed
 from planner.formulas.lookups import facts
-from planner.formulas.sweeps import sweeps
+from planner.formulas.sweeps import Axis, Sweep, sweeps
 from planner.formulas.template import Row
 from planner.recalc import recalculate
 from planner.scaled_units import factor
@@ -142,6 +143,45 @@ def test_an_analyst_sweeps_other_values(both: tuple[Path, BuildPlan], tmp_path: 
     grid = cached(chosen(path, scenario.id, tmp_path, {f"A{rows[0]}": 3, f"A{rows[1]}": 5}))
     assert (axis, grid["Sweep"][f"A{rows[0]}"]) == ("batch", 3)
     assert list(differences(grid, plan, scenario)) == []
+
+
+def failing(sweep: Sweep, axis: Axis, chosen: BuildScenario, values: Sequence[float]) -> Iterator[list[str]]:
+    """The checks of a plan that fail at each value of an axis, by the arrays; those that an axis moves come first."""
+    template = sweep.template
+    own = {name: value for name, value in chosen.values.items() if name in template.by_name}
+    for value in values:
+        given = {**own, axis.row.name: value}
+        follows = {name: followed(formula, template, given) for name, formula in axis.follows.items()}
+        found = evaluate(template, facts(template, chosen.model, chosen.hardware), {**given, **follows})
+        yield [name for name in (*sweep.checks, *sweep.fixed_checks) if found.value(name) == 0]
+
+
+@pytest.mark.parametrize("index", [0, 2])
+def test_a_row_names_the_checks_that_fail_in_it(both: tuple[Path, BuildPlan], tmp_path: Path, index: int) -> None:
+    """A row of a plan that fails is red over its whole width, and says the first check that fails and how many more."""
+    path, plan = both
+    scenario = plan.scenarios[index]
+    path = path if index == 0 else chosen(path, scenario.id, tmp_path, {})
+    grid, sheet = cached(path)["Sweep"], openpyxl.load_workbook(path)["Sweep"]
+    swept_along = iter((sweep, axis) for sweep in plan.sweeps for axis in sweep.axes)
+    said, fine = set(), 0
+    for _, columns, rows in tables(cached(path)):
+        sweep, axis = next(swept_along)
+        told, count = columns["failed_checks.words"], columns["failed_checks.count"]
+        words = columns[f"{sweep.bounds[0]}.words"]
+        for row, names in zip(rows, failing(sweep, axis, scenario, [grid[f"A{row}"] for row in rows]), strict=True):
+            text = str(grid.get(f"{told}{row}") or "")
+            assert grid[f"{count}{row}"] == len(names)
+            first = sweep.rows[names[0]].label if names else ""
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            assert text.removeprefix("Inference: ").removeprefix("Training: ") == first + more
+            said.add(text)
+            fine += not names
+        reds = [str(area.sqref) for area in sheet.conditional_formatting
+                if any(rule.formula == [f"${count}{rows[0]}>0"] for rule in area.rules)]  # fmt: skip
+        assert reds == [f"{words}{rows[0]}:{told}{rows[-1]}"]
+    assert fine
+    assert len(said) >= 4, said
 
 
 def test_what_does_not_depend_on_an_axis_is_read_above(both: tuple[Path, BuildPlan]) -> None:

@@ -16,6 +16,7 @@ from planner.recalc import recalculate
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
+from planner.workbook.cell_styles import SAID
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError
@@ -26,6 +27,7 @@ from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import agree, by_name, cached, copy_scenario, differences, typed_of, write_plan
 
 FIRST = layout.FIRST_SCENARIO
+AS_SHOWN = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true"  # a CSV of what cells show
 SERVING = ("transformer", "inference")
 # Tori of three, two and one axes, switches of 8 and 72, a network that is neither, and none.
 NETWORKS = ("tpu-v5p", "tpu-v5e", "trainium2", "h100-pcie", "h100-sxm", "gb200", "mi300x", "cpu-generic")
@@ -85,6 +87,34 @@ def test_sheets_are_the_designs(default: Path) -> None:
         "Training", "Inference", "Collectives", "Constraints", "Operations", "Roofline", "Sweep", "Sensitivity",
             "Comparison", "Checks", "Log",
     ]  # fmt: skip
+
+
+def test_long_names_of_scenarios_take_two_lines(default: Path) -> None:
+    """On every sheet of scenarios their names wrap in a row of two lines: one of 29 letters was cut."""
+    book, looked = openpyxl.load_workbook(default), 0
+    for sheet in book:
+        if sheet.cell(layout.TITLE_ROW, layout.NAME).value == layout.HEADERS[layout.TITLE_ROW][0]:
+            cell, height = sheet.cell(layout.TITLE_ROW, FIRST), sheet.row_dimensions[layout.TITLE_ROW].height
+            if sheet.title != "Inputs":
+                looked += 1
+                assert cell.alignment.wrap_text, sheet.title
+                assert (height or 0) >= 26, sheet.title
+    assert looked >= 6
+
+
+@needs_libreoffice
+def test_a_zero_is_shown_with_one_decimal(tmp_path: Path) -> None:
+    """What people say has two to four digits, and a part of a step that takes no time is 0.0 and not 0.0000."""
+    book = openpyxl.Workbook()
+    for value in (0, 0.0486, 0.66984, 1.286, 33.65, 237.4):
+        book.active.append([value])
+        book.active.cell(book.active.max_row, 1).number_format = SAID
+    book.save(tmp_path / "said.xlsx")
+    command = ["soffice", f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}", "--headless", "--convert-to",
+               AS_SHOWN, "--outdir", str(tmp_path), str(tmp_path / "said.xlsx")]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    shown = (tmp_path / "said.csv").read_text().split()
+    assert shown == ["0.0", "0.0486", "0.6698", "1.29", "33.65", "237"]
 
 
 def test_what_looks_like_a_link_is_one(default: Path) -> None:

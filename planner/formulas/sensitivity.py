@@ -76,6 +76,10 @@ class Elasticity:
     @property
     def note(self) -> str:
         """What is to be said of it: that the row is least or most here, a kink, checks of the plan that it breaks."""
+        return self.told({})
+
+    def told(self, labels: Mapping[str, str]) -> str:
+        """The same with what checks are called, by their names."""
         said = []
         if len(self.sides) == 2 and self.sides[0] * self.sides[1] < 0:
             said.append("least here" if self.sides[0] > 0 else "most here")
@@ -83,7 +87,7 @@ class Elasticity:
             said.append("kink")
         for word, each in (("more", self.up), ("less", self.down)):
             if each is not None and each.breaks:
-                said.append(f"{word} fails {', '.join(each.breaks)}")
+                said.append(f"{word} fails {', '.join(labels.get(name, name) for name in each.breaks)}")
         return "; ".join(said)
 
 

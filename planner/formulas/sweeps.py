@@ -65,23 +65,44 @@ class Sweep:
 
     def depends(self, axis: Axis) -> frozenset[str]:
         """Every row in use that changes along an axis, the following inputs among them."""
-        if axis.row.name not in self._moved:
-            moved = {axis.row.name, *axis.follows}
-            for name in self.in_order:
-                if not moved.isdisjoint(self.rows[name].reads):
-                    moved.add(name)
-            self._moved[axis.row.name] = frozenset(moved - {axis.row.name})
-        return self._moved[axis.row.name]
+        if axis.row.name not in self._depending:
+            used = self._moved[axis.row.name].intersection(self.in_order)
+            self._depending[axis.row.name] = (used | axis.follows.keys()) - {axis.row.name}
+        return self._depending[axis.row.name]
+
+    @cached_property
+    def checks(self) -> tuple[str, ...]:
+        """The checks that a plan can fail and that change along some axis."""
+        moved = frozenset[str]().union(*self._moved.values())
+        return tuple(name for name, row in self.template.by_name.items() if row.is_of_plan and name in moved)
+
+    @cached_property
+    def fixed_checks(self) -> tuple[str, ...]:
+        """The checks that a plan can fail and that no axis changes; none where there is no axis."""
+        found = (name for name, row in self.template.by_name.items() if row.is_of_plan and self.axes)
+        return tuple(name for name in found if name not in self.checks)
 
     @cached_property
     def _moved(self) -> dict[str, frozenset[str]]:
+        """Every row that changes along an axis, whether in use or not, by the axis."""
+        found = {}
+        for axis in self.axes:
+            moved = {axis.row.name, *axis.follows}
+            for name, row in self.rows.items():
+                if not moved.isdisjoint(row.reads):
+                    moved.add(name)
+            found[axis.row.name] = frozenset(moved)
+        return found
+
+    @cached_property
+    def _depending(self) -> dict[str, frozenset[str]]:
         """What `depends` has found, by axis: every table of a sweep asks for every axis."""
         return {}
 
     @cached_property
     def in_order(self) -> list[str]:
-        """Every row that the shown ones and the bounds are made of, each after those that it reads."""
-        waiting, reached = [*self.used, *self.bounds], set[str]()
+        """Every row that the shown ones, the bounds and the checks are made of, each after those that it reads."""
+        waiting, reached = [*self.used, *self.bounds, *self.checks], set[str]()
         while waiting:
             name = waiting.pop()
             if name not in reached:

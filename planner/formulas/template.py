@@ -22,6 +22,7 @@ COLUMNS = ("name", "label", "unit", "kind", "formula", "source", "note")
 DISPLAY = "display"  # a column that a template may have beside: the unit in which people say a row
 LOOKUPS = tuple(TABLES)
 BY_ID = ("dtype", "calibration", "stack")  # looked up at the id that a text row holds
+CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
 CALCULATED = ("calc", "output", "check")
 KINDS = ("input", "constant", *LOOKUPS, *CALCULATED, "include")
 
@@ -49,6 +50,11 @@ class Row:
     def said_in(self) -> str:
         """The unit in which a reader is told the number."""
         return self.display or self.unit
+
+    @property
+    def is_of_plan(self) -> bool:
+        """Whether it is a check that a plan can fail; one of our own formulas no plan can."""
+        return self.kind == "check" and self.source != CROSS_CHECK
 
     @cached_property
     def expression(self) -> Formula:

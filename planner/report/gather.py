@@ -81,7 +81,7 @@ def gather(path: Path) -> ReportData:
                 *search_pictures(searches),
             ),
             searches=search_tables.found_plans(cells, searches),
-            sweeps=tuple(sweep_tables.sweep_tables(cells, plans)),
+            sweeps=tuple(sweep_tables.sweep_tables(cells)),
             what_ifs=tuple(sweep_tables.what_if_tables(cells)),
             swept=sweep_tables.chosen(cells)[1],
             comparison=cases.table() if cases and cases.measured else None,

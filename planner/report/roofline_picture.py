@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.book.plan import Plan, Scenario
@@ -13,6 +13,7 @@ from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
 from planner.report.svg import Drawing, Scale
+from planner.scaled_units import factor
 from planner.spoken import shown
 
 TITLES = ("Operation", "Intensity", "Bound", "Time of all", "Attained")
@@ -25,6 +26,7 @@ CAPTION = (
     "The larger a point, the larger its share of the step. A point on the slope is bound by memory, "
     "one below the flat part by compute."
 )
+SCALED = ("us", "ms")  # the units of times on the sheet
 LABELLED = 0.02  # of the step: operations above it are named in the drawing
 NEAR = 12.0  # points that are nearer are in one place
 MOST = 8  # names in the drawing
@@ -203,8 +205,14 @@ class TitledTable:
             row += 1
 
     def figure(self, row: int, title: str, unit: str) -> Figure:
-        """A cell of the table."""
-        return self.cells.at(self.sheet, row, self.columns[title], unit)
+        """A cell of the table in a unit of SI; the one that stands above the title may be scaled, as ms."""
+        column = self.columns[title]
+        found = self.cells.at(self.sheet, row, column, unit)
+        said = self.cells.plan.book.sheets[self.sheet].text(self.header - 1, column)
+        if not found.is_number or said == unit or said not in SCALED:
+            return found
+        value = found.number * factor(said, unit)
+        return replace(found, value=value, text=shown(value, unit), is_derived=True)
 
 
 def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = ()) -> Iterator[TitledTable]:

@@ -5,7 +5,7 @@ It is the sensitivity of the scenario's template, where that gives the workbook'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -106,21 +106,22 @@ def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
     scenario = told.scenario.name or told.scenario.id
     title = f"What the {within(found.row.label)} of {scenario} depends on"
     shown_ones = found.elasticities[:TOP]
+    labels = {row.name: row.label for row in library.load(told.template).of_kind("check")}
     said = ", ".join(f"{each.row.label} {rounded(each.size)}" for each in shown_ones)
-    table = FigureTable(COLUMNS, tuple(_row(each) for each in shown_ones))
+    table = FigureTable(COLUMNS, tuple(_row(each, labels) for each in shown_ones))
     alt = f"{title}: {said}"
     name = f"depends-{told.template}-{told.scenario.column}"
     return Picture(name, title, _drawing(alt, shown_ones, found.scale), alt, CAPTION, table)
 
 
-def _row(each: Elasticity) -> tuple[Figure, ...]:
+def _row(each: Elasticity, labels: Mapping[str, str]) -> tuple[Figure, ...]:
     value, unit = shown(each.value, each.row.unit), each.row.unit
     return (
         Figure.of_text(each.row.label),
         Figure(each.value, unit, value, is_derived=True),
         _figure(each.down),
         _figure(each.up),
-        Figure.of_text(each.note),
+        Figure.of_text(each.told(labels)),
     )
 
 

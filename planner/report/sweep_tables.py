@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from planner.book.sheet import Sheet
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.formulas.sweeps import FACTORS
 from planner.report.contents import Figure, FigureColumn, FigureTable
-from planner.report.expectation import Planned
 from planner.report.figures import CellFigures, as_said
 from planner.scaled_units import factor
-from planner.spoken import PERCENT, few
+from planner.spoken import PERCENT
 
 SWEEP, SENSITIVITY = "Sweep", "Sensitivity"
 CHOSEN, WORDS = "chosen_scenario", ".words"
 ENOUGH, MOST = 3, 14  # columns of a table
-FAILING = FigureColumn("failed_checks", "Checks that fail", "text")
 EFFICIENCY, PRICE = (row.label for row in FACTORS)
 
 
@@ -36,19 +32,17 @@ def chosen(cells: CellFigures) -> tuple[str | None, str]:
     return next(found, (None, identifier))
 
 
-def sweep_tables(cells: CellFigures, plans: Sequence[Planned]) -> Iterator[FigureTable]:
+def sweep_tables(cells: CellFigures) -> Iterator[FigureTable]:
     """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep.
 
-    Values are in SI units, those of the working, though the sheet shows them in GB or days. A last column names the
-    checks that fail in a row, where some do: its numbers are then of no plan.
+    Values are in SI units, those of the working, though the sheet shows them in GB or days.
     """
     sheet, (key, _) = cells.plan.book.designed.get(SWEEP), chosen(cells)
     for case in cells.plan.book.cases if sheet else ():
         first = case.columns[min(case.columns)]
         if case.sheet is not sheet or len(case.columns) < ENOUGH or not MACHINE_NAME.fullmatch(first):
             continue
-        planned_on = _planned_on(cells, case)
-        if key is not None and not cells.counts(planned_on, key):
+        if key is not None and not cells.counts(_planned_on(cells, case), key):
             continue
         shown = _shown(case)
         found = [_in_si(cells, case, at) for at in shown]
@@ -60,24 +54,7 @@ def sweep_tables(cells: CellFigures, plans: Sequence[Planned]) -> Iterator[Figur
             ]
             axis, *others = map(_scaled, figures, (scale for _, scale in found))
             rows.append([axis, *map(as_said, others)])
-        plan = next((each for each in plans if each.sheet == planned_on), None)
-        failing = _failing(plan, key, first, [line[0].number for line in rows])
-        if any(failing):
-            columns.append(FAILING)
-            for line, said in zip(rows, failing, strict=True):
-                line.append(Figure(said, "text", said, is_derived=True))
         yield _told(columns, rows, case.sheet.text(case.header_row - 2, 1))
-
-
-def _failing(plan: Planned | None, key: str | None, name: str, values: Sequence[float]) -> list[str]:
-    """Of the chosen scenario with each of some values of an input, the checks that fail; none where it isn't known."""
-    replay = plan.replay(key) if plan and key is not None else None
-    if replay is None:
-        return []
-    found = replay.along(name, np.array(values))
-    checks = [(row.label, np.broadcast_to(found[row.name], len(values)) == 0)
-              for row in replay.template.of_kind("check")]  # fmt: skip
-    return [few([label for label, fails in checks if fails[at]], 1) for at in range(len(values))]
 
 
 def _planned_on(cells: CellFigures, case: CaseTable) -> str:
@@ -88,7 +65,7 @@ def _planned_on(cells: CellFigures, case: CaseTable) -> str:
 
 
 def _told(columns: Sequence[FigureColumn], rows: Sequence[Sequence[Figure]], title: str) -> FigureTable:
-    """The table; a column with one value in all rows, or with none, becomes a note below it."""
+    """The table; a column with one value in all rows, or none, becomes a note below it; of a blank one nothing."""
     said: dict[tuple[str, str], list[int]] = {}
     for at in range(1, len(columns)):
         texts = {(row[at].text, row[at].why) for row in rows}
@@ -97,6 +74,7 @@ def _told(columns: Sequence[FigureColumn], rows: Sequence[Sequence[Figure]], tit
     notes = (
         f"{', '.join(columns[at].label for at in places)}: {text}{f', {why}' if why else ''}."
         for (text, why), places in said.items()
+        if text
     )
     kept = [at for at in range(len(columns)) if not any(at in places for places in said.values())]
     lines = tuple(tuple(row[at] for at in kept) for row in rows)

@@ -18,7 +18,7 @@ from planner.workbook.cell_styles import BROWN, GREY, ORANGE, row_format
 from planner.workbook.database_sheets import DatabaseSheets, looked_up, looked_up_by_id
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import or_blank, overridable
-from planner.workbook.page import Page
+from planner.workbook.page import LINE_HEIGHT, Page
 from planner.workbook.template_rows import TYPED, Shares
 from planner.workbook.unused_rows import unused
 from planner.xlsx.address import address
@@ -76,16 +76,14 @@ def write(
     return sheet
 
 
-def header_rows(
-    page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source"),
-    named: str = "plan_cross",
-) -> None:  # fmt: skip
-    """The header rows that are the same on every calculation sheet: who each scenario column is, `named` in a style."""
+def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
+    """The header rows that are the same on every calculation sheet: who each scenario is, its name on two lines."""
     page.scenario_header(plan.columns, titles)
+    page.rows[layout.TITLE_ROW].height = 2 * LINE_HEIGHT + 4
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         said = f'IF({source}="",{_model_on_chip()},{source})' if row == layout.TITLE_ROW else f'{source}&""'
-        style = named if row == layout.TITLE_ROW else "plan_cross"
+        style = "plan_said" if row == layout.TITLE_ROW else "plan_cross"
         page.across(row, plan.columns, said, style, "@")
 
 

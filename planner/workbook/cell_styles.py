@@ -29,7 +29,7 @@ PERCENT = "0.0%"
 FAILED_CHECKS = '0" failed checks"'
 MAGNITUDE = '[>=1000000000]#,##0.000,,," G";[>=1000]#,##0;General'  # of whatever unit
 YES_NO = '[=1]"yes";[=0]"no";General'  # the value stays a number, for formulas to read
-SAID = "[>=100]#,##0;[>=1]0.00;0.0000"  # a number in the unit that people say: three or four digits of most
+SAID = "[>=100]#,##0;[>=1]0.00;0.0###"  # a number in the unit that people say: three or four digits of most
 SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3

@@ -105,18 +105,29 @@ class ChosenScenario(ChosenBlock):
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:
-        """The template's rows that a sweep's tables need of the scenario: what one reads and leaves, what is drawn."""
+        """The template's rows that a sweep's tables need of the scenario: what one reads and leaves, what is drawn.
+
+        The checks that no axis changes come last, next to each other.
+        """
         own = set(sweep.used) - sweep.template.by_name.keys()
         needed = {name for row in own for name in sweep.reads(row)} | {axis.row.name for axis in sweep.axes}
         needed |= set(sweep.used)
         for axis in sweep.axes:
             moved = sweep.depends(axis)
             needed |= {name for row in {*moved, *sweep.bounds} for name in sweep.reads(row)} - moved
-        return [name for name in sweep.template.by_name if name in needed]
+            needed |= set(sweep.checks) - moved
+        needed -= set(sweep.fixed_checks)
+        return [*(name for name in sweep.template.by_name if name in needed), *sweep.fixed_checks]
 
     def __call__(self, sweep: Sweep, name: str) -> str:
         """The cell of a value, in a formula that is copied downward."""
         return self.places[sweep.template.name, name].removeprefix("$")
+
+    def fixed_checks(self, sweep: Sweep, column: int) -> str:
+        """The range of the checks that no axis of a sweep changes, in a column of the block; blank where none is."""
+        rows = [self(sweep, name).partition("$")[2] for name in sweep.fixed_checks]
+        letters = column_letters(column)
+        return f"${letters}${rows[0]}:${letters}${rows[-1]}" if rows else ""
 
     def overridden(self, name: str, formula: str) -> str:
         """A formula that gives way to the scenario's override, where the workbook has a cell for one."""

@@ -117,7 +117,7 @@ def write(
 ) -> Board:
     """Write the sheet as far as its choices, with room for the verdict."""
     page = Page(book, NAME, "Dashboard", PURPOSE)
-    header_rows(page, plan, ("From", "Note and source"), "plan_said")
+    header_rows(page, plan, ("From", "Note and source"))
     _front(page, plan)
     ordered = _in_order(plan, sheets)
     led = [row for sheet in ordered for row in shown(sheet.template)]
@@ -152,7 +152,6 @@ def _front(page: Page, plan: BuildPlan) -> None:
         page.group_row(row)
     for row in layout.HEADERS:
         page.put(row, layout.UNIT, "text", "plan_text", UNSEEN)
-    page.rows[layout.TITLE_ROW].height = 30
     page.corner = address(layout.TITLE_ROW + 1, layout.UNIT)
     page.master_at = layout.FORMULA
 

@@ -26,6 +26,7 @@ from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.constraints_sheet import Ranking
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs, at_least_0
+from planner.workbook.layout import in_row
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Live, Page, lines_of, titled
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -33,11 +34,13 @@ from planner.xlsx.grid import HERE
 NAME = "Sweep"
 PURPOSE = "The scenario chosen on Dashboard, swept: blue values are yours to change; + opens the working."
 WIDTHS, WIDTH, WORDS_WIDTH = (24.0, 15.0, 15.0, 24.0, 16.0), 14.0, 60.0  # WIDTH: of a narrow column
+FAILING_WIDTH = 44.0  # a longer name runs on into the blank column behind
 LINES = 2.5  # of most labels
 FEWEST, BEYOND = 11, 2  # cases of a table, and how many doublings of chips are below and above the scenarios'
 RANKED = ("best", "binds", "next", "margin", "times")  # what is told of the parts that compete
 WHOLES = {"memory": "held", "time": "total", "total": "total", "limit": "total"}  # of each part that a chart draws
 HELD_AGAINST = {"held": "capacity"}  # else against the scenario's own
+FAILED = "failed_checks"
 DRAWN = tuple(WHOLES)
 MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
 TEXTS = (".words", ".binds", ".times")  # how the names of columns of texts end
@@ -63,7 +66,7 @@ def write(
     done = Sweeps(page)
     scenario = ChosenScenario(page, plan, inputs, selector, sweeps)
     right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
-    last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps) - 1
+    last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps)  # which checks fail
     at, drawn_from = scenario.last + 2, last + 2
     for index, (sweep, sheet) in enumerate(sweeps):
         if index:
@@ -75,16 +78,19 @@ def write(
             done.tables.append(table.write(at + 1))
             at = done.tables[-1].rows.stop + 1
     words = max(len(sweep.bounds) for sweep, _ in sweeps)
-    _fit(done, range(right, right + words))
+    _fit(done, range(right, right + words), last)
     page.close_columns(range(2, right))
     page.close_columns(range(drawn_from, max(max(table.columns.values()) for table in done.tables) + 1))
     page.put(scenario.FIRST_ROW, right, Live(scenario.chosen), "plan_cross")
-    page.sheet.print_area = f"A1:{column_letters(last)}{at}"
+    page.sheet.print_area = f"A1:{column_letters(last + 1)}{at}"
     return done
 
 
-def _fit(done: Sweeps, words: range) -> None:
-    """Make columns as wide as their labels need, and the row of the labels as high; the machine names are closed."""
+def _fit(done: Sweeps, words: range, last: int) -> None:
+    """Make columns as wide as their labels need, and the row of the labels as high; the machine names are closed.
+
+    `words` are the columns of what binds in words, and `last` is that of which checks fail.
+    """
     shown = range(words.start, max(table.last_column for table in done.tables) + 1)
     width: dict[int, float] = dict(enumerate(WIDTHS, start=1))
     for table in done.tables:
@@ -92,7 +98,7 @@ def _fit(done: Sweeps, words: range) -> None:
             if column in shown:
                 needed = math.ceil(len(label) / PER_WIDTH / LINES) + 1.0
                 width[column] = max(width.get(column, WIDTH), needed)
-    width |= dict.fromkeys(words, WORDS_WIDTH)
+    width |= {**dict.fromkeys(words, WORDS_WIDTH), last: FAILING_WIDTH}
     for column, wide in width.items():
         done.page.sheet.column_dimensions[column_letters(column)].width = wide
     for table in done.tables:
@@ -129,7 +135,8 @@ class SweepColumns:
         follows = [name for each in sweep.axes for name in each.follows]
         self.ratio = len(self.axes) + 1
         self.first = max(VALUE + 2, self.ratio + 1)  # the block's texts stand left of the working
-        self.working = [*follows, *(name for name in sweep.in_order if name in moved and name not in follows)]
+        moved -= {*follows, *sweep.checks}
+        self.working = [*follows, *(name for name in sweep.in_order if name in moved)]
         fixed = [name for name in sweep.used if name not in moved and name not in self.axes]
         self.working += [name for name in fixed if name not in self.working]
         self.places = {name: column for column, name in enumerate(self.axes, start=1)}
@@ -140,6 +147,10 @@ class SweepColumns:
             if found := constraint(sweep.rows[name], sweep.rows):
                 self.bounds.append((found, self.end))
                 self.end += len(found.parts) + len(RANKED)
+        self.checks = {name: column for column, name in enumerate(sweep.checks, start=self.end)}
+        self.places |= self.checks
+        self.failed = self.end + len(self.checks)  # how many fail
+        self.end = self.failed + 1
 
 
 class TableWriter:
@@ -154,7 +165,7 @@ class TableWriter:
         first = right + len(self.columns.bounds)
         self.words = range(right, first)
         self.shown = {name: column for column, name in enumerate(sweep.shown, start=first)}
-        self.last_column = first + len(sweep.shown) - 1
+        self.last_column = first + len(sweep.shown)  # which checks fail, in words
         beside = dict.fromkeys(name for part in DRAWN for name in sweep.playing(part))
         wholes = [whole for whole in dict.fromkeys(WHOLES.values()) if sweep.playing(whole)]
         self.reach = {whole: column for column, whole in enumerate(wholes, start=drawn_from)}
@@ -215,6 +226,10 @@ class TableWriter:
             for column, name in enumerate(RANKED, start=first + len(each.parts)):
                 self._title(column, at, f"{each.row.label}: {name}", f"{each.row.name}.{name}")
             self._title(self.words[index], at, f"{each.row.label}: bound by", f"{each.row.name}.words")
+        for name, column in self.columns.checks.items():
+            self._title(column, at, self.sweep.rows[name].label, name)
+        self._title(self.columns.failed, at, "Checks that fail (1)", f"{FAILED}.count")
+        self._title(self.last_column, at, "Checks that fail", f"{FAILED}.words")
 
     def _title(self, column: int, at: int, label: str, name: str) -> None:
         self.page.heads(at, column, label, name, right=not name.endswith(TEXTS))
@@ -226,12 +241,13 @@ class TableWriter:
         for name, column in self.columns.places.items():
             if self._calculates(name):
                 down(rows, column, self._formula(name), "plan_formula", self._form(name))
-            elif 1 < column <= len(self.columns.axes):
+            elif 1 < column <= len(self.columns.axes) or name in self.columns.checks:
                 down(rows, column, self.scenario(self.sweep, name), "plan_formula", self._form(name))
         ratio = f"{_here(1)}/{self.scenario(self.sweep, self.axis.row.name)}"
         down(rows, self.columns.ratio, ratio, "plan_formula", RATIO)
         for index, (each, first) in enumerate(self.columns.bounds):
             self._bound(each, first, self.words[index], rows, titles)
+        self._failing(rows, titles)
         for name, column in self.shown.items():
             row = self.sweep.rows[name]
             down(rows, column, f"{self._reference(name)}{self.scenario.over(row)}", "plan_output", shown_format(row))
@@ -310,14 +326,33 @@ class TableWriter:
             down(rows, column, formula, *look)
         down(rows, words, told, "plan_verdict", "@")
 
+    def _failing(self, rows: range, titles: int) -> None:
+        """How many checks fail, and in words the first of them; those that change along an axis come first."""
+        blocks = []
+        if checks := self.columns.checks.values():
+            first, last = column_letters(min(checks)), column_letters(max(checks))
+            values, labels = f"{first}{HERE}:{last}{HERE}", f"${first}${titles}:${last}${titles}"
+            blocks.append((values, in_row(labels, f"MATCH(0,{values},0)")))
+        if values := self.scenario.fixed_checks(self.sweep, VALUE):
+            labels = self.scenario.fixed_checks(self.sweep, 1)
+            blocks.append((values, f"INDEX({labels},MATCH(0,{values},0))"))
+        number, (*others, label) = _here(self.columns.failed), [label for _, label in blocks] or ['""']
+        first_label = f"IFERROR({others[0]},{label})" if others else label
+        count = "+".join(f"COUNTIF({values},0)" for values, _ in blocks) or "0"
+        self.page.down(rows, self.columns.failed, count, "plan_formula", "0")
+        more = f'IF({number}>1," and "&({number}-1)&" more","")'
+        self.page.down(rows, self.last_column, f'IF({number}=0,"",{first_label}&{more})', "plan_verdict", "@")
+
     def _colour(self, rows: range) -> None:
-        """What a chip is to hold stands out in red where it is more than the chip has."""
+        """A row of a plan that fails a check is red; what a chip is to hold stands out where it is more than it has."""
         held, room = self.sweep.playing("held"), self.sweep.playing("capacity")
         if held and room and {held[0], room[0]} <= self.shown.keys():
             column = self.shown[held[0]]
             over = f"{address(rows.start, column)}>${address(rows.start, self.shown[room[0]])}"
             area = f"{address(rows.start, column)}:{address(rows.stop - 1, column)}"
             self.page.colour(area, over, ink=RED, fill=PALE_RED)
+        area = f"{address(rows.start, self.words.start)}:{address(rows.stop - 1, self.last_column)}"
+        self.page.colour(area, f"${column_letters(self.columns.failed)}{rows.start}>0", ink=RED)
 
 
 def axis_key(sweep: Sweep, axis: Axis) -> str:

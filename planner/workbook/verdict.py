@@ -25,7 +25,6 @@ from planner.xlsx.grid import HERE
 MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
-CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
 USED, THERE = "memory.used", "memory.room"
 IN_WORDS = "What leads, in words for Cover"
 FAILED_BLOCK = "The first check that fails, in numbers"
@@ -186,8 +185,7 @@ def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
     """The closed block of the checks that a plan can fail; the row of the last line, 0 where there is none."""
     page = writer.page
     told = [each for each in made if each.told] or made
-    found = [(each, row) for each in told for row in each.sheet.computed if row.kind == "check"]
-    found = [(each, row) for each, row in found if row.source != CROSS_CHECK]
+    found = [(each, row) for each in told for row in each.sheet.computed if row.is_of_plan]
     if not found:
         return 0
     page.section(at, FAILED_BLOCK, writer.plan.columns.last_filled)
