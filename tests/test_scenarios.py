@@ -130,3 +130,21 @@ def test_scenarios_without_a_chip_or_a_model_are_named(tmp_path: Path) -> None:
     said, checked = run("scenario,model\na,gpt2\n", "--template", "transformer")
     assert said == ""
     assert "has no" not in checked
+
+
+def test_a_chip_of_too_few_columns_is_told_when_it_is_planned(tmp_path: Path) -> None:
+    """Of several chips no link is known: of each model and chip one line says what is N/A, and which columns lack."""
+    chips, plan = tmp_path / "chips.csv", tmp_path / "plan.xlsx"
+    chips.write_text(
+        "id,name,kind,peak_bf16,hbm_bytes,hbm_bandwidth,price_per_chip_hour\nacme,Acme,gpu,1e15,80e9,3e12,2\n",
+        encoding="utf-8",
+    )
+    words = ["build", "llama3-8b", "-H", "acme", "--hardware-csv", str(chips), "-o", str(plan), "--force"]
+    done = CliRunner().invoke(group, [*words, "--set", "n_chips=4"])
+    assert done.exit_code == 0, done.output
+    told = [line for line in done.stderr.splitlines() if "N/A" in line]
+    assert len(told) == 1
+    assert "the expected decode step of llama3_8b_on_acme is N/A" in told[0]
+    assert "network" in told[0]
+    alone = CliRunner().invoke(group, [*words, "--set", "n_chips=1"])
+    assert (alone.exit_code, alone.stderr) == (0, ""), "one chip needs no network"

@@ -55,7 +55,7 @@ def command(
     from planner.measure.mesh import MeshSpec
     from planner.table import counted
     from planner.workbook.book import build
-    from planner.workbook.scenarios import plan_of, with_mesh, without
+    from planner.workbook.scenarios import plan_of, unanswered, with_mesh, without
 
     progress.step("reading templates and databases")
     plan = plan_of(models, hardware, templates, scenarios_csv, settings, databases)
@@ -66,6 +66,8 @@ def command(
     progress.clear()
     for lack in without(plan):
         progress.warn(f"{lack}: what needs one is N/A there; choose it on Inputs")
+    for lack in unanswered(plan):
+        progress.warn(f"{lack}; give it in the CSV, or type it on Inputs")
     click.echo(f"Wrote {output}: {count}, sheets {', '.join(plan.sheets.values())}.")
 
 

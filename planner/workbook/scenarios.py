@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from planner import csvfile
@@ -17,14 +18,19 @@ from planner.compare import mesh_cases
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError, nearest
 from planner.formulas import layer_ops, library
+from planner.formulas.evaluation import evaluate
+from planner.formulas.explanation import reasons
 from planner.formulas.following import followed
+from planner.formulas.headlines import leaders
 from planner.formulas.input_values import check_together, parsed, typed, wholes
 from planner.formulas.layer_ops import LayerOps
-from planner.formulas.sweeps import Sweep, sweeps
+from planner.formulas.lookups import facts
+from planner.formulas.sweeps import Sweep, sweeps, swept_templates
 from planner.formulas.template import Row, Template
 from planner.measure.mesh import MeshSpec
-from planner.spoken import few
+from planner.spoken import few, within
 from planner.workbook.build_plan import (
+    ALL_WORKLOADS,
     WORKLOAD,
     BuildPlan,
     BuildScenario,
@@ -109,6 +115,27 @@ def without(plan: BuildPlan) -> Iterator[str]:
         if lacking and any(template.of_kind(kind) for template in plan.templates):
             many = "s" if len(lacking) > 1 else ""
             yield f"no {noun} for the scenario{many} {few(lacking, MOST_NAMED)}"
+
+
+def unanswered(plan: BuildPlan) -> Iterator[str]:
+    """Where a workload's first headline is N/A, and what is missing for it: of each model and chip the first scenario.
+
+    Scenarios without a model or a chip are for `without` to tell.
+    """
+    seen = set[tuple[str, str, str]]()
+    planned = [template for template in plan.templates if template.name in swept_templates()]
+    for scenario, template in product(plan.scenarios, planned):
+        model, chip, head = scenario.model, scenario.hardware, leaders().get(template.name)
+        is_meant = scenario.values.get(WORKLOAD, ALL_WORKLOADS) in (template.name, ALL_WORKLOADS)
+        if not (model and chip and head and is_meant) or (template.name, model, chip) in seen:
+            continue
+        seen.add((template.name, model, chip))
+        needed = template.closure([head])
+        counted = replace(template, rows=tuple(row for row in template.rows if row.name in needed))
+        values = {name: value for name, value in scenario.values.items() if name in needed and value is not None}
+        found = evaluate(counted, facts(counted, model, chip, plan.databases), values)
+        for why in reasons(found, [head]).values():
+            yield f"the {within(template.row(head).label)} of {scenario.id} is N/A, and all that follows from it: {why}"
 
 
 def _sorted(
