@@ -226,6 +226,18 @@ def test_a_file_that_is_none_of_runs(planner: Planner, lines: list[str], header:
     assert result.stdout == ""
 
 
+def test_a_share_may_be_written_in_percent(planner: Planner) -> None:
+    """`36%`, with its unit or none, is as far off what is expected as 0.36; a time in percent is no number."""
+    written = [("0.36", "1"), ("36%", ""), ("36 %", "1"), ("36%", "%"), ("36", "%")]
+    lines = [
+        line(output="mfu_expected", measured=one, unit=unit, name=f"r{at}") for at, (one, unit) in enumerate(written)
+    ]
+    found = rows_of(planner(*lines, options=("--json",)))
+    off = [row["expected"] / row["measured"] for row in found]
+    assert off == [pytest.approx(found[0]["expected"] / 0.36)] * 5
+    assert "column measured: '3%' is no measured number" in planner(line(measured="3%")).stderr
+
+
 def test_a_file_that_is_not_there(planner: Planner) -> None:
     """A missing file is one line and exit code 2."""
     result = planner(options=("nowhere.csv",))

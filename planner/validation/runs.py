@@ -23,6 +23,7 @@ from planner.formulas.following import with_followers
 from planner.formulas.input_values import meant
 from planner.formulas.template import CALCULATED, Template
 from planner.scaled_units import factor
+from planner.spoken import PERCENT
 
 REQUIRED = ("id", "kind", "template", "hardware", "settings", "output", "measured", "source")
 COLUMNS = (*REQUIRED, "model", "unit", "fair", "fit", "assumes")
@@ -98,6 +99,9 @@ def read(path: Path, databases: Databases, models: Table, templates: Collection[
     read_once = cache(library.load)  # a file of a person's too
     for line, cells in sheet.records():
         place = Place(path, line)
+        share = cells["measured"].strip()
+        if share.endswith(PERCENT) and cells.get("unit", "").strip() in ("", "1", PERCENT):
+            cells = {**cells, "measured": share.removesuffix(PERCENT), "unit": PERCENT}
         run = _run(cells, place)
         if run.id in seen:
             what = f"the id {run.id!r} stands in line {seen[run.id]} already"
