@@ -56,6 +56,7 @@ def planner(*args):
         ("context_len", "8k..32k*2", [8000, 16000, 32000]),
         ("prefix_hit_rate", "0..0.3+0.1", [0, 0.1, 0.2, 0.3]),
         ("draft_time", "1ms..4ms*2", [0.001, 0.002, 0.004]),
+        ("draft_time", "1e-3,2e-3", [0.001, 0.002]),
     ],
 )
 def test_a_spec_is_read_as_the_values_that_it_says(name, text, expected):
@@ -69,6 +70,8 @@ def test_a_spec_is_read_as_the_values_that_it_says(name, text, expected):
     [
         ("batch", "8..1", "ends before it begins"),
         ("batch", "1,,2", "a value is missing"),
+        ("batch", "1-8", "batch=1-8 is no range; write --over batch=1..8"),
+        ("batch", "2,1k:8k", "batch=1k:8k is no range; write --over batch=1k..8k"),
         ("batch", "1..1e9", "more than 10,000,000 values"),
         ("prefix_hit_rate", "0..1*2", "has no end"),
         ("prefix_hit_rate", "0..1", "the step is not given"),

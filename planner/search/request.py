@@ -35,6 +35,7 @@ from planner.search.space import Axis
 MOST = 10_000_000  # values of one input
 NEAR = 1e-9  # how far beyond its end, relative, a range's last value may be by rounding
 _STEPPED = re.compile(r"(?P<last>.*[^eE*+\s])\s*(?P<sign>[*+])\s*(?P<by>[^*+]+)")
+_DASHED = re.compile(r"(\d[\w.]*(?<![eE]))\s*[-:]\s*(\d[\w.]*)")  # as ranges are written elsewhere
 _POWER = re.compile(r"\s*(?P<base>\d+)\s*\^\s*(?P<exponent>\d+)\s*")
 
 
@@ -144,6 +145,8 @@ def values_over(row: Row, text: str) -> np.ndarray:
 
 def _one(row: Row, text: str) -> float:
     """A value as a number; N/A is none that a plan can be swept over."""
+    if ends := _DASHED.fullmatch(text.strip()) if row.unit != "text" else None:
+        raise UserError(f"--over {row.name}={text} is no range", remedy=f"write --over {row.name}={ends[1]}..{ends[2]}")
     value = meant(row, text.strip())
     if value is None:
         raise UserError(f"--over {row.name}={text}: N/A is no value", remedy="name numbers, or a range such as 1..8")
