@@ -253,7 +253,7 @@ def test_a_workbook_there_and_back(tmp_path: Path) -> None:
     assert set(book.checks.scenario) == set(book.scenarios.index)
     assert book.measured.predicted_time.gt(0).any()
     assert book.measured.attrs["units"]["predicted_time"] == "s"
-    with pytest.raises(planner.UserError, match="the file exists"):
+    with pytest.raises(planner.UserError, match=r"the file exists.*replace it with force=True"):
         planner.build(book.scenarios, again)
 
 

@@ -12,7 +12,7 @@ from planner.api.calc import File, databases_of, files_of
 from planner.collector import still
 from planner.regularfile import refuse_existing, refuse_other
 from planner.workbook import book
-from planner.workbook.scenarios import ID_COLUMNS, plan_of, without
+from planner.workbook.scenarios import ID_COLUMNS, plan_of, unanswered, without
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.cellvalue import exact_text
 
@@ -36,12 +36,12 @@ def build(
     """
     output = Path(path)
     refuse_other(output, ".xlsx", "a workbook")
-    refuse_existing(output, force=force)
+    refuse_existing(output, force=force, by="force=True")
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     sheet = csvfile.sheet_of(_csv(frame).encode(), NAME)
     plan = plan_of((), (), [str(each) for each in templates], sheet, (), databases)
     write_atomically(output, book.build(plan))
-    for lack in without(plan):
+    for lack in (*without(plan), *unanswered(plan)):
         progress.warn(lack)
     return output
 
