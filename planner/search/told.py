@@ -133,7 +133,7 @@ def _of_each(found: Found) -> Iterator[str]:
         rows.append([plan.subject.said, said[0], between, "" if chance is None else percent(chance, 0)])
     yield ""
     yield from aligned(
-        ["the best of each", aim.row.name, "80 % of published runs", "better than the first"], rows
+        ["the best of each", aim.row.name, "80 % of published runs", "chance that it beats the first"], rows
     ).splitlines()
 
 
