@@ -82,7 +82,8 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
             source = f"from {table.counted(each.rows, 'run')}"
             yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {source}"
         if not own.moved:
-            yield "  no parameter is moved: the runs are as the shipped calibration has them, or determine none"
+            known = "the runs are as the shipped calibration has them, contradict each other"
+            yield f"  no parameter is moved: {known}, or determine none"
         yield from _errors(used)
     if " " in origin.jax:
         versions = origin.jax.replace(" ", " and ")
