@@ -49,9 +49,12 @@ def _too_large(path: Path, kind: str, largest: int) -> UserError:
     return UserError(f"larger than {size}, the most that is read of {kind}", place=Place(path))
 
 
-def refuse_existing(output: Path, *, force: bool, by: str = "--force") -> None:
-    """Raise UserError for an output that exists, unless it is to be replaced, which one says by `by`."""
-    if output.is_dir():
+def refuse_existing(output: Path, *, force: bool, by: str = "--force", may_be_folder: bool = False) -> None:
+    """Raise UserError for an output that exists, unless it is to be replaced, which one says by `by`.
+
+    A folder is none, but where several processes write the parts of one.
+    """
+    if output.is_dir() and not may_be_folder:
         raise UserError("this is a folder, not a file", place=Place(output), remedy="name a file in it")
     if output.exists() and not force:
         remedy = f"choose another name, or replace it with {by}"

@@ -46,7 +46,7 @@ def command(
 
     with among.agreed():
         if output is not None:
-            refuse_existing(output, force=force)
+            refuse_existing(output, force=force, may_be_folder=among.count > 1)
             tables.check_writable(output, among)
         sharing = ALONE if output is None else among
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, sharing)
