@@ -10,7 +10,7 @@ import pytest
 
 import planner
 from planner.errors import UserError
-from planner.report.bar_pictures import PARTS
+from planner.report.bar_chart import PARTS
 from planner.report.contents import FigureTable, Picture
 from planner.report.documents import page
 from planner.report.svg import PALETTE, Drawing

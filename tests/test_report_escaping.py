@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.report import svg
-from planner.report.bar_pictures import PARTS
+from planner.report.bar_chart import PARTS
 from planner.report.contents import ReportData, cleaned
 from planner.report.documents import escaped, html, markdown, page
 from planner.report.exports import as_csv, as_text

@@ -19,8 +19,9 @@ from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
 from planner.search import rules, sensible
+from planner.search.conditions import with_conditions
 from planner.search.optimum import objective, optimum
-from planner.search.request import request, values_over, with_conditions
+from planner.search.request import request, values_over
 from planner.search.space import Axis, Space
 from planner.search.sweep import Sweep
 from planner.search.ties import front, share_errors, unshared, within

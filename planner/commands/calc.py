@@ -149,6 +149,7 @@ def _solve(
 ) -> None:  # fmt: skip
     """Print the input that meets a target."""
     from planner import progress
+    from planner.formulas import solutions as solved
     from planner.formulas import solving as solve
     from planner.formulas.following import with_followers
     from planner.table import shown
@@ -162,9 +163,9 @@ def _solve(
     if unknown in given:
         progress.warn(f"--solve {unknown} replaces --set {unknown}={shown(given[unknown])}")
     if as_json:
-        click.echo(jsonlib.dumps(solve.as_object(solution, wanted), indent=2))
+        click.echo(jsonlib.dumps(solved.as_object(solution, wanted), indent=2))
         return
-    click.echo("\n".join(solve.lines(solution)))
+    click.echo("\n".join(solved.lines(solution)))
     for results in solution.answers.values() if wanted else ():
         click.echo("")
         _print(results, wanted)

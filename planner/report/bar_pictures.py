@@ -1,7 +1,4 @@
-"""The pictures that are bars of parts: what the expected time of a scenario is made of, and what stands in memory.
-
-A bar is a scenario's, one below the other, in one scale or each as a share of its own whole.
-"""
+"""The pictures that are bars of parts: what the expected time of a scenario is made of, and what stands in memory."""
 
 from __future__ import annotations
 
@@ -12,11 +9,10 @@ from typing import NamedTuple
 
 from planner.book.plan import Quantity, Scenario
 from planner.formulas.headlines import Headline, Share
-from planner.report import svg
+from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import OF_RUNS, Planned
 from planner.report.figures import CellFigures
-from planner.report.svg import Drawing, Scale
 from planner.spoken import PERCENT, percent, shown, spoken
 
 FAR = 8.0  # times from which on scenarios are drawn as shares of their own expected time
@@ -195,105 +191,3 @@ def _memory_bar(
     words = f"{whole.text} of {capacity.text}"
     words += f" (N/A: {', '.join(missing)})" if missing else ""
     return Bar(index, name, words, pieces, limit=1.0, is_over=sum(piece.length for piece in pieces) > 1)
-
-
-PARTS = ("#27406b", "#3f74b3", "#94600f", "#33806c", "#955389", "#6b7280", "#a1423a", "#5b6b1f")
-ROW, BAR = 48.0, 18.0
-LEFT, RIGHT = svg.KEY_LEFT, svg.WIDTH - 6
-BAD = "#b42318"
-
-
-@dataclass(frozen=True)
-class BarPart:
-    """A stretch of a bar: its kind, how long it is, what hovering shows, and what stands in it where there is room."""
-
-    kind: int
-    length: float
-    title: str
-    label: str
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A scenario's bar: what stands above it on the left and on the right, and its parts.
-
-    `limit` is where a line crosses it, `range` from where to where a whisker goes at its end, with what hovering shows.
-    `told` is what the drawing's description says of it where that is more than `said`, which must be short.
-    """
-
-    index: int
-    name: str
-    said: str
-    parts: Sequence[BarPart] = ()
-    limit: float | None = None
-    range: tuple[float, float, str] | None = None
-    is_over: bool = False
-    told: str = ""
-
-    @property
-    def length(self) -> float:
-        """How far its parts reach."""
-        return sum(part.length for part in self.parts)
-
-
-def bar_chart(alt: str, bars: Sequence[Bar], kinds: Sequence[str], unit: str) -> str:
-    """The drawing. Lengths are in `unit`."""
-    drawing = Drawing(0)
-    top = _kinds(drawing, kinds) + 6
-    high = max([1e-12, *(max(bar.length, bar.limit or 0.0, bar.range[1] if bar.range else 0.0) for bar in bars)])
-    scale = Scale(0.0, high * 1.02, LEFT, RIGHT - 8)
-    bottom = top + ROW * len(bars)
-    for value in scale.ticks(5):
-        drawing.line(scale(value), top, scale(value), bottom)
-        anchor = "start" if value == 0 else "end" if scale(value) > svg.WIDTH - 20 else "middle"
-        drawing.text(scale(value), bottom + 12, svg.tick(value, unit), anchor)
-    with drawing.group(class_="rows", data_row=int(ROW)):
-        for at, bar in enumerate(bars):
-            with drawing.series(bar.index):
-                _bar(drawing, bar, scale, top + at * ROW)
-    drawing.height = bottom + 24
-    return drawing.svg(alt)
-
-
-def _kinds(drawing: Drawing, kinds: Sequence[str]) -> float:
-    """The key of the parts' colours; returns the height below it."""
-    y = 9.0
-    for index, (name, (x, y)) in enumerate(zip(kinds, svg.in_rows(kinds, 17, 16, RIGHT), strict=True)):
-        own = index % len(PARTS)
-        drawing.add("rect", x=x, y=y - 5, width=11, height=11, rx=2, fill=PARTS[own], class_=f"p{own}")
-        drawing.text(x + 16, y, name)
-    return y + 12
-
-
-def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float) -> None:
-    svg.mark(drawing, bar.index, LEFT + 5, top + 10, 4.2, class_=svg.kind("f", bar.index))
-    room = 58 - len(bar.said)
-    drawing.text(LEFT + 14, top + 10, svg.cut(bar.name, max(room, 12)), fill=svg.INK, class_="ink")
-    ink = {"fill": BAD, "class_": "bad", "font_weight": "bold"} if bar.is_over else {}
-    drawing.text(RIGHT, top + 10, bar.said, "end", **ink)
-    y, begin = top + 20, 0.0
-    for part in bar.parts:
-        x, wide = scale(begin), scale(begin + part.length) - scale(begin)
-        begin += part.length
-        kind = part.kind % len(PARTS)
-        drawing.add("rect", title=f"{bar.name}\n{part.title}", x=x, y=y, width=max(wide, 0.5), height=BAR,
-                    fill=PARTS[kind], stroke=svg.PAPER, stroke_width=0.8, class_=f"p{kind} point")  # fmt: skip
-        if svg.width_of(part.label) + 10 < wide:
-            drawing.text(
-                x + wide / 2, y + BAR / 2, part.label, "middle", fill="#ffffff", class_="on", pointer_events="none"
-            )
-    if bar.limit is not None:
-        drawing.line(
-            scale(bar.limit), y - 4, scale(bar.limit), y + BAR + 1, stroke=svg.INK, stroke_width=2.0, class_="limit"
-        )
-    if bar.range:
-        _whisker(drawing, bar, scale, *bar.range, y + BAR + 4)
-
-
-def _whisker(drawing: Drawing, bar: Bar, scale: Scale, low: float, high: float, said: str, middle: float) -> None:
-    """From where to where a bar may end."""
-    left, right, end = scale(low), scale(high), "m0 -3 v6"
-    path = f"{svg.path([(left, middle)])} {end} {svg.path([(left, middle), (right, middle)])} {end}"
-    drawing.add(
-        "path", title=f"{bar.name}\n{said}", d=path, fill="none", stroke=svg.INK, stroke_width=1.8, class_="limit point"
-    )

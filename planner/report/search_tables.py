@@ -12,7 +12,7 @@ from planner.book.added import added
 from planner.book.sheet import Sheet
 from planner.formulas.headlines import RANGE
 from planner.report import svg
-from planner.report.bar_pictures import Bar, BarPart, bar_chart
+from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture, SearchFound
 from planner.report.figures import CellFigures, as_said
 from planner.report.svg import Drawing

@@ -15,7 +15,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import Facts
 from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried, default_row, sensitivity
 from planner.report import svg
-from planner.report.bar_pictures import PARTS
+from planner.report.bar_chart import PARTS
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import Planned
 from planner.report.figures import CellFigures

@@ -3,9 +3,6 @@
 The values of --over are a list, `1,2,8`, that may hold ranges: `1..1000`, `2^7..2^16`, `8..4096*2`, `0..1+0.1`. A range
 goes up by 1, by a step (`+`) or a factor (`*`); if both ends are powers of one number, by powers. Numbers may have
 units, as in `--set`: `10ms..100ms*2`.
-
-What plans must meet (--where) is a formula of the templates' grammar: `step_time_expected<4s`. A number alone on one
-side of a comparison is read as `--set` reads it: in the unit of the other side, or its own unit.
 """
 
 from __future__ import annotations
@@ -13,11 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from planner import typed_numbers
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.errors import UserError
@@ -27,9 +23,8 @@ from planner.formulas.headlines import headlines, memory_check
 from planner.formulas.input_values import is_whole, limits, meant, values
 from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template
-from planner.formulas.text import COMPARISONS, Binary, Formula, FormulaError, Name, Unary, parse, walk
-from planner.formulas.units import ONE, parse_unit, unit_of
 from planner.processes import ALONE, Processes
+from planner.search.conditions import with_conditions
 from planner.search.space import Axis
 
 MOST = 10_000_000  # values of one input
@@ -189,93 +184,3 @@ def _is_number(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
-
-
-_LITERAL = re.compile(
-    r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[A-Za-z$\u00b5\u03bc]+(?:/[A-Za-z]+(?!\w))*(?![\w(]))?"
-)
-_TEXT = re.compile(r'"[^"]*"')
-
-
-def with_conditions(template: Template, wheres: Sequence[str]) -> tuple[Template, list[str]]:
-    """The template with a row for each condition, which is 1 where it holds, and the names of these rows.
-
-    Raises UserError for a fault of the text, a name that the template hasn't, and units that don't agree.
-    """
-    rows, names = list(template.rows), []
-    for number, text in enumerate(wheres, 1):
-        made = _Condition(template, text, f"where_{number}").rows()
-        rows += made
-        names.append(made[-1].name)
-    return replace(template, rows=tuple(rows)), names
-
-
-class _Condition:
-    def __init__(self, template: Template, text: str, name: str) -> None:
-        self.template, self.text, self.name = template, text, name
-        self.literals: dict[str, str] = {}
-        self.units = {row.name: parse_unit(row.unit) for row in template.rows}
-
-    def rows(self) -> list[Row]:
-        """A constant for each number that has a unit, and the condition itself."""
-        try:
-            marked = self._marked()
-            parse(marked, cells=True)  # a fault is told as it stands in the text, and not in the IF about it
-            formula = self._parsed(marked)
-            constants = {name: row for each in walk(formula.root) if isinstance(each, Binary)
-                         for name, row in self._compared(formula, each)}  # fmt: skip
-            kept = {name: name if name in constants else text for name, text in self.literals.items()}
-            if loose := next((text for name, text in kept.items() if name != text and not _is_plain(text)), None):
-                raise UserError(f"--where {self.text!r}: {loose} stands alone on no side of a comparison")
-            final = self._parsed(formula.substitute(lambda name: kept.get(name, name)))
-            self.units |= {name: parse_unit(row.unit) for name, row in constants.items()}
-            unit_of(final, self.units)
-        except FormulaError as error:
-            raise UserError(f"--where {self.text!r}: {error.what}", remedy=error.remedy) from None
-        return [*constants.values(), Row(self.name, self.text, "1", "calc", final.text)]
-
-    def _marked(self) -> str:
-        """The text with a name in the place of each number outside quotes."""
-
-        def mark(match: re.Match[str]) -> str:
-            name = f"{self.name}_number_{len(self.literals) + 1}"
-            self.literals[name] = match[0]
-            return name
-
-        pieces, at = [], 0
-        for quoted in _TEXT.finditer(self.text):
-            pieces += [_LITERAL.sub(mark, self.text[at : quoted.start()]), quoted[0]]
-            at = quoted.end()
-        return "".join([*pieces, _LITERAL.sub(mark, self.text[at:])])
-
-    def _parsed(self, text: str) -> Formula:
-        formula = parse(text if text.startswith("IF(") and text.endswith(",1,0)") else f"IF({text},1,0)")
-        for name in formula.names:
-            if name not in self.literals:
-                self.template.row(name)
-        return formula
-
-    def _compared(self, formula: Formula, node: Binary) -> list[tuple[str, Row]]:
-        """The constant that a number alone on one side of a comparison is."""
-        if node.op not in COMPARISONS:
-            return []
-        found = []
-        for one, other in ((node.left, node.right), (node.right, node.left)):
-            one = one.operand if isinstance(one, Unary) and one.op == "()" else one
-            if isinstance(one, Name) and one.name in self.literals:
-                side = parse(formula.of(other))
-                plain = {name: ONE for name in side.names if _is_plain(self.literals.get(name, ""))}
-                if (self.literals.keys() & set(side.names)) - plain.keys():
-                    continue
-                unit = str(unit_of(side, self.units | plain) or "1")
-                text = self.literals[one.name]
-                try:
-                    value = typed_numbers.read(text, unit)
-                except UserError as error:
-                    raise UserError(f"--where {self.text!r}: {error.what}", remedy=error.remedy) from None
-                found.append((one.name, Row(one.name, text, unit, "constant", repr(value))))
-        return found
-
-
-def _is_plain(text: str) -> bool:
-    return typed_numbers.PLAIN.fullmatch(text) is not None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from planner.align.keys import CALCULATION, COMPARISON, MEMORY, KeyedSheet
 from planner.book.rowkeys import COVER, DATABASES
 from planner.book.tables import HEADER
-from planner.update import newcomers
+from planner.update import new_columns
 from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
 from planner.update.turned import FOURTH, INPUTS, read_by
@@ -99,7 +99,7 @@ class SheetMerge:
             self._note_filled(at)
             final = self.places.fresh_rows(at[0]), self.places.fresh_columns(at[1])
             cells.setdefault(final[0], {})[final[1]] = self._fresh_cell(at, final)
-        for row, column, value in newcomers.filled(self.old, self.fresh, self.own_rows):
+        for row, column, value in new_columns.filled(self.old, self.fresh, self.own_rows):
             final = self.places.old_rows(row), self.places.fresh_columns(column)
             cells.setdefault(final[0], {})[final[1]] = self._new_cell(column, value, final)
             self.done.numbers.append(f"{self.old.rows[row]} {self.fresh.columns[column]}: blank is now {_said(value)}")

@@ -1,18 +1,12 @@
-"""Adds sheets, charts and columns of a newer version that the workbook lacks, at the positions of a new workbook."""
+"""Adds sheets and charts of a newer version that the workbook lacks, at the positions of a new workbook."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 
-from planner.align.keys import KeyedSheet
-from planner.catalog.columns import Completion, Value
-from planner.catalog.hardware_columns import HARDWARE_FIELDS
-from planner.catalog.model_columns import MODEL_FIELDS
-from planner.update.fresh import FreshSheet
 from planner.update.swept import SWEEP
 from planner.update.threeway import ThreeWay
-from planner.xlsx.cellvalue import is_number
 from planner.xlsx.drawings import ANCHORS, first_row, last_row, push_down
 from planner.xlsx.moved_cells import with_moved_formulas
 from planner.xlsx.moved_parts import move_around_rows, move_chart
@@ -147,27 +141,3 @@ def _moved(merge: ThreeWay) -> Callable[[bytes], bytes]:
 
 def _drawings(package: Package, sheet: str) -> list[str]:
     return package.linked(package.sheets()[sheet], "drawing")
-
-
-FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS}
-
-
-def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[tuple[int, int, Value]]:
-    """What a CSV's blank cell would mean in the columns that a file's table lacks: each row of the file, the column of
-    the fresh sheet and the value.
-    """
-    new = {name: column for column, name in fresh.columns.items() if name and name not in old.column_of}
-    fields = FIELDS.get(old.kind)
-    if not fields or not new:
-        return
-    meant_by, is_text = Completion(fields, old.column_of), {field.name: field.kind == "text" for field in fields}
-    for row in rows:
-        given: dict[str, Value] = {}
-        for column, name in old.columns.items():
-            value = old.sheet.value(row, column)
-            if isinstance(value, str) and is_text.get(name) is True:
-                given[name] = value
-            elif is_number(value) and is_text.get(name) is False:
-                given[name] = float(str(value))
-        meant = meant_by.of(given)
-        yield from ((row, at, value) for name, at in new.items() if (value := meant.get(name)) is not None)

@@ -1,0 +1,93 @@
+"""The answer of `--solve` as text, and as an object for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from planner.formulas.evaluation import Results
+from planner.formulas.explanation import failed
+from planner.formulas.search_space import Space
+from planner.formulas.solving import End, Solution, TargetRange
+from planner.table import shown
+
+
+def lines(solution: Solution) -> list[str]:
+    """The solution as a person reads it: the answer, what it gives, the exact crossing, and the checks that fail."""
+    said: list[str] = []
+    answers = solution.answers
+    name, target, whole = solution.row.name, solution.target, solution.is_count
+    if not answers:
+        low, high = solution.space.values[[0, -1]]
+        return [f"any {name} from {shown(low)} to {shown(high)} gives {target.text}"]
+    kind = _kind(solution.space)
+    for met, exact in zip(solution.ranges, solution.exact, strict=True):
+        for end, beside, extreme in ((met.low, exact.low, "smallest"), (met.high, exact.high, "largest")):
+            if end.is_limit:
+                continue
+            value = answers[end.at].value(target.row.name)
+            line = f"{name} = {shown(end.at)} is the {extreme} {kind} with {target.text}: {shown(value)} there"
+            if whole:
+                past = solution.at(solution.space.beside(end.at, 1 if extreme == "largest" else -1))
+                line += f", {shown(past.value(target.row.name))} at {shown(past.value(name))}"
+                line += f"; exactly, {shown(beside.at)}" if beside.at != end.at else ""
+            said.append(line)
+            said += _range_of(answers[end.at], target.row.name)
+            said += [f"  there {each} = {shown(answers[end.at].value(each))}" for each in solution.followers]
+            checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
+            said += [f"  there these checks fail: {checks}"] if checks else []
+    if len(solution.ranges) > 1:
+        where = " and ".join(_range(met) for met in solution.ranges)
+        said.append(f"{target.row.name} both rises and falls with {name}: the target is met {where}")
+    return said
+
+
+def _kind(space: Space) -> str:
+    """What an answer is one of."""
+    if space.listed_as:
+        return space.listed_as
+    return f"multiple of {shown(space.step)}" if space.step > 1 else "whole number" if space.step else "value"
+
+
+def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:
+    """The solution for a program; `answer` is null where there are several, or none is needed."""
+    target = solution.target
+    return {
+        "solve": solution.row.name,
+        "for": target.row.name,
+        "sense": target.sense,
+        "target": target.value,
+        "unit": target.row.unit,
+        "answer": solution.answer,
+        "is_whole": solution.is_count,
+        "reached": list(solution.reached),
+        "ranges": [
+            {"from": _end(met.low), "to": _end(met.high),
+             "exactly_from": _end(exact.low), "exactly_to": _end(exact.high)}
+            for met, exact in zip(solution.ranges, solution.exact, strict=True)
+        ],
+        "answers": [
+            {solution.row.name: answer, target.row.name: results.value(target.row.name),
+             "failed_checks": [row.name for row in failed(results)],
+             **{name: results.value(name) for name in names}}
+            for answer, results in solution.answers.items()
+        ],
+    }  # fmt: skip
+
+
+def _range_of(results: Results, name: str) -> list[str]:
+    """The range of an expected target at an answer."""
+    low, high = f"{name}_low", f"{name}_high"
+    if not {low, high} <= results.template.by_name.keys():
+        return []
+    return [f"  80 % of published runs there: {shown(results.value(low))} to {shown(results.value(high))}"]
+
+
+def _end(end: End) -> float | None:
+    return None if end.is_limit else end.at
+
+
+def _range(met: TargetRange) -> str:
+    if met.low.is_limit:
+        return f"up to {shown(met.high.at)}"
+    return f"from {shown(met.low.at)}" + ("" if met.high.is_limit else f" to {shown(met.high.at)}")

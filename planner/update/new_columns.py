@@ -1,0 +1,35 @@
+"""Fills the columns that a newer planner's tables have more in the rows of a person's own models and chips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from planner.align.keys import KeyedSheet
+from planner.catalog.columns import Completion, Value
+from planner.catalog.hardware_columns import HARDWARE_FIELDS
+from planner.catalog.model_columns import MODEL_FIELDS
+from planner.update.fresh import FreshSheet
+from planner.xlsx.cellvalue import is_number
+
+FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS}
+
+
+def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[tuple[int, int, Value]]:
+    """What a CSV's blank cell would mean in the columns that a file's table lacks: each row of the file, the column of
+    the fresh sheet and the value.
+    """
+    new = {name: column for column, name in fresh.columns.items() if name and name not in old.column_of}
+    fields = FIELDS.get(old.kind)
+    if not fields or not new:
+        return
+    meant_by, is_text = Completion(fields, old.column_of), {field.name: field.kind == "text" for field in fields}
+    for row in rows:
+        given: dict[str, Value] = {}
+        for column, name in old.columns.items():
+            value = old.sheet.value(row, column)
+            if isinstance(value, str) and is_text.get(name) is True:
+                given[name] = value
+            elif is_number(value) and is_text.get(name) is False:
+                given[name] = float(str(value))
+        meant = meant_by.of(given)
+        yield from ((row, at, value) for name, at in new.items() if (value := meant.get(name)) is not None)
