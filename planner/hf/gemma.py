@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
+from planner.hf.experts import where_experts
 from planner.hf.layers import Kinds, attention, listed, one_full_in, window
-from planner.hf.moe import where_experts
 from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, Family, ModelRow, head_dim, size, taken, tied, where
 
 Beside = Callable[[Config, ModelRow], tuple[int, int]]  # further matrices of all layers, and parameters that are none

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
+from planner.hf.experts import experts, n_routed, one_shared
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
-from planner.hf.moe import BAILING, MIXTRAL, QWEN2_MOE, experts, n_routed, one_shared
+from planner.hf.moe import BAILING, MIXTRAL, QWEN2_MOE
 from planner.hf.rules import (
     ColumnRules,
     ColumnValue,
@@ -68,7 +69,7 @@ QWEN3_5 = Family("qwen3_5_text", {**QWEN2, **GATED_DELTA})
 QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
 MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
     **MIXTRAL, **attention(marked_full("attn_type_list"), maybe(), _lightning),
-    **one_shared("shared_intermediate_size"), "recurrent_state_elements": _lightning_states,
+    **one_shared(maybe("shared_intermediate_size")), "recurrent_state_elements": _lightning_states,
 })  # fmt: skip
 
 

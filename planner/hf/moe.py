@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from planner.hf.config import NO_ROW, Config, UnsaidError
+from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import (
     ATTENTION_BIAS,
     ERNIE,
@@ -17,11 +15,22 @@ from planner.hf.dense import (
     QWEN2,
     QWEN3,
 )
+from planner.hf.experts import (
+    after_first_dense,
+    all_sparse,
+    between,
+    by_step,
+    experts,
+    interleaved,
+    n_routed,
+    n_shared,
+    one_shared,
+    where_experts,
+)
 from planner.hf.layers import (
     all_local,
     all_where_used,
     attention,
-    check_length,
     first_odd_local,
     local_where_rope,
     one_full_in,
@@ -43,88 +52,6 @@ from planner.hf.rules import (
     where,
     within,
 )
-
-Sparse = Callable[[Config, ModelRow], list[bool]]  # whether each layer has experts
-
-
-def experts(
-    number: ColumnRule, chosen: ColumnRule, width: ColumnRule, sparse: Sparse, d_ff: ColumnRule | None = None
-) -> ColumnRules:
-    """The columns of a family with experts. A list `mlp_layer_types` goes before `sparse`.
-
-    `d_ff` is the width of the layers without experts; where there is no such layer the config needn't say it.
-    """
-
-    def has_experts(config: Config, row: ModelRow) -> list[bool]:
-        listed = config.items("mlp_layer_types", str)
-        if listed is None:
-            return sparse(config, row)
-        check_length(config, row, "mlp_layer_types", len(listed))
-        return [kind != "dense" for kind in listed]
-
-    def dense_layers(config: Config, row: ModelRow) -> ColumnValue:
-        return has_experts(config, row).count(False) if row["moe_experts"] else 0
-
-    def dense_width(config: Config, row: ModelRow) -> ColumnValue:
-        if row["moe_experts"] and not row["n_dense_layers"]:
-            return config.count("intermediate_size", least=1)
-        return (d_ff or size("intermediate_size"))(config, row)
-
-    return {
-        "moe_experts": number, "moe_top_k": where_experts(chosen), "moe_d_ff": where_experts(width),
-        "n_dense_layers": dense_layers, "d_ff": dense_width,
-    }  # fmt: skip
-
-
-def where_experts(rule: ColumnRule) -> ColumnRule:
-    """A rule for models with experts, blank for others. Where the config doesn't say how many, both are asked for."""
-
-    def guarded(config: Config, row: ModelRow) -> ColumnValue:
-        try:
-            number = row["moe_experts"]
-        except UnsaidError:
-            rule(config, row)
-            raise
-        return rule(config, row) if number else None
-
-    return guarded
-
-
-def all_sparse(_: Config, row: ModelRow) -> list[bool]:
-    """Every layer has experts."""
-    return [True] * row.count("n_layers")
-
-
-def after_first_dense(config: Config, row: ModelRow) -> list[bool]:
-    """DeepSeek: from layer `first_k_dense_replace` on, each whose number `moe_layer_freq` divides."""
-    first = config.said("first_k_dense_replace")
-    step = config.count("moe_layer_freq", least=1) or 1
-    return [index >= first and index % step == 0 for index in range(row.count("n_layers"))]
-
-
-def by_step(config: Config, row: ModelRow) -> list[bool]:
-    """Qwen: each `decoder_sparse_step`-th, but those that `mlp_only_layers` lists."""
-    step = config.count("decoder_sparse_step", least=1) or 1
-    dense = config.items("mlp_only_layers", int) or []
-    return [index not in dense and (index + 1) % step == 0 for index in range(row.count("n_layers"))]
-
-
-def interleaved(config: Config, row: ModelRow) -> list[bool]:
-    """Llama 4: those that `moe_layers` lists, else each `interleave_moe_layer_step`-th."""
-    listed = config.items("moe_layers", int)
-    step = config.count("interleave_moe_layer_step", least=1) or 1
-    layers = range(row.count("n_layers"))
-    return [index in listed if listed is not None else (index + 1) % step == 0 for index in layers]
-
-
-def between(config: Config, row: ModelRow) -> list[bool]:
-    """ERNIE 4.5: each `moe_layer_interval`-th from `moe_layer_start_index` to `moe_layer_end_index`."""
-    layers = row.count("n_layers")
-    step = config.count("moe_layer_interval", least=1) or 1
-    first, last = config.said("moe_layer_start_index"), config.count("moe_layer_end_index", least=-1)
-    beyond = layers if last is None or last == -1 else last + 1
-    return [first <= index < beyond and (index + 1) % step == 0 for index in range(layers)]
-
 
 _CHOSEN = size("num_experts_per_tok", "experts_per_token")
 # In the first families with experts the dense width is an expert's.
@@ -151,16 +78,8 @@ LLAMA4 = Family("llama4_text", {
 })  # fmt: skip
 
 
-def one_shared(name: str) -> ColumnRules:
-    """A shared expert with a width of its own; none where that is 0 or not said."""
-    return {
-        "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
-        "moe_shared_d_ff": where_experts(lambda config, _: config.count(name) or None),
-    }
-
-
 GRANITEMOE = Family("granitemoe", {**GENERAL, **ATTENTION_BIAS, **_LOCAL})
-GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared("shared_intermediate_size")})
+GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared(maybe("shared_intermediate_size"))})
 
 _QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
 QWEN2_MOE = Family("qwen2_moe", {
@@ -170,18 +89,6 @@ QWEN2_MOE = Family("qwen2_moe", {
 QWEN3_MOE = Family("qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text", {
     **QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim(),
 })  # fmt: skip
-
-
-def n_shared(config: Config, _: ModelRow) -> ColumnValue:
-    """`n_shared_experts` as wide as the routed ones; null is none."""
-    return config.count("n_shared_experts") if config.says("n_shared_experts") else config.said("n_shared_experts")
-
-
-def n_routed(config: Config, _: ModelRow) -> ColumnValue:
-    """`n_routed_experts`; null is a dense model."""
-    if config.says("n_routed_experts") and config.value("n_routed_experts") is None:
-        return 0
-    return config.said("n_routed_experts", "num_experts", "num_local_experts")
 
 
 ROUTED: ColumnRules = {
@@ -275,14 +182,6 @@ DBRX = Family("dbrx", {
 })  # fmt: skip
 
 
-def _beside(width: ColumnRule) -> ColumnRules:
-    """A dense block that works beside the experts, as a shared expert would; none where its width is 0."""
-    return {
-        "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
-        "moe_shared_d_ff": where_experts(width),
-    }
-
-
 def _grok_head(config: Config, row: ModelRow) -> ColumnValue:
     """The first Grok's head is the embedding's table; that of the second is not."""
     return tied(not config.flag("residual_moe"))(config, row)
@@ -291,7 +190,7 @@ def _grok_head(config: Config, row: ModelRow) -> ColumnValue:
 GROK = Family("grok-1 grok1", {
     **GENERAL, **KV_SAID, **_LOCAL, "norms_per_layer": 4, "tied_embeddings": _grok_head,
     "moe_d_ff": size("moe_intermediate_size", "intermediate_size"),
-    **_beside(lambda config, _: config.said("intermediate_size") if config.flag("residual_moe") else None),
+    **one_shared(lambda config, _: config.said("intermediate_size") if config.flag("residual_moe") else None),
 })  # fmt: skip
 
 
@@ -304,7 +203,7 @@ def _arctic_sparse(config: Config, row: ModelRow) -> list[bool]:
 ARCTIC = Family("arctic", {
     **GENERAL, **KV_SAID,
     **experts(size("num_local_experts"), _CHOSEN, size("intermediate_size"), _arctic_sparse),
-    **_beside(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
+    **one_shared(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
     "extra_params_total": lambda config, row: (
         (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model")
         if config.flag("use_residual") else None
@@ -328,7 +227,7 @@ def _step_sparse(config: Config, row: ModelRow) -> list[bool]:
 STEP3 = Family("step3_text", {
     **GENERAL, "n_kv_heads": size("num_attention_groups"), "q_lora_rank": size("share_q_dim"),
     **experts(size("moe_num_experts"), size("moe_top_k"), size("moe_intermediate_size"), _step_sparse),
-    **_beside(size("share_expert_dim", "share_expert_dims")),
+    **one_shared(size("share_expert_dim", "share_expert_dims")),
     "max_context": maybe("max_position_embedding", "max_position_embeddings", "max_seq_len"),
 })  # fmt: skip
 MINICPM = Family("minicpm", {

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from planner.errors import Place, UserError
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID, LLAMA
+from planner.hf.experts import experts, where_experts
 from planner.hf.layers import attention, check_length, n_linear
-from planner.hf.moe import GRANITEMOESHARED, experts, where_experts
+from planner.hf.moe import GRANITEMOESHARED
 from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, maybe, size, taken
 from planner.table import counted
 

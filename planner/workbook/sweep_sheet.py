@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.formulas.binding import Constraint, constraint
+from planner.formulas.binding import Constraint
 from planner.formulas.input_values import LARGEST
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
@@ -28,6 +28,7 @@ from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs, at_least_0
 from planner.workbook.layout import in_row
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Live, Page, lines_of, titled
+from planner.workbook.sweep_columns import RANKED, SweepColumns
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -37,7 +38,6 @@ WIDTHS, WIDTH, WORDS_WIDTH = (24.0, 15.0, 15.0, 24.0, 16.0), 14.0, 60.0  # WIDTH
 FAILING_WIDTH = 44.0  # a longer name runs on into the blank column behind
 LINES = 2.5  # of most labels
 FEWEST, BEYOND = 11, 2  # cases of a table, and how many doublings of chips are below and above the scenarios'
-RANKED = ("best", "binds", "next", "margin", "times")  # what is told of the parts that compete
 WHOLES = {"memory": "held", "time": "total", "total": "total", "limit": "total"}  # of each part that a chart draws
 HELD_AGAINST = {"held": "capacity"}  # else against the scenario's own
 FAILED = "failed_checks"
@@ -123,34 +123,6 @@ class SweepTable:
     shown: Mapping[str, int]  # of what it shows, in every row; what it draws is N/A in some
     labels: Mapping[int, str]  # above each column, in the first of two rows of titles
     last_column: int  # of what it shows
-
-
-class SweepColumns:
-    """Which quantity stands in which column: the axes, the working, and the parts of each constraint."""
-
-    def __init__(self, sweep: Sweep, axis: Axis) -> None:
-        others = [each for each in sweep.axes if each is not axis]
-        self.axes = [axis.row.name, *(each.row.name for each in others)]
-        moved = {name for each in sweep.axes for name in sweep.depends(each)} - set(self.axes)
-        follows = [name for each in sweep.axes for name in each.follows]
-        self.ratio = len(self.axes) + 1
-        self.first = max(VALUE + 2, self.ratio + 1)  # the block's texts stand left of the working
-        moved -= {*follows, *sweep.checks}
-        self.working = [*follows, *(name for name in sweep.in_order if name in moved)]
-        fixed = [name for name in sweep.used if name not in moved and name not in self.axes]
-        self.working += [name for name in fixed if name not in self.working]
-        self.places = {name: column for column, name in enumerate(self.axes, start=1)}
-        self.places |= {name: column for column, name in enumerate(self.working, start=self.first)}
-        self.bounds: list[tuple[Constraint, int]] = []
-        self.end = max(self.places.values()) + 1
-        for name in sweep.bounds:
-            if found := constraint(sweep.rows[name], sweep.rows):
-                self.bounds.append((found, self.end))
-                self.end += len(found.parts) + len(RANKED)
-        self.checks = {name: column for column, name in enumerate(sweep.checks, start=self.end)}
-        self.places |= self.checks
-        self.failed = self.end + len(self.checks)  # how many fail
-        self.end = self.failed + 1
 
 
 class TableWriter:

@@ -1,0 +1,110 @@
+"""How the experts of a model are read from its config: their numbers and widths, and which layers have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.hf.config import Config, UnsaidError
+from planner.hf.layers import check_length
+from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, ModelRow, size
+
+Sparse = Callable[[Config, ModelRow], list[bool]]  # whether each layer has experts
+
+
+def experts(
+    number: ColumnRule, chosen: ColumnRule, width: ColumnRule, sparse: Sparse, d_ff: ColumnRule | None = None
+) -> ColumnRules:
+    """The columns of a family with experts. A list `mlp_layer_types` goes before `sparse`.
+
+    `d_ff` is the width of the layers without experts; where there is no such layer the config needn't say it.
+    """
+
+    def has_experts(config: Config, row: ModelRow) -> list[bool]:
+        listed = config.items("mlp_layer_types", str)
+        if listed is None:
+            return sparse(config, row)
+        check_length(config, row, "mlp_layer_types", len(listed))
+        return [kind != "dense" for kind in listed]
+
+    def dense_layers(config: Config, row: ModelRow) -> ColumnValue:
+        return has_experts(config, row).count(False) if row["moe_experts"] else 0
+
+    def dense_width(config: Config, row: ModelRow) -> ColumnValue:
+        if row["moe_experts"] and not row["n_dense_layers"]:
+            return config.count("intermediate_size", least=1)
+        return (d_ff or size("intermediate_size"))(config, row)
+
+    return {
+        "moe_experts": number, "moe_top_k": where_experts(chosen), "moe_d_ff": where_experts(width),
+        "n_dense_layers": dense_layers, "d_ff": dense_width,
+    }  # fmt: skip
+
+
+def where_experts(rule: ColumnRule) -> ColumnRule:
+    """A rule for models with experts, blank for others. Where the config doesn't say how many, both are asked for."""
+
+    def guarded(config: Config, row: ModelRow) -> ColumnValue:
+        try:
+            number = row["moe_experts"]
+        except UnsaidError:
+            rule(config, row)
+            raise
+        return rule(config, row) if number else None
+
+    return guarded
+
+
+def all_sparse(_: Config, row: ModelRow) -> list[bool]:
+    """Every layer has experts."""
+    return [True] * row.count("n_layers")
+
+
+def after_first_dense(config: Config, row: ModelRow) -> list[bool]:
+    """DeepSeek: from layer `first_k_dense_replace` on, each whose number `moe_layer_freq` divides."""
+    first = config.said("first_k_dense_replace")
+    step = config.count("moe_layer_freq", least=1) or 1
+    return [index >= first and index % step == 0 for index in range(row.count("n_layers"))]
+
+
+def by_step(config: Config, row: ModelRow) -> list[bool]:
+    """Qwen: each `decoder_sparse_step`-th, but those that `mlp_only_layers` lists."""
+    step = config.count("decoder_sparse_step", least=1) or 1
+    dense = config.items("mlp_only_layers", int) or []
+    return [index not in dense and (index + 1) % step == 0 for index in range(row.count("n_layers"))]
+
+
+def interleaved(config: Config, row: ModelRow) -> list[bool]:
+    """Llama 4: those that `moe_layers` lists, else each `interleave_moe_layer_step`-th."""
+    listed = config.items("moe_layers", int)
+    step = config.count("interleave_moe_layer_step", least=1) or 1
+    layers = range(row.count("n_layers"))
+    return [index in listed if listed is not None else (index + 1) % step == 0 for index in layers]
+
+
+def between(config: Config, row: ModelRow) -> list[bool]:
+    """ERNIE 4.5: each `moe_layer_interval`-th from `moe_layer_start_index` to `moe_layer_end_index`."""
+    layers = row.count("n_layers")
+    step = config.count("moe_layer_interval", least=1) or 1
+    first, last = config.said("moe_layer_start_index"), config.count("moe_layer_end_index", least=-1)
+    beyond = layers if last is None or last == -1 else last + 1
+    return [first <= index < beyond and (index + 1) % step == 0 for index in range(layers)]
+
+
+def one_shared(width: ColumnRule) -> ColumnRules:
+    """A shared expert, or a dense block that works as one, of its own width; none where that is 0 or not said."""
+    return {
+        "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
+        "moe_shared_d_ff": where_experts(lambda config, row: width(config, row) or None),
+    }
+
+
+def n_shared(config: Config, _: ModelRow) -> ColumnValue:
+    """`n_shared_experts` as wide as the routed ones; null is none."""
+    return config.count("n_shared_experts") if config.says("n_shared_experts") else config.said("n_shared_experts")
+
+
+def n_routed(config: Config, _: ModelRow) -> ColumnValue:
+    """`n_routed_experts`; null is a dense model."""
+    if config.says("n_routed_experts") and config.value("n_routed_experts") is None:
+        return 0
+    return config.said("n_routed_experts", "num_experts", "num_local_experts")
