@@ -153,8 +153,9 @@ def random_plans(count: int) -> Iterator[tuple[str, str, dict[str, float | str]]
 
 def that_fit(model: str, chip: str, inputs: dict[str, float | str], name: str, values: np.ndarray) -> np.ndarray:
     """Those of some values of an input at which weights and caches fit."""
-    template = library.load("inference")
-    found = evaluate(template, facts(template, model, chip), {**inputs, name: values})
+    template = library.load("inference").reduced(["check_fits_memory"])
+    known = {name: value for name, value in {**inputs, name: values}.items() if name in template.by_name}
+    found = evaluate(template, facts(template, model, chip), known)
     return values[np.broadcast_to(found["check_fits_memory"], len(values)) == 1]
 
 

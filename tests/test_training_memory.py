@@ -169,9 +169,10 @@ def first_that_fits(
     model: str, chip: str, inputs: dict[str, float | str], name: str, values: np.ndarray
 ) -> float | None:
     """The first of some values of an input, and of the chips with it, at which the plan fits; None where none does."""
-    template = library.load("training")
+    template = library.load("training").reduced(["fits_memory_at_work"])
     moved = {name: values} if name == "n_microbatches" else {name: values, "n_chips": values}
-    found = evaluate(template, facts(template, model, chip), {**inputs, **moved})
+    known = {name: value for name, value in {**inputs, **moved}.items() if name in template.by_name}
+    found = evaluate(template, facts(template, model, chip), known)
     fits = np.flatnonzero(np.broadcast_to(found["fits_memory_at_work"], len(values)))
     return float(values[fits[0]]) if len(fits) else None
 

@@ -126,6 +126,11 @@ class Template:
         """Every input by name, as given or else by its default."""
         return {row.name: given.get(row.name, row.default) for row in self.of_kind("input")}
 
+    def reduced(self, names: Iterable[str]) -> Template:
+        """The template with those rows alone that these are made of, themselves included: less to evaluate."""
+        needed = self.closure(names)
+        return replace(self, rows=tuple(row for row in self.rows if row.name in needed))
+
     def closure(self, names: Iterable[str], given: Collection[str] = ()) -> set[str]:
         """These names, those that their rows are made of, and so on; a row that is `given` is made of nothing."""
         waiting, reached = list(names), set[str]()

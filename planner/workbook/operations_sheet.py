@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
@@ -101,8 +101,7 @@ def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
     None where a scenario has no model or no chip, or one that stands on a person's sheet alone and in no database.
     """
     done: set[str] = set()
-    read = step.closure(name for operation in ops.operations for name in operation.count.names)
-    counted = replace(step, rows=tuple(row for row in step.rows if row.name in read))
+    counted = step.reduced(name for operation in ops.operations for name in operation.count.names)
     for model, hardware in {(each.model, each.hardware) for each in plan.scenarios}:
         if not model or not hardware:
             return set()

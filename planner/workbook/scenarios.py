@@ -130,9 +130,9 @@ def unanswered(plan: BuildPlan) -> Iterator[str]:
         if not (model and chip and head and is_meant) or (template.name, model, chip) in seen:
             continue
         seen.add((template.name, model, chip))
-        needed = template.closure([head])
-        counted = replace(template, rows=tuple(row for row in template.rows if row.name in needed))
-        values = {name: value for name, value in scenario.values.items() if name in needed and value is not None}
+        counted = template.reduced([head])
+        known = counted.by_name
+        values = {name: value for name, value in scenario.values.items() if name in known and value is not None}
         found = evaluate(counted, facts(counted, model, chip, plan.databases), values)
         for why in reasons(found, [head]).values():
             yield f"the {within(template.row(head).label)} of {scenario.id} is N/A, and all that follows from it: {why}"
