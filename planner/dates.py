@@ -14,9 +14,9 @@ def made_now() -> datetime:
     return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC).replace(microsecond=0)
 
 
-def cell_number(day: date) -> float:
-    """The number that a cell holds of a day."""
-    return float((day - _BEFORE_THE_FIRST).days)
+def cell_number(day: date, *, since_1904: bool = False) -> float:
+    """The number that a cell holds of a day; `since_1904` in workbooks that count from there."""
+    return float((day - (date(1904, 1, 1) if since_1904 else _BEFORE_THE_FIRST)).days)
 
 
 def day_of(number: float) -> date:

@@ -6,7 +6,7 @@ difference. Values are those that the formulas give now (recalculated in memory)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,11 +14,9 @@ from typing import NamedTuple
 from planner.book.workbook import Book
 from planner.recalc.engine import EngineError
 from planner.xlsx.address import Spot, coordinates
-from planner.xlsx.cellvalue import CellError, Value, is_number, same_value
+from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.comments import Note
 from planner.xlsx.pattern import Pattern
-
-NEAR = 1e-9  # programs save 15 digits, and round powers and logarithms their own way
 
 
 class Entry(NamedTuple):
@@ -101,14 +99,18 @@ class Headline(Quantity):
         return None if entry is None else entry.value
 
 
+def fails(value: Value) -> bool:
+    """Whether a check with this value fails: 0, or the FALSE of a comparison that a person typed over it."""
+    return isinstance(value, (int, float)) and value == 0
+
+
 @dataclass(frozen=True)
 class CheckRow(Quantity):
     """A row of Checks: 1 holds, 0 fails, an error or a blank can't be told."""
 
     def failed(self, key: str) -> bool:
         """Whether it fails in a scenario."""
-        value = self.value(key)
-        return is_number(value) and value == 0
+        return fails(self.value(key))
 
     def holds(self, key: str) -> bool:
         """Whether it holds in a scenario."""
@@ -139,7 +141,7 @@ class Plan:
     @cached_property
     def stale(self) -> tuple[Spot, ...]:
         """Where the formulas are whose cached value is missing or another; errors count as one."""
-        return tuple(_stale(self.book))
+        return tuple(spot for spot, new in self.book.fresh.items() if not self.book.is_current(spot, new))
 
     @cached_property
     def unknown(self) -> Mapping[Spot, str]:
@@ -181,12 +183,3 @@ class Plan:
     def at(self, sheet: str, row: int, column: int) -> Value:
         """The value of any cell now; None for an empty one."""
         return self.book.value(sheet, row, column)
-
-
-def _stale(book: Book) -> Iterator[Spot]:
-    for spot, new in book.fresh.items():
-        old = book.sheets[spot.sheet].value(spot.row, spot.column)
-        if isinstance(old, CellError) and isinstance(new, CellError):
-            continue
-        if old is None or not same_value(old, "" if new is None else new, NEAR):
-            yield spot

@@ -38,7 +38,9 @@ class ListedProblem(NamedTuple):
 
 def open_book(package: Package) -> Book:
     """The workbook that is checked. Raises UserError for one that planner did not build."""
-    return ProblemBook(package) if {INDEX, CONSTANTS} <= package.sheets().keys() else Book(package)
+    names = package.sheets().keys()  # an analyst may call own sheets of a plan so too
+    is_of_problems = {INDEX, CONSTANTS} <= names and Book.TYPED[1] not in names
+    return ProblemBook(package) if is_of_problems else Book(package)
 
 
 class ProblemBook(Book):

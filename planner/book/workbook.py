@@ -17,12 +17,14 @@ from planner.recalc.engine import EngineError
 from planner.recalc.evidence import Verdict
 from planner.recalc.inmemory import in_memory
 from planner.xlsx.address import Area, Position, Spot, column_letters, coordinates
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.cellvalue import CellError, Value, exact_text, same_value
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.workbook_part import parse_sheets
 
 CASE_SHEETS = ("Operations", "Roofline", "Sweep", "Sensitivity", "Comparison")
+EXACT, ROUNDED = 1e-12, 1e-9  # how far off, relative, a saved value may be
+_ROUNDED = re.compile(r"\^|\b(LOG|EXP)\(")
 MISSING = "missing."
 """How Checks names a row that asks whether a number is missing."""
 DATABASES = tuple(table.capitalize() for table in TABLES.values())
@@ -192,6 +194,18 @@ class Book:
         found = self.sheets.get(sheet)
         return None if found is None else found.value(row, column)
 
+    def is_current(self, cell: Spot, new: Value) -> bool:
+        """Whether a saved value is the recalculated one: to 12 digits, to 9 of powers and logarithms; errors are one.
+
+        Programs save 15 digits, and round powers and logarithms their own way.
+        """
+        old = self.sheets[cell.sheet].value(cell.row, cell.column)
+        if (old == new and type(old) is type(new)) or (isinstance(old, CellError) and isinstance(new, CellError)):
+            return True
+        formula = self.formula(cell)
+        tolerance = ROUNDED if formula and _ROUNDED.search(formula.text) else EXACT
+        return same_value(old, "" if new is None else new, tolerance)
+
     def formula(self, cell: Spot) -> Pattern | None:
         """The pattern of a cell's formula; None where it has none."""
         return self.sheets[cell.sheet].patterns.get((cell.row, cell.column))
@@ -208,7 +222,7 @@ class Book:
         line, inputs = self.inputs.by_name.get(HEADER[0]), self.inputs
         ids = {column: inputs.sheet.value(line.row, column) if line else None for column in inputs.columns}
         return {
-            self.numbers.standard(inputs.sheet.name, column): str(found or f"column {column_letters(column)}")
+            self.numbers.standard(inputs.sheet.name, column): exact_text(found or f"column {column_letters(column)}")
             for column, found in ids.items()
         }
 
@@ -216,7 +230,7 @@ class Book:
         """A scenario's id, name, model or chip, as a header row of Inputs has it; blank for none."""
         line = self.inputs.by_name.get(name)
         value = self.inputs.sheet.value(line.row, column) if line else None
-        return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value).strip()
+        return "" if value is None else exact_text(value).strip()
 
     def model_on_chip(self, column: int) -> str:
         """What a scenario without a name is called, as the header rows of every sheet have it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from planner.book.formulas_in_names import names_in
@@ -173,10 +174,16 @@ def _limits(line: LineItem) -> Limits:
 
 def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: CellSet) -> Iterator[Fault]:
     """The typed values that a validation covers and would not let in."""
-    allowed = _listed(book, sheet, validation.first) if validation.type == "list" else None
+
+    @cache
+    def values_of(areas: tuple[tuple[str, Area], ...]) -> set[str]:
+        sheets = ((book.sheets.get(name or sheet.name), area) for name, area in areas)
+        return {_key(other.value(*at)) for other, area in sheets if other for at in other.cells if area.covers(*at)}
+
     for area in validation.areas:
         for name, row, column in typed.within(sheet.name, area):
             value = sheet.value(row, column)
+            allowed = _listed(validation, (row, column), values_of) if validation.type == "list" else None
             wanted = "" if isinstance(value, CellError) else _breach(validation, value, allowed)
             if wanted:
                 yield out_of_range(book, Spot(name, row, column), wanted)
@@ -207,7 +214,7 @@ def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> s
     low, high = number_in(validation.first), number_in(validation.second or validation.first)
     if validation.type not in ("decimal", "whole", "textLength") or low is None or high is None:
         return ""
-    number = len(str(value)) if validation.type == "textLength" else value
+    number = len(exact_text(value)) if validation.type == "textLength" else value
     limits, is_within = _OPERATORS[validation.operator]
     if isinstance(number, (int, float)):
         is_of_kind = validation.type != "whole" or number == round(number)
@@ -216,23 +223,23 @@ def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> s
     return f"{_KINDS[validation.type]} {limits.format(validation.first, validation.second)} is wanted"
 
 
-def _listed(book: Book, sheet: Sheet, source: str) -> set[str] | None:
-    """The values of a list: those in quotes, or those of a range's cells; None for a name or a formula."""
-    if source.startswith('"'):
-        return {_key(item.strip()) for item in source.strip('"').split(",")}
-    ranges = pattern(source, 1, 1)
+def _listed(
+    validation: Validation, at: Position, values_of: Callable[[tuple[tuple[str, Area], ...]], set[str]]
+) -> set[str] | None:
+    """The values of a list for the cell there: those in quotes, or of a range's cells; None for a name or a formula."""
+    if validation.first.startswith('"'):
+        items = (item.strip() for item in validation.first.strip('"').split(","))
+        return {_key(item if (number := number_in(item)) is None else number) for item in items}
+    corner = validation.areas[0]
+    ranges = pattern(validation.first, corner.top, corner.left)
     if ranges.names or ranges.functions:
         return None
-    values: set[str] = set()
-    for reference in ranges.references:
-        other, area = book.sheets.get(reference.sheet or sheet.name), reference.area(1, 1)
-        values |= {_key(other.value(*at)) for at in other.cells if area.covers(*at)} if other else set()
-    return values
+    return values_of(tuple((each.sheet, each.area(*at)) for each in ranges.references))
 
 
 def _key(value: Value) -> str:
     """Values that a list takes for one: texts whatever their capitals, numbers whatever their spelling."""
-    return f"{value:g}" if isinstance(value, (int, float)) else str(value).lower()
+    return exact_text(value).lower()
 
 
 def number_in(text: str) -> float | None:

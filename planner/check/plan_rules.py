@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from planner.book.formulas_in_names import names_in
+from planner.book.plan import fails
 from planner.book.row_formulas import row_formula
 from planner.book.sheet import SEARCHED, Sheet
 from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule
 from planner.xlsx.address import Position, Spot, address
-from planner.xlsx.cellvalue import NA, Value, exact_text, is_number
+from planner.xlsx.cellvalue import NA, Value, exact_text
 
 MOST_NUMBERS = 4
 MASTER = 1, 3
@@ -94,7 +95,7 @@ def checks_hold(book: Book) -> Iterator[Fault]:
     for line in (line for line in table.lines if line.section.startswith("Checks")):
         for column in table.columns:
             value = book.value(table.sheet.name, line.row, column)
-            if is_number(value) and value == 0:
+            if fails(value):
                 _, scenario = book.owner(table.sheet.name, line.row, column)
                 what = f"{scenario or 'the scenario'} fails the check '{line.label}'{_in_numbers(book, line, scenario)}"
                 remedy = f"it asks for {line.names}" if line.names else "see what it asks for"

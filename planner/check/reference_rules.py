@@ -10,7 +10,7 @@ from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.check.precedents import circles, rows_of
-from planner.xlsx.address import Area, Position, address
+from planner.xlsx.address import Area, Position, address, folded
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.pattern import Pattern, RelativeReference
 from planner.xlsx.workbook_part import tables
@@ -76,8 +76,9 @@ def _corner(area: Area) -> str:
 def broken(book: Book) -> Iterator[Fault]:
     """The broken formulas, those of one column that are broken in one way together: the first and all cells."""
     known = {name.lower() for name, _, _ in defined(book)} | {table.name.lower() for table in tables(book.package)}
+    sheets = {folded(name) for name in book.sheets}
     for sheet in book.sheets.values():
-        ways = {formula: _broken_by(book, formula, known) for formula in set(sheet.patterns.values())}
+        ways = {formula: _broken_by(formula, sheets, known) for formula in set(sheet.patterns.values())}
         groups: dict[tuple[str, int], list[Position]] = defaultdict(list)
         for at, formula in sorted(sheet.patterns.items()) if any(ways.values()) else ():
             what, is_name = ways[formula] or ("", False)
@@ -90,12 +91,12 @@ def broken(book: Book) -> Iterator[Fault]:
             yield Fault(sheet.name, refs[0], text, REMEDY, kind="broken_reference", cells=refs, alike=what)
 
 
-def _broken_by(book: Book, formula: Pattern, known: set[str]) -> tuple[str, bool] | None:
+def _broken_by(formula: Pattern, sheets: set[str], known: set[str]) -> tuple[str, bool] | None:
     """How a formula is broken, and whether by a name that isn't known, as its value must say too; else None."""
     if formula.is_broken:
         return "the formula reads a cell that is gone", False
     for name in (reference.sheet for reference in formula.references):
-        if name and name not in book.sheets and not name.startswith("[") and ":" not in name:
+        if name and folded(name) not in sheets and not name.startswith("[") and ":" not in name:
             return f"the formula reads the sheet {name}, which is not there", False
     if formula.names and "[" not in formula.text and not _LOCAL_NAMES.search(formula.text):
         missing = sorted(name for name in formula.names if name.lower() not in known)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -12,12 +11,10 @@ from planner.check.precedents import Readers, origins
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import CLOCK_OR_DICE
 from planner.xlsx.address import Spot, address
-from planner.xlsx.cellvalue import NA, CellError, Value, exact_text, same_value
+from planner.xlsx.cellvalue import NA, CellError, exact_text
 
-EXACT, ROUNDED = 1e-12, 1e-9
 RECALCULATE = "run planner recalc on the file, or save it in a spreadsheet program"
 OPEN = "open the file in a spreadsheet program and save it: planner recalc can't compute it"
-_ROUNDED = re.compile(r"\^|\b(LOG|EXP)\(")
 
 
 @rule(
@@ -96,7 +93,7 @@ def recalculated(book: Book) -> Iterator[Fault]:
         yield Fault("", "", f"nothing was recalculated: {error}", "recalculate in a spreadsheet program", "note")
         return
     fresh = book.fresh
-    saved = [cell for cell, value in fresh.items() if not _is_current(book, cell, value)]
+    saved = [cell for cell, value in fresh.items() if not book.is_current(cell, value) and _has_value(book, cell)]
     clocks = [cell for cell in saved if _has_clock(book, cell)]
     moving = Readers(book, saved).reached(*clocks)  # by a clock or dice
     stale = [cell for cell in saved if cell not in moving]
@@ -116,16 +113,9 @@ def recalculated(book: Book) -> Iterator[Fault]:
         yield Fault("", "", what, "recalculate in a spreadsheet program", "note")
 
 
-def _is_current(book: Book, cell: Spot, new: Value) -> bool:
-    """Whether a saved value is the recalculated one; one that is missing is rule 22's."""
-    old = book.sheets[cell.sheet].value(cell.row, cell.column)
-    if old is None or (old == new and type(old) is type(new)):
-        return True
-    if isinstance(old, CellError) and isinstance(new, CellError):
-        return True
-    formula = book.formula(cell)
-    tolerance = ROUNDED if formula and _ROUNDED.search(formula.text) else EXACT
-    return same_value(old, "" if new is None else new, tolerance)
+def _has_value(book: Book, cell: Spot) -> bool:
+    """Whether a cell has a saved value; one that has none is rule 22's."""
+    return book.sheets[cell.sheet].value(cell.row, cell.column) is not None
 
 
 def _has_clock(book: Book, cell: Spot) -> bool:

@@ -32,7 +32,8 @@ def plain_lines(name: str, sheet: SheetXml, shown: Shown) -> Iterator[str]:
     """A sheet of a workbook that planner did not build, cell by cell, with the values that it has saved."""
     yield f"# {name}"
     for cell in sheet.cells.values():
-        said = _content(f"={cell.formula}" if cell.formula else "", text(cell.value, TYPED_DIGITS), shown)
+        formula = sheet.formula_of(cell)
+        said = _content(f"={formula}" if formula else "", text(cell.value, TYPED_DIGITS), shown)
         if said:
             yield f"{cell.ref}: {said}"
     yield ""

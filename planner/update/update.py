@@ -43,7 +43,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import take_all
-from planner.xlsx.workbook_part import drop_calculation_chain, take_names
+from planner.xlsx.workbook_part import counts_from_1904, drop_calculation_chain, take_names
 from planner.xlsx.xmltree import every
 
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
@@ -168,8 +168,9 @@ def _log(merge: ThreeWay) -> None:
         return
     part = merge.package.sheets()[log.sheet.name]
     sheet = SheetXml(merge.package.parts[part])
-    last = max((row for row, _ in log.sheet.cells if log.sheet.value(row, 1) not in (None, "")), default=5)
-    today = cell_number(made_now().date())
+    cells = ((row, cell) for (row, column), cell in log.sheet.cells.items() if column <= 3)
+    last = max((row for row, cell in cells if cell.kind or cell.value not in (None, "")), default=5)
+    today = cell_number(made_now().date(), since_1904=counts_from_1904(merge.package))
     contents: dict[str, Content] = {address(last + 1, 1): __version__, address(last + 1, 2): today,
                 address(last + 1, 3): "Updated by planner"}  # fmt: skip
     free = {ref: value for ref, value in contents.items() if ref not in sheet.cells or sheet.cells[ref].value is None}

@@ -16,6 +16,7 @@ from planner.errors import Place, UserError
 PATIENCE_S = 30.0
 _PAUSE_S = 0.05
 _ABANDONED_S = 3600.0  # age of a temporary file that nobody writes any more, where a lock can't tell
+NAME_BYTES = 200  # of a file's name in those beside it
 WINDOWS = os.name == "nt"  # where an open file can be neither removed nor replaced
 _SCANNED_S = 2.0  # in which a virus scanner or an indexer, which open each new file, are done with it
 
@@ -39,7 +40,7 @@ def written_atomically(path: Path, *, check: Callable[[Path], None] | None = Non
     target = target_of(path)
     refuse_if_unwritable(path)
     with failures_named(path):
-        _clear(target.parent, re.escape(target.name[:100]))
+        _clear(target.parent, re.escape(_short(target)))
         with _temporary(target) as temporary:
             yield temporary
             _flush(temporary)
@@ -106,7 +107,7 @@ def _temporary(target: Path) -> Iterator[Path]:
 
     Its lock, which goes with the process, says that its writer lives. Windows moves no open file: there is none there.
     """
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    temporary = target.with_name(f".{_short(target)}.{secrets.token_hex(6)}.tmp")
     handle = -1
     try:
         handle = _created(temporary)
@@ -125,6 +126,11 @@ def _temporary(target: Path) -> Iterator[Path]:
             os.close(handle)
 
 
+def _short(path: Path) -> str:
+    """The beginning of a file's name that leaves room for more: systems count bytes, some 255."""
+    return os.fsencode(path.name)[:NAME_BYTES].decode(errors="ignore")
+
+
 def _created(temporary: Path) -> int:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     is_taken(handle)
@@ -136,7 +142,7 @@ def clear_left_over(path: Path) -> None:
     if path.is_dir():
         _clear(path, ".*")
     else:
-        _clear(path.parent, re.escape(path.name[:100]))
+        _clear(path.parent, re.escape(_short(path)))
 
 
 def _clear(folder: Path, target: str) -> None:
@@ -193,7 +199,8 @@ def locked(path: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
     however it ends. Raises UserError where there is something else than a file, where the folder can't be written,
     or the other one takes too long.
     """
-    lock = target_of(path).with_name(f".{path.name[:100]}.planner-lock")
+    target = target_of(path)  # one lock, by whatever link the file is reached
+    lock = target.with_name(f".{_short(target)}.planner-lock")
     handle = _acquired(lock, path, time.monotonic() + patience_s)
     try:
         yield
