@@ -80,6 +80,7 @@ PARAMETERS = (
     Parameter("matmul_ramp", "Smallest dimension at which a matmul reaches half of its best", "1", 0, 2000),
     Parameter("hbm_efficiency", "Share of the HBM bandwidth that reads reach", "1", 0.3, 1),
     Parameter("layer_overhead", "Time of a layer in which nothing is computed or read", "s", 0, 1e-3),
+    Parameter("serve_expert_overhead", "Time that a layer with experts adds to a pass while serving", "s", 0, 1e-3),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
     Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
