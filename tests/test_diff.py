@@ -341,8 +341,10 @@ def test_show_formulas_or_values(pair: tuple[Path, Path]) -> None:
 def test_show_of_a_workbook_that_is_not_ours(tmp_path: Path) -> None:
     """git may hand any workbook over: its cells are printed by address."""
     path = tmp_path / "foreign.xlsx"
-    package({"Sheet": sheet('<row r="1"><c r="A1"><v>1.5</v></c><c r="B1"><f>A1*2</f><v>3</v></c></row>')}).write(path)
-    assert invoked("show", path) == (0, "# Sheet\nA1: 1.5\nB1: 3  =A1*2\n\n")
+    cells = '<c r="A1"><v>1.5</v></c><c r="B1"><f t="shared" ref="B1:C1" si="0">A1*2</f><v>3</v></c>'
+    cells += '<c r="C1"><f t="shared" si="0"/><v>6</v></c>'
+    package({"Sheet": sheet(f'<row r="1">{cells}</row>')}).write(path)
+    assert invoked("show", path) == (0, "# Sheet\nA1: 1.5\nB1: 3  =A1*2\nC1: 6  =B1*2\n\n")
 
 
 def test_git_diff(plan: Seeded, tmp_path: Path) -> None:

@@ -252,3 +252,38 @@ def test_an_implausible_number_is_noted(plan: Seeded) -> None:
     assert {finding.severity for finding in found} == {"note"}
     assert {finding.place for finding in found} == {f"Inputs!{plan.at('Inputs', 'prompt_len', 'G')}", f"Inputs!{cell}"}
     assert any("= 600 FLOP/s/chip: 600 TFLOP/s, perhaps? write 600TFLOP/s" in finding.what for finding in found)
+
+
+def _listed(plan: Seeded, source: str) -> None:
+    """Hold the inputs of `batch` to a list."""
+    part, first = plan.part("Inputs"), plan.at("Inputs", "batch")
+    xml = plan.package.parts[part].decode()
+    (old,) = [piece for piece in xml.split("<dataValidation ") if f'sqref="{first}:' in piece]
+    area = old.split('sqref="')[1].split('"')[0]
+    new = f'type="list" prompt="Choose" sqref="{area}"><formula1>{source}</formula1></dataValidation>'
+    plan.edit(part, old, new + old.partition("</dataValidation>")[2])
+
+
+def test_a_list_of_large_numbers(plan: Seeded) -> None:
+    """Numbers of a list are told apart to their last digit, however they are spelt."""
+    _listed(plan, '"1000000,1e6,2000000.0"')
+    for column, value in zip(ALL, (1000000, 2000000, 1000001), strict=True):
+        plan.type("Inputs", plan.at("Inputs", "batch", column), value)
+    refused = [finding.place for finding in plan.found() if finding.rule == 27]
+    assert refused == [f"Inputs!{plan.at('Inputs', 'batch', 'H')}"]
+
+
+def test_a_list_that_moves_with_its_cell(plan: Seeded) -> None:
+    """A list without $ is another one beside each cell, as a spreadsheet reads it."""
+    _listed(plan, "F400:F401")
+    for column, value in zip(ALL, (5, 6, 7), strict=True):
+        plan.type("Inputs", f"{column}400", value)
+        plan.type("Inputs", plan.at("Inputs", "batch", column), value)
+    assert not [finding for finding in plan.found() if finding.rule == 27]
+
+
+def test_a_check_that_says_false_fails(plan: Seeded) -> None:
+    """A comparison that a person typed over a check gives TRUE or FALSE."""
+    ref = plan.at("Checks", "serve.check_cost")
+    plan._put("Checks", ref, ' t="b"', "<f>1=2</f><v>0</v>")
+    assert [finding.place for finding in plan.found() if finding.kind == "failed_check"] == [f"Checks!{ref}"]

@@ -363,3 +363,20 @@ def test_an_interruption_that_a_library_makes_another_error_is_one(monkeypatch: 
     assert (done.exit_code, done.output) == (2, "Error: interrupted; nothing was changed\n")
     monkeypatch.setattr("planner.cli.Lazy.get_command", lambda *_: 1 / 0)
     assert isinstance(CliRunner().invoke(cli.group, ["build"]).exception, ZeroDivisionError)
+
+
+def test_a_link_and_its_file_have_one_lock(tmp_path: Path) -> None:
+    """Who reaches a file by a link waits for who reaches it by its name."""
+    plan, other = tmp_path / "plan.xlsx", tmp_path / "other.xlsx"
+    plan.touch()
+    other.symlink_to(plan)
+    with locked(plan), pytest.raises(UserError, match="another planner is writing"), locked(other, patience_s=0):
+        pass
+
+
+def test_a_long_name_of_many_bytes_is_written(tmp_path: Path) -> None:
+    """A system counts a name's bytes: 76 ideographs are 228 of 255."""
+    plan = tmp_path / f"{'计' * 76}.xlsx"
+    with locked(plan):
+        write_atomically(plan, b"new")
+    assert (plan.read_bytes(), list(tmp_path.iterdir())) == (b"new", [plan])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from datetime import datetime, time
 from pathlib import Path
 
 import openpyxl
 import pytest
 from click.testing import CliRunner
+from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from planner.book.plan import Plan
 from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
+from planner.dates import made_now
 from planner.errors import UserError
 from planner.update.outcome import Updated
 from planner.update.update import update_file
@@ -214,3 +217,21 @@ def test_a_fresh_workbook_has_nothing_to_update(tmp_path: Path) -> None:
     plan = plan_of(["llama3-8b"], ["h100-sxm"], ["training", "inference"], None, ["n_chips=8"], few)
     path.write_bytes(build(plan))
     assert not update_file(path, databases=few)[0].is_needed
+
+
+def test_the_log_counts_as_the_workbook_does(edited: Callable[..., Path]) -> None:
+    """A line of the Log has its date from 1904 where the workbook counts from there, below a person's own formula."""
+
+    def edit(book: openpyxl.Workbook) -> None:
+        book.epoch = CALENDAR_MAC_1904
+        log = book["Log"]
+        log.cell(log.max_row + 1, 1).value = '="v"&2'
+
+    path = edited(edit)
+    n_rows = openpyxl.load_workbook(path)["Log"].max_row
+    updated(path)
+    book = openpyxl.load_workbook(path)
+    assert book.epoch == CALENDAR_MAC_1904
+    assert book["Log"].cell(n_rows, 1).value == '="v"&2'
+    said = [book["Log"].cell(n_rows + 1, column).value for column in (2, 3)]
+    assert said == [datetime.combine(made_now().date(), time()), "Updated by planner"]

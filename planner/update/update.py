@@ -168,14 +168,14 @@ def _log(merge: ThreeWay) -> None:
         return
     part = merge.package.sheets()[log.sheet.name]
     sheet = SheetXml(merge.package.parts[part])
-    cells = ((row, cell) for (row, column), cell in log.sheet.cells.items() if column <= 3)
-    last = max((row for row, cell in cells if cell.kind or cell.value not in (None, "")), default=5)
+    filled = [(at, cell) for at, cell in log.sheet.cells.items() if cell.kind or cell.value not in (None, "")]
+    last = max((row for (row, column), cell in filled if column == 1 and not cell.kind), default=5)
+    below = max((row for (row, column), _ in filled if column <= 3), default=5) + 1
     today = cell_number(made_now().date(), since_1904=counts_from_1904(merge.package))
-    contents: dict[str, Content] = {address(last + 1, 1): __version__, address(last + 1, 2): today,
-                address(last + 1, 3): "Updated by planner"}  # fmt: skip
-    free = {ref: value for ref, value in contents.items() if ref not in sheet.cells or sheet.cells[ref].value is None}
-    like = {ref: f"{ref[0]}{last}" for ref in free}
-    merge.package.replace(part, with_values(sheet, free, like))
+    line: tuple[Content, ...] = (__version__, today, "Updated by planner")
+    contents = {address(below, column): value for column, value in enumerate(line, 1)}
+    like = {ref: f"{ref[0]}{last}" for ref in contents}
+    merge.package.replace(part, with_values(sheet, contents, like))
 
 
 def _refuse_unfit(book: Book) -> None:
