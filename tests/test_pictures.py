@@ -16,6 +16,7 @@ from planner.workbook.book import build
 from planner.workbook.page import PER_WIDTH, lines_of
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.cellvalue import Value
+from planner.xlsx.chart_caches import _point
 from planner.xlsx.opc import Package
 from tests.workbooks import by_name, cached, few_rows, retype
 
@@ -179,3 +180,12 @@ def test_heads_of_sweeps_stay_whole(book: openpyxl.Workbook) -> None:
     for cell in shown:
         lines = lines_of(cell.value, int(wide[cell.column_letter] * PER_WIDTH))
         assert (sheet.row_dimensions[cell.row].height or 15) >= 12.5 * lines, cell.value
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "kept"),
+    [(512.0, "512", "512"), (1024.0, "512", "1024"), (0.5, "50%", "50%"), (0.5, "0.500", "0.500"), ("a", "512", "a")],
+)
+def test_a_number_among_texts_is_that_of_now(value: Value, before: str, kept: str) -> None:
+    """A chart's category that is a number follows it; as a cell shows it, it stays."""
+    assert _point(value, before, texts=True) == kept

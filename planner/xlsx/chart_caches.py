@@ -105,8 +105,9 @@ def _point(value: Value, before: str | None, *, texts: bool) -> str | None:
         return value or None
     if not is_number(value):
         return before if before is not None and before == _said(value) else None
-    if before is not None and (texts or same_value(_number(before), value, ROUNDED)):
-        return before  # a number among texts is kept as its cell shows it
+    kept = math.nan if before is None else _number(before)
+    if before is not None and (same_value(kept, value, ROUNDED) or (texts and math.isnan(kept))):
+        return before  # a number among texts is kept as its cell shows it, such as 50%
     return exact_text(float(value))
 
 
