@@ -8,6 +8,7 @@ A time so short that nobody waits for it is `under 1 ns` in both.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 PERCENT = "%"
@@ -20,6 +21,7 @@ NO_TIME = 1e-9  # s: a shorter one is said to be under it, a clock cycle or less
 _MONEY = ((1e9, " billion"), (1e6, " million"))
 _UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
 SHOWN = 4  # significant digits of a number that is shown scaled or fractional
+TOLD = 7  # significant digits of a number that is told from one beside it
 MOST = 15  # significant digits that a float holds for certain
 EXACT = 1e15  # whole counts below it are shown to the digit
 _STEPS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -114,6 +116,12 @@ def _joined(value: float, unit: str, figures: int) -> str:
     if unit.startswith("USD"):
         return f"${number}{suffix}"
     return f"{number}\N{NO-BREAK SPACE}{suffix}" if suffix else number
+
+
+def told(value: object, unit: str) -> str:
+    """As `shown`, in seven digits with plain blanks, and no noughts at the end of a number: `30 ms`, `29.38081 ms`."""
+    text = shown(value, unit, TOLD).replace("\N{NO-BREAK SPACE}", " ")
+    return re.sub(r"(\.[0-9]*?)0+(?![0-9e])", lambda found: found[1].removesuffix("."), text)
 
 
 def printed(value: object, unit: str) -> str:

@@ -1,13 +1,14 @@
 """Numbers as people type them: `10ms`, `8k`, `96GiB`, `600TFLOP/s`, `8*128*8192`, `2^20`, `40%`.
 
 Numbers, brackets and + - * / ^ with a spreadsheet's precedence; a unit stands behind a number, a bracket or the whole:
-`8*80GB`, `3/4 GB`. What has no unit is in the template's. Decimals are computed as they are written and rounded once:
-3ms is 0.003 to the bit.
+`8*80GB`, `3/4 GB`. What has no unit is in the template's. Where bytes can't be meant, B is a billion: `200B tokens`.
+Decimals are computed as they are written and rounded once: 3ms is 0.003 to the bit.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ _TOKEN = re.compile(
     rf"|(?P<unit>{_SYMBOL}(?:\s+{_SYMBOL})?(?:\s*[*/]\s*{_SYMBOL})*)|(?P<op>[-+*/^()])|(?P<space>\s+)"
 )
 _SEPARATED = re.compile("[0-9][,'_ \u00a0\u202f][0-9]")
+_BILLIONS = re.compile(r"(?<=[0-9.])\s*B(?![A-Za-z])")
 _SUCH_AS = (("byte", "GB"), ("FLOP", "TFLOP"), ("USD", "$"), ("s", "ms"))
 
 
@@ -52,6 +54,9 @@ def read(text: str, unit: str) -> float:
     try:
         return _value(text, unit)
     except ValueError as error:
+        if unit == "1" and (billions := _BILLIONS.sub("G", text)) != text:
+            with suppress(ValueError):
+                return _value(billions, unit)
         what, _, remedy = str(error).partition("; ")
         raise UserError(
             what, remedy=remedy or _completed(text, unit) or f"write a number in {_such_as(unit)}"
@@ -105,9 +110,7 @@ def _no_number(text: str, unit: str) -> UserError:
 
 def _such_as(unit: str) -> str:
     """A unit, and how a number of it may be written: `byte/s, such as 80GB/s`."""
-    return (
-        "plain digits, such as 0.5, 8k, 70G (billions) or 1e12" if unit == "1" else f"{unit}, such as {such_as(unit)}"
-    )
+    return "plain digits, such as 0.5, 8k, 70B or 1e12" if unit == "1" else f"{unit}, such as {such_as(unit)}"
 
 
 def such_as(unit: str) -> str:

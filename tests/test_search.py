@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from planner import progress
 from planner.catalog.databases import Databases
 from planner.cli import group
 from planner.errors import UserError
@@ -119,6 +120,16 @@ def test_a_condition_is_a_formula_whose_numbers_have_units(where, holds):
     template, names = with_conditions(library.load("inference"), [where])
     results = evaluate(template, facts(template, "llama3-70b", "h100-sxm"), {"n_chips": 8.0})
     assert (results.value(names[0]) == 1) is holds
+
+
+def test_a_condition_without_a_unit_says_what_it_is_read_in(capsys):
+    """Who means milliseconds sees seconds; what is counted, a 0 and a number with its unit need no word."""
+    template = library.load("inference")
+    progress.say_warnings()
+    capsys.readouterr()
+    with_conditions(template, ["decode_step_time<50", "n_chips<=8", "batch>2", "kv_time>0", "param_time<5ms"])
+    progress.say_warnings()
+    assert capsys.readouterr().err == "--where decode_step_time<50: 50 is read as 50 s\n"
 
 
 @pytest.mark.parametrize(

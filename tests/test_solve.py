@@ -20,7 +20,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.search_space import slice_sizes
 from planner.formulas.solving import parse_target, solve
 from planner.formulas.template import Template
-from planner.table import shown
+from planner.spoken import told
 
 INFERENCE = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
 Load = Callable[..., Template]
@@ -80,11 +80,11 @@ SPEEDS = (
 def test_what_binds_is_said_where_a_target_is_out_of_reach(load: Load) -> None:
     """Below a plateau no input meets the target: the other part of the MAX binds, and its name is in the message."""
     template = load(*SPEEDS)
-    with pytest.raises(UserError, match=r"the least is 2, at speed=.*, where wait_time binds total_time"):
+    with pytest.raises(UserError, match=r"the least is 2 s, at speed=.*, where wait_time binds total_time"):
         answer(template, "speed", "total_time=1")
     with pytest.raises(UserError, match=r"is 9 s whatever speed is: wait_time binds total_time"):
         answer(template, "speed", "total_time=1", work=1e-300, wait_time=9.0)
-    with pytest.raises(UserError, match=r"the least is 2.5, at wait_time=.*, where work/speed binds total_time"):
+    with pytest.raises(UserError, match=r"the least is 2.5 s, at wait_time=.*, where work/speed binds total_time"):
         answer(template, "wait_time", "total_time=1")
 
 
@@ -149,7 +149,7 @@ def test_the_command_says_and_prints_it() -> None:
     """The line names answer, neighbours and crossing; --json has the same numbers, and --get rows at the answer."""
     words = [*INFERENCE, "--solve", "batch", "--for", "decode_step_time=0.02"]
     said, printed = run(*words, "--get", "kv_time"), json.loads(run(*words, "--json", "--get", "kv_time").output)
-    assert said.output.startswith("batch = 469 is the largest whole number with decode_step_time at most 0.02 s")
+    assert said.output.startswith("batch = 469 is the largest whole number with decode_step_time at most 20 ms: ")
     assert printed["answer"] == 469
     plain = json.loads(run(*INFERENCE, "batch=469", "--json", "--get", "kv_time", "decode_step_time").output)
     assert {name: printed["answers"][0][name] for name in plain} == plain
@@ -166,14 +166,14 @@ def test_no_solution_names_the_range_that_is_reached() -> None:
     """A target beyond reach is one line with the least that can be had, and where."""
     done = run(*INFERENCE, "--solve", "batch", "--for", "decode_step_time=0.001")
     assert done.exit_code == 2
-    assert "no batch from 1 to 1,000,000,000 gives decode_step_time at most 0.001 s: the least is 0.0052" in done.stderr
+    assert "no batch from 1 to 1,000,000,000 gives decode_step_time at most 1 ms: the least is 5.2" in done.stderr
     assert "at batch=1, where Time to read the weights (param_time) binds decode_step_time" in done.stderr
 
 
 def test_a_target_that_every_value_meets_says_so() -> None:
     """Nothing is made up where any input would do."""
     done = run(*INFERENCE, "--solve", "batch", "--for", "decode_step_time=1e9")
-    assert done.output == "any batch from 1 to 1,000,000,000 gives decode_step_time at most 1000000000 s\n"
+    assert done.output == "any batch from 1 to 1,000,000,000 gives decode_step_time at most 31.68809 years\n"
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_an_expected_target_has_its_range() -> None:
 
     now, past = at(printed["answer"]), at(printed["answer"] + 1)
     assert now[0] <= 0.03 < past[0]
-    assert f"80 % of published runs there: {shown(now[1])} to {shown(now[2])}" in said
+    assert f"80 % of published runs there: {told(now[1], 's')} to {told(now[2], 's')}" in said
 
 
 def test_chips_are_solved_for_with_their_mesh() -> None:
@@ -269,7 +269,7 @@ def test_ways_that_are_solved_for_divide_the_chips() -> None:
     assert json.loads(printed)["answer"] == 16
     missed = run(*words, "--solve", "mesh_pipeline", "--for", "step_time_expected<=19")
     assert missed.exit_code == 2
-    assert f"from 1 to 2,048 gives step_time_expected at most 19 s: the least is {time(16):.7g}," in missed.stderr
+    assert f"from 1 to 2,048 gives step_time_expected at most 19 s: the least is {time(16):.7g} s" in missed.stderr
 
 
 def test_what_is_solved_for_may_be_set() -> None:
@@ -323,3 +323,22 @@ def test_ways_that_no_slice_has_are_refused() -> None:
     assert done.stderr == (
         "Error: no slice of this chip, of up to 256 chips, has a multiple of 3; set other ways\n"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ["--solve", "batch", "--for", "decode_step_time=20ms"],
+            r"decode_step_time at most 20 ms: 19\.\d+ ms there, 20",
+        ),
+        (
+            ["--solve", "price_per_chip_hour", "--for", "cost_per_million_tokens=3"],
+            r"= \$[\d.]+/h/chip is .* \$3: \$3 there",
+        ),
+        (["--solve", "hbm_bandwidth", "--for", "decode_step_time=10ms"], r"= [\d.]+ TB/s/chip is .*: 10 ms there"),
+    ],
+)
+def test_an_answer_is_said_in_the_unit_that_people_type(words: list[str], says: str) -> None:
+    """Milliseconds where the target is asked for in milliseconds, and the input with its unit, to be typed again."""
+    assert re.search(says, run(*INFERENCE, *words).stdout)

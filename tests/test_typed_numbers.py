@@ -30,6 +30,8 @@ UNITS = ("1", "s", "byte/chip", "byte/s/chip", "FLOP/s/chip", "USD/h/chip", "1/s
         ("2 million USD", "USD", 2e6), ("1e3GB", "byte", 1e12), ("-2^2", "1", 4), ("2^3^2", "1", 64),
         ("8k", "chip", 8000), ("30k", "USD/chip", 30e3), ("2*3", "s", 6), ("2 million", "USD", 2e6),
         (" 10 ms ", "s", 0.01), ("5/s", "1/s", 5), ("2E", "1", 2e18), ("12 days", "s", 12 * 86400),
+        ("200B", "1", 2e11), ("0.2T", "1", 2e11), ("1.5 B tokens", "1", 1.5e9), ("3*70B", "1", 2.1e11),
+        ("16GB/2B", "1", 8e9), ("200B", "byte", 200),
     ],
 )  # fmt: skip
 def test_what_a_text_writes(text: str, unit: str, wanted: float) -> None:
@@ -41,6 +43,8 @@ def test_what_a_text_writes(text: str, unit: str, wanted: float) -> None:
     ("text", "unit", "says"),
     [
         ("10ms", "1", "ms is no unit of what is a plain number; write a number in plain digits"),
+        ("8GB", "1", "GB is no unit of what is a plain number; write a number in plain digits, such as 0.5, 8k, 70B"),
+        ("8Bs", "1", "unknown unit 'Bs'"),
         ("8GB", "s", "GB is no unit of what is counted in s; write a number in s, such as 80ms"),
         ("$2.85", "USD/h/chip", "$ is no unit of what is counted in USD/h/chip; write $2.85/h"),
         ("2.5USD", "USD/h/chip", "USD is no unit of what is counted in USD/h/chip; write 2.5USD/h"),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from planner.catalog import Value
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import failed
 from planner.formulas.search_space import Space
 from planner.formulas.solving import End, Solution, TargetRange
+from planner.formulas.template import Row
+from planner.spoken import told
 from planner.table import shown
 
 
@@ -18,26 +21,27 @@ def lines(solution: Solution) -> list[str]:
     answers = solution.answers
     name, target, whole = solution.row.name, solution.target, solution.is_count
     if not answers:
-        low, high = solution.space.values[[0, -1]]
-        return [f"any {name} from {shown(low)} to {shown(high)} gives {target.text}"]
+        low, high = (_input(solution, float(end)) for end in solution.space.values[[0, -1]])
+        return [f"any {name} from {low} to {high} gives {target.text}"]
     kind = _kind(solution.space)
     for met, exact in zip(solution.ranges, solution.exact, strict=True):
         for end, beside, extreme in ((met.low, exact.low, "smallest"), (met.high, exact.high, "largest")):
             if end.is_limit:
                 continue
-            value = answers[end.at].value(target.row.name)
-            line = f"{name} = {shown(end.at)} is the {extreme} {kind} with {target.text}: {shown(value)} there"
+            value = told(answers[end.at].value(target.row.name), target.row.unit)
+            line = f"{name} = {_input(solution, end.at)} is the {extreme} {kind} with {target.text}: {value} there"
             if whole:
                 past = solution.at(solution.space.beside(end.at, 1 if extreme == "largest" else -1))
-                line += f", {shown(past.value(target.row.name))} at {shown(past.value(name))}"
-                line += f"; exactly, {shown(beside.at)}" if beside.at != end.at else ""
+                beyond = told(past.value(target.row.name), target.row.unit)
+                line += f", {beyond} at {_input(solution, past.value(name))}"
+                line += f"; exactly, {_input(solution, beside.at)}" if beside.at != end.at else ""
             said.append(line)
-            said += _range_of(answers[end.at], target.row.name)
+            said += _range_of(answers[end.at], target.row)
             said += [f"  there {each} = {shown(answers[end.at].value(each))}" for each in solution.followers]
             checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
             said += [f"  there these checks fail: {checks}"] if checks else []
     if len(solution.ranges) > 1:
-        where = " and ".join(_range(met) for met in solution.ranges)
+        where = " and ".join(_range(solution, met) for met in solution.ranges)
         said.append(f"{target.row.name} both rises and falls with {name}: the target is met {where}")
     return said
 
@@ -75,19 +79,26 @@ def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _range_of(results: Results, name: str) -> list[str]:
+def _range_of(results: Results, row: Row) -> list[str]:
     """The range of an expected target at an answer."""
-    low, high = f"{name}_low", f"{name}_high"
+    low, high = f"{row.name}_low", f"{row.name}_high"
     if not {low, high} <= results.template.by_name.keys():
         return []
-    return [f"  80 % of published runs there: {shown(results.value(low))} to {shown(results.value(high))}"]
+    least, most = (told(results.value(name), row.unit) for name in (low, high))
+    return [f"  80 % of published runs there: {least} to {most}"]
 
 
 def _end(end: End) -> float | None:
     return None if end.is_limit else end.at
 
 
-def _range(met: TargetRange) -> str:
+def _range(solution: Solution, met: TargetRange) -> str:
+    low, high = (_input(solution, end.at) for end in met)
     if met.low.is_limit:
-        return f"up to {shown(met.high.at)}"
-    return f"from {shown(met.low.at)}" + ("" if met.high.is_limit else f" to {shown(met.high.at)}")
+        return f"up to {high}"
+    return f"from {low}" + ("" if met.high.is_limit else f" to {high}")
+
+
+def _input(solution: Solution, value: Value) -> str:
+    """A value of the input that is solved for: a count as a plain number, anything else in its unit."""
+    return shown(value) if solution.is_count else told(value, solution.row.unit)

@@ -26,6 +26,7 @@ from planner.formulas.partial import partial
 from planner.formulas.search_space import Space, search_space
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
+from planner.spoken import told
 from planner.table import shown
 
 SOLVABLE = ("input", "model", "hardware")
@@ -46,9 +47,8 @@ class Target(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The target as a reader says it: `decode_step_time at most 0.02 s`."""
-        unit = "" if self.row.unit == "1" else f" {self.row.unit}"
-        return f"{self.row.name} {_SENSES[self.sense]} {self.value:.12g}{unit}"
+        """The target as a reader says it: `decode_step_time at most 20 ms`."""
+        return f"{self.row.name} {_SENSES[self.sense]} {told(self.value, self.row.unit)}"
 
     def is_met(self, values: np.ndarray) -> np.ndarray:
         """For each value whether it meets the target; what is N/A doesn't."""
@@ -170,8 +170,7 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         raise UserError(f"{target.row.name} is N/A whatever {row.name} is", remedy="--set what is missing")
     reached = float(known.min()), float(known.max())
     if math.isclose(*reached, rel_tol=SAME):
-        unit = "" if target.row.unit == "1" else f"{target.row.unit} "
-        what = f"{target.row.name} is {reached[0]:.7g} {unit}whatever {row.name} is"
+        what = f"{target.row.name} is {told(reached[0], target.row.unit)} whatever {row.name} is"
         why = kept_by(now, at(float(inputs[-1])), target.row.name)
         raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
     ranges = tuple(_met_ranges(target, space, found, of))
@@ -256,5 +255,5 @@ def _out_of_reach(
     why = kept_by(there, next_to, target.row.name)
     extreme = "least" if target.sense == "<=" else "most"
     return (f"no {row.name} from {shown(inputs[0])} to {shown(inputs[-1])} gives {target.text}: the {extreme} is "
-            f"{shown(there.value(target.row.name))}, at {row.name}={shown(there.value(row.name))}"
+            f"{told(there.value(target.row.name), target.row.unit)}, at {row.name}={shown(there.value(row.name))}"
             + (f", where {why}" if why else ""))  # fmt: skip

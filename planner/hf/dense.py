@@ -52,8 +52,11 @@ GENERAL: ColumnRules = {
 ATTENTION_BIAS: ColumnRules = {"qkv_bias": flag("attention_bias"), "o_bias": flag("attention_bias")}
 KV_SAID: ColumnRules = {"n_kv_heads": kv_heads_said}
 
-LLAMA = Family("llama yi deepseek_llm aquila granite", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")})
+LLAMA = Family(
+    "llama yi deepseek_llm aquila granite helium", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")}
+)
 
+HYPERCLOVAX = Family("hyperclovax", {**LLAMA, "norms_per_layer": where("use_post_norm", 4, 2, default=True)})
 EXAONE = Family("exaone", {**LLAMA, **KV_SAID, "n_layers": layers("num_layers", "num_hidden_layers")})
 
 
@@ -62,6 +65,8 @@ def _first_of_four_full(_: Config, row: ModelRow) -> list[str]:
 
 
 CWM = Family("cwm", {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window(8192)), "head_dim": head_dim(128)})
+SINKS: ColumnRules = {**KV_SAID, **attention(_first_of_four_full, window(128)), "attn_sinks": True}
+GRANITE_SWA = Family("granite_swa", {**LLAMA, **SINKS, "tied_embeddings": tied(True)})
 
 MISTRAL = Family("mistral ministral", {**GENERAL, **KV_SAID, **attention(all_local, window(4096))})
 MINISTRAL3 = Family("ministral3", {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)})
@@ -166,7 +171,7 @@ def biases(rule: ColumnValue | ColumnRule) -> ColumnRules:
 
 PLAIN: ColumnRules = {**GENERAL, "mlp_gated": False, "norm": "layernorm", "head_dim": divided}
 
-GPT2 = Family("gpt2", {
+GPT2 = Family("gpt2 gpt-sw3", {
     **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
     "d_model": size("n_embd", "hidden_size"), "n_heads": size("n_head", "num_attention_heads"),
     "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model", "n_inner"), "tied_embeddings": tied(True),
@@ -291,4 +296,7 @@ MPT = Family("mpt", {
 })  # fmt: skip
 
 NEMOTRON = Family("nemotron", {**LLAMA, "mlp_gated": False, "norm": "layernorm"})
+JAIS2 = Family(
+    "jais2", {**NEMOTRON, **biases(flag("attention_bias", default=True)), "mlp_bias": flag("mlp_bias", default=True)}
+)
 ARCEE = Family("arcee", {**LLAMA, "mlp_gated": False})

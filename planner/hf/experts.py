@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.hf.config import Config, UnsaidError
+from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.layers import check_length
 from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, ModelRow, size
 
@@ -100,7 +100,8 @@ def one_shared(width: ColumnRule) -> ColumnRules:
 
 def n_shared(config: Config, _: ModelRow) -> ColumnValue:
     """`n_shared_experts` as wide as the routed ones; null is none."""
-    return config.count("n_shared_experts") if config.says("n_shared_experts") else config.said("n_shared_experts")
+    names = ("n_shared_experts", "num_shared_experts")
+    return config.count(*names) if config.says(names[0]) else config.said(*names)
 
 
 def n_routed(config: Config, _: ModelRow) -> ColumnValue:
@@ -108,3 +109,14 @@ def n_routed(config: Config, _: ModelRow) -> ColumnValue:
     if config.says("n_routed_experts") and config.value("n_routed_experts") is None:
         return 0
     return config.said("n_routed_experts", "num_experts", "num_local_experts")
+
+
+def unbiased(name: str) -> ColumnRule:
+    """No biases. Raises UserError where a yes or no of the config gives them to shared experts too."""
+
+    def rule(config: Config, _: ModelRow) -> ColumnValue:
+        if config.flag(name):
+            raise config.fault(name, "gives the shared experts biases, which have no column", NO_ROW)
+        return False
+
+    return rule

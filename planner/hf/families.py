@@ -26,6 +26,7 @@ FAMILIES: Mapping[str, Family] = {
     for name in family.types
 }
 
+_PAIR = "it is an encoder with a decoder"
 # Families that are known and have no row in columns of one attention layer for all.
 _UNREADABLE = {
     "deepseek_v4": "its compressed caches and its output in groups have no columns",
@@ -38,7 +39,10 @@ _UNREADABLE = {
         "its several residual streams and n-gram tables have no columns",
     ),
     **dict.fromkeys(("diffusion_gemma", "diffusion_gemma_text"), "it fills in whole blocks of tokens"),
-    **dict.fromkeys(("t5gemma", "t5gemma2"), "it is an encoder with a decoder"),
+    **dict.fromkeys(("t5gemma", "t5gemma2", "t5", "bart", "whisper"), _PAIR),
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "modernbert", "deberta-v2", "electra"), "it is an encoder"),
+    **dict.fromkeys(("minimax_m3_vl", "minimax_m3_vl_text"), "its attention to chosen blocks of keys has no columns"),
+    "laguna": "its layers may have heads of other numbers, which have no columns",
     "diffllama": "its differential attention has no columns",
     "mimo_v2_flash": "its windowed layers have key and value heads of other numbers and widths",
     "nemotron-nas": "its layers differ in attention and feed-forward block",
@@ -130,8 +134,8 @@ def _check(config: Config) -> None:
     if name in _INNER and not config.prefix:
         what, remedy = f"{name} keeps its language model in text_config, which is not in the config", "add it"
         raise UserError(what, place=Place(config.path), remedy=remedy)
-    if name.lower() in _UNREADABLE:
-        what = f'{config.prefix}model_type "{name}" has no row: {_UNREADABLE[name.lower()]}'
+    if reason := _UNREADABLE.get(name.lower()) or (_PAIR if config.fields.get("is_encoder_decoder") is True else ""):
+        what = f'{config.prefix}model_type "{name}" has no row: {reason}'
         raise UserError(what, place=Place(config.path), remedy=NO_ROW)
     needed = ", ".join(field.name for field in MODEL_FIELDS if field.required)
     what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'

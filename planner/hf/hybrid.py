@@ -223,8 +223,9 @@ def _ling_kinds(config: Config, row: ModelRow) -> list[str]:
 
 
 def _ling_width(config: Config, row: ModelRow) -> int:
-    """The width of a head of linear attention: `head_dim`, which isn't that of the latent attention beside it."""
-    return config.count("head_dim", least=1) or row.count("d_model") // max(1, row.count("n_heads"))
+    """The width of a head of linear attention, as transformers or as the hub's code has it: `head_dim` of the first is
+    that of the latent attention beside it."""
+    return config.count("linear_head_dim", "head_dim", least=1) or row.count("d_model") // max(1, row.count("n_heads"))
 
 
 def _ling_linear(config: Config, row: ModelRow) -> ColumnValue:

@@ -6,7 +6,7 @@ from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL
 from planner.hf.layers import check_length
 from planner.hf.moe import ROUTED
-from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, layers, of, size, tied
+from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, layers, of, size, taken, tied
 
 
 def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
@@ -109,6 +109,13 @@ DEEPSEEK_V2 = Family("deepseek_v2", {
 # The second alone has biases in its feed-forward blocks (transformers).
 DEEPSEEK_V3 = Family("deepseek_v3 kimi_k2 glm4_moe_lite dots_vlm", {
     **DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None,
+})  # fmt: skip
+SARVAM_MLA = Family("sarvam_mla", {**DEEPSEEK_V3, "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0)})
+# A norm more stands behind the experts.
+AXK1 = Family("axk1", {
+    **DEEPSEEK_V3, "extra_params_total": lambda _, row: (
+        (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model") or None
+    ),
 })  # fmt: skip
 MISTRAL4 = Family("mistral4", {**DEEPSEEK_V3, **_score_bias(otherwise=False)})
 DEEPSEEK_V32 = Family("deepseek_v32 glm_moe_dsa", {

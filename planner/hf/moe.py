@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import (
     ATTENTION_BIAS,
+    COHERE2,
     ERNIE,
     EXAONE4,
     GENERAL,
@@ -14,6 +15,7 @@ from planner.hf.dense import (
     OLMO2,
     QWEN2,
     QWEN3,
+    SINKS,
 )
 from planner.hf.experts import (
     after_first_dense,
@@ -25,9 +27,11 @@ from planner.hf.experts import (
     n_routed,
     n_shared,
     one_shared,
+    unbiased,
     where_experts,
 )
 from planner.hf.layers import (
+    all_full,
     all_local,
     all_where_used,
     attention,
@@ -53,7 +57,7 @@ from planner.hf.rules import (
     within,
 )
 
-_CHOSEN = size("num_experts_per_tok", "experts_per_token")
+_CHOSEN = size("num_experts_per_tok", "num_experts_per_token", "experts_per_token")
 # In the first families with experts the dense width is an expert's.
 _LOCAL = experts(size("num_local_experts", "num_experts"), _CHOSEN, size("intermediate_size"), all_sparse)
 
@@ -80,6 +84,7 @@ LLAMA4 = Family("llama4_text", {
 
 GRANITEMOE = Family("granitemoe", {**GENERAL, **ATTENTION_BIAS, **_LOCAL})
 GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared(maybe("shared_intermediate_size"))})
+GRANITEMOE_SWA = Family("granitemoe_swa", {**GRANITEMOESHARED, **SINKS})
 
 _QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
 QWEN2_MOE = Family("qwen2_moe", {
@@ -89,6 +94,7 @@ QWEN2_MOE = Family("qwen2_moe", {
 QWEN3_MOE = Family("qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text", {
     **QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim(),
 })  # fmt: skip
+MELLUM = Family("mellum", {**QWEN3_MOE, **attention(all_full, window(1024)), "head_dim": head_dim(128)})
 
 
 ROUTED: ColumnRules = {
@@ -101,6 +107,10 @@ GLM4_MOE = Family("glm4_moe", {
     "qk_norm": where("use_qk_norm", "per_head", "none"),
 })  # fmt: skip
 GLM4V_MOE = Family("glm4v_moe_text", {**GLM4_MOE, "qkv_bias": flag("attention_bias", default=True)})
+SARVAM_MOE = Family("sarvam_moe", {
+    **GLM4_MOE, "qkv_bias": flag("attention_bias", "use_qkv_bias"), "head_dim": head_dim(64),
+    "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
+})  # fmt: skip
 DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
 SOLAR_OPEN = Family("solar_open", {
     **GLM4_MOE, **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), all_sparse), "head_dim": head_dim(128),
@@ -119,10 +129,10 @@ _AFTER_DENSE: ColumnRules = {
     "moe_shared_experts": where_experts(size("num_shared_experts")),
 }  # fmt: skip
 AFMOE = Family("afmoe", {
-    **_AFTER_DENSE, **attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)), "attn_gate": True,
-    "norms_per_layer": 4,
+    **_AFTER_DENSE, **ATTENTION_BIAS, **attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)),
+    "attn_gate": True, "norms_per_layer": 4,
 })  # fmt: skip
-HY_V3 = Family("hy_v3", {**_AFTER_DENSE, **KV_SAID, **ATTENTION_BIAS})
+HY_V3 = Family("hy_v3", {**_AFTER_DENSE, **KV_SAID, **ATTENTION_BIAS, "mlp_bias": unbiased("mlp_bias")})
 EXAONE_MOE = Family("exaone_moe", {
     **EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True,
 })  # fmt: skip
@@ -159,17 +169,37 @@ HUNYUAN_MOE = Family("hunyuan_v1_moe", {
 })  # fmt: skip
 
 
-def _no_bias(config: Config, _: ModelRow) -> ColumnValue:
-    if config.flag("use_bias"):
-        raise config.fault("use_bias", "gives the shared experts biases, which have no column", NO_ROW)
-    return False
-
-
 ERNIE_MOE = Family("ernie4_5_moe", {
     **ERNIE, "head_dim": head_dim(),
     **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
     "moe_shared_experts": lambda config, _: taken(config, "moe_num_shared_experts", 0),
-    "expert_bias": _no_bias, "router_score_bias": True,
+    "expert_bias": unbiased("use_bias"), "router_score_bias": True,
+})  # fmt: skip
+
+
+def _prefix_kinds(config: Config, row: ModelRow) -> list[str]:
+    """Each n-th layer sees the whole context; the first layers, which have no experts, have an n of their own."""
+    layers, first = row.count("n_layers"), _n_prefix(config)
+    steps = [("prefix_dense_sliding_window_pattern", 1, first), ("sliding_window_pattern", 4, layers - first)]
+    return [
+        "local" if (index + 1) % (config.count(name, least=1) or usual) else "full"
+        for name, usual, number in steps
+        for index in range(number)
+    ]
+
+
+def _n_prefix(config: Config) -> int:
+    return config.count("first_k_dense_replace") or 0
+
+
+COHERE2_MOE = Family("cohere2_moe", {
+    **COHERE2, **attention(_prefix_kinds, window(4096)), "head_dim": head_dim(128),
+    **experts(
+        size("num_experts"), _CHOSEN, size("intermediate_size"),
+        lambda config, row: [index >= _n_prefix(config) for index in range(row.count("n_layers"))],
+        size("prefix_dense_intermediate_size", "intermediate_size"),
+    ),
+    "moe_shared_experts": where_experts(maybe("num_shared_experts")),
 })  # fmt: skip
 DBRX = Family("dbrx", {
     **GENERAL, **ATTENTION_BIAS, "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),

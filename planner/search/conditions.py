@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planner import typed_numbers
+from planner import progress, typed_numbers
 from planner.errors import UserError
+from planner.formulas.input_values import COUNTED
 from planner.formulas.template import Row, Template
 from planner.formulas.text import COMPARISONS, Binary, Formula, FormulaError, Name, Unary, parse, walk
 from planner.formulas.units import ONE, parse_unit, unit_of
@@ -97,6 +98,8 @@ class _Condition:
                     value = typed_numbers.read(text, unit)
                 except UserError as error:
                     raise UserError(f"--where {self.text!r}: {error.what}", remedy=error.remedy) from None
+                if _is_plain(text) and value and unit not in COUNTED:
+                    progress.remark(f"--where {self.text}: {text} is read as {typed_numbers.said(value, unit)}")
                 found.append((one.name, Row(one.name, text, unit, "constant", repr(value))))
         return found
 
