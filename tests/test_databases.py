@@ -152,7 +152,6 @@ CHOICES = [
     ("tpu-v6e", "peak_fp8", 918e12), ("trainium1", "hbm_bandwidth", 820e9),
     ("tpu-v7x", "peak_int8", None), ("tpu-v7x", "hbm_bytes", 192 * 2**30),
     ("h100-sxm", "hbm_bandwidth", 3350e9), ("h200-sxm", "hbm_bytes", 141e9),
-    ("gb200", "hbm_bytes", 189471 * 2**20), ("gb300", "hbm_bytes", 284208 * 2**20),
     ("b200-sxm", "hbm_bytes", 180 * 2**30), ("b300-sxm", "peak_int8", 153.5e12),
     ("gaudi3", "peak_bf16", 1677.7e12), ("h800-sxm", "link_bandwidth", 200e9),
     ("h100-sxm-96", "hbm_bandwidth", 2400e9), ("gh200-144", "hbm_bytes", 141e9),
