@@ -232,3 +232,57 @@ def test_a_capture_that_begins_within_a_run_of_a_gpu(tmp_path, lost, cut):
     assert found.found == "module"
     whole = [80e-6 - 10e-6 * each for each in (lost, 0, 0, 0, 0, cut)]
     assert found.step_times == pytest.approx([each for each in whole if each > 40e-6])
+
+
+def on_host(name, begin, run):
+    """An operation of XLA on the host's own processor, of 8 us and a run."""
+    stats = {"hlo_op": name, "hlo_module": "jit_f", "program_id": 3, "run_id": run, "device_ordinal": 0}
+    return Span(name, begin * US, 8 * US, stats)
+
+
+@pytest.mark.parametrize("first", [7, -134847043])
+def test_a_run_on_the_host_is_of_the_step_that_launched_it(tmp_path, first):
+    """Two steps are launched at once and run later: also where a run's number is below 0, and its flow's has no sign."""
+    planes = {
+        "/host:CPU": {
+            "python": [
+                *(Span("train", at * US, 4 * US, {"step_num": at}) for at in (0, 5)),
+                *(Span("Execute", (5 * n + 1) * US, US, {"_pt": 5, "_p": (first + n) % (1 << 64)}) for n in range(2)),
+            ],
+            "pool": [on_host("dot.1", 20 + 10 * n, first + n) for n in range(2)],
+        },
+    }  # fmt: skip
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    assert (found.found, [step.index for step in found.devices[0].steps]) == ("marker", [0, 5])
+    assert found.step_times == pytest.approx([8e-6, 8e-6])
+
+
+def test_steps_are_the_marks_of_one_kind(tmp_path):
+    """Evaluation is numbered as training is, and an epoch lies around both: what trains are the steps."""
+    marks = [("epoch 1", 0, 100, 1), *(("train", 10 * n, 9, n) for n in range(3)), ("eval", 40, 5, 0), ("eval", 50, 5, 1)]
+    planes = {
+        "/host:CPU": {
+            "python": [Span(name, at * US, long * US, {"step_num": number}) for name, at, long, number in marks],
+            "pool": [on_host("dot.1", at + 1, 1 + n) for n, at in enumerate((0, 10, 20, 40, 50))],
+        },
+    }  # fmt: skip
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [0, 1, 2]
+    kernels = [kernel("gemm", at + 1, 8, n) for n, at in enumerate((0, 10, 20, 40, 50))]
+    launches = [Span("cuLaunchKernel", each.offset_ps, US, each.stats) for each in kernels]
+    planes = {"/device:GPU:0": {"Stream #1": kernels}, "/host:CPU": planes["/host:CPU"] | {"pool": launches}}
+    found = read(written(tmp_path / "g.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [0, 1, 2]
+
+
+def test_steps_whose_numbers_come_again_are_each_one(tmp_path):
+    """Steps of two epochs that are numbered alike: all of them count, in their order."""
+    planes = {
+        "/device:TPU:0": {
+            "Steps": [Span(name, 20 * n * US, 10 * US) for n, name in enumerate(("0", "1", "0", "1"))],
+            "XLA Ops": [fusion("fusion.1", 20 * n, 10) for n in range(4)],
+        },
+    }  # fmt: skip
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [0, 1, 2, 3]
+    assert found.step_times == pytest.approx([10e-6] * 4)

@@ -27,6 +27,7 @@ from planner.profiles.recording import (
     Run,
     Runs,
     looked_up,
+    main_marks,
     main_steps,
     steps_of,
     within,
@@ -78,7 +79,7 @@ class Launches:
     """What a host's threads say of its GPUs: steps, what was launched in them, and how often modules were executed."""
 
     def __init__(self, planes: Iterable[Plane], devices: int) -> None:
-        self._marks: list[Marked] = []
+        marks: list[tuple[str, Marked]] = []
         self._launched = (array("q"), array("q"))  # correlation, begin
         self._executed: Counter[str] = Counter()
         self._devices = max(devices, 1)
@@ -86,16 +87,16 @@ class Launches:
             if plane.name.startswith("/host:"):
                 for line in plane.lines:
                     for event in line.events:
-                        self._take(event)
-        self._marks.sort(key=lambda mark: mark.begin)
+                        self._take(event, marks)
+        self._marks = main_marks(marks)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
         if event.name.endswith("ExecuteThunks"):
             self._executed[str(event.stats.get("module_name", ""))] += 1
         elif "step_num" in event.stats and event.duration_ps:
             number = event.stats["step_num"]
             if isinstance(number, int):
-                self._marks.append(Marked(number, event.start_ps, event.end_ps, "marker"))
+                marks.append((event.name, Marked(number, event.start_ps, event.end_ps, "marker")))
         elif isinstance(correlation := event.stats.get("correlation_id"), int):
             self._launched[0].append(correlation)
             self._launched[1].append(event.start_ps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +142,19 @@ class Marked:
     found: Found
 
 
+def main_marks(named: Iterable[tuple[str, Marked]]) -> list[Marked]:
+    """The marks of one kind by their begin, of those of training, evaluation and an epoch around them.
+
+    That is the kind, by its name without numbers, whose marks take the most time, of those that come more than once.
+    """
+    kinds: dict[str, list[Marked]] = {}
+    for name, mark in named:
+        kinds.setdefault(re.sub(r"\d+", "#", name), []).append(mark)
+    totals = {name: (len(marks) > 1, sum(each.end - each.begin for each in marks)) for name, marks in kinds.items()}
+    main = max(totals, key=lambda name: totals[name], default="")
+    return sorted(kinds.get(main, []), key=lambda mark: mark.begin)
+
+
 def within(times: Integers, steps: Sequence[Marked]) -> Integers:
     """The position of the step in whose time each lies, of steps in the order of their begins; -1 for none."""
     if not steps:
@@ -175,8 +188,13 @@ class Recording:
 
 
 def stepped(recording: Recording) -> None:
-    """Give a recording without markers its steps: the runs of the program that takes most time, where it repeats."""
+    """Give a recording without markers its steps: the runs of the program that takes most time, where it repeats.
+
+    Markers whose numbers come again, as those of each epoch, are numbered in their order.
+    """
     runs = recording.runs
+    if len({step.index for step in recording.steps}) < len(recording.steps):
+        recording.steps = [replace(step, index=number) for number, step in enumerate(recording.steps)]
     mine = np.flatnonzero(runs.which == runs.main())
     if recording.steps or len(mine) < 2:
         return
