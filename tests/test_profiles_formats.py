@@ -242,7 +242,7 @@ def on_host(name, begin, run):
 
 @pytest.mark.parametrize("first", [7, -134847043])
 def test_a_run_on_the_host_is_of_the_step_that_launched_it(tmp_path, first):
-    """Two steps are launched at once and run later: also where a run's number is below 0, and its flow's has no sign."""
+    """Two steps are launched at once and run later. A run's number may be below 0; the launch has it without a sign."""
     planes = {
         "/host:CPU": {
             "python": [
@@ -259,7 +259,12 @@ def test_a_run_on_the_host_is_of_the_step_that_launched_it(tmp_path, first):
 
 def test_steps_are_the_marks_of_one_kind(tmp_path):
     """Evaluation is numbered as training is, and an epoch lies around both: what trains are the steps."""
-    marks = [("epoch 1", 0, 100, 1), *(("train", 10 * n, 9, n) for n in range(3)), ("eval", 40, 5, 0), ("eval", 50, 5, 1)]
+    marks = [
+        ("epoch 1", 0, 100, 1),
+        *(("train", 10 * n, 9, n) for n in range(3)),
+        ("eval", 40, 5, 0),
+        ("eval", 50, 5, 1),
+    ]
     planes = {
         "/host:CPU": {
             "python": [Span(name, at * US, long * US, {"step_num": number}) for name, at, long, number in marks],
