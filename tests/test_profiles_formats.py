@@ -291,3 +291,39 @@ def test_steps_whose_numbers_come_again_are_each_one(tmp_path):
     found = read(written(tmp_path / "h.xplane.pb", planes))
     assert [step.index for step in found.devices[0].steps] == [0, 1, 2, 3]
     assert found.step_times == pytest.approx([10e-6] * 4)
+
+
+def test_steps_that_are_runs_of_any_program_are_those_of_the_main_one(tmp_path):
+    """Without marks of a person a step is marked for each call: also for the mean of a loss after each step.
+
+    Where one step holds both runs, it is a person's, and is kept as it is marked.
+    """
+    calls = [
+        (name, 100 * n + at, long)
+        for n in range(4)
+        for name, at, long in (("jit_step(1)", 0, 60), ("jit_mean(2)", 70, 2))
+    ]
+    modules = [Span(name, at * US, long * US) for name, at, long in calls]
+    ops = [fusion("fusion.1", at, long) for _, at, long in calls]
+    once = [Span("9", 900 * US, 500 * US)]  # what ran a single time, however long
+    each = [Span(str(n), at * US, long * US) for n, (_, at, long) in enumerate(calls)]
+    both = [Span(str(n), 100 * n * US, 75 * US) for n in range(4)]
+    for steps, indices, seconds in ((each, [0, 2, 4, 6], [60e-6] * 4), (both, [0, 1, 2, 3, 9], [75e-6] * 4 + [500e-6])):
+        planes = {
+            "/device:TPU:0": {
+                "Steps": steps + once,
+                "XLA Modules": [*modules, Span("jit_save(3)", 900 * US, 500 * US)],
+                "XLA Ops": ops,
+            }
+        }
+        found = read(written(tmp_path / "h.xplane.pb", planes))
+        assert [step.index for step in found.devices[0].steps] == indices
+        assert found.step_times == pytest.approx(seconds)
+    kernels = [
+        kernel("k", at, long, n, hlo_op="fusion.1", hlo_module=name.partition("(")[0], program_id=int(name[-2]))
+        for n, (name, at, long) in enumerate(calls)
+    ]
+    planes = {"/device:GPU:0": {"Stream #1": kernels, "Steps": each}}
+    found = read(written(tmp_path / "g.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [0, 2, 4, 6]
+    assert found.step_times == pytest.approx([60e-6] * 4)

@@ -29,6 +29,7 @@ from planner.profiles.recording import (
     looked_up,
     main_marks,
     main_steps,
+    of_main_program,
     steps_of,
     within,
 )
@@ -62,7 +63,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))
     if not steps:
-        steps = steps_of(plane.line(_STEPS))  # which the profiler itself derived for the device
+        steps = of_main_program(steps_of(plane.line(_STEPS)), Runs.of(runs))  # that the profiler itself derived
         step_of = within(begin, steps)
     if not steps:
         steps, step_of_run = main_steps(runs)

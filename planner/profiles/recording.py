@@ -155,6 +155,23 @@ def main_marks(named: Iterable[tuple[str, Marked]]) -> list[Marked]:
     return sorted(kinds.get(main, []), key=lambda mark: mark.begin)
 
 
+def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
+    """Steps that the profiler itself marked, where each is one run of any program: those of one program.
+
+    Without a person's marks it takes every call of a program for a step, be it of training or of a sum of two numbers.
+    The program is the one that takes the most time of those that repeat.
+    """
+    found = within(runs.begin, steps)
+    inside = found >= 0
+    at, which, lasted = found[inside], runs.which[inside], (runs.end - runs.begin)[inside]
+    if len(np.unique(at)) < len(at) or len(np.unique(which)) < 2:
+        return steps
+    totals = np.bincount(which, lasted)
+    totals[np.bincount(which) < 2] = 0
+    mine = set(at[which == totals.argmax()].tolist()) if totals.any() else set()
+    return [step for number, step in enumerate(steps) if number in mine] or steps
+
+
 def within(times: Integers, steps: Sequence[Marked]) -> Integers:
     """The position of the step in whose time each lies, of steps in the order of their begins; -1 for none."""
     if not steps:
