@@ -257,6 +257,25 @@ def test_a_run_on_the_host_is_of_the_step_that_launched_it(tmp_path, first):
     assert found.step_times == pytest.approx([8e-6, 8e-6])
 
 
+def test_marks_that_end_before_what_they_launch_are_no_steps(tmp_path):
+    """A trace.json tells no launch: marks of four steps within the first run of 8 us leave the other three runs out."""
+    events = [
+        {"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}},
+        *(
+            {"ph": "X", "pid": 7, "tid": 1, "ts": 2 * n, "dur": 1, "name": "train", "args": {"step_num": str(n)}}
+            for n in range(4)
+        ),
+        *(
+            {"ph": "X", "pid": 7, "tid": 2, "ts": 10 * n, "dur": 8, "name": "dot.1", "args": on_host("", 0, n).stats}
+            for n in range(4)
+        ),
+    ]
+    path = tmp_path / "x.trace.json"
+    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
+    found = read(path)
+    assert (found.found, found.step_times) == ("module", pytest.approx([8e-6] * 4))
+
+
 def test_steps_are_the_marks_of_one_kind(tmp_path):
     """Evaluation is numbered as training is, and an epoch lies around both: what trains are the steps."""
     marks = [

@@ -31,6 +31,7 @@ from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Event
 
 _END = "end: "
+_COVERED = 0.5  # of the operations' time, at least, is of steps that are told by when it begins alone
 _HALF = UNSIGNED // 2
 _LAUNCH = 5  # the flow's type from the call of a program to its runs
 
@@ -98,6 +99,8 @@ class HostOperations:
         (ended,) = looked_up(flow, *(np.array(column, np.int64) for column in self._ends))
         end = np.maximum(end, ended)
         step_of_run = self._steps(run, begin)
+        if not self._launched and (end - begin)[step_of_run[run] >= 0].sum() < _COVERED * (end - begin).sum():
+            self._marks = []  # runs begin after the steps that launch them, and which that are isn't told
         for number in np.unique(device).tolist():
             mine = device == number
             steps = step_of_run[run[mine]] if self._marks else None
