@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,8 @@ from planner.profiles.hlo_text import dot_flops, parse, size
 from planner.profiles.profile import Operation, Shape
 from planner.profiles.recognition import is_attention, matmul, recognised
 from tests.measure_encoder import _message, _number
+
+BRACKETS = str.maketrans("{}", "[]")
 
 
 def test_a_fusion_of_a_tpu():
@@ -161,6 +164,21 @@ def test_what_an_exchange_sends(text, payload):
     made = xla.operation(f"%exchange.1 = bf16[96,128]{{1,0}} {text}", "", {})
     (found,) = recognised([replace(made, self_time=1.0)]).collectives
     assert (found.kind, found.group_size, found.payload) == ("all-to-all", 8, payload)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [("{0,1},{1,2},{2,3},{3,0}", 4), ("{0,1},{1,0},{2,3},{3,2}", 2), ("{2,3},{0,1},{1,2}", 4), ("{0,4},{1,5}", 2),
+     ("{0,1},{1,2},{3,4}", None), ("{0,0}", 1)],
+)  # fmt: skip
+def test_the_group_of_a_permute(pairs, expected):
+    """Devices that pairs join to rings or chains; none where these are of several lengths."""
+    text = f"%r = f32[8]{{0}} collective-permute(f32[8]{{0}} %x), channel_id=1, source_target_pairs={{{pairs}}}"
+    assert parse(text).group_size == expected
+    proto = b"".join(
+        _message(52, _number(1, a) + _number(2, b)) for a, b in json.loads(f"[{pairs}]".translate(BRACKETS))
+    )
+    assert xla._group_size(wire.grouped(memoryview(proto))) == expected
 
 
 @pytest.mark.parametrize(

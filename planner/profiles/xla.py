@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import isfinite, nan
 
 from planner.profiles import hlo_text, wire
-from planner.profiles.hlo_text import Instruction, backend_contraction, dot_flops
+from planner.profiles.hlo_text import Instruction, backend_contraction, dot_flops, ring_size
 from planner.profiles.parts import collective, part
 from planner.profiles.profile import Operation, Part, Shape
 from planner.profiles.wire import Fields, Value
@@ -206,7 +206,9 @@ def _kernel(row: Fields, operands: tuple[Shape, ...]) -> int | None:
 
 
 def _group_size(row: Fields) -> int | None:
-    """Devices of a group of a collective: listed, as an iota of groups x devices, or as axes of a mesh."""
+    """Devices of a group of a collective: listed, as an iota of groups x devices, as axes of a mesh, or by pairs."""
+    if pairs := [wire.grouped(blob) for blob in row.get(52, [])]:
+        return ring_size((wire.number(each, 1), wire.number(each, 2)) for each in pairs)
     lists = [row] + [wire.grouped(blob) for blob in row.get(87, [])]
     for found, listed, iota, mesh in ((lists[0], 49, 92, 93), *((each, 1, 2, 3) for each in lists[1:])):
         for blob in found.get(listed, []):
