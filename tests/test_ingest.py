@@ -585,7 +585,7 @@ def test_the_program_whose_runs_are_the_steps_is_named() -> None:
     programs = Program("jit_decode", "7", 3, 0.003, 0.001), Program("jit_prefill", "8", 1, 0.002, 0.002)
     profile = of(devices=(replace(device, steps=steps, programs=programs),))
     first = first_page.lines(profile, None, Peaks(None, None))[0]
-    assert first.note.endswith("the program that takes the most time, jit_decode(7)")
+    assert first.note.endswith("the program that takes the most time of those that repeat, jit_decode(7)")
 
 
 def test_the_largest_waste_is_of_the_kernels_of_steps(tmp_path: Path) -> None:
