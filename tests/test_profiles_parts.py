@@ -253,7 +253,7 @@ def test_a_step_that_the_capture_cuts_off_is_none(profile):
 
 @pytest.mark.parametrize(("once", "seconds"), [(0, [10] * 4), (100, [10] * 4), (1000, [1120])])
 def test_steps_are_runs_of_what_repeats(profile, once, seconds):
-    """A prefill before four steps of decoding, or what is saved once, is no step; a long program with its helpers is."""
+    """A prefill before four steps of decoding, or what ran once, is no step; a long program with its helpers is."""
     runs = [Span("jit_prefill(1)", 0, once * US)] if once else []
     runs += [Span("jit_decode(7)", (once + 20 + 30 * n) * US, 10 * US) for n in range(4)]
     ops = [op("fusion.1", (each.offset_ps) // US, each.duration_ps // US) for each in runs]
