@@ -20,15 +20,17 @@ class Span:
     shared: Stats = field(default_factory=dict)
 
 
-def space(planes: Mapping[str, Mapping[str, Sequence[Span]]], plane_stats: Stats | None = None) -> bytes:
-    """A serialized XSpace from plane name -> line name -> events; every line begins at 1 us."""
-    return b"".join(_message(1, _plane(name, lines, plane_stats or {})) for name, lines in planes.items())
+def space(
+    planes: Mapping[str, Mapping[str, Sequence[Span]]], plane_stats: Stats | None = None, begin_ns: int = 1000
+) -> bytes:
+    """A serialized XSpace from plane name -> line name -> events; every line begins at 1 us, or at `begin_ns`."""
+    return b"".join(_message(1, _plane(name, lines, plane_stats or {}, begin_ns)) for name, lines in planes.items())
 
 
-def _plane(name: str, lines: Mapping[str, Sequence[Span]], plane_stats: Stats) -> bytes:
+def _plane(name: str, lines: Mapping[str, Sequence[Span]], plane_stats: Stats, begin_ns: int) -> bytes:
     names: dict[str, int] = {}
     kinds = list(dict.fromkeys((s.name, tuple(s.shared.items())) for spans in lines.values() for s in spans))
-    body = b"".join(_message(3, _line(line, spans, kinds, names)) for line, spans in lines.items())
+    body = b"".join(_message(3, _line(line, spans, kinds, names, begin_ns)) for line, spans in lines.items())
     for number, (kind, shared) in enumerate(kinds, start=1):
         stats = b"".join(_message(5, _stat(key, value, names)) for key, value in shared)
         body += _entry(4, number, _message(2, kind.encode()) + stats)
@@ -37,8 +39,10 @@ def _plane(name: str, lines: Mapping[str, Sequence[Span]], plane_stats: Stats) -
     return _message(2, name.encode()) + body
 
 
-def _line(name: str, spans: Sequence[Span], kinds: list[tuple[str, tuple]], names: dict[str, int]) -> bytes:
-    body = _message(2, name.encode()) + _number(3, 1000)
+def _line(
+    name: str, spans: Sequence[Span], kinds: list[tuple[str, tuple]], names: dict[str, int], begin_ns: int
+) -> bytes:
+    body = _message(2, name.encode()) + _number(3, begin_ns)
     for span in spans:
         kind = kinds.index((span.name, tuple(span.shared.items()))) + 1
         stats = b"".join(_message(4, _stat(key, value, names)) for key, value in span.stats.items())

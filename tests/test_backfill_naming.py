@@ -236,3 +236,23 @@ def test_a_time_of_an_unknown_device_is_taken_where_there_is_none(plan: Path) ->
         done = backfill(plan, measurement(key, seconds, hardware_id="", device_kind="cpu"))
         assert "1 updated" in done.output
         assert "other_hardware" in rows(plan)[0].text("flags")
+
+
+def test_a_chip_is_one_whatever_its_letters_case(plan: Path) -> None:
+    """A time of TPU-V5E goes into the row of tpu-v5e: it gets no second row of the same prediction."""
+    key = keys(plan)[1]
+    row = next(each for each in rows(plan) if key in each.keys)
+    done = backfill(plan, measurement(key, hardware_id=row.text("hardware_id").upper()))
+    assert "1 updated, 0 appended" in done.output
+    assert "other_hardware" not in done.output
+
+
+def test_a_mistyped_chip_of_a_row_without_one_is_said(plan: Path) -> None:
+    """The row predicts nothing and names no chip; the CSV's is no chip either, and a line says so."""
+    sheet = comparison.find(package := Package.read(plan))
+    row = sheet.rows[1]
+    package.replace(sheet.part, typed_into(sheet, row.number, hardware_id=None))
+    package.write(plan)
+    done = backfill(plan, measurement(min(row.keys), hardware_id="tpu-v5ee"))
+    assert "1 updated, 0 appended" in done.output
+    assert "tpu-v5ee is not on Hardware; did you mean tpu-v5e" in done.output

@@ -376,6 +376,18 @@ def test_halves_of_a_collective_are_no_case() -> None:
     assert cases_of(of(replace(reduce, group_size=None)), V5P).rows == ()
 
 
+def test_a_kernel_that_starts_a_collective_is_all_of_it() -> None:
+    """A GPU's `all-reduce-start` is NCCL's kernel, of all its arrays; a copy beside it isn't the collective."""
+    arrays = Shape("bf16", (1024, 1024)), Shape("bf16", (512,))
+    start = operation("all-reduce-start.1", category="all-reduce-start", opcode="all-reduce-start",
+                      part="communication", result=arrays, operands=arrays, group_size=8,
+                      expression="ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)")  # fmt: skip
+    (row,) = cases_of(of(start), V5P).rows
+    assert f"array_bytes={2 * (1024 * 1024 + 512)},axis_size=8,collective=all_reduce" in row.case_key
+    assert cases_of(of(replace(start, expression="MemcpyD2D")), V5P).rows == ()
+    assert cases_of(of(replace(start, expression="%all-reduce-start.1 = all-reduce-start(%p)")), V5P).rows == ()
+
+
 def test_a_core_is_told_from_its_chip() -> None:
     """Where the profile's device has half of the chip's peak, its cases are flagged: the row predicts a chip."""
     matmul = operation(flops=2.0 * 512**3, result=(Shape("bf16", (512, 512)),),
@@ -573,7 +585,7 @@ def test_the_program_whose_runs_are_the_steps_is_named() -> None:
     programs = Program("jit_decode", "7", 3, 0.003, 0.001), Program("jit_prefill", "8", 1, 0.002, 0.002)
     profile = of(devices=(replace(device, steps=steps, programs=programs),))
     first = first_page.lines(profile, None, Peaks(None, None))[0]
-    assert first.note.endswith("the program that takes the most time, jit_decode(7)")
+    assert first.note.endswith("the program that takes the most time of those that repeat, jit_decode(7)")
 
 
 def test_the_largest_waste_is_of_the_kernels_of_steps(tmp_path: Path) -> None:

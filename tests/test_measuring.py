@@ -45,6 +45,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path
             done = CliRunner().invoke(group, ["measure", str(path), *ONLY])
         assert done.exit_code == 0, done.output
         assert "1 row predicts tpu-v5e and was timed on cpu: flagged other_hardware" in done.output
+        first = done.output.splitlines()[0]  # before minutes are spent on it
+        assert first.startswith("1 row predicts tpu-v5e and this machine is cpu: times taken here are flagged")
         if kept:
             kept.write_bytes(path.read_bytes())
     return built, once, path

@@ -232,3 +232,117 @@ def test_a_capture_that_begins_within_a_run_of_a_gpu(tmp_path, lost, cut):
     assert found.found == "module"
     whole = [80e-6 - 10e-6 * each for each in (lost, 0, 0, 0, 0, cut)]
     assert found.step_times == pytest.approx([each for each in whole if each > 40e-6])
+
+
+def on_host(name, begin, run):
+    """An operation of XLA on the host's own processor, of 8 us and a run."""
+    stats = {"hlo_op": name, "hlo_module": "jit_f", "program_id": 3, "run_id": run, "device_ordinal": 0}
+    return Span(name, begin * US, 8 * US, stats)
+
+
+@pytest.mark.parametrize("first", [7, -134847043])
+def test_a_run_on_the_host_is_of_the_step_that_launched_it(tmp_path, first):
+    """Two steps are launched at once and run later. A run's number may be below 0; the launch has it without a sign."""
+    planes = {
+        "/host:CPU": {
+            "python": [
+                *(Span("train", at * US, 4 * US, {"step_num": at}) for at in (0, 5)),
+                *(Span("Execute", (5 * n + 1) * US, US, {"_pt": 5, "_p": (first + n) % (1 << 64)}) for n in range(2)),
+            ],
+            "pool": [on_host("dot.1", 20 + 10 * n, first + n) for n in range(2)],
+        },
+    }  # fmt: skip
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    assert (found.found, [step.index for step in found.devices[0].steps]) == ("marker", [0, 5])
+    assert found.step_times == pytest.approx([8e-6, 8e-6])
+
+
+def test_marks_that_end_before_what_they_launch_are_no_steps(tmp_path):
+    """A trace.json tells no launch: marks of four steps within the first run of 8 us leave the other three runs out."""
+    events = [
+        {"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}},
+        *(
+            {"ph": "X", "pid": 7, "tid": 1, "ts": 2 * n, "dur": 1, "name": "train", "args": {"step_num": str(n)}}
+            for n in range(4)
+        ),
+        *(
+            {"ph": "X", "pid": 7, "tid": 2, "ts": 10 * n, "dur": 8, "name": "dot.1", "args": on_host("", 0, n).stats}
+            for n in range(4)
+        ),
+    ]
+    path = tmp_path / "x.trace.json"
+    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}))
+    found = read(path)
+    assert (found.found, found.step_times) == ("module", pytest.approx([8e-6] * 4))
+
+
+def test_steps_are_the_marks_of_one_kind(tmp_path):
+    """Evaluation is numbered as training is, and an epoch lies around both: what trains are the steps."""
+    marks = [
+        ("epoch 1", 0, 100, 1),
+        *(("train", 10 * n, 9, n) for n in range(3)),
+        ("eval", 40, 5, 0),
+        ("eval", 50, 5, 1),
+    ]
+    planes = {
+        "/host:CPU": {
+            "python": [Span(name, at * US, long * US, {"step_num": number}) for name, at, long, number in marks],
+            "pool": [on_host("dot.1", at + 1, 1 + n) for n, at in enumerate((0, 10, 20, 40, 50))],
+        },
+    }  # fmt: skip
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [0, 1, 2]
+    kernels = [kernel("gemm", at + 1, 8, n) for n, at in enumerate((0, 10, 20, 40, 50))]
+    launches = [Span("cuLaunchKernel", each.offset_ps, US, each.stats) for each in kernels]
+    planes = {"/device:GPU:0": {"Stream #1": kernels}, "/host:CPU": planes["/host:CPU"] | {"pool": launches}}
+    found = read(written(tmp_path / "g.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [0, 1, 2]
+
+
+def test_steps_whose_numbers_come_again_are_each_one(tmp_path):
+    """Steps of two epochs that are numbered alike: all of them count, in their order."""
+    planes = {
+        "/device:TPU:0": {
+            "Steps": [Span(name, 20 * n * US, 10 * US) for n, name in enumerate(("0", "1", "0", "1"))],
+            "XLA Ops": [fusion("fusion.1", 20 * n, 10) for n in range(4)],
+        },
+    }  # fmt: skip
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [0, 1, 2, 3]
+    assert found.step_times == pytest.approx([10e-6] * 4)
+
+
+def test_steps_that_are_runs_of_any_program_are_those_of_the_main_one(tmp_path):
+    """Without marks of a person a step is marked for each call: also for the mean of a loss after each step.
+
+    Where one step holds both runs, it is a person's, and is kept as it is marked.
+    """
+    calls = [
+        (name, 100 * n + at, long)
+        for n in range(4)
+        for name, at, long in (("jit_step(1)", 0, 60), ("jit_mean(2)", 70, 2))
+    ]
+    modules = [Span(name, at * US, long * US) for name, at, long in calls]
+    ops = [fusion("fusion.1", at, long) for _, at, long in calls]
+    once = [Span("9", 900 * US, 500 * US)]  # what ran a single time, however long
+    each = [Span(str(n), at * US, long * US) for n, (_, at, long) in enumerate(calls)]
+    both = [Span(str(n), 100 * n * US, 75 * US) for n in range(4)]
+    for steps, indices, seconds in ((each, [0, 2, 4, 6], [60e-6] * 4), (both, [0, 1, 2, 3, 9], [75e-6] * 4 + [500e-6])):
+        planes = {
+            "/device:TPU:0": {
+                "Steps": steps + once,
+                "XLA Modules": [*modules, Span("jit_save(3)", 900 * US, 500 * US)],
+                "XLA Ops": ops,
+            }
+        }
+        found = read(written(tmp_path / "h.xplane.pb", planes))
+        assert [step.index for step in found.devices[0].steps] == indices
+        assert found.step_times == pytest.approx(seconds)
+    kernels = [
+        kernel("k", at, long, n, hlo_op="fusion.1", hlo_module=name.partition("(")[0], program_id=int(name[-2]))
+        for n, (name, at, long) in enumerate(calls)
+    ]
+    planes = {"/device:GPU:0": {"Stream #1": kernels, "Steps": each}}
+    found = read(written(tmp_path / "g.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [0, 2, 4, 6]
+    assert found.step_times == pytest.approx([60e-6] * 4)

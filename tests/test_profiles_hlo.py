@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,9 @@ from planner.profiles import wire, xla
 from planner.profiles.hlo_text import dot_flops, parse, size
 from planner.profiles.profile import Operation, Shape
 from planner.profiles.recognition import is_attention, matmul, recognised
+from tests.measure_encoder import _message, _number
+
+BRACKETS = str.maketrans("{}", "[]")
 
 
 def test_a_fusion_of_a_tpu():
@@ -160,6 +164,63 @@ def test_what_an_exchange_sends(text, payload):
     made = xla.operation(f"%exchange.1 = bf16[96,128]{{1,0}} {text}", "", {})
     (found,) = recognised([replace(made, self_time=1.0)]).collectives
     assert (found.kind, found.group_size, found.payload) == ("all-to-all", 8, payload)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [("{0,1},{1,2},{2,3},{3,0}", 4), ("{0,1},{1,0},{2,3},{3,2}", 2), ("{2,3},{0,1},{1,2}", 4), ("{0,4},{1,5}", 2),
+     ("{0,1},{1,2},{3,4}", None), ("{0,0}", 1)],
+)  # fmt: skip
+def test_the_group_of_a_permute(pairs, expected):
+    """Devices that pairs join to rings or chains; none where these are of several lengths."""
+    text = f"%r = f32[8]{{0}} collective-permute(f32[8]{{0}} %x), channel_id=1, source_target_pairs={{{pairs}}}"
+    assert parse(text).group_size == expected
+    proto = b"".join(
+        _message(52, _number(1, a) + _number(2, b)) for a, b in json.loads(f"[{pairs}]".translate(BRACKETS))
+    )
+    assert xla._group_size(wire.grouped(memoryview(proto))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        ("(bf16[8], bf16[4]) all-reduce-start(bf16[8] %a, bf16[4] %b)", 24),
+        ("(bf16[8], bf16[32], u32[], u32[]) all-gather-start(bf16[8] %a)", 64),
+        ("((bf16[8], f32[2]), (bf16[32], f32[8])) all-gather-start(bf16[8] %a, f32[2] %b)", 96),
+        ("((bf16[32], f32[8]), (bf16[8], f32[2])) reduce-scatter-start(bf16[32] %a, f32[8] %b)", 96),
+        ("(f32[8], f32[8], u32[], u32[]) collective-permute-start(f32[8] %a)", 32),
+        ("bf16[32] all-gather-done((bf16[8], bf16[32]) %s)", 64),
+        ("bf16[8] reduce-scatter-done(((bf16[32]), bf16[8]) %s)", 64),
+    ],
+)
+def test_what_the_start_of_a_collective_sends(text, payload):
+    """All arrays of several that are sent together: the inputs, of an all-gather the outputs, each once."""
+    made = xla.operation(f"%half.1 = {text}, replica_groups=[1,4]<=[4]", "", {})
+    (found,) = recognised([replace(made, self_time=1.0)]).collectives
+    assert (found.payload, found.is_half) == (payload, True)
+
+
+def test_what_an_asynchronous_computation_starts_is_told_by_its_program():
+    """XLA:GPU starts a reduce-scatter as `async-start` of a computation, which holds its kind and its groups."""
+
+    def shape(size):
+        return _number(2, 11) + _message(3, bytes([size]))
+
+    def instruction(name, opcode, number, size, more=b""):
+        return _message(
+            2, _message(1, name) + _message(2, opcode) + _message(3, shape(size)) + _number(35, number) + more
+        )
+
+    groups = b"".join(_message(49, _message(1, bytes(each))) for each in ((0, 1, 2, 3), (4, 5, 6, 7)))
+    held = _number(5, 7) + instruction(b"p", b"parameter", 1, 64) + instruction(b"rs", b"reduce-scatter", 2, 16, groups)
+    calls = _message(36, bytes([3])) + _message(38, bytes([7]))
+    entry = _number(5, 8) + instruction(b"x", b"parameter", 3, 64)
+    entry += instruction(b"async-start.1", b"async-start", 4, 16, calls)
+    found = xla.instructions(_message(1, _message(3, held) + _message(3, entry)))["async-start.1"]
+    assert (found.opcode, found.group_size, found.operands[0].dims) == ("reduce-scatter-start", 4, (64,))
+    made = xla.kernel("ncclDevKernel_ReduceScatter_Sum_f32", "jit_f(1)", {"hlo_op": "async-start.1"}, found)
+    (one,) = recognised([replace(made, self_time=1.0)]).collectives
+    assert (one.kind, one.payload, one.group_size, one.is_half) == ("reduce-scatter", 256, 4, False)
 
 
 @pytest.mark.parametrize(

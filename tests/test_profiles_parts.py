@@ -138,6 +138,10 @@ def test_a_loop_hides_nothing_of_its_body(profile):
             "",
             "compute",
         ),
+        ("all_gather_matmul.1", "custom-call", "custom-call", "compute"),
+        ("collective_matmul.3", "custom-call", "custom-call", "compute"),
+        ("fused_allgather_grouped_gemm", "", "", "compute"),
+        ("all_gather_matmul.2", "all-gather", "all-gather", "communication"),
         ("collective_permute_fusion.2", "loop fusion", "fusion", "communication"),
         ("_Z34ncclDevKernel_AllReduce_Sum_f16_LL", "", "", "communication"),
         ("triton_poi_fused_all_reduce_0", "", "", "compute"),
@@ -245,3 +249,14 @@ def test_a_step_that_the_capture_cuts_off_is_none(profile):
     assert found.step_times == pytest.approx([100e-6, 104e-6, 100e-6, 96e-6])
     assert in_us(found.step_parts) == (90, 0, 0, 0, 10)
     assert found.notes == ("4 steps at an end of the capture are cut off, and don't count",)
+
+
+@pytest.mark.parametrize(("once", "seconds"), [(0, [10] * 4), (100, [10] * 4), (1000, [1120])])
+def test_steps_are_runs_of_what_repeats(profile, once, seconds):
+    """A prefill before four steps of decoding, or what ran once, is no step; a long program with its helpers is."""
+    runs = [Span("jit_prefill(1)", 0, once * US)] if once else []
+    runs += [Span("jit_decode(7)", (once + 20 + 30 * n) * US, 10 * US) for n in range(4)]
+    ops = [op("fusion.1", (each.offset_ps) // US, each.duration_ps // US) for each in runs]
+    found = profile({"/device:TPU:0": {"XLA Modules": runs, "XLA Ops": ops}})
+    assert [round(each * 1e6) for each in found.step_times] == seconds
+    assert found.stepping == ("jit_decode(7)" if len(seconds) > 1 else "")

@@ -367,3 +367,19 @@ def test_an_int8_matmul_gives_32_bits(tmp_path):
     assert case
     assert [case[1][f"{name}_dtype"] for name in ("weight", "activation", "compute")] == ["int8"] * 3
     assert case[1]["output_dtype"] == "int32"
+
+
+def test_what_was_launched_before_the_capture_is_of_no_step(tmp_path):
+    """The file needn't begin with its earliest event: a launch that it doesn't tell isn't at the time of its first."""
+    events = [
+        torch_event("cpu_op", "aten::mm", 60, 5),  # of another thread, in the midst of step 3
+        torch_event("user_annotation", "ProfilerStep#3", 0, 100),
+        torch_event("user_annotation", "ProfilerStep#4", 100, 100),
+        torch_kernel("of_the_step_before", 10, 40, correlation=90),
+    ]
+    for n in (1, 2):
+        events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n - 90, 1, correlation=n))
+        events.append(torch_kernel("gemm", 100 * n - 40, 30, correlation=n))
+    path = tmp_path / "rank0.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    assert read(path).step_times == pytest.approx([30e-6, 30e-6])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from planner.errors import UserError
 from planner.measure.profiles import busy_time
 from planner.profiles import xspace
+from planner.profiles.reading import read as profile_read
 from tests.measure_encoder import Span, space
 from tests.measure_traces import MI300X, V6E, real
 
@@ -134,3 +135,11 @@ def test_mi300x_matmul():
     seconds = median(event.duration_ps for event in kernels) * 1e-12
     assert seconds == pytest.approx(587e-6, rel=1e-3)
     assert 2 * 8192 * 8192 * 4096 / seconds == pytest.approx(936e12, rel=1e-3)
+
+
+def test_times_since_1970_are_those_of_the_capture(tmp_path):
+    """Lines that begin by the clock of the world, whose picoseconds no 64 bits hold, give the steps of any others."""
+    runs = {"XLA Modules": [Span("jit_f(1)", 20_000_000 * n, 8_000_000) for n in range(3)]}
+    path = tmp_path / "h.xplane.pb"
+    path.write_bytes(space({"/device:TPU:0": runs, "/host:CPU": {}}, begin_ns=1_700_000_000_123_456_789))
+    assert profile_read(path).step_times == pytest.approx([8e-6] * 3)

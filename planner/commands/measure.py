@@ -117,6 +117,8 @@ def _workbook(file: Path, asked: Asked) -> None:
     with asked.together.agreed():
         package = Package.read(file)
         planned, kinds = _planned(package, asked), measuring.kinds_in(package)
+    for line in measuring.foreign(planned, kinds) if asked.together.is_first else ():
+        _tell(line)
     done = _measured(measuring.for_here(planned, kinds), kinds, STANDARD, asked)
     with asked.together.agreed():
         if asked.together.is_first:

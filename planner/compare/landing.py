@@ -85,7 +85,8 @@ class Landing:
             self.left_alone.append(row.text("hardware_id"))
         else:
             is_timed = measured.status == "measured"
-            self.timed += [(row.text("template"), row.text("hardware_id"))] if is_timed else []
+            chip = row.text("hardware_id")  # a row without one predicts nothing: the measured one is held to the list
+            self.timed += [(row.text("template") if chip else "", chip or measured.hardware_id)] if is_timed else []
             again = predicted_again(self.sheet, row, measured) if is_timed else {}
             self.type(row, measured, again | cells_of(row, measured))
         if measured.status != "measured":
@@ -271,8 +272,13 @@ def _fits(row: CaseRow, measured: Measurement) -> bool:
     """Whether the row can be this measurement's: same chip, flags and mesh, where both are known."""
     chip = row.text("hardware_id")
     is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
-    same_chip = not chip or not measured.hardware_id or chip == measured.hardware_id
+    same_chip = not chip or not measured.hardware_id or _is(chip, measured.hardware_id)
     return same_chip and (is_fresh or tuple(map(row.text, RAN_AS)) == (measured.compiler_flags, *measured.lies))
+
+
+def _is(chip: str, other: str) -> bool:
+    """Whether two ids are of one chip: as the formulas do, whatever their letters' case."""
+    return chip.lower() == other.lower()
 
 
 def _keeps(row: CaseRow, measured: Measurement) -> bool:
@@ -281,13 +287,13 @@ def _keeps(row: CaseRow, measured: Measurement) -> bool:
     if not chip or measured.status != "measured" or is_missing(row.value("measured_time")):
         return False
     is_foreign = OTHER_HARDWARE in row.text("flags")  # what it holds isn't the chip's either
-    is_known = chip == measured.hardware_id or row.text("device") == measured.device_kind != ""
+    is_known = _is(chip, measured.hardware_id) or row.text("device") == measured.device_kind != ""
     return not (is_foreign or is_known or row.value("measured_time") == measured.t_median)
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, int]:
     """How far a row that fits is from a measurement: the least is its own."""
-    other_chip = row.text("hardware_id") != measured.hardware_id
+    other_chip = not _is(row.text("hardware_id"), measured.hardware_id)
     return other_chip, _keeps(row, measured), row.text("compiler_flags") != measured.compiler_flags, row.number
 
 
@@ -320,7 +326,7 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
 def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
     """The guards that a time fails: its own, and those of a row that predicts `floor` s on `chip`."""
     flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]
-    if measured.source == "microbench" and chip not in ("", measured.hardware_id):
+    if measured.source == "microbench" and chip and not _is(chip, measured.hardware_id):
         flags.append(OTHER_HARDWARE)
     elif floor is not None and measured.t_median * TOLERATED < floor and ABOVE_PEAK not in flags:
         flags.append(ABOVE_PEAK)

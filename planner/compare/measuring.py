@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
@@ -13,7 +14,7 @@ from planner.catalog import Table
 from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
 from planner.compare.comparison_sheet import CaseRow, find, listed_chips
-from planner.compare.landing import Landing, land
+from planner.compare.landing import OTHER_HARDWARE, Landing, land
 from planner.compare.prediction import predict
 from planner.errors import Place, UserError
 from planner.formulas import library
@@ -182,6 +183,18 @@ def for_here(planned: Sequence[Planned], kinds: Mapping[str, str]) -> list[Case]
     here = _here(kinds)
     chips = [(each.case, each.row.text("hardware_id")) for each in planned]
     return [replace(case, hardware_id=chip) if chip in here else replace(case, floor_s=nan) for case, chip in chips]
+
+
+def foreign(planned: Sequence[Planned], kinds: Mapping[str, str]) -> list[str]:
+    """A line for each chip other than this machine that rows predict: what will be said of their times."""
+    here, device = _here(kinds), clock.devices()[0].device_kind
+    chips = Counter(chip for each in planned if (chip := each.row.text("hardware_id")))
+    return [
+        f"{count} {'row predicts' if count == 1 else 'rows predict'} {chip} and this machine is {device}: "
+        f"times taken here are flagged {OTHER_HARDWARE}, and replace none of {chip}"
+        for chip, count in chips.items()
+        if chip not in here
+    ]
 
 
 def land_planned(path: Path, planned: Sequence[Planned], done: Sequence[Measurement]) -> Landing:

@@ -31,7 +31,6 @@ COLLECTIVES = {
     "all-gather": "all_gather", "reduce-scatter": "reduce_scatter", "all-reduce": "all_reduce",
     "all-to-all": "all_to_all", "permute": "permute",
 }  # fmt: skip
-HALVES = ("-start", "-done")  # the time of either is not that of the collective
 SOURCE, METHOD = "xplane", "profiler"
 UNKNOWN_DEVICE, PART_OF_CHIP = "unknown_device", "part_of_chip"  # flags
 HALF = 0.75  # less of the FLOPs of all keys is a mask
@@ -87,8 +86,7 @@ def _attention(found: Attention) -> Case | None:
 def _collective(found: Collective) -> Case | None:
     """A collective of a known group whose time is its own. Its array is what the template calls so."""
     name, ways = COLLECTIVES.get(found.kind), found.group_size or 0
-    told = f"{found.operation.name} {found.operation.opcode}"
-    if name is None or not found.payload or ways < 2 or any(half in told for half in HALVES):
+    if name is None or not found.payload or ways < 2 or found.is_half:
         return None
     whole = found.payload * ways if name == "all_to_all" else found.payload
     return _case("collective", collective=name, array_bytes=whole, axis_size=float(ways))

@@ -14,11 +14,25 @@ import numpy as np
 
 from planner.profiles import xla
 from planner.profiles.profile import Operation
-from planner.profiles.recording import Events, Integers, Marked, Recording, Run, Runs, looked_up, main_steps, within
+from planner.profiles.recording import (
+    UNSIGNED,
+    Events,
+    Integers,
+    Marked,
+    Recording,
+    Run,
+    Runs,
+    looked_up,
+    main_marks,
+    main_steps,
+    within,
+)
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Event
 
 _END = "end: "
+_COVERED = 0.5  # of the operations' time, at least, is of steps that are told by when it begins alone
+_HALF = UNSIGNED // 2
 _LAUNCH = 5  # the flow's type from the call of a program to its runs
 
 
@@ -33,13 +47,13 @@ class HostOperations:
         self._columns = tuple(array("q") for _ in range(6))  # device, kind, begin, end, run, flow
         self._ends = (array("q"), array("q"))  # flow, end
         self._launched: dict[int, int] = {}
-        self._marks: list[Marked] = []
+        marks: list[tuple[str, Marked]] = []
         for plane in planes:
             if plane.name.startswith("/host:"):
                 for line in plane.lines:
                     for event in line.events:
-                        self._take(event)
-        self._marks.sort(key=lambda mark: mark.begin)
+                        self._take(event, marks)
+        self._marks = main_marks(marks)
 
     @property
     def found(self) -> bool:
@@ -51,7 +65,7 @@ class HostOperations:
         """Whether any says when an operation ended."""
         return bool(self._ends[0])
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
         stats = event.stats
         if event.name.startswith(_END):
             if (flow := _int(stats, "_c")) >= 0:
@@ -60,7 +74,7 @@ class HostOperations:
         elif "hlo_op" in stats and "hlo_module" in stats:
             self._operation(event)
         elif "step_num" in stats and event.duration_ps:
-            self._marks.append(Marked(_int(stats, "step_num"), event.start_ps, event.end_ps, "marker"))
+            marks.append((event.name, Marked(_int(stats, "step_num"), event.start_ps, event.end_ps, "marker")))
         elif stats.get("_pt") == _LAUNCH:
             self._launched.setdefault(_int(stats, "_p"), event.start_ps)
 
@@ -85,6 +99,8 @@ class HostOperations:
         (ended,) = looked_up(flow, *(np.array(column, np.int64) for column in self._ends))
         end = np.maximum(end, ended)
         step_of_run = self._steps(run, begin)
+        if not self._launched and (end - begin)[step_of_run[run] >= 0].sum() < _COVERED * (end - begin).sum():
+            self._marks = []  # runs begin after the steps that launch them, and which that are isn't told
         for number in np.unique(device).tolist():
             mine = device == number
             steps = step_of_run[run[mine]] if self._marks else None
@@ -122,6 +138,9 @@ class HostOperations:
 
 
 def _int(stats: xla.Stats, key: str) -> int:
-    """A whole number among the stats; -1 where there is none."""
+    """A whole number among the stats; -1 where there is none.
+
+    A run's number may be below 0, and stands without its sign where a flow names the run.
+    """
     value = stats.get(key)
-    return value if isinstance(value, int) else -1
+    return (value + _HALF) % UNSIGNED - _HALF if isinstance(value, int) else -1

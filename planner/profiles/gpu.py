@@ -27,7 +27,9 @@ from planner.profiles.recording import (
     Run,
     Runs,
     looked_up,
+    main_marks,
     main_steps,
+    of_main_program,
     steps_of,
     within,
 )
@@ -61,7 +63,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))
     if not steps:
-        steps = steps_of(plane.line(_STEPS))  # which the profiler itself derived for the device
+        steps = of_main_program(steps_of(plane.line(_STEPS)), Runs.of(runs))  # that the profiler itself derived
         step_of = within(begin, steps)
     if not steps:
         steps, step_of_run = main_steps(runs)
@@ -78,7 +80,7 @@ class Launches:
     """What a host's threads say of its GPUs: steps, what was launched in them, and how often modules were executed."""
 
     def __init__(self, planes: Iterable[Plane], devices: int) -> None:
-        self._marks: list[Marked] = []
+        marks: list[tuple[str, Marked]] = []
         self._launched = (array("q"), array("q"))  # correlation, begin
         self._executed: Counter[str] = Counter()
         self._devices = max(devices, 1)
@@ -86,16 +88,16 @@ class Launches:
             if plane.name.startswith("/host:"):
                 for line in plane.lines:
                     for event in line.events:
-                        self._take(event)
-        self._marks.sort(key=lambda mark: mark.begin)
+                        self._take(event, marks)
+        self._marks = main_marks(marks)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
         if event.name.endswith("ExecuteThunks"):
             self._executed[str(event.stats.get("module_name", ""))] += 1
         elif "step_num" in event.stats and event.duration_ps:
             number = event.stats["step_num"]
             if isinstance(number, int):
-                self._marks.append(Marked(number, event.start_ps, event.end_ps, "marker"))
+                marks.append((event.name, Marked(number, event.start_ps, event.end_ps, "marker")))
         elif isinstance(correlation := event.stats.get("correlation_id"), int):
             self._launched[0].append(correlation)
             self._launched[1].append(event.start_ps)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -17,6 +18,7 @@ _SHAPE = re.compile(r"\b(pred|bf16|[sufc]\d+(?:e\d+m\d+\w*)?)\[([\d,<=\s?]*)\]")
 _OPCODE = re.compile(r"(?<![%\w.-])([a-z][a-z0-9-]*)\(")
 _HEAD = re.compile(r"^\s*(?:ROOT\s+)?%?([\w.<>~:-]+)\s*=\s*")
 _GROUPS = re.compile(r"replica_groups=(?:\[(\d+),(\d+)\]|\{\{([\d,]*)\}|(\{\}))")
+_PAIRS = re.compile(r"source_target_pairs=\{((?:\{\d+,\d+\},?)+)\}")
 _BRACES = re.compile(r"\{[^{}]*\}")
 BYTES = {"pred": 1.0, "s4": 0.5, "u4": 0.5, "f4e2m1fn": 0.5, "s2": 0.25, "u2": 0.25, "c64": 8.0, "c128": 16.0}
 
@@ -146,8 +148,24 @@ def _kernel(text: str, operands: tuple[Shape, ...]) -> int | None:
     return math.prod(size for label, size in zip(found[1], operands[1].dims, strict=True) if label != "o")
 
 
+def ring_size(pairs: Iterable[tuple[int, int]]) -> int | None:
+    """Devices of a group of a permute, which each send to the next: those that its pairs join, alike for all groups."""
+    after = dict(pairs)
+    chains = after.keys() - set(after.values())  # their first devices; all others are of rings
+    sizes = set()
+    for at in [*chains, *after]:
+        size = int(at in chains and at in after)
+        while at in after:
+            at, size = after.pop(at), size + 1
+        sizes |= {size} - {0}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
 def _group_size(text: str) -> int | None:
     """Devices of a group of a collective: `[4,2]<=[8]` has four groups of two, `{{0,1},{2,3}}` two of two."""
+    if pairs := _PAIRS.search(text):
+        numbers = [int(each) for each in re.findall(r"\d+", pairs[1])]
+        return ring_size(zip(numbers[::2], numbers[1::2], strict=True))
     found = _GROUPS.search(text)
     if found is None or found[4]:
         return None

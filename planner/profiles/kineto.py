@@ -32,6 +32,7 @@ _LAUNCHES = {
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
 PS = 1e-12  # seconds
+_UNTOLD = -FAR  # the time of a launch that isn't in the file; others may be below 0, before the first event of it
 _EPOCH = 1e9  # a clock that stands at less counts from the machine's start
 STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
 _OPTIMIZER = "Optimizer.step#"  # PyTorch marks each call of an optimizer so, by itself
@@ -123,7 +124,7 @@ class KinetoEvents:
         launched, operator, external = self._linked(correlation, external)
         main = _longest(external, duration)
         # a launch that isn't in the file was before it; where none is told at all, the kernel's own begin must do
-        launched = np.where((launched < 0) & (correlation < 0), begin, launched)
+        launched = np.where((launched == _UNTOLD) & (correlation < 0), begin, launched)
         step, marks = steps(self._notes, launched, duration)
         texts = list(self._texts)
         keys, which = np.unique(np.stack([text, operator, main & (operator >= 0)]), axis=1, return_inverse=True)
@@ -146,6 +147,7 @@ class KinetoEvents:
         """
         ids, time, launch_external, thread = (np.array(column, np.int64) for column in self._launches)
         launched, by_launch, at = looked_up(correlation, ids, time, launch_external, np.arange(len(ids)))
+        launched = np.where(at >= 0, launched, _UNTOLD)
         external = np.where(external < 0, by_launch, external)
         if ((external == correlation) & (external >= 0)).sum() > len(external) / 2:
             external = np.full(len(external), -1, np.int64)

@@ -37,7 +37,11 @@ _COLLECTIVES = (
 )
 _COMPILED = tuple((name, re.compile(pattern, re.I)) for name, pattern in _COLLECTIVES)
 INDUCTOR = r"^triton_(?!tem)[a-z]+_fused"  # a kernel that torch.compile names after the operators around it
-_FUSED_COMPUTE = re.compile(rf"(?:matmul|gemm|dot|conv)\w*(?:all[-_]?reduce|scatter)|{INDUCTOR}", re.I)
+_FUSED_COMPUTE = re.compile(
+    r"(?:matmul|gemm|dot|conv)\w*(?:all[-_]?reduce|scatter|all[-_]?gather)"
+    rf"|(?:all[-_]?(?:gather|reduce|to[-_]?all)|reduce[-_]?scatter|collective)_(?:\w*_)?(?:matmul|gemm)|{INDUCTOR}",
+    re.I,
+)
 _COPY = re.compile(
     r"memcpy ?\(?(?:h|d|host|device|pinned|pageable)[\w ]*(?:to|2| -> )|(?:\b|_|copy)(?:h2d|d2h|htod|dtoh)"
     r"|copy(?:host|device)to|copy_?buffer|infeed|outfeed|host[-_ ]?transfer|transfer(?:to|from)device"

@@ -6,22 +6,24 @@ A fact that the format doesn't hold is None (or an empty text or tuple), and `Pr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # facts of a profile or a device, by their names
+_SHARE = 0.25  # of the longest program's time, at least, takes the one whose runs are steps
+Key = TypeVar("Key")
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap
 Found = Literal["marker", "module", "whole", "tool"]
 HOW_FOUND: dict[Found, str] = {
     "marker": "marked in the profile",
-    "module": "one for each run of the program that takes the most time",
-    "whole": "no marker and no repeated program: all of the profile is one step (n = 1)",
+    "module": "one for each run of the program that takes the most time of those that repeat",
+    "whole": "no marker and no program that repeats for much of the time: all of the profile is one step (n = 1)",
     "tool": "as the profiler's tool lists them",
 }
 
@@ -82,6 +84,17 @@ class Program:
     count: int
     total: float
     median: float
+
+
+def main_program(found: Mapping[Key, tuple[int, float]]) -> Key | None:
+    """The program whose runs are steps, by how often each ran and its time: of those that repeat that of the most time.
+
+    None where one that ran once takes so much more that it is the step.
+    """
+    again = {key: total for key, (count, total) in found.items() if count > 1}
+    main = max(again, key=lambda key: again[key], default=None)
+    most = max((total for _, total in found.values()), default=0.0)
+    return None if main is None or again[main] < _SHARE * most else main
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +207,12 @@ class Profile:
     @property
     def stepping(self) -> str:
         """The program whose runs are its steps, as operations name it; empty where steps were found otherwise."""
-        totals: dict[str, float] = defaultdict(float)
+        found: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
         for program in (each for device in self.devices for each in device.programs if self.found == "module"):
-            totals[f"{program.name}({program.id})" if program.id else program.name] += program.total
-        return max(totals, key=lambda name: totals[name], default="")
+            name = f"{program.name}({program.id})" if program.id else program.name
+            count, total = found[name]
+            found[name] = max(count, program.count), total + program.total
+        return main_program(found) or ""
 
     @property
     def active(self) -> tuple[Device, ...]:

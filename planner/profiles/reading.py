@@ -131,7 +131,7 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
     }
     reasons = {
         "device": next((_UNKNOWN[each] for each in formats if each in _UNKNOWN), "the files don't name the device"),
-        "steps": "no marker, and no program that repeats: all of it counts as one step (n = 1)",
+        "steps": "no marker, and no program that repeats for much of the time: all of it counts as one step (n = 1)",
         "programs": "no operation names its program",
         "shapes": "the operations come without their HLO text",
         "flops": _CUSTOM

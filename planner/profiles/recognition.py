@@ -25,6 +25,7 @@ _BESIDE_IT = re.compile(  # what attention needs, or is named after it
 _BRACKETS = re.compile(r"\[[^\]]*\]")
 _MATMUL = re.compile(r"convolution|fusion|\bdot\b|dot_general|custom-call|gemm|matmul|mm|linear", re.I)
 _NAMED = re.compile(r"matmul|gemm|(?:^|[_./])mm(?:[_./]|$)", re.I)
+HALVES = ("-start", "-done")
 _FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
 
 
@@ -56,12 +57,16 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """An operation that communicates: its kind, bytes of a device's input (of the output of an all-gather), group."""
+    """An operation that communicates: its kind, bytes of a device's input (of the output of an all-gather), group.
+
+    `is_half` says that its time is not the collective's: it starts one, or waits for its end.
+    """
 
     operation: Operation
     kind: str
     payload: float | None
     group_size: int | None
+    is_half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +210,24 @@ def _collective(operation: Operation) -> Collective:
     kind = collective(operation.name, operation.category, operation.opcode)
     arrays = operation.result if kind == "all-gather" else operation.operands or operation.result
     arrays = tuple(each for each in arrays if each.dims or len(arrays) == 1)
-    if operation.opcode.endswith(("-start", "-done")):  # they hold inputs and outputs: the largest is the one
-        arrays = tuple(sorted(arrays, key=size)[-1:])
+    if operation.opcode.endswith(("-start", "-done")):
+        arrays = tuple(_of_half(operation, kind))
     is_ragged = operation.opcode.startswith("ragged")  # what it sends is in its sizes, which are data
     payload = None if is_ragged else sum(map(size, arrays)) if arrays else operation.bytes
-    return Collective(operation, kind, payload or None, operation.group_size)
+    return Collective(operation, kind, payload or None, operation.group_size, _is_half(operation))
+
+
+def _of_half(operation: Operation, kind: str) -> Sequence[Shape]:
+    """The arrays of a collective by its start, which gives its inputs and then its outputs; by its done the largest."""
+    inputs, both = ([each for each in found if each.dims] for found in (operation.operands, operation.result))
+    if operation.opcode.endswith("-start") and inputs:
+        outputs = both[len(inputs) :] if both[: len(inputs)] == inputs else both
+        return outputs if kind == "all-gather" and outputs else inputs
+    return sorted(inputs if kind != "all-gather" and inputs else both, key=size)[-1:]
+
+
+def _is_half(operation: Operation) -> bool:
+    """Whether it starts a collective or ends one. A GPU's start is a kernel, and that is all of it."""
+    told = f"{operation.name} {operation.opcode}"
+    kernel = operation.expression if " = " not in operation.expression else ""
+    return any(half in told for half in HALVES) and not collective(kernel)

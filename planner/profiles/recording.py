@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from planner.profiles.profile import Found, Operation
+from planner.profiles.profile import Found, Operation, main_program
 from planner.profiles.xspace_lines import AnyLine
 
 Integers = npt.NDArray[np.int64]
@@ -83,17 +82,18 @@ class Run:
 
 
 def main_steps(runs: Sequence[Run]) -> tuple[list[Marked], Integers]:
-    """The runs of the program that takes most time as steps, where it repeats; and the step of each run.
+    """The runs of the main program as steps; and the step of each run.
 
     That is -1 for a run of another program, and for no run: the last entry, at -1.
     """
-    totals: Counter[tuple[str, str]] = Counter()
+    totals: dict[tuple[str, str], tuple[int, float]] = {}
     for run in runs:
-        totals[run.name, run.id] += run.end - run.begin
-    main = max(totals, key=lambda key: totals[key], default=None)
+        count, total = totals.get((run.name, run.id), (0, 0.0))
+        totals[run.name, run.id] = count + 1, total + run.end - run.begin
+    main = main_program(totals)
     mine = [at for at, run in enumerate(runs) if (run.name, run.id) == main]
     steps = np.full(len(runs) + 1, -1, np.int64)
-    if len(mine) < 2:
+    if not mine:
         return [], steps
     steps[mine] = np.arange(len(mine))
     return [Marked(n, runs[at].begin, runs[at].end, "module") for n, at in enumerate(mine)], steps
@@ -127,9 +127,9 @@ class Runs:
         return Runs(self.programs, self.which[order], self.begin[order], self.end[order])
 
     def main(self) -> int | None:
-        """The program that takes most time; None where there is no run."""
-        totals = np.bincount(self.which, self.end - self.begin) if len(self) else NONE
-        return int(totals.argmax()) if len(totals) else None
+        """The program whose runs are steps; None where there is none."""
+        counts, totals = np.bincount(self.which).tolist(), np.bincount(self.which, self.end - self.begin).tolist()
+        return main_program(dict(enumerate(zip(counts, totals, strict=True))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +140,35 @@ class Marked:
     begin: int
     end: int
     found: Found
+
+
+def main_marks(named: Iterable[tuple[str, Marked]]) -> list[Marked]:
+    """The marks of one kind by their begin, of those of training, evaluation and an epoch around them.
+
+    That is the kind, by its name without numbers, whose marks take the most time, of those that come more than once.
+    """
+    kinds: dict[str, list[Marked]] = {}
+    for name, mark in named:
+        kinds.setdefault(re.sub(r"\d+", "#", name), []).append(mark)
+    totals = {name: (len(marks) > 1, sum(each.end - each.begin for each in marks)) for name, marks in kinds.items()}
+    main = max(totals, key=lambda name: totals[name], default="")
+    return sorted(kinds.get(main, []), key=lambda mark: mark.begin)
+
+
+def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
+    """Steps that the profiler itself marked, where each is one run of any program: those of one program.
+
+    Without a person's marks it takes every call of a program for a step, be it of training or of a sum of two numbers.
+    The program is the one that takes the most time of those that repeat.
+    """
+    found = within(runs.begin, steps)
+    inside = found >= 0
+    at, which, lasted = found[inside], runs.which[inside], (runs.end - runs.begin)[inside]
+    if len(np.unique(at)) < len(at) or len(np.unique(which)) < 2:
+        return steps
+    counts, totals = np.bincount(which).tolist(), np.bincount(which, lasted).tolist()
+    mine = set(at[which == main_program(dict(enumerate(zip(counts, totals, strict=True))))].tolist())
+    return [step for number, step in enumerate(steps) if number in mine] or steps
 
 
 def within(times: Integers, steps: Sequence[Marked]) -> Integers:
@@ -175,11 +204,17 @@ class Recording:
 
 
 def stepped(recording: Recording) -> None:
-    """Give a recording without markers its steps: the runs of the program that takes most time, where it repeats."""
+    """Give a recording without markers its steps: the runs of its main program.
+
+    Markers whose numbers come again, as those of each epoch, are numbered in their order.
+    """
     runs = recording.runs
-    mine = np.flatnonzero(runs.which == runs.main())
-    if recording.steps or len(mine) < 2:
+    if len({step.index for step in recording.steps}) < len(recording.steps):
+        recording.steps = [replace(step, index=number) for number, step in enumerate(recording.steps)]
+    main = None if recording.steps else runs.main()
+    if main is None:
         return
+    mine = np.flatnonzero(runs.which == main)
     kept = mine[:MOST_STEPS]
     if len(mine) > len(kept):
         recording.facts["steps"] = f"the first {len(kept):,} of {len(mine):,}"

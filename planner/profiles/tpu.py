@@ -12,7 +12,17 @@ import numpy as np
 
 from planner.profiles import wire, xla
 from planner.profiles.profile import CHIP_PLACE, Operation
-from planner.profiles.recording import UNSIGNED, Events, Integers, Recording, Runs, distinct, joined, steps_of
+from planner.profiles.recording import (
+    UNSIGNED,
+    Events,
+    Integers,
+    Recording,
+    Runs,
+    distinct,
+    joined,
+    of_main_program,
+    steps_of,
+)
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import AnyLine
 
@@ -36,7 +46,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | No
     made = Recording(plane.name, host, table.kinds, lambda: table.events(line), runs=runs)
     if flying := plane.line(_FLYING):
         made.flying = joined(list(table.events(flying)))
-    made.steps = steps_of(plane.line(*_STEPS))
+    made.steps = of_main_program(steps_of(plane.line(*_STEPS)), runs)
     stats = plane.stats
     device = stats.get("device_type_string")
     made.kind = device if isinstance(device, str) and device else None

@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import isfinite, nan
 
 from planner.profiles import hlo_text, wire
-from planner.profiles.hlo_text import Instruction, backend_contraction, dot_flops
+from planner.profiles.hlo_text import Instruction, backend_contraction, dot_flops, ring_size
 from planner.profiles.parts import collective, part
 from planner.profiles.profile import Operation, Part, Shape
 from planner.profiles.wire import Fields, Value
@@ -24,6 +24,7 @@ Stats = dict[str, Value]
 Programs = dict[str, dict[str, Instruction]]  # by a program's name and id, as `jit_f(12)`: its instructions
 METADATA = "/host:metadata"
 _MAIN_MEMORY = 1
+_ASYNC = ("async-start", "async-done")  # of whatever the computation that they call holds
 
 
 def programs(planes: Iterable[Plane]) -> Programs:
@@ -54,6 +55,8 @@ def operation(name: str, program: str, stats: Stats, instruction: Instruction | 
     """
     expression = next((text for text in (name, _text(stats, "long_name")) if " = " in text), "")
     read = hlo_text.parse(expression) or instruction
+    if read and instruction and read.opcode.startswith("async-"):  # what it starts or ends stands in its program
+        read = instruction
     category = _text(stats, "hlo_category") or _text(stats, "category")
     opcode = read.opcode if read else ""
     short = read.name if read and expression else _text(stats, "display_name") or name.removeprefix("%")
@@ -154,7 +157,7 @@ def _instruction(row: Fields, shapes: dict[int, tuple[Shape, ...]]) -> Instructi
     opcode, target = wire.text(row, 2), wire.text(row, 28)
     operands = tuple(shape for key in wire.numbers(row, 36) for shape in shapes.get(key, ()))
     kernel = _kernel(row, operands) if opcode == "convolution" or target.startswith("__cudnn$convForward") else None
-    calls = tuple(wire.numbers(row, 38)) if opcode in ("fusion", "call", "async-start") else ()
+    calls = tuple(wire.numbers(row, 38)) if opcode in ("fusion", "call", *_ASYNC) else ()
     group = _group_size(row)
     name, result = wire.text(row, 1), _shape(row)
     return Instruction(name, opcode, result, operands, _contraction(row, opcode), kernel, group, None, calls)
@@ -164,6 +167,10 @@ def _counted(instruction: Instruction, computations: dict[int, list[Instruction]
     """The instruction with its FLOPs: its own, or those of what it calls."""
     if instruction.calls and depth < 8:
         inner = [each for key in instruction.calls for each in computations.get(key, [])]
+        held = next((each for each in inner if collective(each.opcode)), None) if instruction.opcode in _ASYNC else None
+        if held is not None:
+            half = instruction.opcode.removeprefix("async")
+            return replace(instruction, opcode=f"{held.opcode}{half}", group_size=held.group_size)
         flops = [dot_flops(_counted(each, computations, depth + 1)) for each in inner]
         known = [each for each in flops if each is not None]
         return replace(instruction, flops=math.fsum(known)) if known else instruction
@@ -199,7 +206,9 @@ def _kernel(row: Fields, operands: tuple[Shape, ...]) -> int | None:
 
 
 def _group_size(row: Fields) -> int | None:
-    """Devices of a group of a collective: listed, as an iota of groups x devices, or as axes of a mesh."""
+    """Devices of a group of a collective: listed, as an iota of groups x devices, as axes of a mesh, or by pairs."""
+    if pairs := [wire.grouped(blob) for blob in row.get(52, [])]:
+        return ring_size((wire.number(each, 1), wire.number(each, 2)) for each in pairs)
     lists = [row] + [wire.grouped(blob) for blob in row.get(87, [])]
     for found, listed, iota, mesh in ((lists[0], 49, 92, 93), *((each, 1, 2, 3) for each in lists[1:])):
         for blob in found.get(listed, []):

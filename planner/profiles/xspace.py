@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +31,7 @@ from planner.profiles.xspace_lines import (
     skip,
 )
 
+_SINCE_1970 = 10**21  # ps, some 30 years: a line that begins so late has a clock of the world, and not of the capture
 REMEDY = "if it was copied as text or cut short, copy it again as binary"
 
 
@@ -87,7 +88,18 @@ def _planes(data: FileBytes, told: Callable[[str], None]) -> tuple[Plane, ...]:
         if number == 1:
             told(f"{end / max(len(data.view), 1):.0%} of the planes found")
             planes.append(_plane(data, begin, end))
-    return tuple(planes)
+    begins = [line.begin_ps for plane in planes for line in plane.lines if isinstance(line, Line)]
+    base = min((begin for begin in begins if begin > _SINCE_1970), default=0)
+    return tuple(_later(plane, base) for plane in planes) if base else tuple(planes)
+
+
+def _later(plane: Plane, base: int) -> Plane:
+    """A plane whose times since 1970 count from a later time: no number of 64 bits holds so many picoseconds."""
+    lines = (
+        replace(line, begin_ps=line.begin_ps - base) if isinstance(line, Line) and line.begin_ps >= base else line
+        for line in plane.lines
+    )
+    return replace(plane, lines=tuple(lines))
 
 
 def _plane(data: FileBytes, begin: int, end: int) -> Plane:
