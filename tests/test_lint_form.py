@@ -106,6 +106,13 @@ def test_a_part_of_another_content_type(plan: Seeded, kind: str) -> None:
     assert "not application/vnd.openxmlformats-officedocument." in found.what
 
 
+def test_a_workbook_with_macros_has_a_content_type_of_its_own(plan: Seeded) -> None:
+    """Rule 33: what Excel writes for an .xlsm is no fault; that it has macros is rule 18's."""
+    main = r'(PartName="/xl/workbook\.xml" ContentType=")[^"]*"'
+    change(plan, "[Content_Types].xml", main, r'\1application/vnd.ms-excel.sheet.macroEnabled.main+xml"')
+    assert plan.found() == []
+
+
 def test_a_relationship_to_nowhere(plan: Seeded) -> None:
     """Rule 33: a sheet whose drawing is gone; a shape's link to a cell is no part."""
     owner = plan.part("Comparison")

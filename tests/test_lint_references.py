@@ -82,6 +82,13 @@ def test_defined_names(plan: Seeded) -> None:
     assert len(faults) == len(wrong) - 1  # of the two that are one name the second is reported
 
 
+def test_a_printed_area_of_gnumerics(plan: Seeded) -> None:
+    """Gnumeric saves a sheet of which all is printed with a Print_Area of #REF!, which nobody can mend."""
+    name = '<definedNames><definedName name="_xlnm.Print_Area" localSheetId="0">#REF!</definedName>'
+    plan.edit(plan.package.workbook_part(), "<definedNames>", name)
+    assert plan.found() == []
+
+
 def test_a_dead_input(plan: Seeded) -> None:
     """An input that nothing reads; the row has no validation either."""
     row = plan._rows["Inputs"]["relative_tolerance"] + 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -435,6 +436,28 @@ def test_what_libreoffice_saved_is_still_planners(small: tuple[Path, Path], tmp_
     assert (kept.texts, kept.formulas, kept.typed_over, kept.cleared, kept.both) == ([], [], [], [], [])
     assert (kept.formats, kept.own_cells, done.rules) == (0, 0, 0)
     assert (done.own_sheets, done.own_rows, done.own_columns, done.remarks) == ([], [], [], [])
+
+
+def test_a_range_of_one_cell_that_gnumeric_saved_is_still_planners(tmp_path: Path) -> None:
+    """It saves SUM(F8:F8) as SUM(F8): planner's formula all the same, which leads where planner's leads now."""
+    own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
+    served = HEAD + '.,Inference,,include,inference(),,\ncheck_served,Served,1,check,"IF(batch>0,1,0)",,\n'
+    own.write_text(served)
+    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", own, *TABLES, "-o", path)
+    book = openpyxl.load_workbook(path)
+    wrote = re.compile(r"([(,]\$?[A-Z]+\$?[0-9]+):(\$?[A-Z]+\$?[0-9]+)(?=[,)])")
+    alone = []
+    for cell in (cell for sheet in book for row in sheet.iter_rows() for cell in row):
+        if not (isinstance(cell.value, str) and cell.value.startswith("=")):
+            continue
+        new = wrote.sub(lambda found: found[1] if found[1][1:] == found[2] else found[0], cell.value)
+        alone += [cell] if new != cell.value else []
+        cell.value = new
+    assert alone
+    saved(book, path)
+    own.write_text(served.replace("Served", "Is served"))
+    done, _ = brought(path, own)
+    assert (done.formulas, done.typed_over, done.both) == ([], [], [])
 
 
 def test_a_damaged_memory_is_none(small: tuple[Path, Path]) -> None:

@@ -23,7 +23,12 @@ FOREIGN = {
 _DOCUMENT = "application/vnd.openxmlformats-officedocument."
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml."
 CONTENT_TYPES = {
-    "officeDocument": (_WORKBOOK + "sheet.main+xml", _WORKBOOK + "template.main+xml"),
+    "officeDocument": (
+        _WORKBOOK + "sheet.main+xml",
+        _WORKBOOK + "template.main+xml",
+        "application/vnd.ms-excel.sheet.macroEnabled.main+xml",
+        "application/vnd.ms-excel.template.macroEnabled.main+xml",
+    ),
     "worksheet": (_WORKBOOK + "worksheet+xml",),
     "chartsheet": (_WORKBOOK + "chartsheet+xml",),
     "styles": (_WORKBOOK + "styles+xml",),
@@ -119,7 +124,7 @@ def whole(book: Book) -> Iterator[Fault]:
         if not found:
             what = f"{part} has no content type in {CONTENT_LIST}, and Excel calls the file damaged"
             yield Fault(sheets.get(part, ""), "", what, REPAIR)
-        elif wanted and found not in wanted:
+        elif wanted and found.lower() not in map(str.lower, wanted):
             what = f"{part} has the content type {found} in {CONTENT_LIST}, not {wanted[0]}"
             yield Fault(sheets.get(part, ""), "", what, REPAIR)
 

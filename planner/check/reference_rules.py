@@ -124,6 +124,8 @@ def defined_names(book: Book) -> Iterator[Fault]:
             yield Fault(sheet, address(row, column), f"the formula reads the name {name}", remedy)
     seen: set[tuple[str, str]] = set()
     for name, scope, text in defined(book):
+        if name.startswith("_xlnm.") and text == "#REF!":
+            continue  # as Gnumeric says of each sheet that all of it is printed
         if "#REF!" in text:
             remedy = "delete it, or point it at cells"
             yield Fault(

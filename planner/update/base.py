@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import chain
 
 from planner.align.keys import COMPARISON, SCENARIO, KeyedSheet
 from planner.book.rowkeys import COVER, DATABASES, LOG
@@ -25,7 +26,7 @@ from planner.workbook.memory import (
 )
 from planner.workbook.remembering import is_by_scenario, of_rule
 from planner.xlsx.address import Area, Position, folded
-from planner.xlsx.pattern import Pattern, pattern
+from planner.xlsx.pattern import Pattern, pattern, with_a_range
 from planner.xlsx.sheet_rules import areas, formulas
 from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
@@ -127,7 +128,10 @@ class Base:
             formula = pattern(cell.formula or "", *at) if is_alone else keyed.sheet.patterns.get(at)
         if formula is None:
             return of_value(keyed.sheet.value(*at)) == (NOTHING if wrote is None else wrote.digest)
-        return wrote is not None and wrote.digest == self._digest(keyed, at, formula, wrote.first)
+        if wrote is None:
+            return False
+        spelt = (self._digest(keyed, at, each, wrote.first) for each in chain((formula,), with_a_range(formula)))
+        return wrote.digest in spelt
 
     def _digest(self, keyed: KeyedSheet, at: Position, formula: Pattern, first: Position) -> int:
         """The digest of a formula of the file, read at the first cell of those that it was filled from."""

@@ -7,7 +7,7 @@ spelt.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -201,6 +201,14 @@ def rewritten(formula: Pattern, ends: Ends) -> Pattern:
     parts = tuple(part if isinstance(part, str) else changed(part) for part in formula.parts)
     text = "".join(map(str, parts))
     return _known.get(text) or _known.setdefault(text, Pattern(text, parts, formula.formula))
+
+
+def with_a_range(formula: Pattern) -> Iterator[Pattern]:
+    """The formula with each of its cells in turn as a range of one: Gnumeric saves `SUM(D5:D5)` as `SUM(D5)`."""
+    for at, part in enumerate(formula.parts):
+        if not isinstance(part, str) and not part.is_range:
+            parts = (*formula.parts[:at], part._replace(is_range=True), *formula.parts[at + 1 :])
+            yield Pattern("".join(map(str, parts)), parts, formula.formula)
 
 
 def renamed(formula: Pattern, told: Callable[[RelativeReference], str]) -> str:
