@@ -15,6 +15,10 @@ FORMULAS = {
     "Table1[[#This Row],[A1]]*[@B2]+rate_A1+LOG10(FP8)": ["FP8"],
     'Inputs!#REF!&"A1"&TRUE&R1C1&my.B5': [],
     "A1:INDEX(B:B,3)+A1#": ["A1", "B:B", "A1"],
+    "SUM(Inputs!F5:Inputs!F9,'In'!A1:'In'!B2)": ["Inputs!F5", "Inputs!F9", "'In'!A1", "'In'!B2"],
+    "OFFSET(Inputs!F5,1,1):Inputs!$F$9+[1]In!A1:[1]In!B2": ["Inputs!F5", "Inputs!$F$9", "[1]In!A1", "[1]In!B2"],
+    "F5:Inputs!F9+'F5:F6'!A1": ["F5", "Inputs!F9", "'F5:F6'!A1"],
+    r"F5?x+F5\x+Inputs!F5\x+\F5": [],
 }
 
 
@@ -62,6 +66,10 @@ OPERANDS = st.sampled_from(
         "T[[#This Row],[A1]]",
         "T[[a'[b]:[c]]",
         "rate_A1",
+        "A1?x",
+        r"A1\x",
+        r"\A1",
+        "my?Inputs",
         "my.B5",
         "R1C1",
         "1",
@@ -80,8 +88,11 @@ OPERANDS = st.sampled_from(
     ]
 )
 OPERATORS = st.sampled_from(["+", "-", "*", "/", "^", "&", "=", "<>", "<=", ",", ", ", " ", "+-", "%+"])
+ENDS = st.sampled_from(
+    ["A1", "$B$2", "Inputs!A1", "'My sheet'!B2", "[1]Other!B5", "'[x.xlsx]S h'!A1", "2024!A1", "INDEX(B:B,3)", "(F5)"]
+)
 WELL_FORMED = st.recursive(
-    OPERANDS,
+    OPERANDS | st.tuples(ENDS, ENDS).map(":".join),
     lambda inner: (
         st.tuples(inner, OPERATORS, inner).map("".join)
         | inner.map(lambda text: f"SUM({text},A1)")
