@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.xlsx.moved_parts import move_around_rows
+from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.worksheet import Worksheet
 from tests.test_moves_parts import DRAWING, MOVES
 from tests.xlsx_samples import MAIN
@@ -55,3 +56,30 @@ def test_what_stands_around_a_sheets_own_rows(kind: str) -> None:
     moved = Worksheet(f'<worksheet xmlns="{MAIN}"><sheetData/>{around}</worksheet>'.encode())
     move_around_rows(moved.root, "Data", MOVES)
     assert wanted in moved.xml().decode()
+
+
+SORTED = SheetMoves("Data", Track({6: 7, 7: 6, 8: 8}))
+TOPPED = SheetMoves("Data", Track({6: 8}), tops={6: 6})
+RULES = {
+    "rows that change places": (SORTED, "B6:B7", "B6&gt;$C6", "B6:B7", "B6&gt;$C6"),
+    "rows that change places, of which one is gone": (
+        SheetMoves("Data", Track({6: 7, 7: 6, 8: 8}, frozenset({5}))), "B5:B7", "B5&gt;B$9", "B6:B7", "B6&gt;B$9"
+    ),
+    "new rows at the top": (TOPPED, "A6:A10", "$F6&gt;$H$6", "A6:A12", "$F6&gt;$H$8"),
+    "all further down": (SheetMoves("Data", Track({6: 8})), "A6:A10", "$F6&gt;1", "A8:A12", "$F8&gt;1"),
+    "the first of two areas is gone": (
+        SheetMoves("Data", Track({9: 8}, frozenset({8}))), "A8 A12", "A8&gt;1", "A11", "A11&gt;1"
+    ),
+    "whole columns": (SheetMoves("Data", columns=Track({8: 7}, frozenset({7}))), "G1:H1048576", "G1&gt;1",
+                      "G1:G1048576", "G1&gt;1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_a_rules_formula_is_for_the_first_cell(kind: str) -> None:
+    """A rule's relative formula reads as it has to in whatever cell is the first of its range then."""
+    moves, area, formula, area_then, then = RULES[kind]
+    rule = '<conditionalFormatting sqref="{}"><cfRule><formula>{}</formula></cfRule></conditionalFormatting>'
+    moved = Worksheet(f'<worksheet xmlns="{MAIN}"><sheetData/>{rule.format(area, formula)}</worksheet>'.encode())
+    move_around_rows(moved.root, "Data", Moves({"Data": moves}))
+    assert rule.format(area_then, then) in moved.xml().decode()

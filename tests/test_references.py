@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.xlsx.pattern import pattern
 from planner.xlsx.references import copied, pieces, references, rewritten
 
 FORMULAS = {
@@ -106,3 +107,11 @@ WELL_FORMED = st.recursive(
 def test_both_readers_find_the_same_references(formula: str) -> None:
     """What `references` finds at a glance is what is among all pieces, in any well-formed formula."""
     assert references(formula) == [piece.reference for piece in pieces(formula) if piece.reference is not None]
+
+
+def test_a_pattern_keeps_the_space_that_is_an_operator() -> None:
+    """A space between two operands takes what both have in common; any other doesn't count."""
+    for formula in ("SUM(F1:F9 A5:J5)", "SUM(mine F5:G5)", "SUM((F5) (G5))", "SUM(T[a] mine)", "SUM(F5:G5 mine)"):
+        assert pattern(formula, 1, 1).at(1, 1) == formula
+    assert pattern(' IF( F5 >= 1 , -F5 , G5 & "a b" ) ', 1, 1) is pattern('IF(F5>=1,-F5,G5&"a b")', 1, 1)
+    assert pattern("SUM(F:F  5:5)", 1, 1) is pattern("SUM(F:F 5:5)", 1, 1)

@@ -327,7 +327,7 @@ class SheetMerge:
         cell = source.sheet.cells[at]
         formula, moves = self.merge.ours.formula(source, at, self.name), self.merge.ours.moves
         if formula is not None:
-            text = cell.formula or source.sheet.patterns[at].at(*at)
+            text = source.sheet.xml.formula_of(cell) or ""
             lost = (Lost(self.name, address(*final), read) for read in moves.lost(text, source.sheet.name))
             self.done.remarks += map(str, lost)
             place, inputs = self._place(final), self.merge.ours.sheets[INPUTS]

@@ -6,10 +6,10 @@ these; one walk over the part follows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from planner.xlsx.address import Area, Position, address
+from planner.xlsx.address import Area, address
 from planner.xlsx.drawings import ANCHORS, charts_of, move_anchor, move_boxes
 from planner.xlsx.moved_cells import with_moved_cells, with_moved_formulas
 from planner.xlsx.moves import Lost, Moves, SheetMoves, Track
@@ -213,9 +213,10 @@ def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
     What lies over cells that are all gone is taken out.
     """
     walk = _Walk(sheet, moves, _place)
-    for rule in every(root, *_RULES):
-        _rebase(rule, walk.track)
+    based = [(rule, _rebase(rule, walk.track)) for rule in every(root, *_RULES)]
     walk.follow(root, _SHEET_FORMULAS)
+    for rule, steps in based:
+        _copy(rule, *steps)
     walk.follow(root, _SHEET_AREAS)
     for element in every(root, "scenarios"):
         if element.get("sqref") == "":
@@ -240,27 +241,28 @@ def _place(element: Element) -> str:
     return "a control"
 
 
-def _rebase(rule: Element, track: SheetMoves) -> None:
-    """Rewrite a rule's formulas relative to the first cell that is left of its range."""
+def _rebase(rule: Element, track: SheetMoves) -> tuple[int, int]:
+    """Rewrite a rule's formulas as they read in the cell that becomes the first of its range, or in one that is left;
+    returns how many rows and columns that one will be off the first.
+    """
     texts = [child.text or "" for child in children(rule, "sqref")]
     try:
         areas = [Area.parse(text) for text in (rule.get("sqref") or " ".join(texts)).split()]
     except ValueError:
-        return
-    left = next((cell for area in areas for cell in _left(area, track)), None)
-    if left is None or left == areas[0][:2]:
-        return
-    for element in every(rule, *_RULE_FORMULAS):
+        return 0, 0
+    area, moved = next(((area, found) for area in areas if (found := track.area(area))), (None, None))
+    if area is None or moved is None:
+        return 0, 0
+    row, column = track.rows.origin(moved.top, area.rows), track.columns.origin(moved.left, area.columns)
+    _copy(rule, row - areas[0].top, column - areas[0].left)
+    return moved.top - track.rows(row), moved.left - track.columns(column)
+
+
+def _copy(rule: Element, down: int, right: int) -> None:
+    """Rewrite a rule's formulas as they read so many rows further down and columns to the right."""
+    for element in every(rule, *_RULE_FORMULAS) if down or right else ():
         if element.text:
-            element.text = copied(element.text, left[0] - areas[0].top, left[1] - areas[0].left)
-
-
-def _left(area: Area, track: SheetMoves) -> Iterator[Position]:
-    """The first cell of an area that is not gone, if there is one."""
-    row = next((row for row in area.rows if row not in track.rows.gone), 0)
-    column = next((column for column in area.columns if column not in track.columns.gone), 0)
-    if row and column:
-        yield row, column
+            element.text = copied(element.text, down, right)
 
 
 def insert_rows(package: Package, sheet: str, at: int, count: int) -> None:
