@@ -12,8 +12,9 @@ and in all other parts too; those whose cells are gone become #REF! and are list
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from planner import __version__, collector, progress
@@ -201,7 +202,9 @@ class Way:
 
 
 def _lost_notes(merge: ThreeWay, notes: Sequence[Note]) -> list[Way]:
-    """The notes that have lost their row. One stays where no such cell is on the other sheet, or has a note already."""
+    """The notes that have lost their row. One stays, or is in the next cell without a note, where no such cell is on
+    the other sheet, or has a note already.
+    """
     kinds = {merge.ours.sheets[kind].sheet.name: kind for kind in merge.kinds}
     lost = [note for note in notes if note.sheet in kinds
             and coordinates(note.ref)[0] in merge.places[kinds[note.sheet]].gone_rows]  # fmt: skip
@@ -217,8 +220,17 @@ def _lost_notes(merge: ThreeWay, notes: Sequence[Note]) -> list[Way]:
             continue
         home = merge.homes(kind).get(named)
         where = f"is on {merge.names[home]}" if home else "is no more"
-        found.append(Way(note, None, f"{who} is at {'!'.join(_after(merge, note))}: its row {where}"))
+        there = _after(merge, note)
+        free = _free(there, taken)
+        taken.add(free)
+        found.append(Way(note, None if free == there else free, f"{who} is at {'!'.join(free)}: its row {where}"))
     return found
+
+
+def _free(at: tuple[str, str], taken: Container[tuple[str, str]]) -> tuple[str, str]:
+    """The first cell from this one on to the right that has no note."""
+    (row, column), name = coordinates(at[1]), at[0]
+    return next(spot for step in count() if (spot := (name, address(row, column + step))) not in taken)
 
 
 def _after(merge: ThreeWay, note: Note) -> tuple[str, str]:
