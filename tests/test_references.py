@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.xlsx.pattern import pattern
-from planner.xlsx.references import copied, pieces, references, rewritten
+from planner.xlsx.references import calls_around, copied, pieces, references, rewritten
 
 FORMULAS = {
     'IF(Inputs!F12="",NA(),Inputs!F12)': ["Inputs!F12", "Inputs!F12"],
@@ -115,3 +115,11 @@ def test_a_pattern_keeps_the_space_that_is_an_operator() -> None:
         assert pattern(formula, 1, 1).at(1, 1) == formula
     assert pattern(' IF( F5 >= 1 , -F5 , G5 & "a b" ) ', 1, 1) is pattern('IF(F5>=1,-F5,G5&"a b")', 1, 1)
     assert pattern("SUM(F:F  5:5)", 1, 1) is pattern("SUM(F:F 5:5)", 1, 1)
+
+
+def test_calls_around() -> None:
+    """The function around each reference, and which argument it is in; brackets of other kinds don't count."""
+    formula = 'A1+sum((B1),{1,2},C1)*INDEX(D1:D9,MATCH("a,b",E1:E9,0),F1)'
+    wanted = [("", 0), ("SUM", 0), ("SUM", 2), ("INDEX", 0), ("MATCH", 1), ("INDEX", 2)]
+    assert calls_around(formula) == wanted
+    assert calls_around(")A1") == [("", 0)]

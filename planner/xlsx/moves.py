@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,11 +16,11 @@ from itertools import count
 from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, address, folded, quoted
-from planner.xlsx.references import BROKEN, Reference, pieces, references, rewritten
+from planner.xlsx.references import BROKEN, Reference, calls_around, references, rewritten
 
-_COUNTED_FROM = {"OFFSET(": 0, "ROW(": 0, "SUMIF(": 2, "AVERAGEIF(": 2}
+_COUNTED_FROM = {"OFFSET": 0, "ROW": 0, "SUMIF": 2, "AVERAGEIF": 2}
 """Functions that read, or count, on from a cell that they are given; which of their arguments, from 0, it is."""
-_COUNTS_FROM = re.compile("|".join(map(re.escape, _COUNTED_FROM)), re.IGNORECASE)
+_COUNTS_FROM = re.compile("|".join(rf"{name}\(" for name in _COUNTED_FROM), re.IGNORECASE)
 
 
 class Lost(NamedTuple):
@@ -195,7 +195,9 @@ class Moves:
         names = [folded(each.sheet or sheet) for each in found]
         begun = {(name, each.area.top) for name, each in zip(names, found, strict=True)
                  if each.area.top < each.area.bottom and each.area.top in self.of(name).tops}  # fmt: skip
-        return {at for at in counted_from(text) if not found[at].is_range and (names[at], found[at].area.top) in begun}
+        calls = zip(names, found, calls_around(text), strict=False)
+        return {at for at, (on, each, (name, argument)) in enumerate(calls) if _COUNTED_FROM.get(name) == argument
+                and not each.is_range and (on, each.area.top) in begun}  # fmt: skip
 
     def _moved(self, reference: Reference, sheet: str, home: str, *, is_top: bool) -> Reference | str:
         if reference.is_foreign:
@@ -231,23 +233,6 @@ class Moves:
         needs_quotes = any(quoted(name) != name for name in ends)
         span = ":".join(ends)
         return reference._replace(prefix=(quoted(span) if needs_quotes else span) + "!")
-
-
-def counted_from(formula: str) -> Iterator[int]:
-    """Which of a formula's references, counted from 0, are cells from which a function reads on."""
-    around: list[tuple[str, int]] = []  # the open brackets, with how many arguments are behind
-    number = 0
-    for piece in pieces(formula):
-        if piece.kind == "function" or piece.text == "(":
-            around.append((piece.text.upper(), 0))
-        elif piece.text == ")" and around:
-            around.pop()
-        elif piece.text == "," and around:
-            around[-1] = around[-1][0], around[-1][1] + 1
-        elif piece.reference is not None:
-            if around and _COUNTED_FROM.get(around[-1][0]) == around[-1][1]:
-                yield number
-            number += 1
 
 
 def _written(reference: Reference, prefix: str, area: Area) -> Reference:

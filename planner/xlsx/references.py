@@ -170,6 +170,25 @@ def references(formula: str) -> list[Reference]:
     return [found for found in map(reference, split(formula)[1::2]) if found is not None]
 
 
+def calls_around(formula: str) -> list[tuple[str, int]]:
+    """For each of a formula's references the function, in capitals, of which it is in an argument, and of which one,
+    counted from 0; blank outside of all.
+    """
+    around, found = [("", 0)], list[tuple[str, int]]()
+    for piece in pieces(formula):
+        if piece.kind == "function":
+            around.append((piece.text[:-1].upper(), 0))
+        elif piece.text in ("(", "{"):
+            around.append(around[-1])
+        elif piece.text in (")", "}"):
+            del around[max(len(around) - 1, 1) :]
+        elif piece.text == ",":
+            around[-1] = around[-1][0], around[-1][1] + 1
+        elif piece.reference is not None:
+            found.append(around[-1])
+    return found
+
+
 def rewritten(formula: str, change: Callable[[Reference], Reference | str]) -> str:
     """The formula with each reference as `change` has it: another one, or a text such as `#REF!`. All else stays."""
     texts = split(formula)
