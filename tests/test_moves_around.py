@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from planner.xlsx.moved_parts import move_around_rows
+from planner.xlsx.moved_parts import move, move_around_rows
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.worksheet import Worksheet
-from tests.test_moves_parts import DRAWING, MOVES
+from tests.test_moves_parts import DRAWING, MOVES, OFFICE, Sample, workbook
 from tests.xlsx_samples import MAIN
 
 OWN = {
     "selection": (
         '<sheetView><selection activeCell="B5" sqref="B5:B6"/></sheetView>',
         'activeCell="B6" sqref="B6:B7"',
+    ),
+    "lost selection": (
+        '<sheetViews><sheetView showGridLines="0"><selection activeCell="B8" sqref="B8"/></sheetView></sheetViews>',
+        '<sheetViews><sheetView showGridLines="0"/></sheetViews>',
+    ),
+    "links here and to another file": (
+        f'<hyperlinks xmlns:r="{OFFICE}"><hyperlink ref="A1" r:id="rId1" location="Data!B5"/>'
+        '<hyperlink ref="A2" location="Data!B5"/></hyperlinks>',
+        'r:id="rId1" location="Data!B5"/><hyperlink ref="A2" location="Data!B6"/>',
     ),
     "pane": ('<sheetView><pane topLeftCell="A5"/></sheetView>', 'topLeftCell="A6"'),
     "filter": ('<autoFilter ref="A4:C8"/>', '<autoFilter ref="A4:C8"/>'),
@@ -83,3 +92,40 @@ def test_a_rules_formula_is_for_the_first_cell(kind: str) -> None:
     moved = Worksheet(f'<worksheet xmlns="{MAIN}"><sheetData/>{rule.format(area, formula)}</worksheet>'.encode())
     move_around_rows(moved.root, "Data", Moves({"Data": moves}))
     assert rule.format(area_then, then) in moved.xml().decode()
+
+
+FILTERED = (
+    '<autoFilter ref="{}"><filterColumn colId="0"/><filterColumn colId="2"><filters/></filterColumn>'
+    '<filterColumn colId="3"/></autoFilter>'
+)
+COLUMN_GONE = Moves({"Data": SheetMoves("Data", columns=Track({5: 4}, frozenset({4})))})  # D
+
+
+def test_what_filters_by_a_column_goes_with_it() -> None:
+    """A filter's columns are counted from its first one: those behind a column that is gone count one less."""
+    moved = Worksheet(f'<worksheet xmlns="{MAIN}"><sheetData/>{FILTERED.format("B4:F9")}</worksheet>'.encode())
+    move_around_rows(moved.root, "Data", COLUMN_GONE)
+    wanted = '<autoFilter ref="B4:E9"><filterColumn colId="0"/><filterColumn colId="2"/></autoFilter>'
+    assert wanted in moved.xml().decode()
+    alone = Worksheet(
+        f'<worksheet xmlns="{MAIN}"><sheetData/><autoFilter ref="B4:F9"><filterColumn colId="2"/></autoFilter>'
+        "</worksheet>".encode()
+    )
+    move_around_rows(alone.root, "Data", COLUMN_GONE)
+    assert '<autoFilter ref="B4:E9"/>' in alone.xml().decode()
+
+
+def test_a_table_loses_the_column_that_is_gone() -> None:
+    """It has as many names as columns."""
+    columns = "".join(f'<tableColumn id="{number}" name="{name}"/>' for number, name in enumerate("BCDEF", 1))
+    table = (
+        f'<table xmlns="{MAIN}" displayName="T" ref="B4:F9">{FILTERED.format("B4:F9")}<tableColumns count="5">{columns}'
+        "</tableColumns></table>"
+    )
+    package = workbook(Sample(linked=(("Data", "table", "xl/tables/t.xml", table),)))
+    move(package, COLUMN_GONE, {"Data"})
+    xml = package.parts["xl/tables/t.xml"].decode()
+    assert 'ref="B4:E9"><autoFilter ref="B4:E9"><filterColumn colId="0"/><filterColumn colId="2"/></autoFilter>' in xml
+    assert (
+        '<tableColumns count="4"><tableColumn id="1" name="B"/><tableColumn id="2" name="C"/><tableColumn id="4"' in xml
+    )

@@ -50,6 +50,11 @@ class _Walk:
         self.lost += (Lost(self.sheet, self.place(element), read) for read in self.moves.lost(text, self.sheet))
         return self.moves.formula(text, self.sheet)
 
+    def linked(self, element: Element, text: str) -> str:
+        """Where a link leads: in this workbook, or in the file that it names beside."""
+        is_elsewhere = any(name.endswith("}id") for name in element.attrib)
+        return text if is_elsewhere else self.formula(element, text)
+
     def areas(self, _element: Element, text: str) -> str | None:
         """A list of ranges; one whose cells are all gone is removed."""
         return self.track.ref(text) or None
@@ -57,6 +62,28 @@ class _Walk:
     def areas_or_as_before(self, _element: Element, text: str) -> str:
         """A list of ranges; where all cells are gone it stays."""
         return self.track.ref(text) or text
+
+    def filtered(self, element: Element, text: str) -> str | None:
+        """The range of a filter, whose columns are counted from its first; what is for one that is gone goes too."""
+        before, after = Area.tried(text), Area.tried(self.track.ref(text))
+        if before is None or after is None:
+            return text if _in_table(element) else None
+        for each in children(element, "filterColumn"):
+            column = before.left + int(each.get("colId", "0"))
+            if column in self.track.columns.gone:
+                element.remove(each)
+            else:
+                each.set("colId", str(self.track.columns(column) - after.left))
+        return self.track.ref(text)
+
+    def tabled(self, element: Element, text: str) -> str:
+        """The range of a table, which names each of its columns: one that is gone has no name."""
+        area, listed = Area.tried(text), every(element, "tableColumn")
+        if area is not None and self.track.ref(text):
+            for column, each in zip(area.columns, listed, strict=False):
+                if column in self.track.columns.gone:
+                    take_out(each)
+        return self.areas_or_as_before(element, text)
 
     def cell(self, _element: Element, text: str) -> str:
         """A cell; of a deleted one its address stays, so that nothing typed is lost."""
@@ -96,14 +123,15 @@ _CORNER = (("topLeftCell", _Walk.cell),)
 _RULE_FORMULAS = ("formula", "formula1", "formula2", "f")
 _SHEET_FORMULAS: _References = {
     **dict.fromkeys(_RULE_FORMULAS, _TEXT),
-    "hyperlink": (("location", _Walk.formula),),
+    "hyperlink": (("location", _Walk.linked),),
     "controlPr": (("linkedCell", _Walk.formula), ("listFillRange", _Walk.formula)),
     "cfvo": (("val", _Walk.formula),),
 }
 _SHEET_AREAS: _References = {
     "selection": (*_SQREF, ("activeCell", _Walk.cell_there)),
     **dict.fromkeys(("protectedRange", "conditionalFormatting", "dataValidation", "ignoredError"), _SQREF),
-    **dict.fromkeys(("autoFilter", "sortState", "sortCondition", "mergeCell", "hyperlink"), _REF),
+    "autoFilter": (("ref", _Walk.filtered),),
+    **dict.fromkeys(("sortState", "sortCondition", "mergeCell", "hyperlink"), _REF),
     **dict.fromkeys(("cellWatch", "inputCells"), (("r", _Walk.areas),)),
     **dict.fromkeys(("sheetView", "pane", "customSheetView"), _CORNER),
     "dimension": _AS_BEFORE,
@@ -133,7 +161,8 @@ _HANGING = {
     "threadedComment": _Kind({"threadedComment": (("ref", _Walk.cell),)}),
     "tableSingleCells": _Kind({"singleXmlCell": (("r", _Walk.cell),)}),
     "table": _Kind(
-        dict.fromkeys(("table", "autoFilter", "sortState", "sortCondition"), _AS_BEFORE)
+        {"table": (("ref", _Walk.tabled),), "autoFilter": (("ref", _Walk.filtered),)}
+        | dict.fromkeys(("sortState", "sortCondition"), _AS_BEFORE)
         | dict.fromkeys(("calculatedColumnFormula", "totalsRowFormula"), _TEXT),
         lambda element: f"the table {element.getroottree().getroot().get('displayName')}",
     ),
@@ -170,6 +199,8 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str], drawn: Mo
     for part in charts_of(package):
         kind = _Kind(_CHART, lambda _element, part=part: f"the chart in {part}")  # type: ignore[misc]
         lost += _followed(package, part, "", drawn or moves, kind)
+        for shapes in package.linked(part, "chartUserShapes"):
+            lost += _followed(package, shapes, "", drawn or moves, kind._replace(references=_DRAWING))
     for part in package.linked(workbook, "pivotCacheDefinition"):
         lost += _followed(package, part, "", moves, _Kind(_PIVOT_SOURCE, lambda _element: "a pivot table"))
     return lost
@@ -228,6 +259,10 @@ def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
     for element in every(root, "anchor"):
         move_anchor(element, walk.track)
     return walk.lost
+
+
+def _in_table(element: Element) -> bool:
+    return local_name(element.getparent()) == "table"
 
 
 def _place(element: Element) -> str:
