@@ -88,3 +88,22 @@ def test_a_table_with_new_first_rows(formula: str, then: str) -> None:
     counts on over the table. A cell alone goes with its row.
     """
     assert TOPPED.formula(formula, "Mine") == then
+
+
+def test_what_is_pushed_over_the_sheets_edge() -> None:
+    """No address is written that there is not: a range ends at the edge, and what is beyond is no more."""
+    pushed = Moves({"Data": SheetMoves("Data", Track({6: 62}), Track({6: 9}))})
+    texts = {
+        "SUM(Data!F1048500:F1048575)": "SUM(Data!I1048556:I1048576)",
+        "SUM(Data!F1048570:F1048575)": "SUM(Data!#REF!)",
+        "Data!F1048575+Data!XFC7": "Data!#REF!+Data!#REF!",
+        "SUM(Data!XFA5:XFB5,Data!A1048575:XFD1048576)": "SUM(Data!XFD5:XFD5,Data!#REF!)",
+    }
+    assert {text: pushed.formula(text, "Mine") for text in texts} == texts
+    assert pushed.lost("Data!F1048575", "Mine") == ["Data!F1048575"]
+
+
+def test_whole_columns_in_a_list_of_areas() -> None:
+    """They move, and go, as those do that are written with their first and last row."""
+    track = GONE.of("Data")
+    assert (track.ref("D:D"), track.ref("C:D E:E $8:$8 6:6")) == ("", "C:C E:E 7:7")

@@ -129,3 +129,16 @@ def test_a_table_loses_the_column_that_is_gone() -> None:
     assert (
         '<tableColumns count="4"><tableColumn id="1" name="B"/><tableColumn id="2" name="C"/><tableColumn id="4"' in xml
     )
+
+
+def test_what_there_can_be_once_only() -> None:
+    """Breaks that come to one place are one, and merged cells of which one is left are none."""
+    around = (
+        '<mergeCells count="2"><mergeCell ref="C5:D5"/><mergeCell ref="B6:D6"/></mergeCells><colBreaks count="3" '
+        'manualBreakCount="3"><brk id="2" man="1"/><brk id="3" man="1"/><brk id="4" man="1"/></colBreaks>'
+    )
+    moved = Worksheet(f'<worksheet xmlns="{MAIN}"><sheetData/>{around}</worksheet>'.encode())
+    move_around_rows(moved.root, "Data", COLUMN_GONE)
+    xml = moved.xml().decode()
+    assert '<mergeCells count="1"><mergeCell ref="B6:C6"/></mergeCells>' in xml
+    assert 'count="2" manualBreakCount="2"><brk id="2" man="1"/><brk id="3" man="1"/></colBreaks>' in xml

@@ -63,6 +63,12 @@ class _Walk:
         """A list of ranges; where all cells are gone it stays."""
         return self.track.ref(text) or text
 
+    def merged(self, _element: Element, text: str) -> str | None:
+        """Cells that are one; of which one is left, that is no more to be said."""
+        moved = self.track.ref(text)
+        area = Area.tried(moved)
+        return None if not moved or (area and (area.top, area.left) == (area.bottom, area.right)) else moved
+
     def filtered(self, element: Element, text: str) -> str | None:
         """The range of a filter, whose columns are counted from its first; what is for one that is gone goes too."""
         before, after = Area.tried(text), Area.tried(self.track.ref(text))
@@ -131,7 +137,8 @@ _SHEET_AREAS: _References = {
     "selection": (*_SQREF, ("activeCell", _Walk.cell_there)),
     **dict.fromkeys(("protectedRange", "conditionalFormatting", "dataValidation", "ignoredError"), _SQREF),
     "autoFilter": (("ref", _Walk.filtered),),
-    **dict.fromkeys(("sortState", "sortCondition", "mergeCell", "hyperlink"), _REF),
+    **dict.fromkeys(("sortState", "sortCondition", "hyperlink"), _REF),
+    "mergeCell": (("ref", _Walk.merged),),
     **dict.fromkeys(("cellWatch", "inputCells"), (("r", _Walk.areas),)),
     **dict.fromkeys(("sheetView", "pane", "customSheetView"), _CORNER),
     "dimension": _AS_BEFORE,
@@ -256,9 +263,22 @@ def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
         for name in ("current", "show"):  # which of them was shown last
             if int(element.get(name, "0")) >= n:
                 element.set(name, "0")
+    for element in every(root, "rowBreaks", "colBreaks"):
+        _only_once(element)
     for element in every(root, "anchor"):
         move_anchor(element, walk.track)
     return walk.lost
+
+
+def _only_once(breaks: Element) -> None:
+    """Take out each break of a page that has come to where another one is."""
+    seen: set[str] = set()
+    for one in children(breaks, "brk"):
+        if one.get("id") in seen:
+            if "manualBreakCount" in breaks.attrib and one.get("man") in ("1", "true"):
+                breaks.set("manualBreakCount", str(int(breaks.get("manualBreakCount")) - 1))
+            take_out(one)
+        seen.add(one.get("id"))
 
 
 def _in_table(element: Element) -> bool:

@@ -16,7 +16,7 @@ from itertools import count
 from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, address, folded, quoted
-from planner.xlsx.references import BROKEN, Reference, calls_around, references, rewritten
+from planner.xlsx.references import BROKEN, Reference, calls_around, reference, references, rewritten
 
 _COUNTED_FROM = {"OFFSET": 0, "ROW": 0, "SUMIF": 2, "AVERAGEIF": 2}
 """Functions that read, or count, on from a cell that they are given; which of their arguments, from 0, it is."""
@@ -68,7 +68,7 @@ class Track:
     def span(self, first: int, last: int, edge: int) -> tuple[int, int] | None:
         """Where those from `first` to `last` are then, without those that are no more; None where none is left.
 
-        What reaches to the sheet's `edge` still does; from 1 to there it is whole.
+        What reaches to the sheet's `edge` still does; from 1 to there it is whole. What is pushed over it is no more.
         """
         if last >= edge and first <= 1:
             return first, last
@@ -76,7 +76,7 @@ class Track:
             first += 1
         while first <= last and last in self.gone:
             last -= 1
-        if first > last:
+        if first > last or self(first) > edge:
             return None
         ends = self(first), edge if last >= edge else min(self(last), edge)
         return min(ends), max(ends)
@@ -143,7 +143,10 @@ class SheetMoves:
 
     def _one(self, ref: str) -> str:
         if (area := Area.tried(ref)) is None:
-            return ref
+            whole = reference(ref)  # `G:G`, as some programs write whole columns
+            if whole is None or whole.prefix:
+                return ref
+            return str(_written(whole, "", moved)) if (moved := self.area(whole.area)) else ""
         if (moved := self.area(area)) is None:
             return ""
         return str(moved) if ":" in ref else address(moved.top, moved.left)
