@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 
 import openpyxl
+import pytest
 from openpyxl.comments import Comment
 
+from planner.errors import UserError
 from planner.update.update import update_file
 from planner.xlsx.comments import notes
 from planner.xlsx.opc import Package
+from tests.test_backfill_forms import strict
 from tests.workbooks import CHIPS, few_rows, write_small
 
 MORE = few_rows(("llama3-8b", "mixtral-8x7b"), CHIPS[:3])
@@ -64,3 +67,70 @@ def test_no_two_notes_are_on_one_cell(tmp_path: Path) -> None:
         refs = re.findall('<comment ref="(.*?)"', package.parts[part].decode())
         assert sorted(refs) == sorted(found.values())
     assert sum("is no more" in remark and "note" in remark for remark in done.remarks) == len(rows.keys() - ids.keys())
+
+
+X14 = "http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"
+XM = "http://schemas.microsoft.com/office/excel/2006/main"
+
+
+def as_excel_writes(path: Path) -> int:
+    """Put the validations of Inputs that read another sheet into an extension, and one of a person's; how many."""
+    package = Package.read(path)
+    part = package.sheets()["Inputs"]
+    xml = package.parts[part].decode()
+    found = re.findall(
+        r'<dataValidation ([^>]*?)sqref="([^"]*)"([^>]*)><formula1>([^<]*![^<]*)</formula1></dataValid', xml
+    )
+    xml = re.sub(r"<dataValidation [^>]*><formula1>[^<]*![^<]*</formula1></dataValidation>", "", xml)
+    found.append(('type="list" ', "M300", "", "Models!$A$6:$A$7"))
+    listed = "".join(
+        f"<x14:dataValidation {own}{more}><x14:formula1><xm:f>{formula}</xm:f></x14:formula1>"
+        f"<xm:sqref>{area}</xm:sqref></x14:dataValidation>"
+        for own, area, more, formula in found
+    )
+    ext = (
+        f'<extLst><ext uri="{{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}}" xmlns:x14="{X14}"><x14:dataValidations '
+        f'xmlns:xm="{XM}" count="{len(found)}">{listed}</x14:dataValidations></ext></extLst></worksheet>'
+    )
+    package.replace(part, xml.replace("</worksheet>", ext).encode())
+    package.write(path)
+    return len(found) - 1
+
+
+def test_planners_validations_in_an_extension_are_renewed(tmp_path: Path) -> None:
+    """Those that Excel wrote into an extension don't stay beside the new ones; a person's does."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    there = len(re.findall("<dataValidation ", xml_of(path, "Inputs")))
+    assert as_excel_writes(path)
+    update_file(path, [], MORE)
+    xml = xml_of(path, "Inputs")
+    assert re.findall("<xm:sqref>(.*?)</xm:sqref>", xml) == ["M300"]
+    assert re.findall('<x14:dataValidations [^>]*count="(.*?)"', xml) == ["1"]
+    assert len(re.findall("<dataValidation ", xml)) >= there
+
+
+def test_a_name_in_other_capitals_is_the_same_name(tmp_path: Path) -> None:
+    """A workbook can't have a name twice, and capitals don't tell names apart."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    package = Package.read(path)
+    part = package.workbook_part()
+    package.replace(part, package.parts[part].replace(b'"comparison_keys"', b'"Comparison_Keys"'))
+    package.write(path)
+    update_file(path, [], MORE)
+    names = re.findall('<definedName name="(.*?)"', Package.read(path).parts[part].decode())
+    assert [name for name in names if name.lower() == "comparison_keys"] == ["Comparison_Keys"]
+
+
+def test_a_strict_file_is_refused(tmp_path: Path) -> None:
+    """Its namespaces are others, so that what planner would put in would be foreign there; nothing is written."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    package = Package.read(path)
+    package.parts.update(strict(package.parts))
+    package.write(path)
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="Strict Open XML"):
+        update_file(path, [], MORE)
+    assert path.read_bytes() == before

@@ -47,6 +47,7 @@ from planner.xlsx.styles import take_all
 from planner.xlsx.workbook_part import drop_calculation_chain, take_names
 from planner.xlsx.xmltree import every
 
+STRICT = b"http://purl.oclc.org/ooxml/"  # the namespaces of a file of this kind
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
 _GIVE_AGAIN = (
     "which you didn't give now: your rows stay, but where a shipped one has the same id, that counts; planner update "
@@ -181,6 +182,11 @@ def _log(merge: ThreeWay) -> None:
 def _refuse_unfit(book: Book) -> None:
     """Raise UserError for a workbook whose sheets aren't recognized."""
     place = Place(book.package.name)
+    if STRICT in book.package.parts[book.package.workbook_part()]:
+        remedy = "save it as an Excel Workbook (.xlsx), not as a Strict Open XML one, and update that"
+        raise UserError(
+            "it is a Strict Open XML file, into which planner can't write sheets", place=place, remedy=remedy
+        )
     if isinstance(book, ProblemBook):
         remedy = "planner build --template book -o book.xlsx builds it again"
         raise UserError("the workbook of worked problems has no scenarios", place=place, remedy=remedy)

@@ -114,12 +114,12 @@ def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Colle
     """
     theirs = fresh.tree(fresh.workbook_part())
     with package.edited(package.workbook_part()) as root:
-        mine = {name.get("name"): name for name in every(root, "definedName") if _scope(name) is None}
+        mine = {folded(name.get("name")): name for name in every(root, "definedName") if _scope(name) is None}
         order, fresh_order = ([sheet.get("name") for sheet in every(each, "sheet")] for each in (root, theirs))
         for name in every(theirs, "definedName"):
             text, scope = moves.formula(name.text or "", ""), _scope(name)
-            if scope is None and name.get("name") in mine:
-                mine[name.get("name")].text = text
+            if scope is None and folded(name.get("name")) in mine:
+                mine[folded(name.get("name"))].text = text
                 continue
             sheet = moves.of(fresh_order[scope]).name if scope is not None else ""
             if sheet and sheet not in new_sheets:
