@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from planner.xlsx.moved_parts import move, move_around_rows
 from planner.xlsx.moves import Moves, SheetMoves, Track
+from planner.xlsx.workbook_part import name_new_columns
 from planner.xlsx.worksheet import Worksheet
 from tests.test_moves_parts import DRAWING, MOVES, OFFICE, Sample, workbook
-from tests.xlsx_samples import MAIN
+from tests.xlsx_samples import MAIN, sheet
 
 OWN = {
     "selection": (
@@ -142,3 +145,17 @@ def test_what_there_can_be_once_only() -> None:
     xml = moved.xml().decode()
     assert '<mergeCells count="1"><mergeCell ref="B6:C6"/></mergeCells>' in xml
     assert 'count="2" manualBreakCount="2"><brk id="2" man="1"/><brk id="3" man="1"/></colBreaks>' in xml
+
+
+def test_a_table_has_a_name_for_a_column_that_is_put_in() -> None:
+    """It is what the head of the new column says; the others keep theirs."""
+    columns = "".join(f'<tableColumn id="{number}" name="{name}"/>' for number, name in enumerate("ABC", 1))
+    table = f'<table xmlns="{MAIN}" ref="A1:C9"><tableColumns count="3">{columns}</tableColumns></table>'
+    package = workbook(Sample(linked=(("Data", "table", "xl/tables/t.xml", table),)))
+    head = sheet('<row r="1"><c r="B1" t="str"><v>New</v></c></row>').encode()
+    package.replace("xl/worksheets/sheet1.xml", head)
+    move(package, Moves({"Data": SheetMoves("Data", columns=Track({2: 3, 3: 5}))}), {"Data"})
+    name_new_columns(package)
+    found = re.findall('<tableColumn id="(.)" name="(.*?)"', package.parts["xl/tables/t.xml"].decode())
+    assert found == [("1", "A"), ("4", "New"), ("2", "B"), ("5", "Column4"), ("3", "C")]
+    assert b'ref="A1:E9"><tableColumns count="5">' in package.parts["xl/tables/t.xml"]

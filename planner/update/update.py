@@ -44,7 +44,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import take_all
-from planner.xlsx.workbook_part import drop_calculation_chain, take_names
+from planner.xlsx.workbook_part import drop_calculation_chain, name_new_columns, take_names
 from planner.xlsx.xmltree import every
 
 STRICT = b"http://purl.oclc.org/ooxml/"  # the namespaces of a file of this kind
@@ -147,6 +147,7 @@ def _join(merge: ThreeWay) -> None:
     for kind in merge.new_kinds:
         newcomers.add(merge, kind, styles, dxfs)
     take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
+    name_new_columns(package)
     drop_calculation_chain(package)
     _log(merge)
 

@@ -18,7 +18,7 @@ from planner.xlsx.references import BROKEN, copied
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
 from planner.xlsx.worksheet import Worksheet
-from planner.xlsx.xmltree import Element, children, every, local_name, take_out
+from planner.xlsx.xmltree import Element, children, every, like, local_name, take_out
 
 
 class _Walk:
@@ -83,12 +83,21 @@ class _Walk:
         return self.track.ref(text)
 
     def tabled(self, element: Element, text: str) -> str:
-        """The range of a table, which names each of its columns: one that is gone has no name."""
-        area, listed = Area.tried(text), every(element, "tableColumn")
-        if area is not None and self.track.ref(text):
-            for column, each in zip(area.columns, listed, strict=False):
-                if column in self.track.columns.gone:
-                    take_out(each)
+        """The range of a table, which names each of its columns; that of a new one is blank (`name_new_columns`)."""
+        area, moved, listed = Area.tried(text), Area.tried(self.track.ref(text)), list(every(element, "tableColumn"))
+        if area is None or moved is None or len(listed) != len(area.columns):
+            return self.areas_or_as_before(element, text)
+        there = {self.track.columns(column): each for column, each in zip(area.columns, listed, strict=True)
+                 if column not in self.track.columns.gone}  # fmt: skip
+        parent, ids = listed[0].getparent(), [int(each.get("id", "0")) for each in listed]
+        for each in listed:
+            if each not in there.values():
+                take_out(each)
+        for at, column in enumerate(moved.columns):
+            if column not in there:
+                ids.append(max(ids) + 1)
+                parent.insert(at, like(parent, "tableColumn", id=str(ids[-1]), name=""))
+        parent.set("count", str(len(moved.columns)))
         return self.areas_or_as_before(element, text)
 
     def cell(self, _element: Element, text: str) -> str:

@@ -188,6 +188,20 @@ def tables(package: Package) -> list[Table]:
     ]
 
 
+def name_new_columns(package: Package) -> None:
+    """Give columns of tables that have no name the one in their head, which has to be the same."""
+    for sheet, part in package.sheets().items():
+        for table in package.linked(part, "table"):
+            with package.edited(table) as root:
+                columns, area = list(every(root, "tableColumn")), Area.parse(root.get("ref", ""))
+                unnamed = [each for each in columns if not each.get("name")]
+                heads = parse_sheets(package)[sheet].row(area.top) if unnamed else {}
+                for each in unnamed:
+                    column = area.left + columns.index(each)
+                    head = heads[column].value if column in heads and root.get("headerRowCount") != "0" else None
+                    each.set("name", str(head or f"Column{column}"))
+
+
 def reshape_table(package: Package, part: str, reshaped: Callable[[Area], Area]) -> None:
     """Give a table, and its filter, the range that `reshaped` says."""
     with package.edited(part) as root:
