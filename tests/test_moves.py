@@ -62,3 +62,48 @@ def test_what_is_gone(formula: str, then: str, lost: list[str]) -> None:
     """A reference to cells that are gone is #REF! and is told; a range keeps those that are left, as in Excel."""
     assert GONE.formula(formula, "Mine") == then
     assert GONE.lost(formula, "Mine") == lost
+
+
+TOPPED = Moves({"Models": SheetMoves("Models", Track({6: 16, 9: 64}), tops={6: 6})})
+
+
+@pytest.mark.parametrize(
+    ("formula", "then"),
+    [
+        ("SUM(Models!F6:F9)", "SUM(Models!F6:F64)"),
+        ("SUM(Models!F6:F1048576)", "SUM(Models!F6:F1048576)"),
+        ("SUM(Models!6:1048576,Models!F:F)", "SUM(Models!6:1048576,Models!F:F)"),
+        ("OFFSET(Models!$F$6,MATCH(A1,Models!$A$6:$A$9,0)-1,0)",
+         "OFFSET(Models!$F$6,MATCH(A1,Models!$A$6:$A$64,0)-1,0)"),
+        ("SUMIF(Models!A6:A9,A1,Models!F6)", "SUMIF(Models!A6:A64,A1,Models!F6)"),
+        ("INDEX(Models!F:F,row(Models!F6)+MATCH(A1,Models!A6:A9,0)-1)",
+         "INDEX(Models!F:F,row(Models!F6)+MATCH(A1,Models!A6:A64,0)-1)"),
+        ("Models!F6/SUM(Models!F6:F9)", "Models!F16/SUM(Models!F6:F64)"),
+        ("OFFSET(Models!F6,0,2)", "OFFSET(Models!F16,0,2)"),
+        ("SUMIF(Models!F6,A1,Models!F6:F9)", "SUMIF(Models!F16,A1,Models!F6:F64)"),
+    ],
+)  # fmt: skip
+def test_a_table_with_new_first_rows(formula: str, then: str) -> None:
+    """What reads all of a table begins where it does, to the sheet's end too; so does a cell from which a function
+    counts on over the table. A cell alone goes with its row.
+    """
+    assert TOPPED.formula(formula, "Mine") == then
+
+
+def test_what_is_pushed_over_the_sheets_edge() -> None:
+    """No address is written that there is not: a range ends at the edge, and what is beyond is no more."""
+    pushed = Moves({"Data": SheetMoves("Data", Track({6: 62}), Track({6: 9}))})
+    texts = {
+        "SUM(Data!F1048500:F1048575)": "SUM(Data!I1048556:I1048576)",
+        "SUM(Data!F1048570:F1048575)": "SUM(Data!#REF!)",
+        "Data!F1048575+Data!XFC7": "Data!#REF!+Data!#REF!",
+        "SUM(Data!XFA5:XFB5,Data!A1048575:XFD1048576)": "SUM(Data!XFD5:XFD5,Data!#REF!)",
+    }
+    assert {text: pushed.formula(text, "Mine") for text in texts} == texts
+    assert pushed.lost("Data!F1048575", "Mine") == ["Data!F1048575"]
+
+
+def test_whole_columns_in_a_list_of_areas() -> None:
+    """They move, and go, as those do that are written with their first and last row."""
+    track = GONE.of("Data")
+    assert (track.ref("D:D"), track.ref("C:D E:E $8:$8 6:6")) == ("", "C:C E:E 7:7")

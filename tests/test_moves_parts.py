@@ -12,7 +12,7 @@ from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from tests.xlsx_samples import MAIN, parts, sheet, zipped
 
-_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _X14 = "http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"
 _XM = "http://schemas.microsoft.com/office/excel/2006/main"
 DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"
@@ -235,6 +235,21 @@ SAMPLES = {
         there=("<c:f>Data!$B$6:$B$8</c:f>", "<c:f>Data!#REF!</c:f>"),
         lost=("the chart in xl/charts/c.xml read Data!$B$8, which is no more",),
     ),
+    "shapes in a chart": Sample(
+        linked=(
+            ("Mine", "drawing", "xl/drawings/d.xml", f'<wsDr xmlns="{DRAWING}"/>'),
+            ("xl/drawings/d.xml", "chart", "xl/charts/c.xml", '<c:chartSpace xmlns:c="urn:c"/>'),
+            (
+                "xl/charts/c.xml",
+                "chartUserShapes",
+                "xl/drawings/u.xml",
+                '<c:userShapes xmlns:c="urn:c" xmlns:cdr="urn:d"><cdr:sp textlink="Data!$B$5"/><cdr:sp '
+                'textlink="Data!$B$8"/></c:userShapes>',
+            ),
+        ),
+        there=('<cdr:sp textlink="Data!$B$6"/>', 'textlink="Data!#REF!"'),
+        lost=("the chart in xl/charts/c.xml read Data!$B$8, which is no more",),
+    ),
     "chart of 2016": Sample(
         linked=(
             ("Mine", "drawing", "xl/drawings/d.xml", f'<wsDr xmlns="{DRAWING}"/>'),
@@ -301,7 +316,7 @@ def workbook(sample: Sample) -> Package:
     for number, (owner, kind, name, xml) in enumerate(sample.linked, 10):
         folder, _, file = owners.get(owner, owner).rpartition("/")
         rels = f"{folder}/_rels/{file}.rels"
-        link = f'<Relationship Id="rId{number}" Type="{_OFFICE}/{kind}" Target="/{name}"/>'
+        link = f'<Relationship Id="rId{number}" Type="{OFFICE}/{kind}" Target="/{name}"/>'
         there = content.get(rels, b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
                                   b"</Relationships>").decode()  # fmt: skip
         content[rels] = there.replace("</Relationships>", f"{link}</Relationships>").encode()

@@ -272,12 +272,15 @@ def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tupl
         mine.cell(at, 1).value = '=INDEX({0},MATCH("{2}",{1},0))'.format(*places, name)
     mine["A3"] = f"=SUM({area.format('F', None, *rows)})"
     mine["A4"] = f"=SUM(Mine!F{rows[0]}:G{rows[0]})"
+    mine["A5"] = f"=SUM({area.format('F', None, *rows)})+IFERROR(MATCH(9,B1:B3,0),0)"
+    mine["A6"] = f"=SUM(INDEX({area.format('F', None, *rows)},(1)))"
     saved(book, path)
     lost = [line for line in SMALL.splitlines(keepends=True) if "total_cost," not in line]
     own.write_text("".join(lost).replace("total_cost", "total_rows*batch_cost"))
     done, _ = update_file(path, [str(own)], FEW)
     assert done.remarks == [
         f"Own!A3 reads {area.format('F', None, *rows)}, without 1 row now",
+        f"Own!A5 reads {area.format('F', None, *rows)}, without 1 row now",
         "Own!A1 says total_cost, which is no more on Mine",
     ]
 

@@ -8,6 +8,7 @@ hold, as the lines of two texts are.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -72,6 +73,22 @@ class Matched:
         """A column's token."""
         return self.columns.get(number, BEYOND if number > self.last_column else ("blank column",))
 
+    def exact_row(self, number: int) -> Token:
+        """A row's token; of a blank row, how far it is below the last one that has one."""
+        return _token(self.rows, self._known_rows, number)
+
+    def exact_column(self, number: int) -> Token:
+        """The same of a column."""
+        return _token(self.columns, self._known_columns, number)
+
+    @cached_property
+    def _known_rows(self) -> list[int]:
+        return sorted(self.rows)
+
+    @cached_property
+    def _known_columns(self) -> list[int]:
+        return sorted(self.columns)
+
     def stands_as(self, other: Matched) -> bool:
         """Whether every row and every column is where it is in the other workbook."""
         return (self.rows, self.columns) == (other.rows, other.columns)
@@ -93,6 +110,12 @@ class Matched:
         for row in sorted(self.cases):
             rows[self.cases[row]].append(row)
         return {having[0]: having[-1] for having in rows.values()}
+
+
+def _token(known: Mapping[int, Token], numbers: list[int], number: int) -> Token:
+    at = bisect(numbers, number)
+    last = numbers[at - 1] if at else 0
+    return known[number] if last == number else ("blank", known.get(last), number - last)
 
 
 def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping[str, str]) -> tuple[Matched, Matched]:

@@ -46,7 +46,8 @@ class Meanings:
                 if row in side.place_of_case:
                     return f"[case {side.place_of_case[row]} {side.column(column)}]"
             where = "" if name == cell.sheet else f"{self.names.get(name, name)}!"
-            tokens = _area(side, reference.area(cell.row, cell.column), own, cell.column, in_place=in_place)
+            area = reference.area(cell.row, cell.column)
+            tokens = _area(side, area, own, cell.column, in_place=in_place, is_exact=True)
             return f"[{where}{' '.join(map(str, tokens))}]"
 
         return renamed(cell.formula, told)
@@ -136,11 +137,14 @@ def _moved_of(before: Mapping[int, Token], after: Mapping[int, Token], numbers: 
     return bool(others) and not {*after.values()}.isdisjoint(others)
 
 
-def _area(side: Matched, area: Area, own: Matched, own_column: int, *, in_place: bool = False) -> tuple[Token, ...]:
+def _area(
+    side: Matched, area: Area, own: Matched, own_column: int, *, in_place: bool = False, is_exact: bool = False
+) -> tuple[Token, ...]:
     """The tokens of what an area covers, as a formula in a column of the sheet `own` sees it.
 
     `in_place`: the first and last case of a table that it has all of are only that, whichever they are: sorted rows
-    leave it as it was, and so does a table that grows together with what reads it.
+    leave it as it was, and so does a table that grows together with what reads it. `is_exact`: of the blank cells each
+    is another.
     """
     same = own.scenarios.get(own_column)
 
@@ -150,10 +154,11 @@ def _area(side: Matched, area: Area, own: Matched, own_column: int, *, in_place:
             return ("same",) if scenario == same else ("scenario", scenario)
         if not own.scenarios and side is own and number == own_column:
             return ("same",)
-        return side.column(number)
+        return side.exact_column(number) if is_exact and is_cell else side.column(number)
 
-    if (area.top, area.left) == (area.bottom, area.right):
-        return side.row(area.top), column(area.left)
+    is_cell = (area.top, area.left) == (area.bottom, area.right)
+    if is_cell:
+        return side.exact_row(area.top) if is_exact else side.row(area.top), column(area.left)
     rows = _end(side.row, area.top, side.last_row), "..", _end(side.row, area.bottom, side.last_row)
     last = side.ends_of_cases.get(area.top) if in_place else None
     if last is not None and area.bottom >= last:

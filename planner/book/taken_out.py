@@ -11,6 +11,8 @@ from functools import cache
 from planner.book.workbook import Book
 from planner.xlsx.address import Position, Spot, quoted
 from planner.xlsx.moves import Moves, SheetMoves
+from planner.xlsx.pattern import Pattern, RelativeReference
+from planner.xlsx.references import calls_around
 
 LOOKUPS = {"MATCH", "INDEX", "LOOKUP", "HLOOKUP", "VLOOKUP", "_XLFN.XLOOKUP", "_XLFN.XMATCH"}
 """What finds in a range the one cell that it looks for, whatever else is there."""
@@ -26,11 +28,22 @@ def narrower(book: Book, sheets: Iterable[str], moves: Moves) -> Iterator[str]:
 
     for name in sheets:
         for at, formula in book.sheets[name].patterns.items():
-            areas = dict.fromkeys((each.sheet or name, each.area(*at)) for each in formula.references)
-            for on, area in areas if formula.functions.isdisjoint(LOOKUPS) else ():
+            areas = dict.fromkeys((each.sheet or name, each.area(*at)) for each in _all_counted(formula))
+            for on, area in areas:
                 there, read = [cell for cell in taken_out(on) if area.covers(*cell)], moves.of(on).as_read
                 if there and read.area(area) is not None:
                     yield f"{Spot(name, *at)} reads {quoted(on)}!{area}, without {_said(read, there)} now"
+
+
+def _all_counted(formula: Pattern) -> Iterator[RelativeReference]:
+    """What a formula reads, but for ranges in which a function only finds a cell."""
+    if formula.functions.isdisjoint(LOOKUPS):
+        yield from formula.references
+        return
+    found = (part for part in formula.parts if not isinstance(part, str))
+    for part, (function, _) in zip(found, calls_around(formula.formula), strict=False):
+        if function not in LOOKUPS and part in formula.references:
+            yield part
 
 
 def _said(moves: SheetMoves, cells: Iterable[Position]) -> str:

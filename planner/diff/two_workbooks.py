@@ -162,6 +162,9 @@ class _Comparison:
 
     def _notes(self) -> None:
         ours, theirs = _noted(self.old, self.formulas.before), _noted(self.new, self.formulas.after)
+        still = {at: key for key, (at, _) in ours.items() if key not in theirs and _is_blank(key)}
+        theirs = {(still.get(said[0], key) if _is_blank(key) and key not in ours else key): said
+                  for key, said in theirs.items()}  # fmt: skip
         for key in (*ours, *(key for key in theirs if key not in ours)):
             before, after = ours.get(key), theirs.get(key)
             if before is None and after is not None:
@@ -321,9 +324,14 @@ def _noted(plan: Plan, meanings: Meanings) -> dict[tuple[str, Token, Token], tup
     for note in plan.notes:
         side = meanings.sheets.get(note.sheet)
         row, column = coordinates(note.ref)
-        key = (side.row(row), side.column(column)) if side else (row, column)
+        key = (side.exact_row(row), side.exact_column(column)) if side else (row, column)
         found[meanings.names.get(note.sheet, note.sheet), *key] = (f"{note.sheet}!{note.ref}", note.text)
     return found
+
+
+def _is_blank(key: tuple[str, Token, Token]) -> bool:
+    """Whether a note is on a blank row or column, which may be where it was though the last filled one is another."""
+    return any(isinstance(token, tuple) and token[0] == "blank" for token in key[1:])
 
 
 def _unsure(plan: Plan) -> Iterator[str]:

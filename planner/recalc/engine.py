@@ -9,13 +9,15 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
+from functools import partial
 from html import unescape
 from types import MappingProxyType
 from typing import Any
 
 from planner.errors import UserError
 from planner.recalc.given_formulas import CALLS, UNKNOWN, given, without_tables
+from planner.recalc.readable_values import with_readable_values
 from planner.xlsx.address import coordinates, folded
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
@@ -91,8 +93,11 @@ class Engine:
             settings = formualizer.WorkbookConfig(
                 mode=formualizer.WorkbookMode.Interactive, eval_config=config, enable_changelog=False
             )
-            data = self._plain_file(package)
-            self._book = formualizer.Workbook.from_bytes(data, load_limits=_LIMITS, config=settings)
+            load = partial(formualizer.Workbook.from_bytes, load_limits=_LIMITS, config=settings)
+            try:
+                self._book = load(self._plain_file(package))
+            except OSError:  # one cell with a value that it can't read spoils all
+                self._book = load(self._plain_file(with_readable_values(package)))
             self._book.set_temporal_egress("serial")
             self.put_all(values)
             self._put_dates(sheets, config.date_system)
@@ -177,7 +182,11 @@ class Engine:
             may_have = b'"d"' in sheet.xml or b"'d'" in sheet.xml  # which is found sooner than the pattern
             for cell in sheet.cells.values() if may_have and _DATE.search(sheet.xml) else ():
                 if cell.type == "d" and cell.text and cell.formula is None:
-                    moment = datetime.fromisoformat(cell.text).replace(tzinfo=None)
+                    try:
+                        moment = _moment(cell.text, first)
+                    except ValueError:
+                        self.put_formula((name, cell.ref), f"{UNKNOWN}()")
+                        continue
                     self.put((name, cell.ref), (moment - first) / timedelta(days=1))
 
     def _plain_file(self, package: Package) -> bytes:
@@ -211,6 +220,13 @@ class Engine:
     def _inspect(self, cell: Address) -> Any:
         sheet = cell[0].replace("'", "''")
         return self._book.inspect_cell(f"'{sheet}'!{cell[1]}", include_values=False).cell
+
+
+def _moment(text: str, first: datetime) -> datetime:
+    """A date, or a time of the `first` day, as ISO has it. Raises ValueError for anything else."""
+    with suppress(ValueError):
+        return datetime.combine(first, time.fromisoformat(text.strip())).replace(tzinfo=None)
+    return datetime.fromisoformat(text.strip()).replace(tzinfo=None)
 
 
 def understood(value: Any) -> Value | Unknown:

@@ -21,8 +21,9 @@ from planner.xlsx.moved_cells import prefixed, readdressed, row_tags, says_somet
 from planner.xlsx.moved_parts import move_around_rows
 from planner.xlsx.moves import Lost
 from planner.xlsx.pattern import pattern
-from planner.xlsx.sheet_rules import links, part_rules, renew_rules, rules
+from planner.xlsx.sheet_rules import extended, links, part_rules, renew_rules, rules
 from planner.xlsx.worksheet import Worksheet, take_widths
+from planner.xlsx.xmltree import take_out
 
 
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
@@ -34,6 +35,9 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.xml)
     part_rules(sheet.root)
     own = [rule for rule in rules(sheet.root) if not merge.base.is_our_rule(old, rule)]
+    for rule in extended(sheet.root):
+        if merge.base.is_our_rule(old, rule):
+            take_out(rule)
     lost = move_around_rows(sheet.root, old.sheet.name, moves)
     if not merge.fresh.moves.is_idle:
         move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
@@ -327,7 +331,7 @@ class SheetMerge:
         cell = source.sheet.cells[at]
         formula, moves = self.merge.ours.formula(source, at, self.name), self.merge.ours.moves
         if formula is not None:
-            text = cell.formula or source.sheet.patterns[at].at(*at)
+            text = source.sheet.xml.formula_of(cell) or ""
             lost = (Lost(self.name, address(*final), read) for read in moves.lost(text, source.sheet.name))
             self.done.remarks += map(str, lost)
             place, inputs = self._place(final), self.merge.ours.sheets[INPUTS]

@@ -48,8 +48,7 @@ class Ours:
         cell = sheet.sheet.cells.get(at)
         if cell is None or cell.formula is None:
             return None
-        text = cell.formula or (found.at(*at) if (found := sheet.sheet.patterns.get(at)) else "")
-        return self.moves.formula(text, sheet.sheet.name, to=to)
+        return self.moves.formula(sheet.sheet.xml.formula_of(cell) or "", sheet.sheet.name, to=to)
 
 
 @dataclass

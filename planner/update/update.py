@@ -12,8 +12,9 @@ and in all other parts too; those whose cells are gone become #REF! and are list
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from planner import __version__, collector, progress
@@ -43,9 +44,10 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content, with_values
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.styles import take_all
-from planner.xlsx.workbook_part import counts_from_1904, drop_calculation_chain, take_names
+from planner.xlsx.workbook_part import counts_from_1904, drop_calculation_chain, name_new_columns, take_names
 from planner.xlsx.xmltree import every
 
+STRICT = b"http://purl.oclc.org/ooxml/"  # the namespaces of a file of this kind
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
 _GIVE_AGAIN = (
     "which you didn't give now: your rows stay, but where a shipped one has the same id, that counts; planner update "
@@ -145,6 +147,7 @@ def _join(merge: ThreeWay) -> None:
     for kind in merge.new_kinds:
         newcomers.add(merge, kind, styles, dxfs)
     take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
+    name_new_columns(package)
     drop_calculation_chain(package)
     _log(merge)
 
@@ -181,6 +184,11 @@ def _log(merge: ThreeWay) -> None:
 def _refuse_unfit(book: Book) -> None:
     """Raise UserError for a workbook whose sheets aren't recognized."""
     place = Place(book.package.name)
+    if STRICT in book.package.parts[book.package.workbook_part()]:
+        remedy = "save it as an Excel Workbook (.xlsx), not as a Strict Open XML one, and update that"
+        raise UserError(
+            "it is a Strict Open XML file, into which planner can't write sheets", place=place, remedy=remedy
+        )
     if isinstance(book, ProblemBook):
         remedy = "planner build --template book -o book.xlsx builds it again"
         raise UserError("the workbook of worked problems has no scenarios", place=place, remedy=remedy)
@@ -202,7 +210,9 @@ class Way:
 
 
 def _lost_notes(merge: ThreeWay, notes: Sequence[Note]) -> list[Way]:
-    """The notes that have lost their row. One stays where no such cell is on the other sheet, or has a note already."""
+    """The notes that have lost their row. One stays, or is in the next cell without a note, where no such cell is on
+    the other sheet, or has a note already.
+    """
     kinds = {merge.ours.sheets[kind].sheet.name: kind for kind in merge.kinds}
     lost = [note for note in notes if note.sheet in kinds
             and coordinates(note.ref)[0] in merge.places[kinds[note.sheet]].gone_rows]  # fmt: skip
@@ -218,8 +228,17 @@ def _lost_notes(merge: ThreeWay, notes: Sequence[Note]) -> list[Way]:
             continue
         home = merge.homes(kind).get(named)
         where = f"is on {merge.names[home]}" if home else "is no more"
-        found.append(Way(note, None, f"{who} is at {'!'.join(_after(merge, note))}: its row {where}"))
+        there = _after(merge, note)
+        free = _free(there, taken)
+        taken.add(free)
+        found.append(Way(note, None if free == there else free, f"{who} is at {'!'.join(free)}: its row {where}"))
     return found
+
+
+def _free(at: tuple[str, str], taken: Container[tuple[str, str]]) -> tuple[str, str]:
+    """The first cell from this one on to the right that has no note."""
+    (row, column), name = coordinates(at[1]), at[0]
+    return next(spot for step in count() if (spot := (name, address(row, column + step))) not in taken)
 
 
 def _after(merge: ThreeWay, note: Note) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from types import EllipsisType
 
@@ -72,12 +73,15 @@ class Cell:
 
     @property
     def text(self) -> str | None:
-        """What its <v> or <is> holds; None without one. A cell of type s has the text itself."""
+        """What its <v> or <is> holds; None without one. A cell of type s has the text itself, if there is one."""
         content = self._match[_V_TEXT] if self._match[_V_TEXT] is not None else self._match[_IS_TEXT]
         if content is None:
             return None
         text = _plain(content)
-        return self._strings[int(text)] if text and self._strings and self.type == "s" else text
+        if text and self._strings and self.type == "s":
+            with suppress(ValueError, IndexError):
+                return self._strings[int(text)]
+        return text
 
     @property
     def formula(self) -> str | None:

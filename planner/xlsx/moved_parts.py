@@ -6,10 +6,10 @@ these; one walk over the part follows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from planner.xlsx.address import Area, Position, address
+from planner.xlsx.address import Area, address
 from planner.xlsx.drawings import ANCHORS, charts_of, move_anchor, move_boxes
 from planner.xlsx.moved_cells import with_moved_cells, with_moved_formulas
 from planner.xlsx.moves import Lost, Moves, SheetMoves, Track
@@ -18,7 +18,7 @@ from planner.xlsx.references import BROKEN, copied
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
 from planner.xlsx.worksheet import Worksheet
-from planner.xlsx.xmltree import Element, children, every, local_name, take_out
+from planner.xlsx.xmltree import Element, children, every, like, local_name, take_out
 
 
 class _Walk:
@@ -50,6 +50,11 @@ class _Walk:
         self.lost += (Lost(self.sheet, self.place(element), read) for read in self.moves.lost(text, self.sheet))
         return self.moves.formula(text, self.sheet)
 
+    def linked(self, element: Element, text: str) -> str:
+        """Where a link leads: in this workbook, or in the file that it names beside."""
+        is_elsewhere = any(name.endswith("}id") for name in element.attrib)
+        return text if is_elsewhere else self.formula(element, text)
+
     def areas(self, _element: Element, text: str) -> str | None:
         """A list of ranges; one whose cells are all gone is removed."""
         return self.track.ref(text) or None
@@ -57,6 +62,43 @@ class _Walk:
     def areas_or_as_before(self, _element: Element, text: str) -> str:
         """A list of ranges; where all cells are gone it stays."""
         return self.track.ref(text) or text
+
+    def merged(self, _element: Element, text: str) -> str | None:
+        """Cells that are one; of which one is left, that is no more to be said."""
+        moved = self.track.ref(text)
+        area = Area.tried(moved)
+        return None if not moved or (area and (area.top, area.left) == (area.bottom, area.right)) else moved
+
+    def filtered(self, element: Element, text: str) -> str | None:
+        """The range of a filter, whose columns are counted from its first; what is for one that is gone goes too."""
+        before, after = Area.tried(text), Area.tried(self.track.ref(text))
+        if before is None or after is None:
+            return text if _in_table(element) else None
+        for each in children(element, "filterColumn"):
+            column = before.left + int(each.get("colId", "0"))
+            if column in self.track.columns.gone:
+                element.remove(each)
+            else:
+                each.set("colId", str(self.track.columns(column) - after.left))
+        return self.track.ref(text)
+
+    def tabled(self, element: Element, text: str) -> str:
+        """The range of a table, which names each of its columns; that of a new one is blank (`name_new_columns`)."""
+        area, moved, listed = Area.tried(text), Area.tried(self.track.ref(text)), list(every(element, "tableColumn"))
+        if area is None or moved is None or len(listed) != len(area.columns):
+            return self.areas_or_as_before(element, text)
+        there = {self.track.columns(column): each for column, each in zip(area.columns, listed, strict=True)
+                 if column not in self.track.columns.gone}  # fmt: skip
+        parent, ids = listed[0].getparent(), [int(each.get("id", "0")) for each in listed]
+        for each in listed:
+            if each not in there.values():
+                take_out(each)
+        for at, column in enumerate(moved.columns):
+            if column not in there:
+                ids.append(max(ids) + 1)
+                parent.insert(at, like(parent, "tableColumn", id=str(ids[-1]), name=""))
+        parent.set("count", str(len(moved.columns)))
+        return self.areas_or_as_before(element, text)
 
     def cell(self, _element: Element, text: str) -> str:
         """A cell; of a deleted one its address stays, so that nothing typed is lost."""
@@ -96,14 +138,16 @@ _CORNER = (("topLeftCell", _Walk.cell),)
 _RULE_FORMULAS = ("formula", "formula1", "formula2", "f")
 _SHEET_FORMULAS: _References = {
     **dict.fromkeys(_RULE_FORMULAS, _TEXT),
-    "hyperlink": (("location", _Walk.formula),),
+    "hyperlink": (("location", _Walk.linked),),
     "controlPr": (("linkedCell", _Walk.formula), ("listFillRange", _Walk.formula)),
     "cfvo": (("val", _Walk.formula),),
 }
 _SHEET_AREAS: _References = {
     "selection": (*_SQREF, ("activeCell", _Walk.cell_there)),
     **dict.fromkeys(("protectedRange", "conditionalFormatting", "dataValidation", "ignoredError"), _SQREF),
-    **dict.fromkeys(("autoFilter", "sortState", "sortCondition", "mergeCell", "hyperlink"), _REF),
+    "autoFilter": (("ref", _Walk.filtered),),
+    **dict.fromkeys(("sortState", "sortCondition", "hyperlink"), _REF),
+    "mergeCell": (("ref", _Walk.merged),),
     **dict.fromkeys(("cellWatch", "inputCells"), (("r", _Walk.areas),)),
     **dict.fromkeys(("sheetView", "pane", "customSheetView"), _CORNER),
     "dimension": _AS_BEFORE,
@@ -133,7 +177,8 @@ _HANGING = {
     "threadedComment": _Kind({"threadedComment": (("ref", _Walk.cell),)}),
     "tableSingleCells": _Kind({"singleXmlCell": (("r", _Walk.cell),)}),
     "table": _Kind(
-        dict.fromkeys(("table", "autoFilter", "sortState", "sortCondition"), _AS_BEFORE)
+        {"table": (("ref", _Walk.tabled),), "autoFilter": (("ref", _Walk.filtered),)}
+        | dict.fromkeys(("sortState", "sortCondition"), _AS_BEFORE)
         | dict.fromkeys(("calculatedColumnFormula", "totalsRowFormula"), _TEXT),
         lambda element: f"the table {element.getroottree().getroot().get('displayName')}",
     ),
@@ -170,6 +215,8 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str], drawn: Mo
     for part in charts_of(package):
         kind = _Kind(_CHART, lambda _element, part=part: f"the chart in {part}")  # type: ignore[misc]
         lost += _followed(package, part, "", drawn or moves, kind)
+        for shapes in package.linked(part, "chartUserShapes"):
+            lost += _followed(package, shapes, "", drawn or moves, kind._replace(references=_DRAWING))
     for part in package.linked(workbook, "pivotCacheDefinition"):
         lost += _followed(package, part, "", moves, _Kind(_PIVOT_SOURCE, lambda _element: "a pivot table"))
     return lost
@@ -213,9 +260,10 @@ def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
     What lies over cells that are all gone is taken out.
     """
     walk = _Walk(sheet, moves, _place)
-    for rule in every(root, *_RULES):
-        _rebase(rule, walk.track)
+    based = [(rule, _rebase(rule, walk.track)) for rule in every(root, *_RULES)]
     walk.follow(root, _SHEET_FORMULAS)
+    for rule, steps in based:
+        _copy(rule, *steps)
     walk.follow(root, _SHEET_AREAS)
     for element in every(root, "scenarios"):
         if element.get("sqref") == "":
@@ -224,9 +272,26 @@ def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
         for name in ("current", "show"):  # which of them was shown last
             if int(element.get(name, "0")) >= n:
                 element.set(name, "0")
+    for element in every(root, "rowBreaks", "colBreaks"):
+        _only_once(element)
     for element in every(root, "anchor"):
         move_anchor(element, walk.track)
     return walk.lost
+
+
+def _only_once(breaks: Element) -> None:
+    """Take out each break of a page that has come to where another one is."""
+    seen: set[str] = set()
+    for one in children(breaks, "brk"):
+        if one.get("id") in seen:
+            if "manualBreakCount" in breaks.attrib and one.get("man") in ("1", "true"):
+                breaks.set("manualBreakCount", str(int(breaks.get("manualBreakCount")) - 1))
+            take_out(one)
+        seen.add(one.get("id"))
+
+
+def _in_table(element: Element) -> bool:
+    return local_name(element.getparent()) == "table"
 
 
 def _place(element: Element) -> str:
@@ -240,27 +305,28 @@ def _place(element: Element) -> str:
     return "a control"
 
 
-def _rebase(rule: Element, track: SheetMoves) -> None:
-    """Rewrite a rule's formulas relative to the first cell that is left of its range."""
+def _rebase(rule: Element, track: SheetMoves) -> tuple[int, int]:
+    """Rewrite a rule's formulas as they read in the cell that becomes the first of its range, or in one that is left;
+    returns how many rows and columns that one will be off the first.
+    """
     texts = [child.text or "" for child in children(rule, "sqref")]
     try:
         areas = [Area.parse(text) for text in (rule.get("sqref") or " ".join(texts)).split()]
     except ValueError:
-        return
-    left = next((cell for area in areas for cell in _left(area, track)), None)
-    if left is None or left == areas[0][:2]:
-        return
-    for element in every(rule, *_RULE_FORMULAS):
+        return 0, 0
+    area, moved = next(((area, found) for area in areas if (found := track.area(area))), (None, None))
+    if area is None or moved is None:
+        return 0, 0
+    row, column = track.rows.origin(moved.top, area.rows), track.columns.origin(moved.left, area.columns)
+    _copy(rule, row - areas[0].top, column - areas[0].left)
+    return moved.top - track.rows(row), moved.left - track.columns(column)
+
+
+def _copy(rule: Element, down: int, right: int) -> None:
+    """Rewrite a rule's formulas as they read so many rows further down and columns to the right."""
+    for element in every(rule, *_RULE_FORMULAS) if down or right else ():
         if element.text:
-            element.text = copied(element.text, left[0] - areas[0].top, left[1] - areas[0].left)
-
-
-def _left(area: Area, track: SheetMoves) -> Iterator[Position]:
-    """The first cell of an area that is not gone, if there is one."""
-    row = next((row for row in area.rows if row not in track.rows.gone), 0)
-    column = next((column for column in area.columns if column not in track.columns.gone), 0)
-    if row and column:
-        yield row, column
+            element.text = copied(element.text, down, right)
 
 
 def insert_rows(package: Package, sheet: str, at: int, count: int) -> None:

@@ -6,15 +6,21 @@ gone is `#REF!`, as in Excel.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import NamedTuple
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, address, folded, quoted
-from planner.xlsx.references import BROKEN, Reference, references, rewritten
+from planner.xlsx.references import BROKEN, Reference, calls_around, reference, references, rewritten
+
+_COUNTED_FROM = {"OFFSET": 0, "ROW": 0, "SUMIF": 2, "AVERAGEIF": 2}
+"""Functions that read, or count, on from a cell that they are given; which of their arguments, from 0, it is."""
+_COUNTS_FROM = re.compile("|".join(rf"{name}\(" for name in _COUNTED_FROM), re.IGNORECASE)
 
 
 class Lost(NamedTuple):
@@ -51,10 +57,18 @@ class Track:
         before = self._numbers[at - 1]
         return self.known[before] + number - before
 
+    def origin(self, position: int, among: range) -> int:
+        """Which of some rows or columns is in a position then; where none of them is, the first that isn't deleted."""
+        known = ((1, 1), *self.known.items())
+        for each in (old + position - new for old, new in known):
+            if each in among and each not in self.gone and self(each) == position:
+                return each
+        return next((each for each in among if each not in self.gone), among[0])
+
     def span(self, first: int, last: int, edge: int) -> tuple[int, int] | None:
         """Where those from `first` to `last` are then, without those that are no more; None where none is left.
 
-        What reaches to the sheet's `edge` still does; from 1 to there it is whole.
+        What reaches to the sheet's `edge` still does; from 1 to there it is whole. What is pushed over it is no more.
         """
         if last >= edge and first <= 1:
             return first, last
@@ -62,7 +76,7 @@ class Track:
             first += 1
         while first <= last and last in self.gone:
             last -= 1
-        if first > last:
+        if first > last or self(first) > edge:
             return None
         ends = self(first), edge if last >= edge else min(self(last), edge)
         return min(ends), max(ends)
@@ -119,7 +133,7 @@ class SheetMoves:
         if rows is None or columns is None:
             return None
         (top, bottom), (left, right) = rows, columns
-        if area.top < area.bottom < MAX_ROW:
+        if area.top < area.bottom:
             top = min(self.tops.get(area.top, top), bottom)
         return Area(top, left, bottom, right)
 
@@ -129,7 +143,10 @@ class SheetMoves:
 
     def _one(self, ref: str) -> str:
         if (area := Area.tried(ref)) is None:
-            return ref
+            whole = reference(ref)  # `G:G`, as some programs write whole columns
+            if whole is None or whole.prefix:
+                return ref
+            return str(_written(whole, "", moved)) if (moved := self.area(whole.area)) else ""
         if (moved := self.area(area)) is None:
             return ""
         return str(moved) if ":" in ref else address(moved.top, moved.left)
@@ -160,16 +177,32 @@ class Moves:
 
         It stands on the sheet `to` then, where that is another. References to other files stay.
         """
-        home = to or self.of(sheet).name
-        return rewritten(text, lambda reference: self._moved(reference, sheet, home))
+        return rewritten(text, self._led(text, sheet, to or self.of(sheet).name))
 
     def lost(self, text: str, sheet: str) -> list[str]:
         """The references of a formula of `sheet` that `formula` makes #REF!, as they read before."""
-        name = self.of(sheet).name
-        found = (each for each in references(text) if isinstance(self._moved(each, sheet, name), str))
+        led = self._led(text, sheet, self.of(sheet).name)
+        found = (each for each in references(text) if isinstance(led(each), str))
         return list(dict.fromkeys(map(str, found)))
 
-    def _moved(self, reference: Reference, sheet: str, home: str) -> Reference | str:
+    def _led(self, text: str, sheet: str, home: str) -> Callable[[Reference], Reference | str]:
+        """What becomes of the references of a formula, which are to be given from left to right."""
+        numbers, of_tops = count(), self._of_tops(text, sheet) if _COUNTS_FROM.search(text) else set()
+        return lambda reference: self._moved(reference, sheet, home, is_top=next(numbers) in of_tops)
+
+    def _of_tops(self, text: str, sheet: str) -> set[int]:
+        """The references, counted from 0, to a cell that stands for all rows of a table, as a range beside it has them:
+        in `OFFSET(Models!F6,MATCH(x,Models!A6:A9,0)-1,0)` the first.
+        """
+        found = references(text)
+        names = [folded(each.sheet or sheet) for each in found]
+        begun = {(name, each.area.top) for name, each in zip(names, found, strict=True)
+                 if each.area.top < each.area.bottom and each.area.top in self.of(name).tops}  # fmt: skip
+        calls = zip(names, found, calls_around(text), strict=False)
+        return {at for at, (on, each, (name, argument)) in enumerate(calls) if _COUNTED_FROM.get(name) == argument
+                and not each.is_range and (on, each.area.top) in begun}  # fmt: skip
+
+    def _moved(self, reference: Reference, sheet: str, home: str, *, is_top: bool) -> Reference | str:
         if reference.is_foreign:
             return self._renamed_span(reference)
         is_own = not reference.prefix
@@ -177,10 +210,15 @@ class Moves:
         if folded(name) not in self._sheets:
             return reference if not is_own or home == sheet else reference._replace(prefix=f"{quoted(sheet)}!")
         moves = self.of(name)
-        if not reference.is_range and reference.first.row in moves.elsewhere:
+        if is_top:
+            row, column = moves.tops[reference.first.row], reference.first.column
+            at = Area(row, moves.columns(column), row, moves.columns(column))
+            area: Area | None = None if column in moves.columns.gone else at
+            on = moves.name
+        elif not reference.is_range and reference.first.row in moves.elsewhere:
             on, row = moves.elsewhere[reference.first.row]
             column = moves.there.get(on, moves.columns)(reference.first.column)
-            area: Area | None = Area(row, column, row, column)
+            area = Area(row, column, row, column)
         elif not reference.is_range and reference.first.row in moves.turned:
             on, area = moves.name, moves.turned_cell(reference.first.row, reference.first.column)
         else:

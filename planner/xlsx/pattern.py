@@ -1,7 +1,7 @@
 """A live formula seen from its cell: what cells filled from one another have in common.
 
-`F10*F$9` in F11 and `G10*G$9` in G11 are one pattern, `R[-1]C[0]*R9C[0]`. Spaces don't count, nor how a number is
-spelt.
+`F10*F$9` in F11 and `G10*G$9` in G11 are one pattern, `R[-1]C[0]*R9C[0]`. Spaces don't count, but for the operator in
+`F:F 5:5`, nor how a number is spelt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, column_let
 from planner.xlsx.cellvalue import exact_text
 from planner.xlsx.references import BROKEN, Corner, Piece, pieces, reference, split
 
-_LOOSE = re.compile(r"\s+|(?<![\w.$])(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)")
+_LOOSE = re.compile(
+    r"(?P<operator>^\s+(?=[\w($\[]|$)|(?<=[\w)\]#])\s+(?:(?=[\w$\[])|$)|(?<=[)\]#])\s+(?=\())"  # ^ and $: a reference
+    r"|\s+|(?<![\w.$])(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
+)
 _PLACE_OF = frozenset({"ROW(", "ROWS(", "COLUMN(", "COLUMNS("})
 """Calls that ask where cells are and read none: `ROW(A5)` in A5 is no circle."""
 
@@ -157,7 +160,7 @@ def _parts(formula: str, row: int, column: int) -> Parts:
         )
 
     parts: list[str | RelativeReference] = []
-    for at, text in enumerate(split(formula)):
+    for at, text in enumerate(split(formula.strip())):
         found = reference(text) if at % 2 else None
         if found is None:
             parts.append(_plainly(text))
@@ -172,7 +175,9 @@ def _plainly(text: str) -> str:
     """What stands between references, without spaces and with its numbers spelt one way; a text in quotes as it is."""
     if text.startswith(('"', "'")):
         return text
-    return _LOOSE.sub(lambda found: exact_text(float(found[0])) if found[0].strip() else "", text)
+    return _LOOSE.sub(
+        lambda found: exact_text(float(found[0])) if found[0].strip() else " " if found["operator"] else "", text
+    )
 
 
 def _read(formula: tuple[Piece, ...]) -> list[bool]:

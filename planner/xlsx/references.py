@@ -31,14 +31,16 @@ _COLUMN, _ROW = r"\$?[A-Z]{1,3}", r"\$?[1-9][0-9]{0,6}"
 _CELL = _COLUMN + _ROW
 _WORD = r"[^\W\d][\w.?\\]*"
 _SHEET = r"[\w.]+"  # without quotes; a digit may begin it, as programs other than Excel write it
+_SHEETS = rf"(?:(?!{_CELL}:){_SHEET}:)?{_SHEET}"  # one that is called as a cell is has quotes: `A1:In!B2` is a range
+_ENDS = r"(?![\w.$?\\(!\[])"  # what goes on so is a name, a sheet, a function or a table that only begins like a cell
 _PIECE = re.compile(
     rf"""(?P<text>"(?:[^"]|"")*")
-       | (?P<prefix>(?:'(?:[^']|'')*'|(?:\[[^\[\]]*\])?{_SHEET}(?::{_SHEET})?)!)?
-         (?:(?P<reference>{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW})(?![\w.(!\[])|(?P<broken>\#REF!))
+       | (?P<prefix>(?:'(?:[^']|'')*'|(?:\[[^\[\]]*\])?{_SHEETS})!)?
+         (?:(?P<reference>{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW}){_ENDS}|(?P<broken>\#REF!))
        | (?P<table>(?:{_WORD})?\[(?:[^\[\]]|\[(?:[^\[\]']|'.)*\])*\])
        | (?P<function>{_WORD})\(
        | (?P<logical>(?:TRUE|FALSE)\b(?![.(!]))
-       | (?P<name>(?:(?:'(?:[^']|'')*'|(?:\[[^\[\]]*\])?{_SHEET})!)?[^\W\d\\]?{_WORD})
+       | (?P<name>(?:(?:'(?:[^']|'')*'|(?:\[[^\[\]]*\])?{_SHEET})!)?\\?{_WORD})
        | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
        | (?P<error>\#(?:N/A|[A-Z][A-Z0/_]*[!?]?))
        | (?P<space>\s+)
@@ -47,9 +49,9 @@ _PIECE = re.compile(
 )
 # The same, for references alone: what may hold something that only looks like one is found whole and left alone.
 _LOOSE = re.compile(
-    rf"""((?:'(?:[^']|'')*'!|(?<![\w.\]:])(?:\[[^\[\]]*\])?{_SHEET}(?::{_SHEET})?!|(?<![\w.$!\\?]))
-          (?:{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW})(?![\w.(!\[])
-       | "(?:[^"]|"")*" | '(?:[^']|'')*' | \[(?:[^\[\]]|\[(?:[^\[\]']|'.)*\])*\])""",
+    rf"""((?:'(?:[^']|'')*'!|(?<![\w.$?\\\]])(?:\[[^\[\]]*\])?{_SHEETS}!|(?<![\w.$!\\?]))
+          (?:{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW}){_ENDS}
+       | "(?:[^"]|"")*" | '(?:[^']|'')*' | \#N/A | \[(?:[^\[\]]|\[(?:[^\[\]']|'.)*\])*\])""",
     re.VERBOSE | re.DOTALL,
 )
 _CELLS = re.compile(rf"{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW}")
@@ -166,6 +168,25 @@ def reference(text: str) -> Reference | None:
 def references(formula: str) -> list[Reference]:
     """What a formula refers to, from left to right."""
     return [found for found in map(reference, split(formula)[1::2]) if found is not None]
+
+
+def calls_around(formula: str) -> list[tuple[str, int]]:
+    """For each of a formula's references the function, in capitals, of which it is in an argument, and of which one,
+    counted from 0; blank outside of all.
+    """
+    around, found = [("", 0)], list[tuple[str, int]]()
+    for piece in pieces(formula):
+        if piece.kind == "function":
+            around.append((piece.text[:-1].upper(), 0))
+        elif piece.text in ("(", "{"):
+            around.append(around[-1])
+        elif piece.text in (")", "}"):
+            del around[max(len(around) - 1, 1) :]
+        elif piece.text == ",":
+            around[-1] = around[-1][0], around[-1][1] + 1
+        elif piece.reference is not None:
+            found.append(around[-1])
+    return found
 
 
 def rewritten(formula: str, change: Callable[[Reference], Reference | str]) -> str:

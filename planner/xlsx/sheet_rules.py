@@ -20,6 +20,11 @@ def rules(root: Element) -> list[Element]:
     return children(root, "conditionalFormatting") + _listed(root, "dataValidation")
 
 
+def extended(root: Element) -> list[Element]:
+    """The validations in extensions of a sheet: there Excel writes those that read another sheet."""
+    return [rule for rule in every(root, "dataValidation") if rule.getparent().getparent() is not root]
+
+
 def links(root: Element) -> list[Element]:
     """The hyperlinks of a sheet."""
     return _listed(root, "hyperlink")
@@ -41,22 +46,25 @@ def formulas(rule: Element) -> list[str]:
     """  # fmt: skip
     is_between = rule.get("operator", "between") in ("between", "notBetween") and rule.get("type") != "list"
     read = ("formula", "formula1", *(["formula2"] if is_between else []))
-    return [one.text for one in every(rule, *read) if one.text]
+    texts = (found.text for one in every(rule, *read) for found in (one, *children(one, "f")))
+    return [text for text in texts if text and text.strip()]
 
 
 def areas(rule: Element) -> list[Area]:
     """The areas that a rule is for."""
-    return [area for part in rule.get("sqref", "").split() if (area := Area.tried(part))]
+    listed = rule.get("sqref") or " ".join(each.text or "" for each in children(rule, "sqref"))
+    return [area for part in listed.split() if (area := Area.tried(part))]
 
 
 def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dxfs: Mapping[int, int]) -> int:
     """Give a sheet the rules and links of a fresh one beside `own`, a person's; how many of these there are then.
 
-    All references have been moved. A fresh validation over cells that one of a person's is for is left out; `dxfs` are
-    the numbers that the fresh sheet's looks have here.
+    All references have been moved, and planner's own rules in extensions are taken out. A fresh validation over cells
+    that one of a person's is for is left out; `dxfs` are the numbers that the fresh sheet's looks have here.
     """
     kept = [rule for rule in rules(sheet.root) if rule in own]
-    guarded = [area for rule in kept if rule.tag.endswith("dataValidation") for area in areas(rule)]
+    validating = [rule for rule in kept if rule.tag.endswith("dataValidation")] + extended(sheet.root)
+    guarded = [area for rule in validating for area in areas(rule)]
     formats = [rule for rule in kept if rule.tag.endswith("conditionalFormatting")]
     formats += with_looks(children(fresh.root, "conditionalFormatting"), dxfs)
     validations = [rule for rule in kept if rule not in formats]

@@ -114,12 +114,12 @@ def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Colle
     """
     theirs = fresh.tree(fresh.workbook_part())
     with package.edited(package.workbook_part()) as root:
-        mine = {name.get("name"): name for name in every(root, "definedName") if _scope(name) is None}
+        mine = {folded(name.get("name")): name for name in every(root, "definedName") if _scope(name) is None}
         order, fresh_order = ([sheet.get("name") for sheet in every(each, "sheet")] for each in (root, theirs))
         for name in every(theirs, "definedName"):
             text, scope = moves.formula(name.text or "", ""), _scope(name)
-            if scope is None and name.get("name") in mine:
-                mine[name.get("name")].text = text
+            if scope is None and folded(name.get("name")) in mine:
+                mine[folded(name.get("name"))].text = text
                 continue
             sheet = moves.of(fresh_order[scope]).name if scope is not None else ""
             if sheet and sheet not in new_sheets:
@@ -186,6 +186,20 @@ def tables(package: Package) -> list[Table]:
         for sheet, part in package.sheets().items()
         for table in package.linked(part, "table")
     ]
+
+
+def name_new_columns(package: Package) -> None:
+    """Give columns of tables that have no name the one in their head, which has to be the same."""
+    for sheet, part in package.sheets().items():
+        for table in package.linked(part, "table"):
+            with package.edited(table) as root:
+                columns, area = list(every(root, "tableColumn")), Area.parse(root.get("ref", ""))
+                unnamed = [each for each in columns if not each.get("name")]
+                heads = parse_sheets(package)[sheet].row(area.top) if unnamed else {}
+                for each in unnamed:
+                    column = area.left + columns.index(each)
+                    head = heads[column].value if column in heads and root.get("headerRowCount") != "0" else None
+                    each.set("name", str(head or f"Column{column}"))
 
 
 def reshape_table(package: Package, part: str, reshaped: Callable[[Area], Area]) -> None:

@@ -78,6 +78,9 @@ def child_in_order(parent: Element, name: str, order: tuple[str, ...]) -> Elemen
     return found
 
 
+_NO_LISTS = ("sheetView", "customSheetView", "autoFilter")  # what says something though nothing is in it
+
+
 def take_out(element: Element) -> None:
     """Remove an element, and each list around it that holds nothing then; a list that counts its elements is told."""
     parent = element.getparent()
@@ -86,6 +89,6 @@ def take_out(element: Element) -> None:
         left = [one for one in parent if local_name(one)]
         if "count" in parent.attrib:
             parent.set("count", str(len(left)))
-        if left or parent.getparent() is None:
+        if left or parent.getparent() is None or local_name(parent) in _NO_LISTS:
             return
         element, parent = parent, parent.getparent()
