@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, date, datetime, timedelta
+
+from planner.errors import UserError
 
 _BEFORE_THE_FIRST = date(1899, 12, 30)  # from it a cell counts days
 
@@ -11,6 +14,10 @@ _BEFORE_THE_FIRST = date(1899, 12, 30)  # from it a cell counts days
 def made_now() -> datetime:
     """When what is written now is made: SOURCE_DATE_EPOCH where set, so that it can be written again to the byte."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch and not re.fullmatch("[0-9]{1,11}", epoch):
+        raise UserError(
+            f"SOURCE_DATE_EPOCH={epoch!r} is no time", remedy="set it to whole seconds since 1970, or unset it"
+        )
     return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC).replace(microsecond=0)
 
 

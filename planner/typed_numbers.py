@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from fractions import Fraction
+from math import isinf
 from typing import NamedTuple
 
 from planner import progress
@@ -46,6 +47,8 @@ def read(text: str, unit: str) -> float:
     """
     text = text.strip()
     if PLAIN.fullmatch(text):
+        if isinf(float(text)):
+            raise UserError(f"{text!r} is too large")
         return float(text)
     if _SEPARATED.search(text) or not any("0" <= each <= "9" for each in text):
         raise _no_number(text, unit)
@@ -55,7 +58,7 @@ def read(text: str, unit: str) -> float:
         return _value(text, unit)
     except ValueError as error:
         if unit == "1" and (billions := _BILLIONS.sub("G", text)) != text:
-            with suppress(ValueError):
+            with suppress(ValueError, ArithmeticError):
                 return _value(billions, unit)
         what, _, remedy = str(error).partition("; ")
         raise UserError(

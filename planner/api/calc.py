@@ -135,7 +135,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A question: a prepared template, and the names of the model and the chip as they were typed."""
+    """A question: a prepared template, and the ids of the model and the chip."""
 
     prepared: Prepared
     model: str | None
@@ -145,6 +145,8 @@ class Plan:
     @classmethod
     def of(cls, template: Template, model: str | None, hardware: str | None, databases: Databases) -> Plan:
         """The plan of a model on a chip. Raises UserError for an id that the databases haven't."""
+        model = databases.models.identify(model) if model else model
+        hardware = databases.hardware.identify(hardware) if hardware else hardware
         return cls(Prepared(template, facts(template, model, hardware, databases)), model, hardware, databases)
 
     @property

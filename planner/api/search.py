@@ -61,7 +61,7 @@ def optimize(
     least, most = _several(minimize), _several(maximize)
     if not least and not most:
         raise UserError("no objective is given", remedy="name a row: minimize='step_time_expected'")
-    if top < 1 or top % 1:
+    if not isinstance(top, int) or top < 1:
         raise UserError(f"top={top!r} is no number of plans", remedy="write a whole number of at least 1")
     if workbook is not None:
         scenarios.check_writable(Path(workbook))

@@ -27,7 +27,7 @@ from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.catalog.table import Table
 from planner.errors import Place, UserError, nearest
 from planner.spoken import percent
-from planner.typed_numbers import echo
+from planner.typed_numbers import PLAIN, echo
 
 COMMON = "any"  # the calibration whose parameters stand for those that another one leaves open
 # The kinds of runs, each with an error of its own.
@@ -161,8 +161,11 @@ def stated_calibrations(path: Path | None = None, *, only: bool = False) -> dict
 
 def _files(path: Path | None, only: bool) -> list[Path]:
     """The files to read, the first before the next."""
-    shipped = data.folder("hardware_db") / SHIPPED
-    return [path] if path and only else [shipped] if path is None else [path, shipped]
+    return [path] if path and only else [_shipped()] if path is None else [path, _shipped()]
+
+
+def _shipped() -> Path:
+    return data.folder("hardware_db") / SHIPPED
 
 
 def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, Stated]]:
@@ -171,7 +174,7 @@ def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, S
     shipped: set[str] = set()
     for file in files:
         sheet = csvfile.read(file, required=REQUIRED, known=COLUMNS)
-        digests[file.name] = sheet.digest
+        digests.setdefault(file.name, sheet.digest)  # a person's own is read first
         seen: set[tuple[str, str]] = set()
         for line, cells in sheet.records():
             if cells["parameter"].strip() in OF_STACKS:
@@ -182,7 +185,7 @@ def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, S
                 raise UserError(f"{name} of {identifier} is there already", place=Place(file, line), remedy="keep one")
             seen.add(key)
             found.setdefault(identifier, {}).setdefault(name, Stated(file, line, identifier, cells, value))
-            if file.name == SHIPPED:
+            if file == _shipped():
                 shipped.add(identifier)
         own = (line.cells for lines in found.values() for line in lines.values() if line.file == file)
         warn_of_age(file, [cells for cells in own if "date" in cells])
@@ -218,6 +221,9 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
     except UnfitCellError as error:
         raise UserError(error.what, place=replace(place, column="value"), remedy=error.remedy) from None
     _check_bounds(parameter, value, replace(place, column="value"))
+    if (off := cells.get("error", "").strip()) and not PLAIN.fullmatch(off):
+        remedy = "write a share such as 0.08, or leave it blank"
+        raise UserError(f"{off!r} is no number", place=replace(place, column="error"), remedy=remedy)
     echo(f"{place}: {name}", cells["value"].strip(), parameter.unit, value)
     return (identifier, name), value
 
@@ -279,12 +285,18 @@ def own_stacks(path: Path, shipped: Table) -> Table:
     """
     rows: dict[str, dict[str, Value]] = {}
     sources: dict[str, str] = {}
+    seen: set[tuple[str, str]] = set()
     sheet = csvfile.read(path, required=REQUIRED)
     for line, cells in sheet.records():
         identifier, name = cells["calibration"].strip(), cells["parameter"].strip()
         if name not in OF_STACKS:
             continue
         place = Place(path, line)
+        if not identifier:
+            raise UserError("the stack has no name", place=replace(place, column="calibration"), remedy="name it")
+        if (identifier.lower(), name) in seen:
+            raise UserError(f"{name} of {identifier} is there already", place=place, remedy="keep one")
+        seen.add((identifier.lower(), name))
         if shipped.has(identifier):
             what, remedy = f"the stack {identifier!r} is a shipped one", "give yours a name of its own"
             raise UserError(what, place=replace(place, column="calibration"), remedy=remedy)

@@ -36,7 +36,7 @@ def command(
     from planner.fit.fit import fit
     from planner.update.outcome import lines
 
-    target = output or file.with_name(f"{file.stem}-calibrations.csv")
+    target = output or file.parent / f"{file.stem}-calibrations.csv"
     refuse_existing(target, force=force)
     progress.step("fitting the runs")
     found = fit(file, databases, name, device, chip)

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from planner.book.reading import read_plan
+from planner.catalog.columns import UnfitCellError, refuse_new_id
 from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.errors import Place, UserError
@@ -91,6 +92,12 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     Raises UserError for what can't be read, a name that a shipped stack or calibration has, and where there is no run
     to fit to.
     """
+    if not name.strip() or name.strip().upper() in ("N/A", "NA"):
+        raise UserError(f"{name!r} can't be the name of a stack", remedy="give yours a word with --name")
+    try:
+        refuse_new_id(name)
+    except UnfitCellError as error:
+        raise UserError(f"--name: {error.what}", remedy=error.remedy) from None
     if databases.stacks.has(name) or databases.calibration.has(name):
         raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")
     is_workbook = path.suffix.lower() in WORKBOOKS

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from planner.catalog import Table, Value
 from planner.catalog.calibrations import KINDS, MIXES, Stated, kind_of, stated_calibrations
 from planner.catalog.databases import Databases
+from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
 from planner.formulas.expected import IDEAL
 from planner.validation.fitting import STACKS, Fit, Fitter
@@ -104,9 +105,14 @@ def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name
     names = {chip: name if len(chips) == 1 else f"{name}-{chip}" for chip in chips}
     factors = databases.stacks.rows[base]
     families = families_of(databases.hardware)
+    by_letters = {identifier.lower(): lines for identifier, lines in stated.items()}  # as a formula looks it up
+    for chip in chips:
+        if chip.lower() not in by_letters:
+            what = f"there is no calibration {chip!r}, which the hardware table names"
+            raise UserError(what, remedy=nearest(chip, stated))
+    together = {chip: predicted(by_chip[chip], databases, models) for chip in chips}
     return [
-        _fitted(names[chip], chip, base, factors, stated[chip], predicted(by_chip[chip], databases, models), families)
-        for chip in chips
+        _fitted(names[chip], chip, base, factors, by_letters[chip.lower()], together[chip], families) for chip in chips
     ]
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.catalog import Value
+from planner.errors import UserError
 from planner.formulas.evaluation import number_of, run
 from planner.formulas.sweeps import Axis, sweeps
 from planner.formulas.template import Template
@@ -110,8 +111,13 @@ def shares(template: Template, name: str, values: Mapping[str, Value]) -> np.nda
     return ways[np.logical_and.reduce([each == np.floor(each) for each in left])] if left else ways
 
 
+MOST_DIVIDED = 10**12  # beyond it, to try all that may divide takes too long; no plan has so many chips or tokens
+
+
 def divisors(number: int) -> list[int]:
-    """What divides a whole number, in rising order."""
+    """What divides a whole number, in rising order. Raises UserError for one that is too large to try."""
+    if number > MOST_DIVIDED:
+        raise UserError(f"{number:,} is too many to share out", remedy=f"name a number of at most {MOST_DIVIDED:,}")
     small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]
     return sorted({*small, *(number // each for each in small)})
 

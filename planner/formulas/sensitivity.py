@@ -236,7 +236,7 @@ def _elasticities(
     holds = {check.name: np.broadcast_to(results[check.name], 2 * count + 1) for check in template.of_kind("check")}
 
     def tried(each: _Moves, value: float, at: int) -> Tried | None:
-        if math.isnan(value):
+        if math.isnan(value) or value == each.value:  # a count so large that one more is the same number
             return None
         ratio = float(found[at] / found[0])
         slope = math.log(ratio) / math.log(value / each.value) if ratio > 0 else None

@@ -95,8 +95,8 @@ def request(
         axes.append(Axis({row.name: values_over(row, text)}))
     subjects = [
         Subject(model, chip, facts(loaded, model, chip, databases))
-        for model in dict.fromkeys(models) or (None,)
-        for chip in dict.fromkeys(chips) or (None,)
+        for model in dict.fromkeys(map(databases.models.identify, models)) or (None,)
+        for chip in dict.fromkeys(map(databases.hardware.identify, chips)) or (None,)
     ]
     return Request(loaded, subjects, given, axes, conditions, backend, among)
 

@@ -37,25 +37,19 @@ def most_tensor_ways(values: Values, axes: float) -> float:
 
     `values` are a plan's: its topology, and what that is described by.
     """
-    node, most, torus = (values.get(name) for name in ("node_size", "max_chips", "torus_axes"))
+    node, most, torus = (number(values, name, 1.0) for name in ("node_size", "max_chips", "torus_axes"))
     if values.get("topology") != "torus":
-        return _known(node)
-    most, torus = _known(most), _known(torus)
+        return node
     given, longest = values.get("slice_x"), values.get("longest_axis")
     is_given = isinstance(given, float) and given > 0 and isinstance(longest, float)
     side = longest if is_given else most ** (1 / torus) * (1 + 1e-9)
     return float(side**axes)  # type: ignore[operator]
 
 
-def _known(value: float | str | None) -> float:
-    """A number; 1 where there is none, as of a chip without a network."""
-    return value if isinstance(value, float) and value == value else 1.0
-
-
 def number(values: Values, name: str, otherwise: float = 0.0) -> float:
     """A number of a plan, or what stands for one that it hasn't."""
     value = values.get(name)
-    return value if isinstance(value, float) else otherwise
+    return value if isinstance(value, float) and value == value else otherwise
 
 
 def torus_axes(values: Values) -> range:

@@ -30,6 +30,7 @@ from planner.search.sheet import (
 )
 from planner.search.space import Space
 from planner.search.sweep import texts
+from planner.search.ties import off
 from planner.search.told import alike, better, binds, extrapolated, left_out, refusers, tied, worded
 from planner.spoken import within
 from planner.workbook import cell_styles, charts
@@ -200,7 +201,7 @@ class _Table:
     def _off_best(self) -> None:
         aim, best = self.found.objectives[0], self.found.best
         costs = [float(aim.cost(plan.results[aim.row.name])) for plan in self.plans]
-        self._add(Head("Off the best", "off the best", PERCENT), lambda at, _: costs[at] / best - 1)
+        self._add(Head("Off the best", "off the best", PERCENT), lambda at, _: off(costs[at], best))
         self._add(Head("Can't be told from the best", "is_tie", YES_NO), lambda at, _: float(self.plans[at].is_tie))
 
     def _words(self, label: str, name: str, said: Sequence[str]) -> None:

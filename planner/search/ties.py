@@ -49,6 +49,11 @@ def _ends(cells: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
 Costs = np.ndarray  # plans x objectives, the less the better
 
 
+def off(cost: float, best: float) -> float | None:
+    """How far a cost is off the best one, relative; None where the best is 0 and the cost is not."""
+    return cost / best - 1 if best else None if cost else 0.0
+
+
 def front(costs: Costs) -> np.ndarray:
     """The places of the plans that no other beats: none is better in one objective and no worse in the others.
 

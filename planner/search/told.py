@@ -20,7 +20,7 @@ from planner.search import sensible
 from planner.search.optimum import Found, Objective, Plan
 from planner.search.request import Request
 from planner.search.sweep import Column, Sweep
-from planner.search.ties import share_errors, unshared
+from planner.search.ties import off, share_errors, unshared
 from planner.spoken import PERCENT, percent, shown
 from planner.table import aligned
 from planner.validation.runs import COLUMNS, shipped
@@ -113,7 +113,7 @@ def tied(asked: Request, found: Found) -> str:
     """How many plans can't be told from the best, and up to how much they are off it."""
     if math.isnan(found.bar):
         return "no other plan has it" if found.ties == 1 else f"{found.ties:,} plans have it, the simplest first"
-    bar, end = (percent(abs(each / found.best - 1)) for each in (found.bar, found.end))
+    bar, end = (percent(abs(off(each, found.best) or 0.0)) for each in (found.bar, found.end))
     other = f", or {end} on another chip or model" if len(asked.subjects) > 1 and end != bar else ""
     if found.ties == 1:
         return f"no other plan is within {bar} of it{other}"
@@ -164,7 +164,7 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
         for name in dict.fromkeys([*differing, *(each.row.name for each in found.objectives)])
     ]
     if len(found.objectives) == 1:
-        columns.append(("off the best", [percent(_cost(found, plan) / found.best - 1, signed=True) for plan in plans]))
+        columns.append(("off the best", [percent(off(_cost(found, plan), found.best), signed=True) for plan in plans]))
     memory = fit(template)
     if memory and memory.needed not in dict(columns):
         row = template.row(memory.needed)

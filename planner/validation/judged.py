@@ -177,7 +177,10 @@ def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
     stated = stated_calibrations(databases.calibrations_csv, only=databases.only)
     fitted = {
         identifier: {
-            source for line in lines.values() if line.cells.get("rows") for source in line.cells["sources"].split()
+            source
+            for line in lines.values()
+            if line.cells.get("rows")
+            for source in line.cells.get("sources", "").split()
         }
         for identifier, lines in stated.items()
     }
