@@ -41,6 +41,12 @@ def within(label: str) -> str:
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
 
+def where_goes(label: str, what: str = "") -> str:
+    """The title of the parts of a time: `Where the time of a step goes`; `what` is said of the time, as `expected `."""
+    of = within(label)
+    return f"Where the {what}{of} goes" if of.startswith("time ") else f"Where the {what}time of a {of} goes"
+
+
 def spoken(value: float | None, unit: str, like: float | None = None) -> str:
     """A number with its unit; N/A for None. A share is said in percent where its `unit` is `%`.
 

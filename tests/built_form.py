@@ -19,7 +19,7 @@ from planner.xlsx.xmltree import local_name
 COVER_SAYS = ("Version", "Made on", "Failed checks", "Sheets", "Colours", "Made from (SHA-256)")
 MOST_CHARACTERS, MOST_NAMES = 240, 8  # a prefix of 8 names may double the 120 characters of a template
 MOST_IN_A_CELL = 200
-TYPED = ("plan_input", "plan_constant", "plan_measured")
+TYPED = ("plan_input", "plan_input_words", "plan_constant", "plan_measured")
 LIVE = ("plan_formula", "plan_formula_text", "plan_output", "plan_cross")
 # of a formula its texts, cells and names, in which a figure is no number
 _NO_NUMBERS = re.compile(r'"(?:[^"]|"")*"|\$?[A-Za-z_][\w.]*!|\$?[A-Z]{1,3}\$?[0-9]+|[A-Za-z_][\w.]*')
@@ -211,7 +211,7 @@ def locks(book: Book) -> Breaches:
     looks = CellLooks(book)
     for table, at in _cells(book.inputs):
         look = looks.of(table.sheet, at)
-        if look.style == "plan_input" and look.is_locked:
+        if look.style in ("plan_input", "plan_input_words") and look.is_locked:
             yield f"{table.sheet.name}!{address(*at)}: a locked input"
     for table, at in _cells(*book.named):
         if at in table.sheet.patterns and not looks.of(table.sheet, at).is_locked:

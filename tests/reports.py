@@ -87,6 +87,8 @@ def reported(path: Path) -> ReportData:
 
 def agrees(text: str, value: float) -> bool:
     """Whether a number as a report shows it is a cell's value to the digits shown; written apart from the product."""
+    if text in ("yes", "no"):
+        return value == (text == "yes")
     match = _SHOWN.fullmatch(text.strip().removeprefix("$"))
     if match is None:
         return False

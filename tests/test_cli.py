@@ -84,6 +84,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
     ("words", "says"),
     [
         (["calc", "matmull"], "no template 'matmull'; did you mean matmul?"),
+        (["calc", "serving"], "no template 'serving'; did you mean inference?"),
         (["calc", "mine.csv"], "mine.csv: there is no such file"),
         (["calc", "transformer", "-m", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
         (["calc", "matmul", "-H", "h100-smx"], 'no accelerator "h100-smx"; did you mean h100-sxm'),
@@ -123,6 +124,8 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         (["build", "llama3-70b", "-H", "h100-smx"], 'no accelerator "h100-smx"; did you mean h100-sxm'),
         (["build", "llama3-70b", "-H", "h100-sxm", "--set", "btach=4"], "btach"),
         (["build", "llama3-70b", "-H", "h100-sxm", "--template", "matmull"], "no template 'matmull'"),
+        (["build", "gpt2", "-H", "h100-sxm", "--set", "load_factor=0.5"], "fleet has it: add --template"),
+        (["build", "-m", "lama3-70b", "-H", "h100-sxm"], 'no model "lama3-70b"; did you mean llama3-70b'),
         (["recalc", "plan.xlsx"], "plan.xlsx"),
     ],
 )  # fmt: skip
@@ -242,6 +245,14 @@ def test_typed_numbers_are_echoed(planner):
         "tokens = 8k, read as 8,000", "d_in = 8*8, read as 64",
         "hbm_bandwidth = 819GB/s, read as 819,000,000,000 byte/s/chip",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), [("yes", 1), ("No", 0), ("TRUE", 1), ("false", 0)])
+def test_a_switch_is_typed_as_it_is_shown(planner, text, value):
+    """A yes or a no may be typed so, as a workbook shows it, or as a spreadsheet's CSV has it."""
+    serving = ["calc", "inference", "-m", "gpt2", "-H", "h100-sxm", "--set", f"kv_head_sharding={text}"]
+    done = planner(*serving, "--get", "kv_head_sharding", "--json")
+    assert json.loads(done.stdout) == {"kv_head_sharding": value}
 
 
 def test_a_target_has_a_unit(planner):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from planner.formulas import library
-from planner.formulas.headlines import bounds, headlines, leaders, leading, memory_check
+from planner.formulas.headlines import bounds, fit, headlines, leaders, leading, led_as, memory_check
 from planner.formulas.text import parse
 
 LEADING = ["training", "inference", "collectives", "matmul", "fleet", "goodput"]
@@ -65,3 +67,27 @@ def test_what_explains_a_headline_is_its_bound() -> None:
     assert "decode_step_time" in found
     assert "memory_bytes_per_chip" in found
     assert not [name for name in found if name.endswith("_expected")]
+
+
+@pytest.mark.parametrize("name", ["training", "inference", "fleet", "goodput"])
+def test_a_template_of_ones_own_leads_with_the_plan_that_it_includes(name: str, tmp_path: Path) -> None:
+    """It has the headlines of the outermost whole plan, whether it fits, and behind them its own outputs."""
+    path = tmp_path / "board.csv"
+    lines = ("name,label,unit,kind,formula,source,note", f".,Plan,,include,{name}(),,",
+             "own_chips,Own chips,chip,output,n_chips,,")  # fmt: skip
+    path.write_text("\n".join(lines), encoding="utf-8")
+    template, shipped = library.load(path), library.load(name)
+    assert led_as(template) == name
+    shown = [each.row.name for each in headlines(template)]
+    assert shown == [*(each.row.name for each in headlines(shipped)), "own_chips"]
+    assert fit(template) == fit(shipped)
+
+
+def test_a_part_under_a_prefix_leads_nothing(tmp_path: Path) -> None:
+    """A plan that is included under a prefix is a part of many: the template shows its first outputs."""
+    path = tmp_path / "twice.csv"
+    lines = ("name,label,unit,kind,formula,source,note", "one,One,,include,inference(),,",
+             "total,Total,s,output,one_decode_step_time,,")  # fmt: skip
+    path.write_text("\n".join(lines), encoding="utf-8")
+    template = library.load(path)
+    assert (led_as(template), fit(template)) == ("twice", None)

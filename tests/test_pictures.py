@@ -23,6 +23,9 @@ from tests.workbooks import by_name, cached, few_rows, retype
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
 
 
+EMU_OF_A_PIXEL = 9525
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workbook that trains and serves."""
@@ -189,3 +192,16 @@ def test_heads_of_sweeps_stay_whole(book: openpyxl.Workbook) -> None:
 def test_a_number_among_texts_is_that_of_now(value: Value, before: str, kept: str) -> None:
     """A chart's category that is a number follows it; as a cell shows it, it stays."""
     assert _point(value, before, texts=True) == kept
+
+
+def test_charts_of_many_scenarios_are_higher(tmp_path: Path) -> None:
+    """Each scenario's bars keep room for its name on two lines: programs leave out names that have none."""
+    heights, databases = [], few_rows(("llama3-8b",), ("tpu-v5e", "h200-sxm"))
+    for count in (1, 8):
+        lines = ["scenario,model,hardware,batch", *(f"s{at},llama3-8b,tpu-v5e,{at}" for at in range(1, count + 1))]
+        (tmp_path / "many.csv").write_text("\n".join(lines), encoding="utf-8")
+        plan = plan_of((), (), ["inference"], tmp_path / "many.csv", (), databases)
+        (tmp_path / "plan.xlsx").write_bytes(build(plan))
+        sheet = openpyxl.load_workbook(tmp_path / "plan.xlsx")["Dashboard"]
+        heights.append(sheet._charts[0].anchor.ext.height / EMU_OF_A_PIXEL)
+    assert heights == [pytest.approx(284), pytest.approx(8 * 40 + 124)]

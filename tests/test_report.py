@@ -17,7 +17,7 @@ from planner.report.contents import ReportData
 from planner.report.documents import html, markdown
 from planner.report.exports import as_csv, as_json
 from planner.report.gather import gather
-from planner.spoken import shown
+from planner.spoken import shown, where_goes
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
@@ -271,3 +271,21 @@ def test_ideal_is_told(tmp_path: Path) -> None:
     report = gather(path)
     assert "these are the bounds" in report.scenarios[0].notes[0]
     assert not [picture for picture in report.pictures if picture.id.startswith("expected")]
+
+
+def test_a_switch_says_yes_or_no(small: ReportData) -> None:
+    """A 1 or 0 that its cell shows as yes or no is told so, in lines and in the table of the sheet Sensitivity."""
+    lines = [line for section in (*small.headlines, *small.assumptions) for line in section.lines]
+    said = {line.name: {figure.text for figure in line.figures} for line in lines}
+    assert said["is_extrapolated"] <= {"yes", "no"}
+    assert said["kv_head_sharding"] == {"no"}
+    (table,) = small.what_ifs
+    at = [column.label for column in table.columns].index("At the bound")
+    assert {row[at].text for row in table.rows} <= {"yes", "no"}
+
+
+def test_a_time_that_is_called_so_goes() -> None:
+    """The parts of a time to the first token don't go into the time of a time."""
+    assert where_goes("Decode step") == "Where the time of a decode step goes"
+    assert where_goes("Time to first token") == "Where the time to first token goes"
+    assert where_goes("training step", "expected ") == "Where the expected time of a training step goes"

@@ -142,6 +142,6 @@ def test_memory_is_told_of_what_the_check_compares(tmp_path: Path) -> None:
     assert (memory.fits, memory.needed.unit) == (False, "byte/chip")
     assert memory.needed.value > 2 * 70_553_706_496 > memory.room.value == 80 * GIB - 8e9
     (picture,) = (each for each in report.pictures if each.id == "memory-serving")
-    assert "143.8 GB/chip of 77.90 GB/chip" in picture.alt.replace("\N{NO-BREAK SPACE}", " ")
+    assert "143.8 GB of 77.90 GB" in picture.alt.replace("\N{NO-BREAK SPACE}", " ")
     assert "Weights of a chip: 141.1" in picture.svg
     assert "Cache of a chip: 2.684" in picture.svg

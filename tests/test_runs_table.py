@@ -374,3 +374,14 @@ def test_dashboard_finds_runs_whatever_is_put_above_them(serves: Path) -> None:
     first, second = runs(serves)
     assert second.ratio == pytest.approx(block["Run 1 of the latest: measured"], rel=1e-12)
     assert first.ratio == pytest.approx(block["Run 2 of the latest: measured"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("template", "row"), [("goodput", "step_time_expected"), ("fleet", "decode_step_time_expected")]
+)
+def test_a_time_is_that_of_a_step(tmp_path: Path, template: str, row: str) -> None:
+    """A plan that leads with a whole run, or with a wait, is run by the step too: a clock tells no other time."""
+    path = tmp_path / "plan.xlsx"
+    plan = write_small(path, ["llama3-8b"], ["tpu-v5e"], [template], n_chips=16)
+    assert record(path, "--time", "2s", scenario=plan.scenarios[0].id).exit_code == 0
+    assert [each.row for each in runs(path)] == [row]

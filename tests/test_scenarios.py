@@ -50,6 +50,8 @@ def test_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
     [
         (HEADER + "a,,lama3-70b,tpu-v5e,1,1,\n", 'line 2, column model: no model "lama3-70b"; did you mean'),
         (HEADER + "a,,gpt2,tpu-v5x,1,1,\n", 'line 2, column hardware: no accelerator "tpu-v5x"; did you mean'),
+        ("scenario,model,,batch\na,gpt2,,1\n", "line 1, column 3: the column has no name; the first line names"),
+        ("scenario,model,request_rate\na,gpt2,1\n", "unknown column 'request_rate'; fleet has it: add --template"),
         (HEADER + "a,,gpt2,tpu-v5e,eight,1,\n", "line 2, column n_chips: n_chips=eight: 'eight' is no number"),
         (HEADER + 'a,,gpt2,tpu-v5e,"1,5",1,\n', "write a point for decimals"),
         (HEADER + "a,,gpt2,tpu-v5e,1,1,\nA,,gpt2,tpu-v4,1,1,\n", "line 3: scenario 'A' stands in line 2 already"),

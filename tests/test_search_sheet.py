@@ -155,3 +155,14 @@ def test_libreoffice_computes_what_was_found(front: Written, tmp_path: Path) -> 
     for name in names:
         assert found[f"{letters[f'{name} now']}{first}"] == pytest.approx(columns[name][0], rel=1e-9)
         assert found[f"{letters[f'{name} off']}{first}"] == pytest.approx(0, abs=1e-9)
+
+
+def test_assumptions_say_a_unit_once_and_repeat_their_head(tmp_path: Path) -> None:
+    """A number's unit stands beside it alone, small ones are said in digits, and printed pages begin with the head."""
+    path = tmp_path / "front.xlsx"
+    planner(*MATMUL, "-o", str(path))
+    sheet = openpyxl.load_workbook(path)["Assumptions"]
+    head = next(row[0].row for row in sheet.iter_rows() if row[0].value == "Input")
+    assert sheet.print_title_rows == f"${head}:${head}"
+    for _, value, unit, *_ in sheet.iter_rows(min_row=head + 1):
+        assert not unit.value or '"' not in value.number_format

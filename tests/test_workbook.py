@@ -12,11 +12,14 @@ import pytest
 
 from planner import catalog
 from planner.check.run import check
+from planner.formulas import layer_ops
+from planner.formulas.library import load
 from planner.recalc import recalculate
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.cell_styles import SAID
+from planner.workbook.cell_styles import COUNT, RATIO, SAID, number_format, row_format
+from planner.workbook.checks_sheet import is_of_database
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError
@@ -90,16 +93,47 @@ def test_sheets_are_the_designs(default: Path) -> None:
 
 
 def test_long_names_of_scenarios_take_two_lines(default: Path) -> None:
-    """On every sheet of scenarios their names wrap in a row of two lines: one of 29 letters was cut."""
+    """On every sheet of scenarios their ids and names wrap in rows of two lines: one of 29 letters was cut."""
     book, looked = openpyxl.load_workbook(default), 0
     for sheet in book:
         if sheet.cell(layout.TITLE_ROW, layout.NAME).value == layout.HEADERS[layout.TITLE_ROW][0]:
-            cell, height = sheet.cell(layout.TITLE_ROW, FIRST), sheet.row_dimensions[layout.TITLE_ROW].height
-            if sheet.title != "Inputs":
-                looked += 1
-                assert cell.alignment.wrap_text, sheet.title
-                assert (height or 0) >= 26, sheet.title
-    assert looked >= 6
+            looked += 1
+            for row in (layout.ID_ROW, layout.TITLE_ROW):
+                assert sheet.cell(row, FIRST).alignment.wrap_text, sheet.title
+                assert (sheet.row_dimensions[row].height or 0) >= 26, sheet.title
+    assert looked >= 7
+
+
+def test_a_range_has_room_on_cover(default: Path) -> None:
+    """A scenario's row of Cover has three lines, which `13,239 tokens/s (8,563 to 18,521; bound 24,522)` takes."""
+    sheet = openpyxl.load_workbook(default)["Cover"]
+    first = next(row for row in range(1, 20) if sheet.cell(row, 2).value == "Verdict") + 1
+    assert (sheet.row_dimensions[first].height or 0) >= 39
+
+
+def test_numbers_with_parts_are_not_shown_to_the_last_digit() -> None:
+    """What an exponential or a quotient gives has decimals of its own; the experts that a batch touches had 13."""
+    ops = layer_ops.load(load("inference"))
+    rows = {row.name: row for row in ops.steps}
+    forms = [row_format(rows[name]) for name in ("step_experts", "tokens_per_expert", "step_tokens")]
+    assert forms == [RATIO, RATIO, COUNT]
+
+
+@pytest.mark.parametrize(("work", "pattern"), [(5.4e25, "0.000E+0"), (1.5e11, '#,##0.000,,," GFLOP"')])
+def test_the_work_of_a_run_has_few_digits(work: float, pattern: str) -> None:
+    """A run's FLOPs are said in powers of ten: in TFLOP they had fourteen digits, and ### in their column."""
+    parts = [part.partition("]") for part in number_format("FLOP").split(";")]
+    limits = [(float(limit.removeprefix("[>=")), form) for limit, _, form in parts if form]
+    assert next(form for limit, form in limits if work >= limit).startswith(pattern)
+
+
+def test_a_model_of_ones_own_needs_no_published_count() -> None:
+    """Its parameters can't be checked against a published count, which is no missing number of the plan."""
+    template = load("transformer")
+    assert is_of_database(template.row("n_params_published"), template)
+    assert not any(is_of_database(template.row(name), template) for name in ("n_layers", "vocab"))
+    inference = load("inference")
+    assert not is_of_database(inference.row("max_context"), inference)
 
 
 @needs_libreoffice

@@ -19,6 +19,7 @@ BOOK = "book"  # not a template but templates/book.csv: problems, each of which 
 
 @click.command("build", cls=Greedy)
 @click.argument("models", nargs=-1, metavar="[MODEL ...]")
+@repeatable("-m", "--model", "named", metavar="MODEL", help="A model's id: as MODEL by itself.")
 @repeatable("-H", "--hardware", metavar="CHIP", help="A chip's id. Repeatable: each model on each chip is a scenario.")
 @repeatable("--template", "templates", metavar="NAME|FILE", help="A template, by name or path. Repeatable.")
 @click.option("--scenarios", "scenarios_csv", type=PATH, help="A CSV with a row for each scenario.")
@@ -31,8 +32,8 @@ BOOK = "book"  # not a template but templates/book.csv: problems, each of which 
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 @still()
 def command(
-    models: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...], scenarios_csv: Path | None,
-    settings: tuple[str, ...], databases: Databases, mesh: str, output: Path, force: bool,
+    models: tuple[str, ...], named: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...],
+    scenarios_csv: Path | None, settings: tuple[str, ...], databases: Databases, mesh: str, output: Path, force: bool,
 ) -> None:  # fmt: skip
     """Write a workbook with a scenario for each MODEL on each CHIP; without arguments, Llama 3 70B in four scenarios.
 
@@ -45,6 +46,7 @@ def command(
 
     refuse_other(output, ".xlsx", "a workbook")
     refuse_existing(output, force=force)
+    models = (*models, *named)
     if BOOK in templates:
         if len(templates) > 1 or models or hardware or scenarios_csv or settings or mesh:
             what = "the book's problems bring their own models, chips and values"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from planner.catalog import Value
-from planner.formulas.headlines import leading
+from planner.formulas.headlines import leading, led_as
 from planner.formulas.template import Template
 from planner.spoken import shown, spoken
 
@@ -68,7 +68,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
 
 def agreements(template: Template, number: Numbers) -> Iterator[str]:
     """How numbers agree that seem to contradict each other: a sentence for each two that a reader would compare."""
-    told = {each.row.name for each in leading(template.name, template.by_name)}
+    told = {each.row.name for each in leading(led_as(template), template.by_name)}
     if "time_per_output_token_expected" in told:
         yield from _of_a_token(number)
     if "output_tokens_per_second_expected" in told:

@@ -123,7 +123,8 @@ class Fit:
 
 def fit(template: Template) -> Fit | None:
     """How a template's plan fits in memory; None of a part of a plan, or where a row is missing."""
-    found = {kind: [Part(cells["label"], cells["name"]) for cells in _named(template.name, kind)] for kind in FITTING}
+    led = led_as(template)
+    found = {kind: [Part(cells["label"], cells["name"]) for cells in _named(led, kind)] for kind in FITTING}
     if not all(found[kind] for kind in FITTING[:-1]):
         return None
     (check, *_), (needed, *_), (room, *_), changes = (found[kind] for kind in FITTING)
@@ -134,9 +135,27 @@ def fit(template: Template) -> Fit | None:
 
 
 def headlines(template: Template) -> list[Headline[Row]]:
-    """A template's headlines in the order in which they are shown; of one that names none its first outputs."""
-    outputs = template.of_kind("output")[:MOST]
-    return _headlines(template.name, template.by_name) or [Headline(row, row.unit, binds=row) for row in outputs]
+    """A template's headlines in the order in which they are shown; of one that names none its first outputs.
+
+    One of a person's that includes a whole plan has the plan's, and behind them its own outputs.
+    """
+    led = led_as(template)
+    found = _headlines(led, template.by_name)
+    outputs = [row for row in template.of_kind("output") if not found or row.template == template.name]
+    own = [Headline(row, row.unit, binds=row) for row in outputs[:MOST]]
+    return found if led == template.name and found else [*found, *own]
+
+
+def led_as(template: Template) -> str:
+    """The template whose headlines one has: its own, or where it has none the outermost whole plan that it includes.
+
+    A plan is included whole where its rows have their own names: under a prefix it is one part of many.
+    """
+    records, leading_ones = _records(), leaders()
+    if template.name in records:
+        return template.name
+    whole = (name for name in template.digests if leading_ones.get(name, "") in template.by_name)
+    return next(whole, template.name)
 
 
 def shown(template: Template) -> list[Row]:

@@ -13,7 +13,7 @@ from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import OF_RUNS, Planned
 from planner.report.figures import CellFigures
-from planner.spoken import PERCENT, percent, shown, spoken
+from planner.spoken import PERCENT, percent, shown, spoken, where_goes
 
 FAR = 8.0  # times from which on scenarios are drawn as shares of their own expected time
 TIME_CAPTION = (
@@ -51,7 +51,7 @@ def _time_picture(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed
     is_far = max(known) > FAR * min(known)
     kinds = [part.label for part in made.parts if any(part.label == own.label for each in timed for own in each.parts)]
     bars = [_time_bar(each, kinds, each.number.expected.number if is_far else 1.0) for each in timed]
-    title = f"Where the expected time of a {of} goes"
+    title = where_goes(of, "expected ")
     alt = f"{title}. " + " ".join(f"{bar.name}: {bar.told}" for bar in bars)
     drawing = bar_chart(alt, bars, kinds, PERCENT if is_far else "s")
     caption = TIME_CAPTION + (SHARES if is_far else "")
@@ -126,6 +126,7 @@ MEMORIES = (
         "memory_expected_bytes_per_chip",
     ),
 )  # fmt: skip
+OF_A_CHIP = "/chip"  # which a picture of a chip need not say
 CAPACITY, KEPT_FREE = "hbm_bytes", "hbm_reserve_bytes"  # of a chip
 Meant = list[tuple[int, Scenario]]
 
@@ -188,6 +189,6 @@ def _memory_bar(
         if isinstance(size.value, float) and size.value > 0
     ]
     missing = [title for title, size in zip(kinds, sizes, strict=True) if size.is_missing]
-    words = f"{whole.text} of {capacity.text}"
+    words = f"{whole.text.removesuffix(OF_A_CHIP)} of {capacity.text.removesuffix(OF_A_CHIP)}"
     words += f" (N/A: {', '.join(missing)})" if missing else ""
     return Bar(index, name, words, pieces, limit=1.0, is_over=sum(piece.length for piece in pieces) > 1)

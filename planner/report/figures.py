@@ -11,6 +11,7 @@ from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.catalog import only_on
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.errors import UserError
+from planner.formulas.input_values import is_flag
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
 from planner.spoken import shown, spoken
 from planner.xlsx.address import Spot, coordinates
@@ -98,7 +99,8 @@ class CellFigures:
         entry = row.cells.get(key)
         if entry is None:
             return Figure(None, row.unit, "N/A", f"{row.sheet} row {row.row}", "this scenario has no cell in the row")
-        return self.entry(entry, row.unit)
+        figure = self.entry(entry, row.unit)
+        return said_yes(figure) if is_flag(row.name, row.unit) else figure
 
     def entry(self, entry: Entry, unit: str) -> Figure:
         """A cell as a figure."""
@@ -154,11 +156,17 @@ class CellFigures:
         return FigureTable((FigureColumn("scenario", "Scenario", "text"), *quantities), tuple(lines))
 
 
+def said_yes(figure: Figure) -> Figure:
+    """A figure of 1 or 0 that says yes or no, as its cell does."""
+    return replace(figure, text=YES.get(figure.number, figure.text)) if figure.is_number else figure
+
+
 def as_said(figure: Figure, like: float | None = None) -> Figure:
     """A number as people say it in its unit; `like` is one beside which it stands."""
     return replace(figure, text=spoken(figure.number, figure.unit, like)) if figure.is_number else figure
 
 
+YES = {1.0: "yes", 0.0: "no"}
 MOST_CELLS = 4096  # of a range that is looked through
 _LOOKED_UP = re.compile(
     r"(?:override or )?(models|hardware|dtypes|calibration|stacks)\[(\w+)\](?:\.(\w+)(?:\[(\w+)\])?)?"

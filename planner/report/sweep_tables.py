@@ -12,13 +12,14 @@ from planner.book.sheet import Sheet
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.formulas.sweeps import FACTORS
 from planner.report.contents import Figure, FigureColumn, FigureTable
-from planner.report.figures import CellFigures, as_said
+from planner.report.figures import CellFigures, as_said, said_yes
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
 
 SWEEP, SENSITIVITY = "Sweep", "Sensitivity"
 CHOSEN, WORDS = "chosen_scenario", ".words"
 ENOUGH, MOST = 3, 14  # columns of a table
+AT_BOUND = "At the bound"  # of templates/what_if.csv: a yes or a no
 EFFICIENCY, PRICE = (row.label for row in FACTORS)
 
 
@@ -149,6 +150,8 @@ def _what_if(cells: CellFigures, sheet: Sheet, titles: int, title: str) -> Figur
         units.append(said.rstrip(")") or "1")
     rows, at = [], titles + 2
     while places[0] in sheet.filled.get(at, ()):
-        rows.append(tuple(cells.at(sheet.name, at, place, said) for place, said in zip(places, units, strict=True)))
+        found = [cells.at(sheet.name, at, place, said) for place, said in zip(places, units, strict=True)]
+        yes = [said_yes(one) if column.label == AT_BOUND else one for one, column in zip(found, columns, strict=True)]
+        rows.append(tuple(yes))
         at += 1
     return FigureTable(tuple(columns), tuple(rows), (), title)

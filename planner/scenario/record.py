@@ -27,6 +27,7 @@ from planner.xlsx.cellvalue import is_number
 from planner.xlsx.opc import Package, in_place
 
 RECORDED = "recorded"
+STEPS = ("step_time_expected", "decode_step_time_expected")  # what the clock of a run tells, not that of all of it
 EXPECTED, BOUND = "_expected", "_bound"
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units in which a run may be told, each by an option of its own
 MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # three hundred years; the tokens of all that was ever written, each second
@@ -37,7 +38,7 @@ PER_CENT = 100.0
 class Told:
     """What a person says of a run: a number as typed, in which of the three units, and of what it is.
 
-    `row` is the name or the label of a row of the scenario's plan; blank means its first headline of the unit.
+    `row` is the name or the label of a row of the scenario's plan; blank means the step, else its first headline.
     """
 
     text: str
@@ -149,6 +150,8 @@ def _measured(plans: Sequence[Planned], told: Told, place: Place, scenario: Scen
     rows = [(each, _rows(each, told.unit)) for each in plans]
     for own, known in rows:
         wanted = told.row.strip().lower()
+        if not wanted and (steps := [name for name in known if name in STEPS]):
+            return own, known[steps[0]]
         for name, row in known.items():
             if not wanted or wanted in (name, name.removesuffix(EXPECTED), row.label.lower(), _label(own, row).lower()):
                 return own, row

@@ -16,7 +16,7 @@ from planner.formulas import explanation
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import Results, evaluate, text_of
 from planner.formulas.following import with_followers
-from planner.formulas.headlines import RANGE, headlines, memory_check
+from planner.formulas.headlines import RANGE, headlines, led_as, memory_check
 from planner.formulas.template import Row, Template
 from planner.search import sensible
 from planner.search.computing import Plans
@@ -356,7 +356,7 @@ def _none(asked: Request, found: Found, unknown: Sequence[Plan]) -> UserError:
     most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
     said = ", ".join(f"{_label(asked, name)} refuses {count:,}" for name, count in most)
     refuser = most[0][0]
-    change = "more chips" if refuser == memory_check(asked.template.name) else "other inputs"
+    change = "more chips" if refuser == memory_check(led_as(asked.template)) else "other inputs"
     explained = f"--why {refuser} of planner calc explains it; set {change}"
     remedy = "ask for less, or for more chips" if refuser in asked.conditions else explained
     return UserError(f"none of {found.tried:,} plans passes: {said}", remedy=f"{remedy}, or name others with --over")

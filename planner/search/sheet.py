@@ -18,7 +18,7 @@ from planner.search.request import Request
 from planner.search.sweep import Column, Part
 from planner.spoken import PERCENT
 from planner.workbook import cell_styles, charts, saving
-from planner.workbook.cell_styles import row_format
+from planner.workbook.cell_styles import COUNT, row_format
 from planner.workbook.display_units import shown_format
 from planner.workbook.page import Live, Page, lines_of
 from planner.workbook.scenarios import guarded
@@ -185,7 +185,7 @@ def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page
         page.put(at, 1, label, "plan_label")
         page.put(at, 2, text, "plan_text")
     top = FIRST_ROW + len(lines) + 1
-    page.corner = f"A{top + 1}"
+    page.corner, page.titles = f"A{top + 1}", f"{top}:{top}"
     page.header(["Input", "Value", "Unit", "Name", "Where from"], top, right=(2,))
     lengths = {name: f"{len(column):,} values" for axis in asked.axes for name, column in axis.columns.items()}
     following = {each.name for each in followers(asked.template, asked.given, lengths)}
@@ -198,7 +198,8 @@ def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page
             value, source = lengths.get(row.name, "moves"), "a column of the table"
         unit = "" if row.unit in ("1", "text") else row.unit
         page.put(at, 1, row.label, "plan_wrapped")
-        page.put(at, 2, "N/A" if value is None else value, "plan_formula", row_format(row))
+        form = COUNT if unit else row_format(row)  # the unit stands beside it
+        page.put(at, 2, "N/A" if value is None else value, "plan_formula", form)
         for column, text in enumerate((unit, row.name, source), start=3):
             page.put(at, column, text, "plan_text")
     page.widths(58, 24, 12, 30, 26)

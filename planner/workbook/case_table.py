@@ -62,7 +62,7 @@ class CaseColumns:
             column = self.columns[row.name]
             self.page.heads(self.header_row - 1, column, f"{row.label} ({row.unit})", row.name, right=True)
 
-    def case(self, at: int, template: str, leaf: Leaf) -> None:
+    def case(self, at: int, template: str, leaf: Leaf, form: Callable[[Row], str] = row_format) -> None:
         """Write one case: `leaf` gives what stands in an input's cell, or None to look a number up."""
         own = self.templates[template]
         for name, column in self.columns.items():
@@ -70,7 +70,7 @@ class CaseColumns:
                 continue
             row = own.by_name[name]
             content, style = self._content(row, own.by_name, at, leaf)
-            self.page.put(at, column, content, style, row_format(row))
+            self.page.put(at, column, content, style, form(row))
 
     def _content(self, row: Row, own: Mapping[str, Row], at: int, leaf: Leaf) -> tuple[object, str]:
         if row.kind in CALCULATED:

@@ -41,6 +41,11 @@ def _scaled(unit: str, digits: str = "0.000") -> str:
     return f'[>={tera}]#,##{digits},,,," T{unit}";[>={giga}]{digits},,," G{unit}";#,##0.###" {unit}"'
 
 
+def _work(unit: str) -> str:
+    """Work from that of an operation to that of a run: giga of a unit, in powers of ten from peta up, plain below."""
+    return f'[>=1000000000000000]0.000E+0" {unit}";[>=1000000000]#,##0.000,,," G{unit}";#,##0.###" {unit}"'
+
+
 FORMATS = {
     "1": COUNT,
     "text": "@",
@@ -49,15 +54,17 @@ FORMATS = {
     "byte/chip": '[>=1000000000]#,##0.000,,," GB/chip";[>=1000000]0.000,," MB/chip";#,##0.###" byte/chip"',
     "byte/s": _scaled("B/s"),
     "byte/s/chip": _scaled("B/s/chip"),
-    "FLOP": _scaled("FLOP"),
+    "FLOP": _work("FLOP"),
     "FLOP/s": _scaled("FLOP/s"),
     "FLOP/s/chip": _scaled("FLOP/s/chip"),
     "s": SECONDS,
     "h": "#,##0.00",
     "USD": "[>=1000]#,##0;[>=0.01]0.000;General",
     "USD/h": "#,##0.00",
+    "USD/chip": COUNT,
+    "USD/W/h": "General",
     "USD/h/chip": "#,##0.00",
-    "FLOP/chip": _scaled("FLOP/chip"),
+    "FLOP/chip": _work("FLOP/chip"),
     "1/chip": COUNT,
     "1/s": COUNT,
     "1/s/chip": COUNT,
@@ -74,13 +81,14 @@ def number_format(unit: str) -> str:
 
 
 def row_format(row: Row) -> str:
-    """The number format of a row: a quotient shows two decimals where a count shows what it is."""
+    """The number format of a row: a quotient, or an exponential, shows two decimals where a count shows what it is."""
     if is_flag(row.name, row.unit):
         return YES_NO
     form = number_format(row.unit)
     if row.kind == "constant" and isinstance(row.default, float) and 0 < abs(row.default) < SMALL:
         return ENGINEERING
-    is_quotient = row.kind in CALCULATED and "/" in row.formula and "ROUND" not in row.formula and row.unit != "chip"
+    has_parts = "/" in row.formula or "EXP(" in row.formula
+    is_quotient = row.kind in CALCULATED and has_parts and "ROUND" not in row.formula and row.unit != "chip"
     return RATIO if form == COUNT and is_quotient else form
 
 
@@ -128,6 +136,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_verdict", side="left", indent=1),
         _style("plan_fact", side="left", color=_GREY),
         _style("plan_input", side="right", color=_BLUE, fill="FFFFFBE6", locked=False),
+        _style("plan_input_words", side="right", color=_BLUE, fill="FFFFFBE6", locked=False, wrap=True),
         _style("plan_case", side="left", color=_BLUE, fill="FFFFFBE6", locked=False),
         _style("plan_constant", side="right", color=_BLUE),
         _style("plan_data", color=INK),
@@ -147,6 +156,7 @@ def styles() -> list[NamedStyle]:
         _style("plan_output", side="right", bold=True),
         _style("plan_answer", side="right", bold=True, fill=PALE_GREEN),
         _style("plan_cross", side="right", color=GREEN),
+        _style("plan_cross_words", side="right", color=GREEN, wrap=True),
         _style("plan_lead", side="right", bold=True, color=GREEN),
         _style("plan_lead_label", bold=True, wrap=True),
         _style("plan_check", side="right", bold=True),

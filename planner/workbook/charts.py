@@ -28,22 +28,25 @@ PALE = "C9CED6"  # what others are beside: a bound, a range, the room that there
 SIZE = (22.0, 13.0)  # cm
 WIDE, GAP, ABREAST = 325, 8, 4  # pixels; a laptop's screen has room for four such places side by side
 LINE_ROWS, ROW_POINTS = 15, 15.0  # rows of the sheet for a line of charts, and how high each is
-HIGH, TOP = pixels_to_EMU(LINE_ROWS * 20 - 16), pixels_to_EMU(4)
+TOP = pixels_to_EMU(4)
 SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
 
 
-def placed(page: Page, top: int, down: int, right: int, places: int = 1) -> OneCellAnchor:
-    """A place for a chart below row `top`: so many places down and to the right, and so many wide.
+def placed(
+    page: Page, top: int, down: int, right: int, places: int = 1, high: int = LINE_ROWS
+) -> OneCellAnchor:  # fmt: skip
+    """A place for a chart below row `top`: so many places down and to the right, so many wide, and so many rows high.
 
     Its rows are given the height that they have in every program. An offset stays within its column: Excel cuts it.
     """
-    first, pixels, column = top + down * LINE_ROWS, right * (WIDE + GAP), 1
-    for row in range(first, first + LINE_ROWS):
+    first, pixels, column = top + down * high, right * (WIDE + GAP), 1
+    for row in range(first, first + high):
         page.rows[row].height = ROW_POINTS
     while pixels >= (wide := page.pixels(column)):
         pixels, column = pixels - wide, column + 1
     marker = AnchorMarker(col=column - 1, colOff=pixels_to_EMU(pixels), row=first - 1, rowOff=TOP)
-    return OneCellAnchor(_from=marker, ext=XDRPositiveSize2D(pixels_to_EMU(places * (WIDE + GAP) - GAP), HIGH))
+    size = XDRPositiveSize2D(pixels_to_EMU(places * (WIDE + GAP) - GAP), pixels_to_EMU(high * 20 - 16))
+    return OneCellAnchor(_from=marker, ext=size)
 
 
 def log_log(title: str) -> ScatterChart:

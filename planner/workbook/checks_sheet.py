@@ -15,7 +15,7 @@ from openpyxl.workbook import Workbook
 from planner.catalog.table import TABLES
 from planner.formulas import lookups as facts
 from planner.formulas.comparisons import sides
-from planner.formulas.template import Row
+from planner.formulas.template import Row, Template
 from planner.formulas.text import parse
 from planner.table import joined
 from planner.workbook import inputs_sheet, layout
@@ -83,14 +83,26 @@ def write(
 
 
 def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
-    """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?"""
+    """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?
+
+    None for what serves checks of the databases alone: a model of one's own has no published count, and needs none.
+    """
     kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
-    for row in (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows and row.name not in counted):
+    found = (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows)
+    for row in (row for row in found if row.name not in counted and not is_of_database(row, sheet.template)):
         counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(f"{sheet.page.name}: {row.label}", f"missing.{sheet.template.name}.{row.name}", where,
                    _told(row, where),
                    _is_missing(writer.plan, inputs, sheet, row.name))  # fmt: skip
+
+
+def is_of_database(row: Row, template: Template) -> bool:
+    """Whether a number serves checks of the databases alone, which no input of a plan changes: a published count."""
+    readers = [each for each in template.rows if row.name in each.reads]
+    closures = (template.closure([each.name]) for each in readers if each.kind == "check")
+    own = [not any(template.row(name).kind == "input" for name in names) for names in closures]
+    return bool(readers) and len(own) == len(readers) and all(own)
 
 
 def _told(row: Row, where: str) -> str:

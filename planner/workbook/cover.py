@@ -126,7 +126,7 @@ def _verdicts(page: Page, told: Verdicts, at: int) -> int:
             style = "plan_lead_words" if column == 2 else "plan_words"
             page.put(row, column, Live(f'IF($A{row}="","",IFERROR({in_row(across, which)},""))'), style, "@")
         page.put(row, last, place, "plan_constant", "0")
-        page.rows[row].height = 2 * LINE_HEIGHT + 2
+        page.rows[row].height = 3 * LINE_HEIGHT + 2  # a range beside its bound, of five digits each
         page.link(row, 1, "Dashboard", "A1")
     page.close_rows(range(at + 1 + told.filled, rows.stop))
     page.sheet.column_dimensions[column_letters(last)].hidden = True

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.formulas.headlines import problem, shown
+from planner.formulas.headlines import led_as, problem, shown
 from planner.formulas.layer_ops import PHASES
 from planner.workbook import (
     charts,
@@ -34,7 +34,7 @@ from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import PLAIN_COLUMN, Live, Page
+from planner.workbook.page import LINE_HEIGHT, PLAIN_COLUMN, Live, Page
 from planner.workbook.verdict import Told, Verdict, write_changes, write_failures, write_words
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -44,6 +44,7 @@ PURPOSE = (
     "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more."
 )
 WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
+SHORT = 20  # letters of an id for which one line is enough where it is chosen
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
 BEST, FAILS = "Cheapest that passes", "Does not pass"
@@ -75,7 +76,9 @@ class Board:
             choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
         for at, (label, value, source) in enumerate(choices, start=self.at + 1):
             self.page.describe(at, (f"{label} shown", "text", f"shown_{label.lower()}"))
-            self.page.put(at, layout.FORMULA, value, "plan_input", "@")
+            self.page.put(at, layout.FORMULA, value, "plan_input_words", "@")
+            if label == "Scenario" and max(len(each.id) for each in self.plan.scenarios) > SHORT:
+                self.page.rows[at].height = 2 * LINE_HEIGHT + 2
             self.page.choose(address(at, layout.FORMULA), source, label, f"{told} follow this choice.")
             self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
         self.at += len(choices) + 2
@@ -195,11 +198,12 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
 
     Returns the row below it.
     """
-    if not each.cost or not each.fits or not problem(each.template):
+    asked_for = problem(led_as(each.sheet.template))
+    if not each.cost or not each.fits or not asked_for:
         return at
     sheet, over = each.sheet, writer.plan.columns.over
     key, passes, cost, cheaper, best, least, beside = range(at, at + 7)
-    asked = "&".join(f'" "&{sheet.here(name)}' for name in problem(each.template) if name in sheet.template.by_name)
+    asked = "&".join(f'" "&{sheet.here(name)}' for name in asked_for if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
     times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
     lines = (

@@ -19,7 +19,7 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
-from planner.spoken import within
+from planner.spoken import where_goes, within
 from planner.workbook import charts, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.charts import AXIS as INK
@@ -34,6 +34,7 @@ from planner.xlsx.grid import HERE
 
 PLACES = 2  # of a chart of the chosen scenario, which is as wide as two that compare scenarios
 PER_PAGE = 2  # lines of charts of a printed page
+BARE_ROWS, ROWS_EACH = 7, 2  # of a chart's rows those without bars, and those of each scenario: a name on two lines
 LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
@@ -129,18 +130,19 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
     found = list(_charts(writer, made, verdict))
     if not found:
         return at
+    high = max(charts.LINE_ROWS, BARE_ROWS + ROWS_EACH * plan.columns.filled)
     page.sheet.row_breaks.append(Break(id=at - 1))
     page.section(at, "The scenarios beside each other", plan.columns.last_filled)
-    return at + 1 + charts.LINE_ROWS * _laid(page, at + 1, found)
+    return at + 1 + high * _laid(page, at + 1, found, high)
 
 
-def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]]) -> int:
-    """Lay charts, each with the places that it takes, in lines from row `at` on; how many lines there are."""
+def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]], high: int = charts.LINE_ROWS) -> int:
+    """Lay charts, each with the places that it takes, in lines of `high` rows from row `at` on; how many lines."""
     down, right = 0, charts.ABREAST
     for chart, places in found:
         if right + places > charts.ABREAST:
             down, right = down + 1, 0
-        page.sheet.add_chart(chart, charts.placed(page, at, down - 1, right, places))
+        page.sheet.add_chart(chart, charts.placed(page, at, down - 1, right, places, high))
         right += places
     return down
 
@@ -163,7 +165,7 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
         if whole := each.whole:
             labels = (str(page.filled[row, layout.SOURCE][3]) for row in each.parts)  # without the step's
             parts = dict(zip(each.parts, zip(labels, cycle(charts.STACK)), strict=True))
-            title = f"Where the time of a {within(whole.said)} goes ({whole.row.said_in})"
+            title = f"{where_goes(whole.said)} ({whole.row.said_in})"
             yield _bars(page, plan, title, whole.row.said_in, parts, stacked=True), 2
 
 
@@ -193,7 +195,7 @@ def _bars(
     chart = charts.bars(title, "Scenario", unit, 45, stacked=stacked)
     if stacked:
         chart.legend.position = "r"
-        chart.layout, chart.legend.layout = _place(0.22, 0.42), _place(0.67, 0.32)  # lest its many parts take all room
+        chart.layout, chart.legend.layout = _place(0.24, 0.4), _place(0.67, 0.32)  # lest its many parts take all room
     chart.x_axis.title = None
     chart.y_axis.scaling.min = 0
     for row, (name, colour) in rows.items():

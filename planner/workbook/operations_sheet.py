@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
@@ -71,7 +72,7 @@ def write(
                 page.put(at, 1, operation.row.label, "plan_label")
                 page.put(at, 2, Live(operation.count.substitute(names)), "plan_formula", number_format("1"))
                 page.put(at, 3, operation.row.name, "plan_beside")
-                table.case(at, template.name, _leaf(operation, names))
+                table.case(at, template.name, _leaf(operation, names), _form(operation, ops))
                 rows[operation.row.name], counts[operation.row.name] = at, f"{NAME}!{address(at, 2)}"
                 at += 1
         tables[template.name] = table
@@ -93,6 +94,17 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
         return Live(value), "plan_formula"
 
     return leaf
+
+
+def _form(operation: Operation, ops: LayerOps) -> Callable[[Row], str]:
+    """How an operation's cell shows its number: as the row of the step that it is, which may have parts."""
+    steps = {row.name: row for row in ops.steps}
+
+    def form(row: Row) -> str:
+        bound = operation.bindings.get(row.name)
+        return row_format(steps.get(bound.text, row) if bound else row)
+
+    return form
 
 
 def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:

@@ -123,7 +123,7 @@ class Page:
 
     def is_choice(self, row: int, column: int) -> bool:
         """Whether a cell is there to be typed into."""
-        return self.filled[row, column][2] in self._styles.of(("plan_input",))
+        return self.filled[row, column][2] in self._styles.of(("plan_input", "plan_input_words"))
 
     def link(self, row: int, column: int, sheet: str, target: str) -> None:
         """Make a cell a link to a place in this workbook."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -16,8 +16,8 @@ from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
 from planner.csvfile import Sheet
-from planner.errors import Place, UserError, nearest
-from planner.formulas import layer_ops, library
+from planner.errors import Place, UserError
+from planner.formulas import layer_ops, library, synonyms
 from planner.formulas.evaluation import evaluate
 from planner.formulas.explanation import reasons
 from planner.formulas.following import followed
@@ -216,8 +216,14 @@ def _typed(rows: Mapping[str, Row], texts: Mapping[str, str]) -> dict[str, Value
     """Typed texts as values of the rows. Raises UserError for a name that no row has."""
     for name in texts:
         if name not in rows:
-            raise UserError(f"no template of this workbook has a row {name!r}", remedy=nearest(name, rows))
+            raise UserError(f"no template of this workbook has a row {name!r}", remedy=_named_so(name, rows))
     return {name: typed(rows[name], text) for name, text in texts.items()}
+
+
+def _named_so(name: str, own: Collection[str]) -> str:
+    """What to write for a name that a workbook's templates haven't; a template that has it is one to build with."""
+    remedy = synonyms.meant(name, own, library.shelf())
+    return f"{remedy}: add --template" if remedy.endswith((" has it", " have it")) else remedy
 
 
 def guarded(text: str) -> str:
@@ -269,9 +275,12 @@ class _Known:
         """
         heads = (*ID_COLUMNS, *NAME_COLUMNS, *MODEL_COLUMNS, *HARDWARE_COLUMNS)
         known, path = (*heads, *self.rows), sheet.path
+        if "" in sheet.header:
+            remedy = "the first line names the columns: name it, or delete it"
+            raise UserError("the column has no name", place=Place(path, 1, sheet.header.index("") + 1), remedy=remedy)
         for column in sheet.header:
             if column not in known:
-                raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=nearest(column, known))
+                raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=_named_so(column, known))
         seen: dict[str, int] = {}
         for line, cells in sheet.records():
             try:
