@@ -200,6 +200,8 @@ def _seconds(value: float, figures: int) -> tuple[str, str]:
 
 
 def significant(value: float, figures: int = SHOWN) -> str:
-    """Some significant digits without an exponent: `113.5`, `8.581`, `1,234`."""
+    """Some significant digits, without an exponent unless they end far before the units: `113.5`, `8.581`, `1,234`."""
+    if abs(value) >= EXACT:
+        return f"{value:.{figures - 1}e}"
     whole = len(str(int(abs(value))))
     return f"{value:,.{max(0, figures - whole)}f}"

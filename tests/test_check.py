@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 from planner.check.run import as_text, check
@@ -109,6 +110,22 @@ def test_a_number_typed_as_text(plan: Seeded, tmp_path: Path) -> None:
     (entry,) = (entry for entry in told(plan, tmp_path)[1]["findings"] if entry["kind"] == "out_of_range")
     assert "the text '32' stands where a number is wanted" in entry["what"]
     assert (entry["name"], entry["scenario"]) == ("batch", "llama3_70b_on_tpu_v5e")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("1\N{NO-BREAK SPACE}000", "the text '1 000' stands where a number is wanted"),
+        ("10ms", "the text '10ms' stands where a number is wanted"),
+        ("  \N{NO-BREAK SPACE}", "nothing but blanks is typed there"),
+    ],
+)
+def test_a_text_that_is_no_number_is_named(plan: Seeded, tmp_path: Path, typed: str, said: str) -> None:
+    """By what it looks like, be it blanks alone, and not as a value that is out of range."""
+    plan.type("Inputs", plan.at("Inputs", "batch", "F"), typed)
+    plan.recalculated()
+    (entry,) = (entry for entry in told(plan, tmp_path)[1]["findings"] if entry["kind"] == "out_of_range")
+    assert f"batch of llama3_70b_on_tpu_v5e: {said}" in entry["what"]
 
 
 def test_a_column_of_notes_is_held_to_no_limits(plan: Seeded, tmp_path: Path) -> None:

@@ -391,3 +391,11 @@ def test_reading_a_plan(plan: Seeded) -> None:
     assert all(
         check.holds(key) or check.failed(key) or check.value(key) for check in read.checks for key in read.by_key
     )
+
+
+@pytest.mark.parametrize("unit", ["byte", "FLOP/s", "s", "USD", "USD/h", "token", "1"])
+def test_a_number_beyond_all_units_is_not_said_digit_by_digit(unit: str) -> None:
+    """It has an exponent, in every unit, and is told from another."""
+    told = both(1e300, 1.5e300, unit)
+    assert len(told) < 60, told
+    assert len(set(told.split(" -> "))) == 2

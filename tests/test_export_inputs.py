@@ -137,6 +137,22 @@ def test_a_text_over_a_number_is_named_and_not_exported(tmp_path: Path) -> None:
     assert "see mail" not in (tmp_path / "s.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("1\N{NO-BREAK SPACE}000", "the text '1 000' is no number"), (" ", "nothing but blanks is typed")],
+)
+def test_a_text_in_the_place_of_an_input_is_named(tmp_path: Path, typed: str, said: str) -> None:
+    """As a person sees it in the cell, with what to do; nothing is written."""
+    package = Package.read(Path(__file__).parent / "golden" / "edited.xlsx")
+    (spot,) = (row.cells["llama3_70b_on_tpu_v6e"].spot for row in read_plan(package).inputs if row.name == "batch")
+    package.replace(package.sheets()["Inputs"], with_values(parse_sheets(package)["Inputs"], {spot.ref: typed}))
+    package.write(tmp_path / "plan.xlsx")
+    done = run("export-inputs", tmp_path / "plan.xlsx", "-o", tmp_path / "s.csv")
+    assert done.exit_code == 2
+    assert f"{spot} (batch): {said}" in done.output
+    assert not (tmp_path / "s.csv").exists()
+
+
 def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
     """A number of the workbook's own databases is an override; a model of its own and a constant are named."""
     path = tmp_path / "plan.xlsx"

@@ -206,6 +206,30 @@ SAMPLES = {
         linked=(("Data", "drawing", "xl/drawings/d.xml", anchored("twoCellAnchor", "xdr")),),
         there=("<xdr:row>5</xdr:row>", "<xdr:row>10</xdr:row>", 'textlink="Data!$A$6"'),
     ),
+    "link of a shape": Sample(
+        linked=(
+            ("Data", "drawing", "xl/drawings/d.xml", anchored("twoCellAnchor", "xdr")),
+            (
+                "",
+                "other",
+                "xl/drawings/_rels/d.xml.rels",
+                '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+                + "".join(
+                    f'<Relationship Id="rId{at}" Type="{_OFFICE}/hyperlink" Target="{target}"{mode}/>'
+                    for at, (target, mode) in enumerate(
+                        (
+                            ("#Data!B5", ""),
+                            ("#'Data'!$B$5:$B$6", ""),
+                            ("#Data!B1", ""),
+                            ("https://example.com/#Data!B5", ' TargetMode="External"'),
+                        )
+                    )
+                )
+                + "</Relationships>",
+            ),
+        ),
+        there=('"#Data!B6"', "#'Data'!$B$6:$B$7", '"#Data!B1"', '"https://example.com/#Data!B5"'),
+    ),
     "drawing with another prefix": Sample(
         linked=(("Data", "drawing", "xl/drawings/d.xml", anchored("oneCellAnchor", "")),),
         there=("<row>5</row>", 'textlink="Data!$A$6"'),

@@ -116,7 +116,13 @@ def _bomb() -> bytes:
     ("data", "reason"),
     [
         (b"", "empty"),
-        (b"a,b\n1,2\n", "not an .xlsx"),
+        (b"a,b\n1,2\n", "a text, such as a CSV"),
+        (b"a;b\r\nK\xe4se;2\r\n", "a text, such as a CSV"),
+        ("a\tb\n1\t2\n".encode("utf-16"), "a text, such as a CSV"),
+        (b'<?xml version="1.0"?>\n<html><table><tr><td>1</td></tr></table></html>', "an HTML page.* save it as .xlsx"),
+        (b"\n<!DOCTYPE HTML><html></html>", "an HTML page"),
+        (b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>', "an XML document"),
+        (bytes(range(256)), "not an .xlsx"),
         (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
         (b"\xd0\xcf\x11\xe0" + bytes(100), "old .xls"),
         (zipped({"mimetype": b"application/vnd.oasis.opendocument.spreadsheet"}), "OpenDocument"),
@@ -307,3 +313,16 @@ def test_refusal_of_a_missing_part() -> None:
     """Shared texts that a relationship names and that aren't there: file, part and remedy in one line."""
     with pytest.raises(UserError, match=r"^x.xlsx: .*: its part xl/sharedStrings.xml is missing; open it in a spread"):
         with_linked("xl/sharedStrings.xml", None)()
+
+
+def test_parts_in_utf_16_are_read_as_any_other() -> None:
+    """They are legal XML: they are in UTF-8 from the moment they are read, and say so."""
+    plain = parts({"In": sheet(CELL), "\N{LATIN SMALL LETTER U WITH DIAERESIS}ber": sheet(CELL)})
+    others = {
+        name: text.replace("UTF-8", "UTF-16").encode("utf-16") if name.endswith((".xml", ".rels")) else data
+        for name, data in plain.items()
+        for text in [data.decode() if isinstance(data, bytes) else data]
+    }
+    package = Package.from_bytes(zipped(others), "x")
+    assert list(package.sheets()) == ["In", "\N{LATIN SMALL LETTER U WITH DIAERESIS}ber"]
+    assert package.parts == Package.from_bytes(zipped(plain), "x").parts

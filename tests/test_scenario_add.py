@@ -17,7 +17,7 @@ from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.scenario.add import comparing
+from planner.scenario.add import Request, add_to_file, comparing
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import coordinates
@@ -100,6 +100,26 @@ def test_the_new_column_agrees_with_the_array_functions(plan: Path, tmp_path: Pa
         for row in rows:
             if row.name in template.by_name:
                 assert agree(row.value("mine"), results.value(row.name)), f"{sheet} {row.name}"
+
+
+def test_it_says_what_a_chip_lacks(tmp_path: Path) -> None:
+    """As `planner build` does of a chip whose data sheet has no peak; and nothing of one that has all."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=1)
+    assert add_to_file(path, Request("known"))[0].unanswered == []
+
+    def unknown(book: openpyxl.Workbook) -> None:
+        rows = [[cell for cell in row if cell.value is not None] for row in book["Hardware"].iter_rows()]
+        titles = next(row for row in rows if any(cell.value == "peak_bf16" for cell in row))
+        row = next(row for row in rows if any(cell.value == "tpu-v5e" for cell in row))
+        for title in titles:
+            if str(title.value).startswith("peak_"):
+                book["Hardware"].cell(row[0].row, title.column).value = None
+
+    edit(path, unknown)
+    (said,) = add_to_file(path, Request("mine"))[0].unanswered
+    assert "the expected decode step of mine is N/A" in said
+    assert "peak_flops is not in the hardware table" in said
 
 
 def test_what_is_said_of_all_scenarios_is_said_once(tmp_path: Path) -> None:

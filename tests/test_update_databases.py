@@ -143,3 +143,15 @@ def test_a_number_for_a_blank_is_named(tmp_path: Path) -> None:
     done, _ = update_file(path, (), Databases(hardware_csv=chips))
     assert done.is_needed
     assert done.numbers == ["next tdp_watts: blank is now 900"]
+
+
+def test_the_cover_names_the_file_that_is_given_now(tmp_path: Path) -> None:
+    """In place of the one of the same table that it was built with, which has no rows left; the other table's stays."""
+    made = brought(tmp_path, MODELS, CHIPS)
+    newer = tmp_path / "newer.csv"
+    newer.write_text(CHIPS.replace("next,", "later,"))
+    done, _ = update_file(made.path, databases=Databases(hardware_csv=newer))
+    cover = read_plan(made.path).book.designed["Cover"]
+    names = [cover.text(row, 1) for row, column in sorted(cover.cells) if column == 1]
+    assert {"mine.csv", "newer.csv", "chips.csv"} & set(names) == {"mine.csv", "newer.csv"}
+    assert [text.partition(" too")[0] for text in done.remarks if "made from" in text] == ["It was made from mine.csv"]

@@ -463,6 +463,30 @@ def test_a_range_of_one_cell_that_gnumeric_saved_is_still_planners(tmp_path: Pat
     assert (done.formulas, done.typed_over, done.both) == ([], [], [])
 
 
+def test_the_looks_that_gnumeric_saved_are_still_planners(small: tuple[Path, Path]) -> None:
+    """A white fill for none, a colour of borders that aren't drawn, no named style, another font in blank cells:
+    nothing that a person sees is a format of theirs; what they fill is."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    book["Mine"].cell(row_of(book, "Mine", "total_cost"), 6).fill = PatternFill("solid", fgColor="FF00FF00")
+    saved(book, path)
+    package = Package.read(path)
+    part, styles = "xl/styles.xml", package.parts["xl/styles.xml"].decode()
+    white = '<patternFill patternType="solid"><fgColor rgb="FFFFFFFF"/><bgColor rgb="FFC7C7C7"/></patternFill>'
+    styles = re.sub(r"<fill><patternFill ?/></fill>", f"<fill>{white}</fill>", styles, count=1)
+    styles = re.sub(r"<(left|right|top) ?/>", r'<\1><color rgb="FFC7C7C7"/></\1>', styles)
+    begin, end = styles.index("<cellXfs"), styles.index("</cellXfs>")
+    listed = re.sub(r'xfId="[0-9]+"', 'xfId="0"', styles[begin:end])
+    blank = '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0"/>'
+    count = listed.count("<xf ")
+    package.replace(part, (styles[:begin] + listed + blank + styles[end:]).encode())
+    sheet = package.sheets()["Mine"]
+    package.replace(sheet, package.parts[sheet].replace(b"</row>", b'<c r="AG1" s="%d"/></row>' % count, 1))
+    package.write(path)
+    own.write_text(SMALL.replace("All it costs", "The whole cost"))
+    assert brought(path, own)[0].formats == 1
+
+
 def test_a_damaged_memory_is_none(small: tuple[Path, Path]) -> None:
     """A text of the memory that a person cut is no reason to refuse: it is as if the workbook had none."""
     path, own = small

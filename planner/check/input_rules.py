@@ -17,7 +17,7 @@ from planner.formulas.input_values import Limits, is_flag, stages
 from planner.plausible import doubt
 from planner.workbook.memory import kept_rows
 from planner.xlsx.address import Area, Position, Spot, address
-from planner.xlsx.cellvalue import CellError, Value, exact_text, is_number
+from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number
 from planner.xlsx.pattern import pattern
 from planner.xlsx.xmltree import Element, local_name
 
@@ -197,12 +197,12 @@ def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
     subject = " of ".join(part for part in (what, scenario) if part)
     said, remedy = f"{exact_text(value)} is out of range: {wanted}", "type another value"
     alike = f"{what + ': ' if what else ''}the value is out of range: {wanted}"
-    if isinstance(value, str) and number_in(value) is not None:
-        said = f"the text '{value}' stands where a number is wanted"
-        remedy, alike = (
-            "type it as a number: a cell formatted as text keeps a text",
-            "a text stands where a number is wanted",
-        )
+    if isinstance(value, str) and not value.strip():
+        said, remedy, alike = ONLY_BLANKS, "empty the cell with the key Delete, or type a value", ONLY_BLANKS
+    elif isinstance(value, str) and (number_in(value) is not None or "number" in wanted):
+        said = f"the text '{' '.join(value.split())}' stands where a number is wanted"
+        alike = "a text stands where a number is wanted"
+        remedy = "type it as a number, without separators or a unit: a cell formatted as text keeps a text"
     text = f"{subject}: {said}" if subject else said
     return Fault(name, address(*at), text, remedy, kind="out_of_range", after=value, alike=alike)
 

@@ -49,6 +49,7 @@ def add(
 
     If FILE lacks the sheets of the workload, they are added, and the old file is kept as FILE.bak.xlsx.
     """
+    from planner import progress
     from planner.formulas.input_values import parsed
     from planner.scenario.add import Request, add_to_file
     from planner.scenario.which import told
@@ -56,6 +57,8 @@ def add(
 
     request = Request(name, model, hardware, parsed(settings), like, keep_overrides, workload, templates)
     added, backup = add_to_file(file, request)
+    for lack in added.unanswered:
+        progress.warn(f"{lack}; type it on Inputs, or in the workbook's tables of models and chips")
     meant = f", for {added.workload}" if added.workload else ""
     done = f"added {added.id} in {told(added.columns)}, like {added.like}{meant}."
     remarks = added.remarks + (lines(added.updated, 4)[1:] if added.updated else [])

@@ -8,7 +8,7 @@ Ranges of planner's formulas are sized ahead. A person's own formulas and charts
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
 from planner.scenario.new_column import Column, Request
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
+from planner.scenario.unanswered import unanswered
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
 from planner.update.outcome import Updated
 from planner.update.update import update
@@ -44,7 +45,8 @@ CACHES = ("numCache", "strCache")  # what a range held when the file was saved
 class Added:
     """What was done: the new scenario's id, the one it is like, its column on each sheet, what a person should know.
 
-    `workload` is what it is meant for, where that is a choice; `updated` what the update did that added its sheets.
+    `workload` is what it is meant for, where that is a choice; `updated` what the update did that added its sheets;
+    `unanswered` says which headline is N/A, and what is missing for it.
     """
 
     id: str
@@ -54,6 +56,7 @@ class Added:
     recalculated: Recalculated | None = None
     workload: str = ""
     updated: Updated | None = None
+    unanswered: Sequence[str] = ()
 
 
 def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
@@ -105,6 +108,7 @@ def add(package: Package, request: Request) -> Added:
     print_wider(package, book, columns)
     _widen_charts(package, book, columns[book.dashboard.sheet.name])
     _open_verdict(package, book, len(book.inputs.columns) + 1)
+    added.unanswered = list(unanswered(package, book, identifier, meant, columns))
     progress.clear()
     return added
 

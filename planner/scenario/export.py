@@ -21,7 +21,7 @@ from planner.formulas.template import Row
 from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import guarded
 from planner.workbook.workloads import default_templates
-from planner.xlsx.cellvalue import CellError, Value, exact_text, is_number, same_value
+from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number, same_value
 
 MISSING = "N/A"
 OPTIONS = {"models": "--models", "hardware": "--hardware-csv"}
@@ -192,8 +192,9 @@ class _Exporter:
         if entry.is_missing:
             return "" if entry.is_blank else MISSING
         if isinstance(entry.value, str) and quantity.unit != "text":
-            raise UserError(f"{entry.spot} ({quantity.name}): {entry.value!r} is no number",
-                            remedy=f"type a number of {quantity.unit} there")  # fmt: skip
+            said = f"the text '{' '.join(entry.value.split())}' is no number" if entry.value.strip() else ONLY_BLANKS
+            remedy = f"type a number of {quantity.unit} there, without separators or a unit, or empty the cell"
+            raise UserError(f"{entry.spot} ({quantity.name}): {said}", remedy=remedy)
         return _written(entry.value)
 
     def _ids(self) -> dict[str, str]:

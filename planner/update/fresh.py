@@ -121,14 +121,24 @@ def _cases(found: comparison.ComparisonSheet | None) -> list[ComparisonCase]:
     return cases
 
 
-def not_given(book: Book, plan: BuildPlan) -> dict[str, str]:
-    """The CSVs that the Cover of a file says it was made from, with their digests, and that the plan has not now."""
+def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
+    """The CSVs that the Cover of a file says it was made from and that the plan has not now, with their digests.
+
+    They are by the table that each is of, blank for a template: the Cover has a person's file before the shipped one.
+    A table that a file is given for now has nothing of the files of before.
+    """
     cover = book.designed.get("Cover")
     if cover is None:
         return {}
-    before = {cover.text(row, 1): cover.text(row, 2) for row, column in cover.cells if column == 1}
-    absent = before.keys() - digests_of(plan).keys()
-    return {name: before[name] for name in sorted(absent) if name.endswith(".csv")}
+    before = {cover.text(row, 1): cover.text(row, 2) for row, column in sorted(cover.cells) if column == 1}
+    now, kinds = digests_of(plan), {name: table.kind for table in plan.tables for name in table.digests}
+    found, kind = dict[str, dict[str, str]](), ""
+    for name in reversed(before):
+        if name in now:
+            kind = kinds.get(name, "")
+        elif name.endswith(".csv") and kind not in plan.databases.own:
+            found[kind] = {name: before[name], **found.get(kind, {})}
+    return found
 
 
 def drafted(plan: BuildPlan, memory: Memory | None) -> Draft:

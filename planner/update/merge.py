@@ -22,8 +22,11 @@ from planner.xlsx.moved_parts import move_around_rows
 from planner.xlsx.moves import Lost
 from planner.xlsx.pattern import pattern
 from planner.xlsx.sheet_rules import extended, links, part_rules, renew_rules, rules
+from planner.xlsx.styles import Look
 from planner.xlsx.worksheet import Worksheet, take_widths
 from planner.xlsx.xmltree import take_out
+
+PLAIN = Look()
 
 
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
@@ -163,12 +166,15 @@ class SheetMerge:
         look = self.merge.ours.look_of(style)
         if look == self.merge.ours.looks[0] and self.merge.base.wrote(self.old, at) is None:
             return False
+        if look._replace(style=PLAIN.style, font=PLAIN.font) == PLAIN and not is_filled(self.old, *at):
+            return False  # it would only show in what is typed there
         return not self.merge.base.is_our_look(self.old, at, look)
 
     def _looks_alike(self, style: int, fresh: int) -> bool:
-        """Whether a format of the file and one of the fresh workbook look alike."""
+        """Whether a format of the file and one of the fresh workbook look alike, whatever the style is called."""
         if (style, fresh) not in self.alike:
-            self.alike[style, fresh] = self.merge.ours.look_of(style) == self.merge.fresh.looks[fresh]
+            theirs = self.merge.fresh.looks[fresh]
+            self.alike[style, fresh] = self.merge.ours.look_of(style)._replace(style=theirs.style) == theirs
         return self.alike[style, fresh]
 
     def _keeps(self, at: Position, other: Position | None, final: Position) -> bool:

@@ -104,7 +104,8 @@ def update(
             if memory is None:
                 done.remarks.append(_NO_MEMORY)
             if absent:
-                done.remarks.append(f"It was made from {', '.join(absent)} too, {_GIVE_AGAIN}")
+                names = ", ".join(sorted(name for files in absent.values() for name in files))
+                done.remarks.append(f"It was made from {names} too, {_GIVE_AGAIN}")
             _bring(merge_of(book, memory, Fresh.of(made), done, databases.own), there)
             mend(package)
             progress.step("computing every formula")

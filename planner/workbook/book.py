@@ -141,8 +141,10 @@ def _case_pages(
 
 def digests_of(plan: BuildPlan) -> dict[str, str]:
     """The files that a workbook is made from, by name with their digests."""
-    digests = {**plan.also_made_from}
-    digests |= {name: digest for table in plan.tables for name, digest in table.digests.items()}
+    digests: dict[str, str] = {}
+    for table in plan.tables:
+        digests |= {**plan.also_made_from.get(table.kind, {}), **table.digests}
+    digests |= plan.also_made_from.get("", {})
     working = plan.layer_ops.templates if plan.layer_ops else []
     for template in (*plan.templates, *working, *(case.template for case in plan.comparison)):
         digests |= {f"{name}.csv": digest for name, digest in template.digests.items()}

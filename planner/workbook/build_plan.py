@@ -73,7 +73,8 @@ class BuildPlan:
     last_scenario: int = 0  # the last column that ranges reach, where an older workbook says so
     axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the values of a sweep, where one says so
     also_meant: Collection[str] = ()  # workloads of scenarios that are about to be added
-    also_made_from: Mapping[str, str] = field(default_factory=dict)  # files that are not there now, with their digests
+    also_made_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by table, "" for templates: files
+    # that are not there now, with their digests
 
     @property
     def columns(self) -> ScenarioColumns:

@@ -18,7 +18,7 @@ from planner.compare import mesh_cases
 from planner.csvfile import Sheet
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library, synonyms
-from planner.formulas.evaluation import evaluate
+from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.explanation import reasons
 from planner.formulas.following import followed
 from planner.formulas.headlines import leaders
@@ -133,9 +133,13 @@ def unanswered(plan: BuildPlan) -> Iterator[str]:
         counted = template.reduced([head])
         known = counted.by_name
         values = {name: value for name, value in scenario.values.items() if name in known and value is not None}
-        found = evaluate(counted, facts(counted, model, chip, plan.databases), values)
-        for why in reasons(found, [head]).values():
-            yield f"the {within(template.row(head).label)} of {scenario.id} is N/A, and all that follows from it: {why}"
+        yield from lacking(counted, head, scenario.id, facts(counted, model, chip, plan.databases), values)
+
+
+def lacking(template: Template, head: str, called: str, known: Facts, values: Mapping[str, Value]) -> Iterator[str]:
+    """A line where the headline of a scenario is N/A, with what is missing for it."""
+    for why in reasons(evaluate(template, known, values), [head]).values():
+        yield f"the {within(template.row(head).label)} of {called} is N/A, and all that follows from it: {why}"
 
 
 def _sorted(

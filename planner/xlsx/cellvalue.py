@@ -86,6 +86,9 @@ def written_value(value: float | int | str | bool | CellError) -> tuple[str, byt
     return "n", exact_text(number + 0.0).encode()  # 0, and not -0
 
 
+ONLY_BLANKS = "nothing but blanks is typed there, which a formula reads as a text"
+
+
 def exact_text(value: Value) -> str:
     """A value to its last digit: of a number the shortest text that reads back as the same, `8` and not `8.0`."""
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)

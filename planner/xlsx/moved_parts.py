@@ -15,6 +15,7 @@ from planner.xlsx.moved_cells import with_moved_cells, with_moved_formulas
 from planner.xlsx.moves import Lost, Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.references import BROKEN, copied
+from planner.xlsx.relationships import links_of
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
 from planner.xlsx.worksheet import Worksheet
@@ -54,6 +55,13 @@ class _Walk:
         """Where a link leads: in this workbook, or in the file that it names beside."""
         is_elsewhere = any(name.endswith("}id") for name in element.attrib)
         return text if is_elsewhere else self.formula(element, text)
+
+    def of_shape(self, element: Element, text: str) -> str:
+        """Where a shape's link leads: within the workbook to a place behind a #, in which a blank may be coded."""
+        place = text[1:].replace("%20", " ")
+        if not text.startswith("#") or (new := self.formula(element, place)) == place:
+            return text
+        return "#" + new.replace(" ", "%20")
 
     def areas(self, _element: Element, text: str) -> str | None:
         """A list of ranges; one whose cells are all gone is removed."""
@@ -191,6 +199,9 @@ _HANGING = {
 }
 
 
+_LINKS = _Kind({"Relationship": (("Target", _Walk.of_shape),)}, lambda _element: "the link of a shape")
+
+
 def move(package: Package, moves: Moves, sheets_done: Collection[str], drawn: Moves | None = None) -> list[Lost]:
     """Update all references to cells that move; returns the references whose cells are deleted.
 
@@ -212,6 +223,8 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str], drawn: Mo
         for link in package.relationships(part):
             if link.target in package.parts and link.kind in _HANGING:
                 lost += _followed(package, link.target, name, moves, _HANGING[link.kind])
+                if (links := links_of(link.target)) in package.parts:
+                    lost += _followed(package, links, name, moves, _LINKS)
     for part in charts_of(package):
         kind = _Kind(_CHART, lambda _element, part=part: f"the chart in {part}")  # type: ignore[misc]
         lost += _followed(package, part, "", drawn or moves, kind)

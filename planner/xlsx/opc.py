@@ -25,7 +25,7 @@ from planner.xlsx.xmltree import Element, local_name, parse, written
 
 Stamp = tuple[int, int, int, int, int, int]
 COMPRESSED = 5  # a file is 2 to 4 % larger than at the usual level, 6, and takes 0.6 times as long
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, UnicodeError)
 
 
 class Relationship(NamedTuple):
@@ -86,7 +86,7 @@ class Package:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 infos = archive.infolist()
                 refuse_unsafe(infos, name)
-                parts = {info.filename: archive.read(info) for info in infos}
+                parts = {info.filename: _in_utf_8(archive.read(info), info.filename) for info in infos}
                 comment = archive.comment
         except _UNREADABLE as error:
             raise refusal(name, f"the file is damaged ({error})") from error
@@ -240,6 +240,8 @@ MAX_PARTS = 20_000
 MAX_RATIO = 400  # deflate can reach 1,032; a real sheet stays below 100
 _RATIO_COUNTS_FROM = 16 << 20
 _BAD_NAME = re.compile(r"^$|^/|^[A-Za-z]:|\\|(^|/)\.\.?(/|$)|//|\0")
+_SAVE_ANEW = "open it in a spreadsheet program and save it as .xlsx"
+_BEGINNING = 4096  # bytes that tell what a file is
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
@@ -255,7 +257,33 @@ def refuse_foreign(data: bytes, name: str) -> None:
             raise refusal(name, "it is encrypted", "save it without a password")
         raise refusal(name, "it is an old .xls workbook", "save it as .xlsx")
     if not zipfile.is_zipfile(io.BytesIO(data)):
-        raise refusal(name, "it is not an .xlsx file" if data else "the file is empty")
+        if not data:
+            raise refusal(name, "the file is empty")
+        raise refusal(name, *_not_a_zip(data[:_BEGINNING]))
+
+
+def _in_utf_8(data: bytes, part: str) -> bytes:
+    """A part of XML in UTF-8, whatever it was in: all that looks for something in a part's bytes looks for that."""
+    if not data.startswith(_UTF_16[:2]) or not part.lower().endswith((".xml", ".rels", ".vml")):
+        return data
+    declared = re.compile(r"""^(\s*<\?xml\b[^>]*?\sencoding=)(["'])[\w-]+\2""")
+    return declared.sub(r"\1\2UTF-8\2", data.decode("utf-16")).encode()
+
+
+def _not_a_zip(beginning: bytes) -> tuple[str, str]:
+    """What a file that is no zip is by its beginning, and what to do, as far as that can be told."""
+    text = beginning.decode("utf-16" if beginning.startswith(_UTF_16[:2]) else "utf-8", errors="ignore")
+    if re.match(r"\s*(?:<\?xml\b[^>]*>|<!--.*?-->|\s)*<(?:!doctype\s+html|html|head|body|table)\b", text, re.I | re.S):
+        return "it is an HTML page, whatever its name ends in", _SAVE_ANEW
+    if re.match(r"\s*<\?xml\b", text):
+        return (
+            "it is an XML document, whatever its name ends in",
+            "open it in a spreadsheet program and save it as .xlsx",
+        )
+    if text and all(character.isprintable() or character in "\t\r\n\ufeff" for character in text):
+        remedy = "give a CSV the name .csv and give it to a command that reads one, or save it as .xlsx"
+        return "it is a text, such as a CSV, whatever its name ends in", remedy
+    return "it is not an .xlsx file", ""
 
 
 def refuse_unsafe(infos: list[zipfile.ZipInfo], name: str) -> None:

@@ -34,7 +34,7 @@ def drop_part(package: Package, source: str, part: str) -> None:
     """Take a part out that only `source` links to, with its content type."""
     ids = {link.id for link in package.relationships(source) if link.target == part}
     for name, is_its_own in (
-        (_rels(source), lambda one: one.get("Id") in ids),
+        (links_of(source), lambda one: one.get("Id") in ids),
         (_TYPES, lambda one: one.get("PartName") == f"/{part}"),
     ):
         with package.edited(name) as root:
@@ -46,19 +46,19 @@ def drop_part(package: Package, source: str, part: str) -> None:
 def drop_linked(package: Package, source: str) -> None:
     """Take out all that a part links to, and what that links to, but for parts that others link to as well."""
     for target in dict.fromkeys(found.target for found in package.relationships(source)):
-        others = (other for other in list(package.parts) if other not in (source, _rels(source)))
+        others = (other for other in list(package.parts) if other not in (source, links_of(source)))
         if target in package.parts and not any(
             found.target == target for other in others for found in package.relationships(other)
         ):
             drop_linked(package, target)
             drop_part(package, source, target)
-    if _rels(source) in package.parts:
-        package.remove(_rels(source))
+    if links_of(source) in package.parts:
+        package.remove(links_of(source))
 
 
 def link(package: Package, source: str, kind: str, target: str, family: str = OFFICE) -> str:
     """Link a part to another; `family` is what the kind's address begins with. Returns the id of the link."""
-    rels = _rels(source)
+    rels = links_of(source)
     if rels not in package.parts:
         package.add(rels, _NONE)
     with package.edited(rels) as root:
@@ -79,10 +79,10 @@ def copy_part(
     if part in done:
         return done[part]
     target = done[part] = add_part(package, part, changed(source.parts[part]), content_type(source, part))
-    if _rels(part) in source.parts:
+    if links_of(part) in source.parts:
         targets = {found.id: found.target for found in source.relationships(part)}
-        package.add(_rels(target), source.parts[_rels(part)])
-        with package.edited(_rels(target)) as root:
+        package.add(links_of(target), source.parts[links_of(part)])
+        with package.edited(links_of(target)) as root:
             for one in every(root, "Relationship"):
                 if targets.get(one.get("Id")) in source.parts:
                     one.set("Target", _way(target, copy_part(package, source, targets[one.get("Id")], changed, done)))
@@ -91,7 +91,7 @@ def copy_part(
 
 def shorten_ways(package: Package, source: str) -> None:
     """Write a part's links as paths relative to its own folder."""
-    rels, targets = _rels(source), {link.id: link.target for link in package.relationships(source)}
+    rels, targets = links_of(source), {link.id: link.target for link in package.relationships(source)}
     if rels in package.parts:
         with package.edited(rels) as root:
             for one in every(root, "Relationship"):
@@ -104,7 +104,8 @@ def _way(source: str, target: str) -> str:
     return posixpath.relpath(target, posixpath.dirname(source) or ".")
 
 
-def _rels(part: str) -> str:
+def links_of(part: str) -> str:
+    """The part that holds the links of another, which may have none."""
     folder, file = posixpath.split(part)
     return posixpath.join(folder, "_rels", f"{file}.rels")
 

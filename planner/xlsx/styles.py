@@ -15,6 +15,8 @@ _IDS = {"fonts": "fontId", "fills": "fillId", "borders": "borderId"}
 FIRST_CUSTOM_FORMAT = 164
 BUILT_IN = {"0": "General", "1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "9": "0%", "10": "0.00%",
             "11": "0.00E+00", "49": "@"}  # fmt: skip
+_SIDES = ("left", "right", "top", "bottom", "start", "end")
+_WHITE = ("1", "9", "65")  # numbers of the old palette's white, and of a window's ground
 _UNSEEN = ("charset", "family", "scheme", "bgColor", "font", "fill", "border", "diagonal")
 
 
@@ -80,7 +82,7 @@ class Stylesheet:
         """The look of each number that a cell's attribute s can have."""
         names = {found.get("xfId", ""): found.get("name", "") for found in self.all("cellStyles")}
         formats = {found.get("numFmtId", ""): found.get("formatCode", "") for found in self.all("numFmts")}
-        seen = {tag: [_seen(found) for found in self.all(tag)] for tag in _IDS}
+        seen = {tag: ["" if _is_white(found) else _seen(found) for found in self.all(tag)] for tag in _IDS}
         return [_look(element, names, formats, seen) for element in self.all("cellXfs")]
 
     def add(self, tag: str, element: Element) -> None:
@@ -117,15 +119,31 @@ def _seen(element: Element) -> str:
     said: list[str] = []
     for one in element.iter():
         tag = local_name(one)
-        if not tag or tag in _UNSEEN:
+        if not tag or tag in _UNSEEN or _is_of_no_line(one):
             continue
         values = [_truth(value) for name, value in sorted(one.attrib.items())
                   if name in ("val", "rgb", "theme", "patternType", "style")]  # fmt: skip
         if tag in ("b", "i", "u") and not values:
             values = ["1"]
-        if values and values not in (["0"], ["none"]):
+        if values and values not in (["0"], ["none"], ["baseline"]):
             said.append(f"{tag} {' '.join(values)}")
     return "; ".join(sorted(said))
+
+
+def _is_of_no_line(element: Element) -> bool:
+    """Whether it is the colour of a border that isn't drawn."""
+    side = element.getparent() if local_name(element) == "color" else None
+    return side is not None and local_name(side) in _SIDES and side.get("style", "none") == "none"
+
+
+def _is_white(element: Element) -> bool:
+    """Whether it is a fill that is plain white: as good as none, in whose place Gnumeric writes one."""
+    pattern = child(element, "patternFill")
+    colour = child(pattern, "fgColor") if pattern is not None and pattern.get("patternType") == "solid" else None
+    if colour is None or float(colour.get("tint", "0")):
+        return False
+    is_named_white = colour.get("indexed") in _WHITE or colour.get("theme") == "0"
+    return is_named_white or colour.get("rgb", "").upper() in ("FFFFFFFF", "00FFFFFF", "FFFFFF")
 
 
 def _truth(value: str) -> str:
