@@ -89,6 +89,38 @@ def test_what_a_line_cannot_say_is_refused(tmp_path: Path, line: str, wrong: str
     assert caught.value.remedy
 
 
+def test_an_error_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    """What a page would say of a parameter is read with it."""
+    path = own(tmp_path, "h100,layer_overhead,1e-5,n/a", header="calibration,parameter,value,error")
+    with pytest.raises(UserError, match="column error: 'n/a' is no number"):
+        load_calibrations(path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        (("S1,train_matmul_factor,0.5", "s1,train_matmul_factor,0.9"), "train_matmul_factor of s1 is there already"),
+        ((",train_matmul_factor,0.7",), "the stack has no name"),
+    ],
+)
+def test_a_stack_that_is_there_twice_or_has_no_name_is_refused(
+    tmp_path: Path, lines: tuple[str, ...], wrong: str
+) -> None:
+    """The last of two does not quietly win."""
+    with pytest.raises(UserError, match=wrong):
+        load_stacks(own(tmp_path, *lines))
+
+
+def test_ones_own_file_may_have_the_shipped_ones_name(tmp_path: Path) -> None:
+    """A calibration of one's own takes the medians of its kind, whatever the file is called."""
+    mine = own(tmp_path, "tpuv9,train_matmul_efficiency,0.6")
+    alike = mine.with_name("calibrations.csv")
+    alike.write_bytes(mine.read_bytes())
+    one, other = (load_calibrations(path) for path in (mine, alike))
+    assert {**one.rows["tpuv9"], "source": ""} == {**other.rows["tpuv9"], "source": ""}
+    assert one.digests[mine.name] == other.digests[alike.name]
+
+
 def test_a_wrong_unit_is_refused(tmp_path: Path) -> None:
     """Milliseconds are not taken for seconds."""
     path = own(tmp_path, "h100,layer_overhead,0.01,ms", header="calibration,parameter,value,unit")

@@ -48,6 +48,7 @@ moe_shared_gate=TRUE attn_gate=1 expert_bias=Yes -> n_shared_gate=1 attention_ga
 tied_embeddings=true mlp_gated=no -> is_untied=0 mlp_matrices=2
 mlp_matrices=2 -> mlp_matrices=2
 bias=qkv+o -> n_qkv_bias=1 n_o_bias=1 n_mlp_bias=0
+bias=QKV -> n_qkv_bias=1 n_o_bias=0 n_mlp_bias=0
 bias=mlp -> n_qkv_bias=0 n_o_bias=0 n_mlp_bias=1
 bias=all o_bias=false -> n_qkv_bias=1 n_o_bias=0 n_mlp_bias=1 n_lm_head_bias=0
 norm=layernorm -> norm_vectors=2

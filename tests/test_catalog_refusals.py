@@ -59,6 +59,7 @@ n_full_attn_layers=1 n_global_layers=1 n_local_layers=1 -> n_local_layers is 2, 
 n_linear_layers=1 n_global_layers=1 n_local_layers=1 -> n_local_layers is 2, more than n_full_attention_layers 1
 moe_experts=8 moe_top_k=16 -> moe_top_k 16 is more than n_experts 8
 index_topk=8 index_n_heads=4 -> index_topk is 8, but no heads, dimension or layers of an indexer
+bias=yes -> bias 'yes' names 'yes', which is none of none, all, qkv, o, mlp
 moe_experts=8 moe_d_ff=0 -> d_ff_expert is 0, but there are 8 experts
 """
 

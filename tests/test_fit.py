@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from openpyxl import load_workbook
 
+from planner import data
 from planner.book.reading import read_plan
 from planner.catalog import load_calibrations, load_stacks
 from planner.catalog.calibrations import BY_NAME
@@ -206,6 +207,26 @@ def test_without_runs_there_is_no_stack(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     assert "none of 1 runs can be fitted to" in refused("fit", path)
     assert not (tmp_path / "runs-calibrations.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["", "N/A", "=1"])
+def test_a_name_that_nothing_could_read_back_is_refused(tmp_path: Path, name: str) -> None:
+    """Before anything is fitted or written."""
+    assert "can't be" in refused("fit", matmuls(tmp_path / "runs.csv", [1.2]), "--name", name)
+    assert not (tmp_path / "runs-calibrations.csv").exists()
+
+
+def test_a_calibration_that_no_file_has_is_told(tmp_path: Path) -> None:
+    """Capitals don't count, as in a formula; a chip whose calibration is nowhere ends in one line."""
+    runs, chips = matmuls(tmp_path / "runs.csv", [1.2, 1.3]), tmp_path / "chips.csv"
+    shipped = (data.folder("hardware_db") / "accelerators.csv").read_text(encoding="utf-8")
+    for calibration, code in (("H100", 0), ("mycal", 2)):
+        chips.write_text(
+            re.sub(r"(?m)^(h100-sxm,.*NVIDIA H100[^,]*,)h100,", rf"\1{calibration},", shipped), encoding="utf-8"
+        )
+        words = ["fit", runs, "--hardware-csv", chips, "--only", "-o", tmp_path / "mine.csv", "--force"]
+        done = CliRunner().invoke(group, [str(word) for word in words])
+        assert (done.exit_code, "there is no calibration 'mycal'" in done.output) == (code, code == 2), done.output
 
 
 def test_measurements_of_no_chip_ask_for_one(tmp_path: Path) -> None:

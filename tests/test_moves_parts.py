@@ -215,7 +215,7 @@ SAMPLES = {
                 "xl/drawings/_rels/d.xml.rels",
                 '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
                 + "".join(
-                    f'<Relationship Id="rId{at}" Type="{_OFFICE}/hyperlink" Target="{target}"{mode}/>'
+                    f'<Relationship Id="rId{at}" Type="{OFFICE}/hyperlink" Target="{target}"{mode}/>'
                     for at, (target, mode) in enumerate(
                         (
                             ("#Data!B5", ""),

@@ -553,6 +553,8 @@ def test_a_plan_beyond_what_was_fitted_is_marked():
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", STEP), "the number of chips"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=64", "--minimize", STEP,
           "--maximize", STEP), "can't be both minimized and maximized"),
+        (("optimize", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=64", "--minimize", STEP,
+          "--where", f"{STEP}<1e400"), "'1e400' is too large"),
         (("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time"), "nothing is varied"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", "step_tme"), "step_time"),
         (("optimize", "training", "-m", "llama3.1-405b", "-H", "h100-sxm", "--set", "n_chips=8",
@@ -584,6 +586,23 @@ def test_plans_whose_objective_is_unknown_are_told_with_what_is_missing():
     output, code = planner(*search, "-H", "h800-sxm")
     assert code == 2
     assert "price_per_chip_hour is not in the hardware table; type --set price_per_chip_hour=2$/h" in output
+
+
+def test_what_is_off_a_best_of_0_is_not_told():
+    """A part of a step may be 0 in the best plans: the others are no share off it, and nothing fails."""
+    output, code = planner("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512",
+                           "--minimize", "pipeline_exposed_time", "--over", "mesh_pipeline=1,2", "mesh_tensor=1",
+                           "n_microbatches=2", "remat=block", "zero_stage=3", "mesh_data=1")  # fmt: skip
+    assert code == 0
+    assert "Best pipeline_exposed_time: 0 s" in output
+    assert "+0.0 %" in output
+    assert "N/A" in output
+
+
+def test_a_model_typed_two_ways_is_one():
+    """The plans of a search have the ids that the texts mean."""
+    found = asked("inference", "Llama-3-70B,llama3-70b", ["H100-SXM", "h100-sxm"], (), ["batch=1,2"])
+    assert [(each.model, each.hardware) for each in found.subjects] == [("llama3-70b", "h100-sxm")]
 
 
 def test_an_objective_without_a_range_has_no_bar():

@@ -59,6 +59,8 @@ def test_what_a_text_writes(text: str, unit: str, wanted: float) -> None:
         ("5/0", "1", "'5/0' divides by 0"),
         ("9^9^9^9", "1", "is too large"),
         ("1e999999999k", "1", "is too large"),
+        ("1e400", "s", "'1e400' is too large"),
+        ("1e300B", "1", "B is no unit of what is a plain number"),
         ("(2", "1", "'(2' lacks a closing bracket"),
         ("8*", "1", "a number is wanted before the end in '8*'"),
         ("2)", "1", "')' is unexpected in '2)'"),

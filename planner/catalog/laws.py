@@ -34,8 +34,13 @@ def _above(name: str, other: str, value: float, most: float) -> str:
     return f"{name} {value:g} is more than {other} {most:g}" if value > most else ""
 
 
-def _biased(bias: str) -> str:
-    unknown = [part for part in bias.split("+") if part not in BIASED]
+def biased(bias: str) -> list[str]:
+    """The words of the column bias, such as those of `qkv+o`."""
+    return [part.strip().lower() for part in bias.split("+")]
+
+
+def _of_biases(bias: str) -> str:
+    unknown = [part for part in biased(bias) if part not in BIASED]
     return f"bias {bias!r} names {unknown[0]!r}, which is none of {', '.join(BIASED)}" if unknown else ""
 
 
@@ -80,7 +85,7 @@ def _size_of_indexers(index_topk: float, index_n_heads: float, index_head_dim: f
 
 
 MODEL_LAWS: tuple[Law, ...] = (
-    Law(("bias",), _biased, "write parts joined by +, such as qkv+o"),
+    Law(("bias",), _of_biases, "write parts joined by +, such as qkv+o"),
     Law(("n_kv_heads", "n_heads"), _divides),
     Law(("qk_rope_dim",), _in_pairs, "write an even number"),
     Law(("qk_nope_dim", "qk_rope_dim", "head_dim", "kv_lora_rank"), _parts_of_a_head, "correct one of the three"),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from planner.catalog.columns import Field, Value, with_rules
+from planner.catalog.laws import biased
 
 _text = partial(Field, kind="text")
 _count = partial(Field, source="source")
@@ -112,7 +113,7 @@ _FIELDS = (
 
 def _biased(bias: str, part: str) -> float:
     """Whether the parts that `bias` names, such as qkv+o or all, have this one among them."""
-    return float(bias == "all" or part in bias.split("+"))
+    return float(not {"all", part}.isdisjoint(biased(bias)))
 
 
 def _attention(n_linear_layers: float, kv_lora_rank: float, n_heads: float, n_kv_heads: float) -> str:
