@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import inf, prod
 
 from planner.errors import UserError, nearest
 
 AXES = ("data", "fsdp", "tensor", "expert", "context", "pipeline")
 FORM = "write axes as data=2,tensor=4"
+MOST_DIGITS = 9  # of an axis's devices
 SEVERAL = "+"  # between the axes of a group that lies along more than one
 Group = tuple[int, ...]
 
@@ -31,7 +32,7 @@ class MeshSpec:
         axes: dict[str, int] = {}
         for piece in text.split(","):
             name, equals, size = (word.strip() for word in piece.partition("="))
-            if not equals or not size.isdecimal():
+            if not equals or not size.isdecimal() or len(size) > MOST_DIGITS:
                 raise UserError(f"--mesh: {piece.strip()!r} is no axis with a size", remedy=FORM)
             if name not in AXES:
                 raise UserError(f"--mesh: no axis is called {name!r}", remedy=nearest(name, AXES))
@@ -95,13 +96,22 @@ def _order(text: str) -> tuple[int, ...]:
     """Ids of devices, each once."""
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     for word in words:
-        if not word.isdecimal():
+        if not word.isdecimal() or len(word) > MOST_DIGITS:
             raise UserError(f"--device-order: {word!r} is no device's id", remedy="write ids as 0,1,3,2")
     ids = tuple(int(word) for word in words)
     twice = next((each for each in ids if ids.count(each) > 1), None)
     if twice is not None:
         raise UserError(f"--device-order: the device {twice} stands there twice", remedy="name each device once")
     return ids
+
+
+def group_size(axis_size: float, n_axes: float) -> float | None:
+    """The devices of a group over so many axes of one size; None where that is no number of devices."""
+    try:
+        size = axis_size**n_axes
+    except (OverflowError, ZeroDivisionError):
+        return None
+    return size if isinstance(size, float) and 0 < size < inf else None
 
 
 def varying(coords: Sequence[Sequence[int]]) -> list[int]:

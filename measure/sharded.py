@@ -21,7 +21,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from planner.errors import nearest
 from planner.measure import cases, spread
-from planner.measure.mesh import SEVERAL, MeshSpec
+from planner.measure.mesh import SEVERAL, MeshSpec, group_size
 from planner.measure.records import Inputs
 from planner.measure.transformer import Step, Whole, in_layers
 from planner.measure.workload import Arguments, CaseSkipped, Operand, Workload
@@ -64,7 +64,10 @@ def axis_of(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> st
 def _ways(template: str, given: Arguments) -> int:
     """Devices of the group that a collective, or a matmul, lies over."""
     if template == "collective":
-        return round(float(given.number("axis_size", 0) ** given.number("n_axes", 1)))
+        size = group_size(given.number("axis_size", 0), given.number("n_axes", 1))
+        if size is None:
+            raise CaseSkipped("no machine has a group of so many devices")
+        return round(size)
     ways = {count for name in WAYS if (count := given.count(name, 1)) > 1}
     if len(ways) != 1:
         raise CaseSkipped("no case lies over two axes: set one number of ways, and 1")

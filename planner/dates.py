@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from planner.errors import UserError
 
 _BEFORE_THE_FIRST = date(1899, 12, 30)  # from it a cell counts days
+LAST_DAY = 2_958_465.0  # the end of 9999, the last that a spreadsheet shows
 
 
 def made_now() -> datetime:

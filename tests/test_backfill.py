@@ -84,6 +84,25 @@ def test_the_later_of_two_counts(plan: Path) -> None:
     assert rows(plan)[0].number_in("measured_time") == 3e-3
 
 
+def test_the_later_of_two_time_zones_counts(plan: Path) -> None:
+    """10:00 in Berlin is before 09:30 in London."""
+    key = keys(plan)[0]
+    early = measurement(key, 1e-3, timestamp="2026-05-02T10:00:00+02:00")
+    backfill(plan, early, measurement(key, 3e-3, timestamp="2026-05-02T09:30:00+00:00"))
+    assert rows(plan)[0].number_in("measured_time") == 3e-3
+
+
+def test_a_group_that_no_number_says(plan: Path) -> None:
+    """A key whose group is too large for any number is told, and nothing is lost."""
+    key = keys(plan)[0]
+    for sizes in ("axis_size=1000,n_axes=200", "axis_size=-2,n_axes=0.5", "axis_size=0,n_axes=-1"):
+        done = backfill(plan, measurement(f"collective|collective=all_gather|array_bytes=4096,{sizes}", 1e-3))
+        assert "Traceback" not in done.output
+        assert done.exception is None or isinstance(done.exception, SystemExit)
+    backfill(plan, measurement(key, 3e-3))
+    assert rows(plan)[0].number_in("measured_time") == 3e-3
+
+
 def test_what_was_not_measured_is_reported(plan: Path) -> None:
     """Its row says why, and where it has no row none is made."""
     skipped = {"status": "skipped", "reason": "too large"}

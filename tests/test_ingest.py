@@ -493,6 +493,17 @@ def test_one_step_has_no_spread() -> None:
     assert found["Step time: spread"].said == "N/A"
 
 
+def test_scenarios_of_long_names_have_a_sheet_each(profile: Path, light: Path) -> None:
+    """Names alike in the characters that a tab shows, or with some that it can't have, are kept apart."""
+    names = ("llama3-70b on tpu-v5e bs32 a", "llama3-70b on tpu-v5e bs32 b", "v5p/16")
+    for name in names:
+        assert command("scenario", "add", light, name).exit_code == 0
+    for scenario in ("tpu_v5p", *names, *names):
+        done = ingest(profile, light, "--device", "tpu-v5p", "--scenario", scenario)
+        assert done.exit_code == 0, done.output
+    assert len([name for name in Package.read(light).sheets() if name.startswith("Profile")]) == 4
+
+
 def test_mfu_follows_the_time() -> None:
     """A step twice as long as expected has half of the expected MFU."""
     step = PlannedStep("Step", 2.0, mfu=0.4)

@@ -17,9 +17,10 @@ from planner.compare import mesh_cases
 from planner.compare.comparison_cases import label_of
 from planner.compare.landing import backfill
 from planner.compare.prediction import judge, predict
+from planner.errors import UserError
 from planner.measure import clock
 from planner.measure.measurements_csv import read_measurements
-from planner.measure.mesh import MeshSpec, extents, varying
+from planner.measure.mesh import MeshSpec, extents, group_size, varying
 from planner.measure.records import Measurement, case_key
 from planner.measure.timing import Timing, summarize
 from tests.backfills import measurement, rows
@@ -309,3 +310,17 @@ def test_two_processes_measure_together(tmp_path: Path) -> None:
 
 def _inputs(row: Measurement) -> dict[str, float | str | None]:
     return dict(json.loads(row.inputs))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "group"), [((2.0, 3.0), 8.0), ((1000.0, 200.0), None), ((-2.0, 0.5), None), ((0.0, -1.0), None)]
+)
+def test_the_devices_of_a_group(sizes: tuple[float, float], group: float | None) -> None:
+    """What is no number of devices is none, and no error."""
+    assert group_size(*sizes) == group
+
+
+def test_an_axis_of_endless_digits_is_refused() -> None:
+    """As any other text that is no size."""
+    with pytest.raises(UserError, match="is no axis with a size"):
+        MeshSpec.parse(f"data={'9' * 5000}")

@@ -12,9 +12,9 @@ from planner.ingest.cases import case_of
 from planner.ingest.first_page import lines
 from planner.ingest.operation_rows import Peaks
 from planner.profiles.kineto_operators import attention
-from planner.profiles.profile import Shape
+from planner.profiles.profile import Operation, Shape
 from planner.profiles.reading import read
-from planner.profiles.recognition import recognised
+from planner.profiles.recognition import Matmul, recognised
 
 
 def torch_event(cat, name, at, dur, **args):
@@ -182,6 +182,13 @@ def test_attention_by_its_arguments(operator, arguments, scores):
     assert flops == (None if scores is None else 2 * 2 * 2 * 8 * 64 * scores)
 
 
+def test_packed_sequences_have_no_flops():
+    """Where each sequence begins is not in the trace: they are not taken for one long sequence."""
+    arguments = ["", "", "", "", "", "", "", "", "0.", "1"]
+    begins = Shape("s32", (9,))
+    assert attention("aten::_efficient_attention_forward", [*QKV, begins], arguments) == (None, None)
+
+
 def test_attention_of_other_lengths():
     """Heads come first in PyTorch's own calls; a causal one of fewer queries than keys isn't guessed."""
     shapes = [Shape("bf16", (2, 8, 16, 64)), Shape("bf16", (2, 8, 128, 64)), Shape("bf16", (2, 8, 128, 64))]
@@ -189,6 +196,26 @@ def test_attention_of_other_lengths():
     plain, causal = (["", "", "", "", "False", "0.", told, "False"] for told in ("False", "True"))
     assert attention(operator, shapes, plain)[1] == 2 * 2 * 2 * 8 * 64 * 16 * 128
     assert attention(operator, shapes, causal) == (None, None)
+
+
+def test_the_weights_of_a_square_matmul_are_its_second_operand():
+    """Where both operands fit, as of [n, k] x [k, n]."""
+    operands = Shape("bf16", (64, 32)), Shape("s8", (32, 64))
+    made = Operation(
+        "dot",
+        "step",
+        "gemm",
+        "dot",
+        "compute",
+        1,
+        1e-3,
+        1e-3,
+        1e-3,
+        operands=operands,
+        result=(Shape("bf16", (64, 64)),),
+    )
+    _, inputs = case_of(Matmul(made, 64, 32, 64, 1, "bf16"))
+    assert (inputs["activation_dtype"], inputs["weight_dtype"]) == ("bf16", "int8")
 
 
 def test_attention_of_a_trace_is_a_case(tmp_path):

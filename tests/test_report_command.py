@@ -82,6 +82,7 @@ def test_a_house_style(tmp_path: Path, default: ReportData) -> None:
         (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/missing.html"], "missing.html"),
         (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/broken.html"], "broken.html, line 2"),
         (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/unknown.html"], "unknown.html, line 2"),
+        (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/zero.html"], "zero.html, line 2: division by zero"),
         (["{book}", "-o", "{tmp}/report.html", "--template", "{tmp}/mm.csv"], "mm.csv: this is no Jinja page"),
         (["{book}", "-o", "{tmp}/report.md", "--template", "{tmp}/mm.csv"], "mm.csv: this is no Jinja page"),
         (["{book}", "-o", "{tmp}/report.pdf", "--template", "{tmp}/broken.typ"], "broken.typ"),
@@ -96,6 +97,7 @@ def test_bad_input_gets_one_line(
     """What is wrong, where, exit code 2, and no report written; the workbook is read once for all."""
     monkeypatch.setattr("planner.report.write.gather", reported)
     (tmp_path / "broken.html").write_text("first\n{% if %}\n")
+    (tmp_path / "zero.html").write_text("first\n{{ report.title }}{{ 1 / 0 }}\n")
     (tmp_path / "unknown.html").write_text("first\n{{ report.nothing.at_all }}\n")
     (tmp_path / "broken.typ").write_text("#let = nothing\n")
     (tmp_path / "text.xlsx").write_text("no workbook")

@@ -239,6 +239,9 @@ def extend_ranges(package: Package, sheet: ComparisonSheet, appended: Collection
     package.replace(sheet.part, worksheet.xml())
 
 
+LONGEST_LIST = 255  # characters of a list that stands in its validation: Excel repairs a longer one away
+
+
 def offer_templates(package: Package, sheet: ComparisonSheet, new: Iterable[Measurement]) -> None:
     """Let the list of templates to choose from have those of new rows too."""
     known, worksheet = set(library.names()), Worksheet(package.parts[sheet.part])
@@ -246,8 +249,9 @@ def offer_templates(package: Package, sheet: ComparisonSheet, new: Iterable[Meas
     lists = [(found, (found.text or "").strip('"').split(",")) for found in every(worksheet.root, "formula1")]
     for found, names in lists:
         more = [name for name in wanted if name not in names]
-        if more and known.issuperset(names):
-            found.text = f'"{",".join([*names, *more])}"'
+        longer = ",".join([*names, *more])
+        if more and known.issuperset(names) and len(longer) <= LONGEST_LIST:
+            found.text = f'"{longer}"'
             package.replace(sheet.part, worksheet.xml())
 
 

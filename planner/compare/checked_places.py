@@ -10,7 +10,7 @@ from math import isclose
 from typing import NamedTuple
 
 from planner.errors import UserError, nearest
-from planner.measure.mesh import SEVERAL, MeshSpec
+from planner.measure.mesh import SEVERAL, MeshSpec, group_size
 from planner.measure.records import Measurement, parse_key
 
 PLACES = re.compile(r"-?\d+( -?\d+)*(;-?\d+( -?\d+)*)*")  # coordinates, of several devices with semicolons between
@@ -95,6 +95,6 @@ def _of_case(key: str) -> float | None:
     with suppress(ValueError):
         _, inputs = parse_key(key)
         size, over = inputs.get("axis_size"), inputs.get("n_axes", 1.0)
-        if isinstance(size, float) and isinstance(over, float) and 0 < size**over < float("inf"):
-            return float(size**over)
+        if isinstance(size, float) and isinstance(over, float):
+            return group_size(size, over)
     return None

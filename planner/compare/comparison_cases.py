@@ -14,6 +14,7 @@ from planner.formulas import library
 from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
+from planner.measure.mesh import group_size
 from planner.measure.records import case_key, in_digits, parse_key
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
@@ -108,9 +109,11 @@ def label_of(template: str, inputs: Mapping[str, Value]) -> str:
 
 def _collective(inputs: Mapping[str, Value]) -> str:
     kind = str(inputs.get("collective") or "all_gather")
-    ways = _number(inputs, "axis_size") ** _number(inputs, "n_axes")
-    size = _number(inputs, "array_bytes") / (ways if kind == "all_to_all" else 1)
-    return f"{kind.replace('_', '-').capitalize()} {_binary(size)} over {ways:g}"
+    axis, axes = _number(inputs, "axis_size"), _number(inputs, "n_axes")
+    ways = group_size(axis, axes)
+    size = _number(inputs, "array_bytes") / (ways if ways and kind == "all_to_all" else 1)
+    over = f"{ways:g}" if ways else f"{axis:g}^{axes:g}"
+    return f"{kind.replace('_', '-').capitalize()} {_binary(size)} over {over}"
 
 
 def _matmul(inputs: Mapping[str, Value]) -> str:

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from math import isnan
 from pathlib import Path
@@ -262,10 +263,19 @@ def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> l
         if first is None:
             kept[one.experiment] = one
             continue
-        older, newer = sorted((first, one), key=lambda row: (row.status == "measured", row.timestamp))
+        older, newer = sorted((first, one), key=lambda row: (row.status == "measured", _moment(row.timestamp)))
         kept[one.experiment] = newer
         skipped.append((older.case_key, f"measured again at {newer.timestamp or 'a later line'}"))
     return list(kept.values())
+
+
+def _moment(text: str) -> datetime:
+    """When a measurement was taken, of whatever time zone; before all others where it isn't said."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _fits(row: CaseRow, measured: Measurement) -> bool:

@@ -95,7 +95,7 @@ def _of_row(place: Place, row: CaseRow) -> Case:
 def _case(key: str, label: str, template: str, inputs: Inputs, axis: str, figure: Callable[[str], float]) -> Case:
     """A case, whose predictions `figure` has by their names; work over all chips is told of one."""
     count = figure("n_chips")
-    chips = 1.0 if isnan(count) else count
+    chips = count if count > 0 else 1.0
     return Case(
         key, template, inputs, label, floor_s=figure("lower_bound_time"), flops=figure("flops") / chips,
         memory_bytes=figure("memory_bytes") / chips, bus_bytes=figure("bus_bytes"), axis=axis,

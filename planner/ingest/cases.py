@@ -56,7 +56,8 @@ def _case(template: str, **known: float | str) -> Case:
 def _matmul(found: Matmul) -> Case | None:
     """Its weights are the operand of K and N, its activations the other one."""
     arrays = [shape for shape in found.operation.operands if found.k in shape.dims]
-    weight = next((shape for shape in arrays if sorted(shape.dims) == sorted((found.k, found.n))), None)
+    # Where both would fit, as of squares, the weights are the second operand.
+    weight = next((shape for shape in reversed(arrays) if sorted(shape.dims) == sorted((found.k, found.n))), None)
     other = next((shape for shape in arrays if shape is not weight), weight)
     kinds = [dtype(each.dtype) for each in (weight or Shape(found.dtype, ()), other or Shape(found.dtype, ()))]
     kinds += [dtype(found.operation.result[0].dtype), dtype(found.dtype)]

@@ -146,9 +146,9 @@ def _kind(plan: Plan, which: Scenario) -> str:
     """The kind of the sheet of a scenario's profile: `Profile` of the first that has one, with their ids of others."""
     there = {each.kind: each.sheet for each in added(plan.book.sheets.values()) if each.kind.startswith(KIND)}
     for kind, sheet in there.items():
-        if any(sheet.text(row, 1) == OF_SCENARIO and f"({which.id})" in sheet.text(row, 2) for row in sheet.filled):
+        if any(sheet.text(row, 1) == OF_SCENARIO and f"({which.id}), " in sheet.text(row, 2) for row in sheet.filled):
             return kind
-    return KIND if KIND not in there else f"{KIND}_{which.id}"[: added_sheet.LONGEST_NAME]
+    return KIND if KIND not in there else f"{KIND}_{which.id}".translate(str.maketrans("[]", "()"))
 
 
 def share_line(cases: Cases) -> Line:

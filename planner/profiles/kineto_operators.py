@@ -60,6 +60,8 @@ def attention(operator: str, operands: Sequence[Shape], arguments: Sequence[str]
     found = _SIGNATURES.get(_name(operator))
     if found is None or len(operands) < 3 or any(len(each.dims) != 4 for each in operands[:3]):
         return None, None
+    if any(len(each.dims) == 1 and each.dtype.startswith(("s", "u")) for each in operands[3:]):
+        return None, None  # where each sequence of a packed batch begins
     causal = _CAUSAL.get(_argument(arguments, found.causal).lower())
     if causal is None or (found.window is not None and _argument(arguments, found.window) != "-1"):
         return None, None

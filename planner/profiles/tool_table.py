@@ -60,7 +60,7 @@ def rows(page: Row) -> Iterator[Row]:
 def number(row: Row, key: str) -> float:
     """A number of a row; 0 where it is missing."""
     value = row.get(key)
-    return float(value) if isinstance(value, int | float) else 0.0
+    return float(value) if isinstance(value, int | float) and isfinite(value) else 0.0
 
 
 _LABELS = {

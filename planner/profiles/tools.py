@@ -115,7 +115,7 @@ def _steps(listed: list[Row]) -> list[Step]:
         parts = _parts(row)
         shown = str(row.get("stepnum") or "")
         if parts.span:
-            index = int(shown) if shown.isdigit() else len(found)
+            index = int(shown) if shown.isdecimal() else len(found)
             found.append(Step(index, at, at + parts.span, "tool", parts))
             at += parts.span
     return list(whole_steps(found))

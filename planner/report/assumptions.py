@@ -10,14 +10,14 @@ from planner.book.plan import Plan, Quantity
 from planner.book.row_formulas import usual_of
 from planner.book.tables import LineItem, LineTable
 from planner.catalog.table import TABLES
-from planner.dates import day_of
+from planner.dates import LAST_DAY, day_of
 from planner.formulas.headlines import RANGE
 from planner.report.contents import Figure, FigureRow, Section, Source, Typed
 from planner.report.figures import CellFigures
 from planner.spoken import shown
 from planner.table import joined
 from planner.xlsx.address import Spot
-from planner.xlsx.cellvalue import CellError
+from planner.xlsx.cellvalue import CellError, exact_text
 
 LOOKED_UP = tuple(f"{table}[" for table in TABLES.values())
 
@@ -124,7 +124,10 @@ def cover(plan: Plan) -> Cover:
             continue
         is_below = is_below or label.startswith(DIGESTS)
         if label in FACTS and value is not None:
-            facts[label] = day_of(value).isoformat() if isinstance(value, float) else str(value)
+            if isinstance(value, float) and 0 <= value <= LAST_DAY:
+                facts[label] = day_of(value).isoformat()
+            else:
+                facts[label] = exact_text(value)
         elif is_below and isinstance(value, str) and _SHA256.fullmatch(value):
             digests.append(Source(label, value))
     title = plan.at(sheet.name, 1, 1)

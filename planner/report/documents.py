@@ -68,7 +68,8 @@ def rendered(
         return environment.get_template(wanted).render(**values)
     except jinja2.TemplateSyntaxError as error:
         raise UserError(str(error.message), place=Place(error.filename or wanted, error.lineno)) from error
-    except (jinja2.TemplateError, TypeError, ValueError, AttributeError, UnicodeDecodeError, RecursionError) as error:
+    except (jinja2.TemplateError, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, MemoryError,
+            UnicodeDecodeError, RecursionError) as error:  # fmt: skip
         if template is None:
             raise
         raise UserError(f"{error}", place=Place(template, _line(error, template))) from error

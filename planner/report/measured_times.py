@@ -47,7 +47,7 @@ class MeasuredCase:
     def is_of(self, chips: Collection[str]) -> bool:
         """Whether it is of one of some chips, as far as is known: predicted of it, and not measured on another."""
         chip = self.figures["hardware_id"].value
-        return (not chip or chip in chips) and OTHER_HARDWARE not in self.flags
+        return (not chip or str(chip).lower() in {each.lower() for each in chips}) and OTHER_HARDWARE not in self.flags
 
     @property
     def ratio(self) -> Figure:

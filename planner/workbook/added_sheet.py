@@ -6,6 +6,7 @@ ones, its charts as parts of their own. Other sheets, and the user's, stay as th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from operator import attrgetter
 
@@ -29,6 +30,7 @@ from planner.xlsx.xmltree import every
 MARK_ROW = 3
 FIRST_ROW = 5  # the first row that is the writer's
 LONGEST_NAME = 31
+_UNNAMED = re.compile(r"[\\/*?:\[\]]|^'|'$")  # what the name of a tab can't have
 DIGITS = 15  # of a number that every spreadsheet program keeps
 
 
@@ -81,6 +83,7 @@ def _is_alone(package: Package, sheet: Added) -> bool:
 
 def _free_name(package: Package, kind: str) -> str:
     """The kind, with a number behind it where a sheet is called so, chart sheets among them."""
+    kind = _UNNAMED.sub("_", kind)
     taken = {folded(one.get("name", "")) for one in every(package.tree(package.workbook_part()), "sheet")}
     names = (kind[:LONGEST_NAME], *(f"{kind[: LONGEST_NAME - 4]} {number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if folded(name) not in taken)
