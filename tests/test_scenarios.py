@@ -63,6 +63,8 @@ def test_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
         (HEADER + "a,x\u2028y,gpt2,tpu-v5e,1,1,\n", "column name: 'x\\u2028y' is no name for a scenario: it holds"),
         (HEADER + f"a,{'x' * 81},gpt2,tpu-v5e,1,1,\n", "xx' is no name for a scenario; give 1 to 80 characters"),
         (HEADER + f"{'x' * 81},,gpt2,tpu-v5e,1,1,\n", "xx' is no name for a scenario; give 1 to 80 characters"),
+        (HEADER + "a*,,gpt2,tpu-v5e,1,1,\n", "column scenario: 'a*' is no id for a scenario: spreadsheets that count"),
+        (HEADER + ">5,,gpt2,tpu-v5e,1,1,\n", "'>5' is no id for a scenario: spreadsheets that count by it take > for"),
         (HEADER + "a,,gpt2,tpu-v5e,1\n", "line 2: 5 cells, but the header has 7 columns"),
         (HEADER, "the file has no scenario; add a row below the header"),
         ("scenario,bacth\na,1\n", "line 1: unknown column 'bacth'; did you mean batch"),

@@ -29,6 +29,7 @@ from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 
 OVERRIDABLE = ("model", "hardware", "calibration")
+_CRITERION = re.compile("[*?~]|^[<>=]")
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -43,6 +44,14 @@ def refuse_unfit(name: str) -> None:
     if _CONTROLS.search(name):
         what = f"{name!r} is no name for a scenario: it holds control characters"
         raise UserError(what, remedy="delete them, line breaks too")
+
+
+def refuse_unfit_id(text: str) -> None:
+    """Raise UserError for a scenario's id as for its name, and where counts by it would count other scenarios too."""
+    refuse_unfit(text)
+    if found := _CRITERION.search(text):
+        what = f"{text!r} is no id for a scenario: spreadsheets that count by it take {found[0]} for more than itself"
+        raise UserError(what, remedy="leave it out, or write it in a column called name")
 
 
 @dataclass(frozen=True)

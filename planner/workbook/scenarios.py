@@ -36,6 +36,7 @@ from planner.workbook.build_plan import (
     BuildScenario,
     Workloads,
     refuse_unfit,
+    refuse_unfit_id,
     workloads,
 )
 from planner.workbook.workloads import DEFAULT_TEMPLATES, named_workloads, with_workloads, without_others
@@ -318,8 +319,8 @@ class _Known:
                     values[column] = typed(self.rows[column], unguarded(text.strip()))
         base = _scenario(found_model, found_chip, values)
         identifier, name = first(ID_COLUMNS) or base.id, first(NAME_COLUMNS)
-        for text, columns in ((identifier, ID_COLUMNS), (name, NAME_COLUMNS)):
+        for text, columns, refuse in ((identifier, ID_COLUMNS, refuse_unfit_id), (name, NAME_COLUMNS, refuse_unfit)):
             with _in_column(next((column for column in columns if cells.get(column)), "")):
-                refuse_unfit(text)
+                refuse(text)
         scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
         return _possible(scenario, self.hardware)
