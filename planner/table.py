@@ -28,8 +28,8 @@ def joined(*texts: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: `1 scenario`, `3 scenarios`."""
-    return f"{number} {noun}{'s' if number != 1 else ''}"
+    """A number of things: `1 scenario`, `3,000 scenarios`."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> str:

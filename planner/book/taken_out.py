@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 
 from planner.book.workbook import Book
+from planner.table import counted
 from planner.xlsx.address import Position, Spot, quoted
 from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.pattern import Pattern, RelativeReference
@@ -50,7 +51,7 @@ def _said(moves: SheetMoves, cells: Iterable[Position]) -> str:
     """The rows and the columns of some cells that are taken out, in words."""
     rows, columns = (set(numbers) for numbers in zip(*cells, strict=True))
     counts = {"row": len(rows & moves.rows.gone), "column": len(columns & moves.columns.gone)}
-    return " and ".join(f"{count} {what}{'s' * (count > 1)}" for what, count in counts.items() if count)
+    return " and ".join(counted(count, what) for what, count in counts.items() if count)
 
 
 def sought(book: Book, sheets: Iterable[str], gone: Mapping[str, Collection[str]]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from planner.check import (  # noqa: F401 (each registers its rules)
     value_rules,
 )
 from planner.check.findings import RULES, Fault, Kind, Severity
+from planner.table import counted
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import plain
 from planner.xlsx.opc import Package
@@ -97,11 +98,11 @@ def as_text(report: Report) -> str:
     filled = [note for note in notes if note.kind == "override"]
     lines += _headed(FILLED, filled)
     lines += _listed([note._replace(remedy="") for note in notes if note.kind == "note"], "Note: ", "  ")
-    counts = f"{_count(len(faults), 'finding')} and {_count(len(overrides), 'override')}"
+    counts = f"{counted(len(faults), 'finding')} and {counted(len(overrides), 'override')}"
     verdict = "clean" if report.is_clean else counts
     if filled:
         cells = "its own cell" if len(filled) == 1 else "their own cells"
-        verdict += f" (and {_count(len(filled), 'override')} in {cells})"
+        verdict += f" (and {counted(len(filled), 'override')} in {cells})"
     return "\n".join([*lines, f"{report.file}: {verdict} by rules {', '.join(map(str, sorted(RULES)))}."])
 
 
@@ -184,7 +185,3 @@ def _where(group: Sequence[Fault]) -> str:
         sheets = len({sheet for sheet, _ in places})
         text += f" and {rest:,} more" + (f" on {sheets} sheets" if sheets > 1 else "")
     return f"{text}: " if text else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

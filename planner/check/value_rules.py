@@ -10,6 +10,7 @@ from planner.check.findings import Fault, rule
 from planner.check.precedents import Readers, origins
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import CLOCK_OR_DICE
+from planner.table import counted
 from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, CellError, exact_text
 
@@ -40,7 +41,7 @@ def cached_values(book: Book) -> Iterator[Fault]:
         formula, error = book.formula(cell), errors[cell]
         what = f"{error} comes from here: ={formula.at(cell.row, cell.column)}" if formula else f"{error} is typed"
         if others := len(readers.reached(cell)) - 1:
-            what += f", and reaches {others:,} more cell{'s' * (others > 1)}"
+            what += f", and reaches {counted(others, 'more cell')}"
         remedy = "is what it looks up there?" if error == NA else "correct the formula, or what it reads"
         alike = f"{error} {'comes from here' if formula else 'is typed'}"
         yield Fault(cell.sheet, cell.ref, what, remedy, kind="error_value", after=error, alike=alike)

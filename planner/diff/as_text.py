@@ -16,6 +16,7 @@ from planner.diff.differences import (
     Structure,
 )
 from planner.spoken import EXACT, printed
+from planner.table import counted
 from planner.xlsx.cellvalue import CellError, Value, plain
 
 MOST = 40
@@ -136,7 +137,7 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
         ("Checks that come out differently", [check(change) for change in found.checks]),
         ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
         ("Other cells", [f"{change.cell}: {both(change.old, change.new)}" for change in found.cells]),
-        ("Formats", [f"{change.sheet}: {change.cells:,} cell{'s' * (change.cells > 1)}, such as {change.first} "
+        ("Formats", [f"{change.sheet}: {counted(change.cells, 'cell')}, such as {change.first} "
                      f"({change.old} -> {change.new})" for change in found.formats]),
     ]  # fmt: skip
     return ((title, texts) for title, texts in parts if texts)

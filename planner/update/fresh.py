@@ -28,7 +28,8 @@ from planner.regularfile import SMALL, read_bytes
 from planner.workbook import remembering
 from planner.workbook.book import Draft, digests_of, draft
 from planner.workbook.build_plan import OVERRIDABLE, WORKLOAD, BuildPlan, BuildScenario, workloads
-from planner.workbook.memory import FIRST_SCENARIO, BuiltSheet, Memory
+from planner.workbook.layout import FIRST_SCENARIO
+from planner.workbook.memory import BuiltSheet, Memory
 from planner.workbook.page import Live, Page
 from planner.workbook.scenarios import completed, operations_of
 from planner.workbook.template_rows import included_first

@@ -20,6 +20,7 @@ from planner.book.rowkeys import Keyed
 from planner.book.sheet import Sheet
 from planner.book.tables import LineTable
 from planner.book.workbook import Book
+from planner.workbook.layout import FIRST_SCENARIO
 from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import Value, exact_text, is_number
 
@@ -28,7 +29,6 @@ HEADING = "What planner wrote, for planner update"
 UNREAD = ("cover", "log")  # the sheets that are other with every build
 CHUNK = 20_000  # characters of a cell; the most that programs keep are 32,767
 PACKED = "eJ"  # how every packed text begins
-FIRST_SCENARIO = 6
 SCENARIOS = 0  # columns of a formula that stands in every scenario's
 NOTHING = 0  # the digest of an empty cell, and of one that is a person's to fill
 _SPELLING = re.compile(
