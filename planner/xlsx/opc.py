@@ -276,10 +276,7 @@ def _not_a_zip(beginning: bytes) -> tuple[str, str]:
     if re.match(r"\s*(?:<\?xml\b[^>]*>|<!--.*?-->|\s)*<(?:!doctype\s+html|html|head|body|table)\b", text, re.I | re.S):
         return "it is an HTML page, whatever its name ends in", _SAVE_ANEW
     if re.match(r"\s*<\?xml\b", text):
-        return (
-            "it is an XML document, whatever its name ends in",
-            "open it in a spreadsheet program and save it as .xlsx",
-        )
+        return "it is an XML document, whatever its name ends in", _SAVE_ANEW
     if text and all(character.isprintable() or character in "\t\r\n\ufeff" for character in text):
         remedy = "give a CSV the name .csv and give it to a command that reads one, or save it as .xlsx"
         return "it is a text, such as a CSV, whatever its name ends in", remedy
