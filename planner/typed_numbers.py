@@ -48,7 +48,7 @@ def read(text: str, unit: str) -> float:
     text = text.strip()
     if PLAIN.fullmatch(text):
         if isinf(float(text)):
-            raise UserError(f"{text!r} is too large")
+            raise UserError(f"{text!r} is too large: not a finite number", remedy="write N/A for a missing number")
         return float(text)
     if _SEPARATED.search(text) or not any("0" <= each <= "9" for each in text):
         raise _no_number(text, unit)

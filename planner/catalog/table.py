@@ -115,7 +115,7 @@ def beside(own: Table, ours: Table) -> Table:
     kept = [identifier for identifier in ours.rows if not own.has(identifier)]
     rows = _Chained(own.rows, ours.rows, kept)
     sources = _Chained(own.sources, ours.sources, kept)
-    digests = {**ours.digests, **own.digests}  # of two files of one name the person's is told
+    digests = {**own.digests, **{name: digest for name, digest in ours.digests.items() if name not in own.digests}}
     return replace(own, rows=rows, sources=sources, digests=digests)
 
 

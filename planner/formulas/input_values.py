@@ -206,8 +206,6 @@ def meant(row: Row, text: str) -> float | str | None:
         number = typed_numbers.read(text, row.unit)
     except UserError as error:
         raise UserError(f"{row.name}={text}: {error.what}", remedy=error.remedy) from None
-    if number in (float("inf"), float("-inf")):
-        raise UserError(f"{row.name}={text}: not a finite number", remedy="write N/A for a missing number")
     if fault := limits(row).fault(number):
         raise UserError(f"{row.name}={text}: {fault}")
     return number
