@@ -281,7 +281,7 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
     foreign, text = tmp_path / "foreign.xlsx", tmp_path / "text.xlsx"
     openpyxl.Workbook().save(foreign)
     text.write_text("no workbook", encoding="utf-8")
-    for path, why in ((tmp_path / "none.xlsx", "no such file"), (text, "it is a text, such as a CSV"), (foreign, "header of Inputs")):
+    for path, why in ((tmp_path / "none.xlsx", "no such file"), (text, "it is a text"), (foreign, "header of Inputs")):
         code, output = command(path)
         assert code == 2
         assert why in output

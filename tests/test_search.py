@@ -635,7 +635,7 @@ def test_a_workbook_that_takes_no_plans_is_refused_before_the_search(tmp_path):
     own.write_text("id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab\nmine,2,256,1024,4,2,64,32000\n")
     write_small(built, ["llama3-8b"], ["h100-sxm"], ["transformer"])
     table = tmp_path / "table.xlsx"
-    for path, said in ((text, "it is a text, such as a CSV"), (other, "header of Inputs"), (built, "below the last one"),
+    for path, said in ((text, "it is a text"), (other, "header of Inputs"), (built, "below the last one"),
                        (table, "name the same file")):  # fmt: skip
         search = ["optimize", "inference", "-m", "mine", "-H", "h100-sxm", "--models", str(own), "--set", "n_chips=1"]
         output, code = planner(*search, "--minimize", COST, "-o", str(table), "--workbook", str(path))
