@@ -1,4 +1,4 @@
-"""The date that a file bears, and dates as the cells of a workbook hold them."""
+"""The date that a file bears, and dates as texts and the cells of a workbook hold them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ def made_now() -> datetime:
             f"SOURCE_DATE_EPOCH={epoch!r} is no time", remedy="set it to whole seconds since 1970, or unset it"
         )
     return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC).replace(microsecond=0)
+
+
+def moment_of(text: str) -> datetime | None:
+    """The moment that a text such as 2026-05-01T10:00:00+00:00 tells, in UTC where it names no zone; else None."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def cell_number(day: date, *, since_1904: bool = False) -> float:

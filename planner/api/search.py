@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def optimize(
     least, most = _several(minimize), _several(maximize)
     if not least and not most:
         raise UserError("no objective is given", remedy="name a row: minimize='step_time_expected'")
-    if not isinstance(top, int) or top < 1:
+    if not isinstance(top, Integral) or top < 1:
         raise UserError(f"top={top!r} is no number of plans", remedy="write a whole number of at least 1")
     if workbook is not None:
         scenarios.check_writable(Path(workbook))

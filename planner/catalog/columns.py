@@ -129,7 +129,8 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a
 
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _WILDCARD = re.compile("[*?~]")
-_FLAGS = dict.fromkeys(("true", "yes", "1", "1.0"), 1.0) | dict.fromkeys(("false", "no", "0", "0.0"), 0.0)
+FLAGS = dict.fromkeys(("true", "yes", "1", "1.0"), 1.0) | dict.fromkeys(("false", "no", "0", "0.0"), 0.0)
+"""How people and spreadsheets write a yes or a no, in small letters."""
 
 
 class UnfitCellError(Exception):
@@ -190,9 +191,9 @@ def _text(text: str, choices: tuple[str, ...]) -> str:
 
 
 def _flag(text: str) -> float:
-    if text.lower() not in _FLAGS:
+    if text.lower() not in FLAGS:
         raise UnfitCellError(f'"{text}" is not true or false', "write true or false, yes or no, 1 or 0")
-    return _FLAGS[text.lower()]
+    return FLAGS[text.lower()]
 
 
 @lru_cache(maxsize=100_000)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime
 from math import isclose
 from typing import NamedTuple
 
+from planner.dates import moment_of
 from planner.errors import UserError, nearest
 from planner.measure.mesh import SEVERAL, MeshSpec, group_size
 from planner.measure.records import Measurement, parse_key
@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
 def place_faults(row: Measurement) -> Iterator[Fault]:
     """What can't be right about when and where a row was timed; nothing of what is blank."""
-    if row.timestamp.strip() and _date(row.timestamp) is None:
+    if row.timestamp.strip() and moment_of(row.timestamp) is None:
         yield Fault("timestamp", f"{row.timestamp!r} is no date", "write it as 2026-05-01T10:00:00+00:00")
     if row.coords.strip() and not PLACES.fullmatch(row.coords.strip()):
         yield Fault("coords", f"{row.coords!r} is no place in a torus", "write 0 1 2, of several devices 0 1 2;0 1 3")
@@ -43,13 +43,6 @@ def place_faults(row: Measurement) -> Iterator[Fault]:
             if text := getattr(row, column).strip():
                 yield Fault(column, f"{text!r} is of a mesh, and the row names none", "write the mesh: data=2,tensor=4")
     yield from _group_faults(row, mesh)
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
 
 
 def _bare(error: UserError) -> str:

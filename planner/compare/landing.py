@@ -31,6 +31,7 @@ from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
 from planner.compare.runs_table import make_room
 from planner.compare.too_short import too_short
+from planner.dates import moment_of
 from planner.measure.records import Measurement, parse_key
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
@@ -45,6 +46,7 @@ OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that 
 ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
 TOLERATED = 1.05  # as `measure` has it
 RAN_AS = ("compiler_flags", "mesh", "mesh_axis", "device_order")  # columns of where and how a row's time was taken
+_NEVER = datetime.min.replace(tzinfo=UTC)  # of a time whose moment isn't said
 FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
 
 
@@ -263,30 +265,23 @@ def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> l
         if first is None:
             kept[one.experiment] = one
             continue
-        older, newer = sorted((first, one), key=lambda row: (row.status == "measured", _moment(row.timestamp)))
+        older, newer = sorted(
+            (first, one), key=lambda row: (row.status == "measured", moment_of(row.timestamp) or _NEVER)
+        )
         kept[one.experiment] = newer
         skipped.append((older.case_key, f"measured again at {newer.timestamp or 'a later line'}"))
     return list(kept.values())
-
-
-def _moment(text: str) -> datetime:
-    """When a measurement was taken, of whatever time zone; before all others where it isn't said."""
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _fits(row: CaseRow, measured: Measurement) -> bool:
     """Whether the row can be this measurement's: same chip, flags and mesh, where both are known."""
     chip = row.text("hardware_id")
     is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
-    same_chip = not chip or not measured.hardware_id or _is(chip, measured.hardware_id)
+    same_chip = not chip or not measured.hardware_id or is_chip(chip, measured.hardware_id)
     return same_chip and (is_fresh or tuple(map(row.text, RAN_AS)) == (measured.compiler_flags, *measured.lies))
 
 
-def _is(chip: str, other: str) -> bool:
+def is_chip(chip: str, other: str) -> bool:
     """Whether two ids are of one chip: as the formulas do, whatever their letters' case."""
     return chip.lower() == other.lower()
 
@@ -297,13 +292,13 @@ def _keeps(row: CaseRow, measured: Measurement) -> bool:
     if not chip or measured.status != "measured" or is_missing(row.value("measured_time")):
         return False
     is_foreign = OTHER_HARDWARE in row.text("flags")  # what it holds isn't the chip's either
-    is_known = _is(chip, measured.hardware_id) or row.text("device") == measured.device_kind != ""
+    is_known = is_chip(chip, measured.hardware_id) or row.text("device") == measured.device_kind != ""
     return not (is_foreign or is_known or row.value("measured_time") == measured.t_median)
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, int]:
     """How far a row that fits is from a measurement: the least is its own."""
-    other_chip = not _is(row.text("hardware_id"), measured.hardware_id)
+    other_chip = not is_chip(row.text("hardware_id"), measured.hardware_id)
     return other_chip, _keeps(row, measured), row.text("compiler_flags") != measured.compiler_flags, row.number
 
 
@@ -336,7 +331,7 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
 def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
     """The guards that a time fails: its own, and those of a row that predicts `floor` s on `chip`."""
     flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]
-    if measured.source == "microbench" and chip and not _is(chip, measured.hardware_id):
+    if measured.source == "microbench" and chip and not is_chip(chip, measured.hardware_id):
         flags.append(OTHER_HARDWARE)
     elif floor is not None and measured.t_median * TOLERATED < floor and ABOVE_PEAK not in flags:
         flags.append(ABOVE_PEAK)

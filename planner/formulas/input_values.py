@@ -11,12 +11,12 @@ from math import isfinite
 from typing import NamedTuple
 
 from planner import catalog, plausible, progress, typed_numbers
+from planner.catalog.columns import FLAGS
 from planner.errors import UserError
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Name, Text, walk
 
 LARGEST = 1e30  # beyond it products overflow
-YES_NO = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}  # how people and spreadsheets write a switch
 VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
 CALIBRATIONS = ("calibration_id", "chip_calibration")  # texts that name a row of Calibration
 SWITCHES = ("axes_overlap", "kv_head_sharding", "cache_by_batch")  # and those of the field's own terms
@@ -200,8 +200,8 @@ def meant(row: Row, text: str) -> float | str | None:
         return None
     if row.unit == "text":
         return _known(row, text)
-    if is_flag(row.name, row.unit) and text.lower() in YES_NO:
-        return YES_NO[text.lower()]
+    if is_flag(row.name, row.unit) and text.lower() in FLAGS:
+        return FLAGS[text.lower()]
     try:
         number = typed_numbers.read(text, row.unit)
     except UserError as error:

@@ -10,12 +10,9 @@ from planner import data
 from planner.errors import UserError, nearest
 from planner.formulas.include import Scope, include
 from planner.formulas.input_values import with_choices
+from planner.formulas.synonyms import TEMPLATES
 from planner.formulas.template import COLUMNS, DISPLAY, Template, checked, read_rows
 
-CALLED = {  # what people call a template, by a word in small letters
-    **dict.fromkeys(("serving", "serve", "decode", "prefill"), "inference"),
-    **dict.fromkeys(("train", "pretraining", "finetuning"), "training"),
-}
 _LONGEST_HEADER = 1000  # characters; a template's has some sixty
 
 
@@ -56,7 +53,7 @@ def find(name: str, beside: Path | None) -> Path:
         return beside / f"{name}.csv"
     if name not in names():
         beside_it = [each.stem for each in beside.glob("*.csv") if is_template(each)] if beside else []
-        called = CALLED.get(name.lower())
+        called = TEMPLATES.get(name.lower())
         remedy = f"did you mean {called}?" if called else nearest(name, [*names(), *beside_it])
         raise UserError(f"no template {name!r}", remedy=remedy)
     return data.folder("templates") / f"{name}.csv"

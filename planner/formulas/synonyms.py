@@ -13,6 +13,12 @@ from typing import Any, Protocol
 from planner import data
 from planner.errors import NEAR, closest, nearest
 
+TEMPLATES = {
+    **dict.fromkeys(("serving", "serve", "decode", "prefill"), "inference"),
+    **dict.fromkeys(("train", "pretraining", "finetuning"), "training"),
+}
+"""What people call a template, by a word in small letters."""
+
 
 class Shelved(Protocol):
     """A shipped template, as far as its names go."""

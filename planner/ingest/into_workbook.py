@@ -32,7 +32,7 @@ from planner.profiles import reading
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
-from planner.scenario.record import TIME, Told, put, said, snapshot
+from planner.scenario.record import DECODED, TIME, TRAINED, Told, put, said, snapshot
 from planner.scenario.which import scenario_of
 from planner.spoken import PERCENT, percent
 from planner.table import counted
@@ -41,7 +41,6 @@ from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package
 
 METHOD, OF_SCENARIO = "profile", "Scenario"
-TRAINED, DECODED = "step_time_expected", "decode_step_time_expected"  # steps whose FLOPs the plan knows
 
 
 @dataclass(frozen=True)

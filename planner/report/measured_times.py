@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from planner.compare.landing import OTHER_HARDWARE
+from planner.compare.landing import OTHER_HARDWARE, is_chip
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
@@ -47,7 +47,8 @@ class MeasuredCase:
     def is_of(self, chips: Collection[str]) -> bool:
         """Whether it is of one of some chips, as far as is known: predicted of it, and not measured on another."""
         chip = self.figures["hardware_id"].value
-        return (not chip or str(chip).lower() in {each.lower() for each in chips}) and OTHER_HARDWARE not in self.flags
+        is_theirs = not chip or any(is_chip(str(chip), each) for each in chips)
+        return is_theirs and OTHER_HARDWARE not in self.flags
 
     @property
     def ratio(self) -> Figure:

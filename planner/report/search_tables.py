@@ -14,7 +14,7 @@ from planner.formulas.headlines import RANGE
 from planner.report import svg
 from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture, SearchFound
-from planner.report.figures import CellFigures, as_said
+from planner.report.figures import CellFigures, as_said, said_yes
 from planner.report.svg import Drawing
 from planner.scaled_units import factor
 from planner.spoken import PERCENT, spoken, within
@@ -165,7 +165,7 @@ def _figure(cells: CellFigures, sheet: Sheet, row: int, place: int, column: Figu
     if not figure.is_number:
         return figure
     if column.name == TIE:
-        return replace(figure, text="yes" if figure.number else "no")
+        return said_yes(figure)
     if column.name.endswith(OFF) and abs(figure.number) <= SAME:
         return replace(figure, text=spoken(0.0, PERCENT))  # what differs by rounding alone is as it was found
     figure = figure if scale == 1 else replace(figure, value=figure.number * scale, is_derived=True)

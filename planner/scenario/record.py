@@ -27,7 +27,8 @@ from planner.xlsx.cellvalue import is_number
 from planner.xlsx.opc import Package, in_place
 
 RECORDED = "recorded"
-STEPS = ("step_time_expected", "decode_step_time_expected")  # what the clock of a run tells, not that of all of it
+TRAINED, DECODED = "step_time_expected", "decode_step_time_expected"
+STEPS = (TRAINED, DECODED)  # what the clock of a run tells, not that of all of it
 EXPECTED, BOUND = "_expected", "_bound"
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units in which a run may be told, each by an option of its own
 MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # three hundred years; the tokens of all that was ever written, each second
