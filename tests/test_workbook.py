@@ -18,7 +18,7 @@ from planner.recalc import recalculate
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.cell_styles import COUNT, RATIO, SAID, number_format, row_format
+from planner.workbook.cell_styles import COUNT, RATIO, SAID, YES_NO, number_format, row_format
 from planner.workbook.checks_sheet import is_of_database
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import coordinates
@@ -117,6 +117,14 @@ def test_numbers_with_parts_are_not_shown_to_the_last_digit() -> None:
     rows = {row.name: row for row in ops.steps}
     forms = [row_format(rows[name]) for name in ("step_experts", "tokens_per_expert", "step_tokens")]
     assert forms == [RATIO, RATIO, COUNT]
+
+
+def test_a_yes_or_no_of_an_operation_says_so(default: Path) -> None:
+    """Whether an attention is causal is yes or no for each operation, whichever row of the step it is from."""
+    sheet = openpyxl.load_workbook(default)["Operations"]
+    (head,) = [cell for row in sheet.iter_rows() for cell in row if cell.value == "is_causal"]
+    cells = [sheet.cell(head.row + step, head.column) for step in (1, 2)]
+    assert [cell.number_format for cell in cells] == [YES_NO, YES_NO]
 
 
 @pytest.mark.parametrize(("work", "pattern"), [(5.4e25, "0.000E+0"), (1.5e11, '#,##0.000,,," GFLOP"')])

@@ -17,7 +17,7 @@ from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.case_table import CaseColumns, Leaf
-from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.cell_styles import COUNT, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
 from planner.workbook.database_sheets import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
@@ -97,12 +97,12 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
 
 
 def _form(operation: Operation, ops: LayerOps) -> Callable[[Row], str]:
-    """How an operation's cell shows its number: as the row of the step that it is, which may have parts."""
+    """How an operation's cell shows its number: a count as the row of the step that it is, which may have parts."""
     steps = {row.name: row for row in ops.steps}
 
     def form(row: Row) -> str:
-        bound = operation.bindings.get(row.name)
-        return row_format(steps.get(bound.text, row) if bound else row)
+        own, bound = row_format(row), operation.bindings.get(row.name)
+        return row_format(steps.get(bound.text, row)) if bound and own == COUNT else own
 
     return form
 
