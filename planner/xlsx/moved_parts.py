@@ -6,12 +6,13 @@ these; one walk over the part follows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from planner.xlsx.address import Area, address
+from planner.xlsx.address import Area
 from planner.xlsx.drawings import ANCHORS, charts_of, move_anchor, move_boxes
 from planner.xlsx.moved_cells import with_moved_cells, with_moved_formulas
+from planner.xlsx.moved_references import References, Walk
 from planner.xlsx.moves import Lost, Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.references import BROKEN, copied
@@ -19,155 +20,39 @@ from planner.xlsx.relationships import links_of
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
 from planner.xlsx.worksheet import Worksheet
-from planner.xlsx.xmltree import Element, children, every, like, local_name, take_out
+from planner.xlsx.xmltree import Element, children, every, take_out
 
-
-class _Walk:
-    """One part, whose references without a sheet are to cells of `sheet`; `place` says where one stands.
-
-    Each method below takes an element and its text that refers to cells, and gives the text of then; None where the
-    element is to go.
-    """
-
-    def __init__(self, sheet: str, moves: Moves, place: Callable[[Element], str]) -> None:
-        self.sheet, self.moves, self.track, self.place = sheet, moves, moves.of(sheet), place
-        self.lost: list[Lost] = []
-
-    def follow(self, root: Element, table: _References) -> None:
-        """Update all references that the table names; an element's own text has a blank name in it."""
-        for element in every(root, *table):
-            for name, led in table[local_name(element)]:
-                text = element.get(name) if name else element.text
-                new = led(self, element, text) if text else text
-                if new is None and text:
-                    take_out(element if name else element.getparent())
-                elif new != text and name:
-                    element.set(name, new)
-                elif new != text:
-                    element.text = new
-
-    def formula(self, element: Element, text: str) -> str:
-        """A formula; what it loses is noted."""
-        self.lost += (Lost(self.sheet, self.place(element), read) for read in self.moves.lost(text, self.sheet))
-        return self.moves.formula(text, self.sheet)
-
-    def linked(self, element: Element, text: str) -> str:
-        """Where a link leads: in this workbook, or in the file that it names beside."""
-        is_elsewhere = any(name.endswith("}id") for name in element.attrib)
-        return text if is_elsewhere else self.formula(element, text)
-
-    def of_shape(self, element: Element, text: str) -> str:
-        """Where a shape's link leads: within the workbook to a place behind a #, in which a blank may be coded."""
-        place = text[1:].replace("%20", " ")
-        if not text.startswith("#") or (new := self.formula(element, place)) == place:
-            return text
-        return "#" + new.replace(" ", "%20")
-
-    def areas(self, _element: Element, text: str) -> str | None:
-        """A list of ranges; one whose cells are all gone is removed."""
-        return self.track.ref(text) or None
-
-    def areas_or_as_before(self, _element: Element, text: str) -> str:
-        """A list of ranges; where all cells are gone it stays."""
-        return self.track.ref(text) or text
-
-    def merged(self, _element: Element, text: str) -> str | None:
-        """Cells that are one; of which one is left, that is no more to be said."""
-        moved = self.track.ref(text)
-        area = Area.tried(moved)
-        return None if not moved or (area and (area.top, area.left) == (area.bottom, area.right)) else moved
-
-    def filtered(self, element: Element, text: str) -> str | None:
-        """The range of a filter, whose columns are counted from its first; what is for one that is gone goes too."""
-        before, after = Area.tried(text), Area.tried(self.track.ref(text))
-        if before is None or after is None:
-            return text if _in_table(element) else None
-        for each in children(element, "filterColumn"):
-            column = before.left + int(each.get("colId", "0"))
-            if column in self.track.columns.gone:
-                element.remove(each)
-            else:
-                each.set("colId", str(self.track.columns(column) - after.left))
-        return self.track.ref(text)
-
-    def tabled(self, element: Element, text: str) -> str:
-        """The range of a table, which names each of its columns; that of a new one is blank (`name_new_columns`)."""
-        area, moved, listed = Area.tried(text), Area.tried(self.track.ref(text)), list(every(element, "tableColumn"))
-        if area is None or moved is None or len(listed) != len(area.columns):
-            return self.areas_or_as_before(element, text)
-        there = {self.track.columns(column): each for column, each in zip(area.columns, listed, strict=True)
-                 if column not in self.track.columns.gone}  # fmt: skip
-        parent, ids = listed[0].getparent(), [int(each.get("id", "0")) for each in listed]
-        for each in listed:
-            if each not in there.values():
-                take_out(each)
-        for at, column in enumerate(moved.columns):
-            if column not in there:
-                ids.append(max(ids) + 1)
-                parent.insert(at, like(parent, "tableColumn", id=str(ids[-1]), name=""))
-        parent.set("count", str(len(moved.columns)))
-        return self.areas_or_as_before(element, text)
-
-    def cell(self, _element: Element, text: str) -> str:
-        """A cell; of a deleted one its address stays, so that nothing typed is lost."""
-        area = Area.tried(text)
-        return address(*self.track.cell(area.top, area.left)) if area else text
-
-    def cell_there(self, element: Element, text: str) -> str | None:
-        """A cell; what is for one that is gone goes too."""
-        area = Area.tried(text)
-        return self.cell(element, text) if area is None or self.track.has(area.top, area.left) else None
-
-    def area_elsewhere(self, element: Element, text: str) -> str:
-        """A range of the sheet that another attribute names."""
-        on = element.get("sheet")
-        moved = self.moves.of(on).ref(text) if on else text
-        if not moved and local_name(element) != "dataRef":
-            self.lost.append(Lost("", self.place(element), f"{on}!{text}"))
-        return moved or text
-
-    def renamed(self, _element: Element, text: str) -> str:
-        """A sheet's name."""
-        return self.moves.of(text).name
-
-    def page_break(self, element: Element, text: str) -> str:
-        """The number of the row or column behind which a page ends."""
-        moved = self.track.rows if local_name(element.getparent()) == "rowBreaks" else self.track.columns
-        return str(moved(int(text) + 1) - 1)
-
-
-_References = Mapping[str, tuple[tuple[str, Callable[[_Walk, Element, str], str | None]], ...]]
-_TEXT = (("", _Walk.formula),)
-_SQREF, _REF = (("sqref", _Walk.areas),), (("ref", _Walk.areas),)
-_AS_BEFORE = (("ref", _Walk.areas_or_as_before),)
-_ELSEWHERE = (("ref", _Walk.area_elsewhere), ("sheet", _Walk.renamed))
-_CORNER = (("topLeftCell", _Walk.cell),)
+_TEXT = (("", Walk.formula),)
+_SQREF, _REF = (("sqref", Walk.areas),), (("ref", Walk.areas),)
+_AS_BEFORE = (("ref", Walk.areas_or_as_before),)
+_ELSEWHERE = (("ref", Walk.area_elsewhere), ("sheet", Walk.renamed))
+_CORNER = (("topLeftCell", Walk.cell),)
 
 _RULE_FORMULAS = ("formula", "formula1", "formula2", "f")
-_SHEET_FORMULAS: _References = {
+_SHEET_FORMULAS: References = {
     **dict.fromkeys(_RULE_FORMULAS, _TEXT),
-    "hyperlink": (("location", _Walk.linked),),
-    "controlPr": (("linkedCell", _Walk.formula), ("listFillRange", _Walk.formula)),
-    "cfvo": (("val", _Walk.formula),),
+    "hyperlink": (("location", Walk.linked),),
+    "controlPr": (("linkedCell", Walk.formula), ("listFillRange", Walk.formula)),
+    "cfvo": (("val", Walk.formula),),
 }
-_SHEET_AREAS: _References = {
-    "selection": (*_SQREF, ("activeCell", _Walk.cell_there)),
+_SHEET_AREAS: References = {
+    "selection": (*_SQREF, ("activeCell", Walk.cell_there)),
     **dict.fromkeys(("protectedRange", "conditionalFormatting", "dataValidation", "ignoredError"), _SQREF),
-    "autoFilter": (("ref", _Walk.filtered),),
+    "autoFilter": (("ref", Walk.filtered),),
     **dict.fromkeys(("sortState", "sortCondition", "hyperlink"), _REF),
-    "mergeCell": (("ref", _Walk.merged),),
-    **dict.fromkeys(("cellWatch", "inputCells"), (("r", _Walk.areas),)),
+    "mergeCell": (("ref", Walk.merged),),
+    **dict.fromkeys(("cellWatch", "inputCells"), (("r", Walk.areas),)),
     **dict.fromkeys(("sheetView", "pane", "customSheetView"), _CORNER),
     "dimension": _AS_BEFORE,
     "scenarios": (("sqref", lambda walk, _element, text: walk.track.ref(text)),),
-    "sqref": (("", _Walk.areas),),
+    "sqref": (("", Walk.areas),),
     "dataRef": _ELSEWHERE,
-    "brk": (("id", _Walk.page_break),),
+    "brk": (("id", Walk.page_break),),
 }
-_DRAWING: _References = {"sp": (("textlink", _Walk.formula),), "cameraTool": (("cellRange", _Walk.formula),)}
-_CHART: _References = {"f": _TEXT, "sqref": _TEXT}
-_PIVOT_SOURCE: _References = {"worksheetSource": _ELSEWHERE, "rangeSet": _ELSEWHERE}
-_NAMES: _References = {"sheet": (("name", _Walk.renamed),), "definedName": _TEXT}
+_DRAWING: References = {"sp": (("textlink", Walk.formula),), "cameraTool": (("cellRange", Walk.formula),)}
+_CHART: References = {"f": _TEXT, "sqref": _TEXT}
+_PIVOT_SOURCE: References = {"worksheetSource": _ELSEWHERE, "rangeSet": _ELSEWHERE}
+_NAMES: References = {"sheet": (("name", Walk.renamed),), "definedName": _TEXT}
 _BUILT_IN = "_xlnm."  # how the names begin of what is printed and filtered
 _RULES = ("conditionalFormatting", "dataValidation")
 
@@ -175,17 +60,17 @@ _RULES = ("conditionalFormatting", "dataValidation")
 class _Kind(NamedTuple):
     """A kind of part that hangs on a sheet: what refers to cells in it, and what it is for a person."""
 
-    references: _References
+    references: References
     said: Callable[[Element], str] = lambda _element: "a control"
 
 
 _CONTROL_FORMULAS = ("fmlaLink", "fmlaRange", "fmlaTxbx", "fmlaGroup")
 _HANGING = {
-    "comments": _Kind({"comment": (("ref", _Walk.cell),)}),
-    "threadedComment": _Kind({"threadedComment": (("ref", _Walk.cell),)}),
-    "tableSingleCells": _Kind({"singleXmlCell": (("r", _Walk.cell),)}),
+    "comments": _Kind({"comment": (("ref", Walk.cell),)}),
+    "threadedComment": _Kind({"threadedComment": (("ref", Walk.cell),)}),
+    "tableSingleCells": _Kind({"singleXmlCell": (("r", Walk.cell),)}),
     "table": _Kind(
-        {"table": (("ref", _Walk.tabled),), "autoFilter": (("ref", _Walk.filtered),)}
+        {"table": (("ref", Walk.tabled),), "autoFilter": (("ref", Walk.filtered),)}
         | dict.fromkeys(("sortState", "sortCondition"), _AS_BEFORE)
         | dict.fromkeys(("calculatedColumnFormula", "totalsRowFormula"), _TEXT),
         lambda element: f"the table {element.getroottree().getroot().get('displayName')}",
@@ -195,11 +80,11 @@ _HANGING = {
         _DRAWING, lambda one: f"the shape {next((found.get('name', '') for found in every(one, 'cNvPr')), '')}"
     ),
     "vmlDrawing": _Kind(dict.fromkeys(("FmlaLink", "FmlaRange", "FmlaTxbx", "FmlaPict"), _TEXT)),
-    "ctrlProp": _Kind({"formControlPr": tuple((name, _Walk.formula) for name in _CONTROL_FORMULAS)}),
+    "ctrlProp": _Kind({"formControlPr": tuple((name, Walk.formula) for name in _CONTROL_FORMULAS)}),
 }
 
 
-_LINKS = _Kind({"Relationship": (("Target", _Walk.of_shape),)}, lambda _element: "the link of a shape")
+_LINKS = _Kind({"Relationship": (("Target", Walk.of_shape),)}, lambda _element: "the link of a shape")
 
 
 def move(package: Package, moves: Moves, sheets_done: Collection[str], drawn: Moves | None = None) -> list[Lost]:
@@ -236,7 +121,7 @@ def move(package: Package, moves: Moves, sheets_done: Collection[str], drawn: Mo
 
 
 def _followed(package: Package, part: str, sheet: str, moves: Moves, kind: _Kind) -> list[Lost]:
-    walk = _Walk(sheet, moves, kind.said)
+    walk = Walk(sheet, moves, kind.said)
     with package.edited(part) as root:
         before = {name: name.text for name in every(root, "definedName")}
         for anchor in every(root, *ANCHORS):
@@ -251,7 +136,7 @@ def _followed(package: Package, part: str, sheet: str, moves: Moves, kind: _Kind
 
 def move_chart(root: Element, moves: Moves) -> None:
     """The ranges that a chart draws."""
-    _Walk("", moves, lambda _element: "").follow(root, _CHART)
+    Walk("", moves, lambda _element: "").follow(root, _CHART)
 
 
 def drop_series(package: Package, moves: Moves) -> list[Lost]:
@@ -272,7 +157,7 @@ def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
 
     What lies over cells that are all gone is taken out.
     """
-    walk = _Walk(sheet, moves, _place)
+    walk = Walk(sheet, moves, _place)
     based = [(rule, _rebase(rule, walk.track)) for rule in every(root, *_RULES)]
     walk.follow(root, _SHEET_FORMULAS)
     for rule, steps in based:
@@ -301,10 +186,6 @@ def _only_once(breaks: Element) -> None:
                 breaks.set("manualBreakCount", str(int(breaks.get("manualBreakCount")) - 1))
             take_out(one)
         seen.add(one.get("id"))
-
-
-def _in_table(element: Element) -> bool:
-    return local_name(element.getparent()) == "table"
 
 
 def _place(element: Element) -> str:
