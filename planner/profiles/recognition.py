@@ -210,7 +210,7 @@ def _collective(operation: Operation) -> Collective:
     kind = collective(operation.name, operation.category, operation.opcode)
     arrays = operation.result if kind == "all-gather" else operation.operands or operation.result
     arrays = tuple(each for each in arrays if each.dims or len(arrays) == 1)
-    if operation.opcode.endswith(("-start", "-done")):
+    if operation.opcode.endswith(HALVES):
         arrays = tuple(_of_half(operation, kind))
     is_ragged = operation.opcode.startswith("ragged")  # what it sends is in its sizes, which are data
     payload = None if is_ragged else sum(map(size, arrays)) if arrays else operation.bytes
