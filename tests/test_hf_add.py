@@ -59,6 +59,33 @@ def test_layers_of_different_sizes(add: Run) -> None:
     assert "Note: 1 of 7 layers have heads of 32 where the others have 8: their parameters are exact" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        (
+            {"model_type": "mimo_v2_flash", "moe_layer_freq": [0, 0], "hybrid_layer_pattern": [0, 1]},
+            "1 of 2 layers have 4 key and value heads where the others have 2: their parameters are exact; "
+            "their cache is counted with 288 numbers of a token, not 576\n",
+        ),
+        (
+            {"model_type": "laguna", "num_attention_heads_per_layer": [4, 8], "mlp_layer_types": ["dense", "dense"],
+             "layer_types": ["full_attention", "sliding_attention"]},
+            "1 of 2 layers have 8 query heads where the others have 4: their parameters are exact; "
+            "their attention work is counted with 4 of them\n",
+        ),
+    ],
+    ids=["MiMo", "Laguna"],
+)  # fmt: skip
+def test_layers_with_a_window_of_more_heads(add: Run, config: Config, says: str) -> None:
+    """What the columns, which are those of the layers without a window, can't say of the others is said."""
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 80, "vocab_size": 64}
+    widths = {"intermediate_size": 64, "num_hidden_layers": 2, "v_head_dim": 64, "sliding_window": 128}
+    experts = {"n_routed_experts": 4, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
+    done = add({**sizes, **widths, **experts, **config}, "--id", "mine")
+    assert done.exit_code == 0, done.output
+    assert f"Note: {says}" in done.stdout
+
+
 def test_blocks_that_are_no_layers(add: Run) -> None:
     """Nemotron-H: what stands otherwise than in the model is said; experts of a narrower input keep their work."""
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 64}

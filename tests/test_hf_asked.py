@@ -89,7 +89,7 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         ({"model_type": "own"}, "type the row by hand, if the columns can hold its layers; it needs id, n_layers"),
         ({"model_type": "rwkv7"}, 'model_type "rwkv7" has no row: it has no attention; use another template'),
         ({"model_type": "zamba2"}, "its attention layers share one set of weights, which has no columns; use another"),
-        ({"model_type": "step3p7", "text_config": {"model_type": "step3p5"}}, "heads of another number, which have no"),
+        ({"model_type": "deepseek_v4"}, "its compressed caches and its output in groups have no columns; use another"),
         ({"model_type": "hunyuan"}, "attention to the keys and values of another layer has no columns; use another"),
         ({"model_type": "falcon_mamba"}, 'model_type "falcon_mamba" has no row: it has no attention'),
         ({"model_type": "mistral_large4", "text_config": {"n_layers": 1}}, "its layers share latent caches"),

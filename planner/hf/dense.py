@@ -56,6 +56,12 @@ LLAMA = Family(
     "llama yi deepseek_llm aquila granite helium", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")}
 )
 
+# A norm more before the output of attention, and one before that of the feed-forward block.
+BITNET = Family("bitnet", {
+    **GENERAL, **ATTENTION_BIAS,
+    "extra_params_total": lambda _, row: row.count("n_layers") * (row.count("d_model") + row.count("d_ff")),
+})  # fmt: skip
+
 HYPERCLOVAX = Family("hyperclovax", {**LLAMA, "norms_per_layer": where("use_post_norm", 4, 2, default=True)})
 EXAONE = Family("exaone", {**LLAMA, **KV_SAID, "n_layers": layers("num_layers", "num_hidden_layers")})
 
@@ -91,6 +97,7 @@ QWEN = Family("qwen", {
 
 # OLMo's norms have no parameters; OLMo 2 norms all queries together and all keys, and after each block.
 OLMO = Family("olmo", {**GENERAL, **ATTENTION_BIAS, "norms_per_layer": 0, "final_norm": False})
+NANOCHAT = Family("nanochat", {**OLMO, "mlp_gated": False})
 OLMO2 = Family("olmo2", {**GENERAL, **ATTENTION_BIAS, "qk_norm": "full"})
 OLMO3 = Family("olmo3", {**OLMO2, **attention(one_full_in(4), window(4096))})
 

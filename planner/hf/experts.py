@@ -90,6 +90,22 @@ def between(config: Config, row: ModelRow) -> list[bool]:
     return [first <= index < beyond and (index + 1) % step == 0 for index in range(layers)]
 
 
+def step_sparse(first: int) -> Sparse:
+    """Step: the layers that `moe_layers_enum` lists, in one text; else all from layer `first` on."""
+
+    def sparse(config: Config, row: ModelRow) -> list[bool]:
+        said = config.value("moe_layers_enum")
+        if not isinstance(said, str):
+            listed = config.items("moe_layers_enum", int)
+        elif all(part.strip().isdecimal() for part in said.split(",")):
+            listed = [int(part) for part in said.split(",")]
+        else:
+            raise config.fault("moe_layers_enum", "is no list of layers", "write it as in 4,5,6")
+        return [index >= first if listed is None else index in listed for index in range(row.count("n_layers"))]
+
+    return sparse
+
+
 def one_shared(width: ColumnRule) -> ColumnRules:
     """A shared expert, or a dense block that works as one, of its own width; none where that is 0 or not said."""
     return {

@@ -13,14 +13,14 @@ from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import dense, gemma, hybrid, latent, moe, state_space
+from planner.hf import dense, gemma, hybrid, latent, moe, state_space, windowed
 from planner.hf.config import NO_ROW, REMEDY, TEXT_PARTS, Config
 from planner.hf.rules import Family
 
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 FAMILIES: Mapping[str, Family] = {
     name: family
-    for module in (dense, moe, latent, hybrid, state_space, gemma)
+    for module in (dense, moe, latent, hybrid, state_space, gemma, windowed)
     for family in vars(module).values()
     if isinstance(family, Family)
     for name in family.types
@@ -42,12 +42,9 @@ _UNREADABLE = {
     **dict.fromkeys(("t5gemma", "t5gemma2", "t5", "bart", "whisper"), _PAIR),
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "modernbert", "deberta-v2", "electra"), "it is an encoder"),
     **dict.fromkeys(("minimax_m3_vl", "minimax_m3_vl_text"), "its attention to chosen blocks of keys has no columns"),
-    "laguna": "its layers may have heads of other numbers, which have no columns",
     "diffllama": "its differential attention has no columns",
-    "mimo_v2_flash": "its windowed layers have key and value heads of other numbers and widths",
     "nemotron-nas": "its layers differ in attention and feed-forward block",
     **dict.fromkeys(("zamba", "zamba2"), "its attention layers share one set of weights, which has no columns"),
-    **dict.fromkeys(("step3p5", "step3p7"), "its windowed layers have heads of another number, which have no columns"),
     "hunyuan": "attention to the keys and values of another layer has no columns",
     **dict.fromkeys(
         ("falcon_mamba", "mamba", "mamba2", "rwkv", "rwkv5", "rwkv6", "rwkv6qwen2", "rwkv7", "xlstm"),
@@ -62,7 +59,7 @@ _INNER = {
     "llama4": "llama4_text", "mistral3": "mistral", "llava": "llama", "llava_next": "llama",
     "paligemma": "gemma", "qwen2_vl": "qwen2_vl_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen3_vl": "qwen3_vl_text",
     "qwen3_vl_moe": "qwen3_vl_moe_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
-    "kimi_k25": "deepseek_v3", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
+    "kimi_k25": "deepseek_v3", "step3p7": "step3p5", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
     "gemma4_unified": "gemma4_unified_text", "mllama": "mllama_text_model",
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
     "ernie4_5_vl_moe": "ernie4_5_vl_moe_text", "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",

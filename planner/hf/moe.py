@@ -27,6 +27,7 @@ from planner.hf.experts import (
     n_routed,
     n_shared,
     one_shared,
+    step_sparse,
     unbiased,
     where_experts,
 )
@@ -241,22 +242,10 @@ ARCTIC = Family("arctic", {
 })  # fmt: skip
 
 
-def _step_sparse(config: Config, row: ModelRow) -> list[bool]:
-    """The layers that `moe_layers_enum` lists, in one text; else all after the first."""
-    said = config.value("moe_layers_enum")
-    if not isinstance(said, str):
-        listed = config.items("moe_layers_enum", int)
-    elif all(part.strip().isdecimal() for part in said.split(",")):
-        listed = [int(part) for part in said.split(",")]
-    else:
-        raise config.fault("moe_layers_enum", "is no list of layers", "write it as in 4,5,6")
-    return [index > 0 if listed is None else index in listed for index in range(row.count("n_layers"))]
-
-
 # Queries come out of a rank with a norm, as those of latent attention do; keys and values are of few heads.
 STEP3 = Family("step3_text", {
     **GENERAL, "n_kv_heads": size("num_attention_groups"), "q_lora_rank": size("share_q_dim"),
-    **experts(size("moe_num_experts"), size("moe_top_k"), size("moe_intermediate_size"), _step_sparse),
+    **experts(size("moe_num_experts"), size("moe_top_k"), size("moe_intermediate_size"), step_sparse(1)),
     **one_shared(size("share_expert_dim", "share_expert_dims")),
     "max_context": maybe("max_position_embedding", "max_position_embeddings", "max_seq_len"),
 })  # fmt: skip

@@ -1,0 +1,163 @@
+"""Families whose layers with a window have more heads than those without: MiMo-V2-Flash, Step-3.5, Laguna.
+
+The columns have the heads of the layers without a window, whose cache and work grow with the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.hf.config import Config
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
+from planner.hf.experts import experts, n_routed, one_shared, step_sparse
+from planner.hf.layers import all_full, check_length, listed, one_full_in, window
+from planner.hf.rules import ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken
+from planner.hf.unequal_layers import Layer, by_layer
+
+
+def _layers(config: Config, row: ModelRow, heads: Sequence[tuple[int, int]], value_width: int | None) -> list[Layer]:
+    """The layers with their query heads and heads of keys and values, all of one width."""
+    d_model, width, biased = row.count("d_model"), row.count("head_dim"), config.flag("attention_bias")
+    return [Layer(d_model, queries, kv_heads, width, 2, biased, value_width) for queries, kv_heads in heads]
+
+
+# MiMo-V2-Flash: sinks in layers with a window; heads of values are narrower
+
+
+def _marked(config: Config, row: ModelRow, name: str) -> list[bool] | None:
+    """A list with 1 or 0 for each layer."""
+    marks = config.items(name, int)
+    if marks is not None:
+        check_length(config, row, name, len(marks))
+    return None if marks is None else [mark != 0 for mark in marks]
+
+
+def _mimo_kinds(config: Config, row: ModelRow) -> list[str]:
+    """Those that `hybrid_layer_pattern` marks see a window; else all but the first and each sixth."""
+    marks = _marked(config, row, "hybrid_layer_pattern")
+    if marks is not None:
+        return ["local" if is_local else "full" for is_local in marks]
+    return listed(config, row) or ["full", *one_full_in(6)(config, row)[1:]]
+
+
+def _mimo_layers(config: Config, row: ModelRow) -> list[Layer]:
+    full = row.count("n_heads"), row.count("n_kv_heads")
+    local = (
+        config.count("swa_num_attention_heads", least=1) or full[0],
+        config.count("swa_num_key_value_heads", least=1) or 2 * full[1],
+    )
+    heads = [local if kind == "local" else full for kind in _mimo_kinds(config, row)]
+    return _layers(config, row, heads, row.count("v_head_dim"))
+
+
+def _mimo_sinks(config: Config, row: ModelRow) -> tuple[int, int]:
+    """A sink for each query head, in layers with a window or without, as the config says."""
+    has_sinks = {
+        "local": config.flag("add_swa_attention_sink_bias", default=True),
+        "full": config.flag("add_full_attention_sink_bias"),
+    }
+    pairs = zip(_mimo_kinds(config, row), _mimo_layers(config, row), strict=True)
+    return 0, sum(layer.heads for kind, layer in pairs if has_sinks[kind])
+
+
+def _mimo_sparse(config: Config, row: ModelRow) -> list[bool]:
+    """Those that `moe_layer_freq` marks; else all but the first."""
+    marks = _marked(config, row, "moe_layer_freq")
+    return [index > 0 for index in range(row.count("n_layers"))] if marks is None else marks
+
+
+MIMO_V2 = Family("mimo_v2_flash mimo_v2", {
+    **GENERAL, **KV_SAID, **by_layer(_mimo_kinds, _mimo_layers, _mimo_sinks, window(None)),
+    "head_dim": head_dim(192), "v_head_dim": lambda config, _: taken(config, "v_head_dim", 128),
+    "qkv_bias": flag("attention_bias"),
+    **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), _mimo_sparse),
+    "moe_shared_experts": maybe("n_shared_experts"), "router_score_bias": True,
+})  # fmt: skip
+
+
+# Gates on the answers of attention: one for each head, or one for each of its numbers
+
+
+def _gates(config: Config, row: ModelRow, layers: Sequence[Layer], field: str) -> int:
+    """Parameters of the gates of all layers: `field` is true, false, or says that each number has one."""
+    said = config.value(field)
+    if isinstance(said, str) and said not in ("per-head", "per-element"):
+        raise config.fault(field, "is no kind of gate", 'known: true, false, "per-head", "per-element"')
+    if said == "per-element":
+        return row.count("d_model") * row.count("head_dim") * sum(layer.heads for layer in layers)
+    is_gated = said == "per-head" or config.flag(field, default=True)
+    return row.count("d_model") * sum(layer.heads for layer in layers) if is_gated else 0
+
+
+def _step_kinds(config: Config, row: ModelRow) -> list[str]:
+    """`layer_types`, behind which the hub's configs have the kinds of layers of multi-token prediction."""
+    kinds = config.items("layer_types", str)
+    if kinds is None:
+        return all_full(config, row)
+    beyond = len(kinds) - row.count("n_layers")
+    cut = kinds[:-beyond] if 0 < beyond == row.count("mtp_layers") else kinds
+    return listed(Config(config.path, {**config.fields, "layer_types": cut}, prefix=config.prefix), row) or []
+
+
+def _step_layers(config: Config, row: ModelRow) -> list[Layer]:
+    full = row.count("n_heads"), row.count("n_kv_heads")
+    other = config.part("attention_other_setting")
+    queries = config.count("num_sliding_attention_heads", least=1) or other.count("num_attention_heads", least=1)
+    local = queries or full[0], other.count("num_attention_groups", least=1) or full[1]
+    heads = [local if kind == "local" else full for kind in _step_kinds(config, row)]
+    return _layers(config, row, heads, None)
+
+
+def _step_gates(config: Config, row: ModelRow) -> tuple[int, int]:
+    field = "use_head_wise_attn_gate" if config.says("use_head_wise_attn_gate") else "gating"
+    return _gates(config, row, _step_layers(config, row), field), 0
+
+
+STEP3P5 = Family("step3p5", {
+    **GENERAL, **ATTENTION_BIAS, **by_layer(_step_kinds, _step_layers, _step_gates, window(None)),
+    "n_kv_heads": size("num_attention_groups", "num_key_value_heads"), "head_dim": head_dim(128), "qk_norm": "per_head",
+    **experts(
+        size("moe_num_experts", "n_routed_experts"), size("moe_top_k", "num_experts_per_tok"),
+        size("moe_intermediate_size"), step_sparse(3),
+    ),
+    **one_shared(size("share_expert_dim", "share_expert_dims")),
+    "router_score_bias": flag("use_moe_router_bias", default=True),
+    "max_context": maybe("max_position_embeddings", "max_seq_len"),
+})  # fmt: skip
+
+
+def _laguna_heads(config: Config, row: ModelRow) -> list[int]:
+    heads = config.items("num_attention_heads_per_layer", int)
+    if heads is None:
+        return [config.said("num_attention_heads", least=1)] * row.count("n_layers")
+    check_length(config, row, "num_attention_heads_per_layer", len(heads))
+    return heads
+
+
+def _laguna_kinds(config: Config, row: ModelRow) -> list[str]:
+    return listed(config, row) or all_full(config, row)
+
+
+def _laguna_full(config: Config, row: ModelRow) -> ColumnValue:
+    """The query heads of the first layer without a window."""
+    pairs = zip(_laguna_kinds(config, row), _laguna_heads(config, row), strict=True)
+    return next((heads for kind, heads in pairs if kind == "full"), None) or config.said("num_attention_heads", least=1)
+
+
+def _laguna_layers(config: Config, row: ModelRow) -> list[Layer]:
+    return _layers(config, row, [(heads, row.count("n_kv_heads")) for heads in _laguna_heads(config, row)], None)
+
+
+def _laguna_gates(config: Config, row: ModelRow) -> tuple[int, int]:
+    return _gates(config, row, _laguna_layers(config, row), "gating"), 0
+
+
+LAGUNA = Family("laguna", {
+    **GENERAL, **KV_SAID, **ATTENTION_BIAS, **by_layer(_laguna_kinds, _laguna_layers, _laguna_gates, window(512)),
+    "n_heads": _laguna_full, "head_dim": head_dim(128), "qk_norm": "per_head",
+    **experts(
+        size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"),
+        lambda _, row: [index > 0 for index in range(row.count("n_layers"))],
+    ),
+    **one_shared(maybe("shared_expert_intermediate_size")), "router_score_bias": True,
+})  # fmt: skip
