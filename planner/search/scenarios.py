@@ -23,7 +23,8 @@ from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
 from planner.scenario.new_column import ids as named
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
-from planner.search.optimum import KINDS, Found, Plan
+from planner.search.found import Found, Plan
+from planner.search.optimum import KINDS
 from planner.search.request import Request
 from planner.search.search_sheet import NAME, PURPOSE, Now, fill, listed
 from planner.search.sheet import head

@@ -14,7 +14,7 @@ from planner.formulas.evaluation import Results
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.search.computing import Plans
-from planner.search.optimum import Found, Plan
+from planner.search.found import Found, Plan
 from planner.search.request import Request
 from planner.search.sheet import (
     FEW,

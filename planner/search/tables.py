@@ -16,7 +16,7 @@ from planner.formulas.expected import EXTRAPOLATED
 from planner.formulas.headlines import RANGE, fit
 from planner.processes import ALONE, Processes
 from planner.search.computing import Plans
-from planner.search.optimum import Found
+from planner.search.found import Found
 from planner.search.request import Request
 from planner.search.space import Space
 from planner.search.sweep import Column, Part, texts

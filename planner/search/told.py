@@ -17,7 +17,7 @@ from planner.formulas.headlines import RANGE, fit, headlines
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row
 from planner.search import sensible
-from planner.search.optimum import Found, Objective, Plan
+from planner.search.found import Found, Objective, Plan
 from planner.search.request import Request
 from planner.search.sweep import Column, Sweep
 from planner.search.ties import off, share_errors, unshared

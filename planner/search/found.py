@@ -1,0 +1,120 @@
+"""What a search found: its objectives, the best plans with all their rows, and what refused the others."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner import progress
+from planner.catalog import Value
+from planner.errors import UserError
+from planner.formulas.arrays import Array
+from planner.formulas.evaluation import Results, evaluate
+from planner.formulas.following import with_followers
+from planner.formulas.headlines import RANGE, headlines
+from planner.formulas.template import Row, Template
+from planner.search.request import Request, Subject
+from planner.search.space import Axis
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A row of which the least is the best, or the most."""
+
+    row: Row
+    is_least: bool
+
+    def cost(self, values: Array) -> Array:
+        """The less the better."""
+        return values if self.is_least else -values
+
+    def range_end(self, template: Template) -> str:
+        """The row of the worse end of its error bar; blank where it has none."""
+        name = self.row.name + RANGE[1 if self.is_least else 0]
+        return name if name in template.by_name else ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One of the best: what moves in it, all its rows, and whether no published run tells it from the best."""
+
+    subject: Subject
+    moved: Mapping[str, Value]
+    results: Results
+    is_tie: bool = False
+
+    @classmethod
+    def of(cls, asked: Request, subject: Subject, moved: Mapping[str, Value], *, is_tie: bool = False) -> Plan:
+        """The plan of a subject in which these inputs are moved."""
+        values = with_followers(asked.template, {**asked.given, **moved})
+        return cls(subject, moved, evaluate(asked.template, subject.facts, values), is_tie)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The plans of one subject that are told or on the front: their ranks among all, what moves, and which are ties."""
+
+    subject: Subject
+    ranks: np.ndarray
+    moved: Axis
+    is_tie: np.ndarray
+
+
+@dataclass
+class Found:
+    """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
+
+    `unknown` plans pass but have an objective that is N/A; `why` says of each thing that is missing for which subjects.
+    `best` is the least cost of all plans, listed or not. `ties` counts the plans that can't be told from it, itself
+    among them: those up to the cost `bar` that share its error, and those of another model or chip up to `end`, the end
+    of its range; both are NaN where the objective has no range. Of several objectives the plans are a front, of which
+    `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the one objective,
+    where there are several, best first.
+    """
+
+    objectives: Sequence[Objective]
+    tried: int = 0
+    passed: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    unknown: int = 0
+    why: dict[str, list[Subject]] = field(default_factory=dict)
+    ties: int = 0
+    best: float = math.nan
+    bar: float = math.nan
+    end: float = math.nan
+    front: int = 0
+    plans: list[Plan] = field(default_factory=list)
+    chosen: list[Chosen] = field(default_factory=list)
+    of_each: list[Plan] = field(default_factory=list)
+
+    def count(self, other: Found) -> None:
+        """Count the plans of another part of the search."""
+        self.tried += other.tried
+        self.passed += other.passed
+        self.unknown += other.unknown
+        self.refused.update(other.refused)
+
+
+def objective(template: Template, name: str, *, is_least: bool) -> Objective:
+    """An objective by its row's name. Raises UserError for an unknown name or a text; says so of a bound."""
+    row = template.row(name)
+    if row.unit == "text":
+        raise UserError(f"{row.name} is a text", remedy="an objective is a number")
+    expected = next((each.row.name for each in headlines(template) if each.bound and each.bound.name == row.name), "")
+    if expected:
+        progress.warn(f"{row.name} is a bound that no run beats; {expected} is what to expect")
+    return Objective(row, is_least)
+
+
+def objectives_of(template: Template, least: Sequence[str], most: Sequence[str]) -> list[Objective]:
+    """The objectives of rows of which the least is best, and those of which the most is; a name twice is one of them.
+
+    Raises UserError as `objective` does, and for a row that is to be both.
+    """
+    if both := sorted({*least} & {*most}):
+        raise UserError(f"{both[0]} can't be both minimized and maximized", remedy="minimize it, or maximize it")
+    return [objective(template, name, is_least=name in least) for name in dict.fromkeys([*least, *most])]
