@@ -32,6 +32,11 @@ class Objective:
         """The less the better."""
         return values if self.is_least else -values
 
+    def rows(self, template: Template) -> list[Row]:
+        """Its row, and those of the ends of its range where it has one."""
+        ends = (self.row.name + end for end in RANGE)
+        return [self.row, *(template.by_name[name] for name in ends if name in template.by_name)]
+
     def range_end(self, template: Template) -> str:
         """The row of the worse end of its error bar; blank where it has none."""
         name = self.row.name + RANGE[1 if self.is_least else 0]

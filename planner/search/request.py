@@ -64,6 +64,11 @@ class Request:
     among: Processes = ALONE
 
     @property
+    def several(self) -> list[str]:
+        """`model` and `hardware`, where there is more than one of them."""
+        return [kind for kind in ("model", "hardware") if len({getattr(each, kind) for each in self.subjects}) > 1]
+
+    @property
     def moving(self) -> set[str]:
         """The names that --over moves."""
         return {name for axis in self.axes for name in axis.columns}

@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.errors import Place, UserError
 from planner.formulas.expected import EXTRAPOLATED
-from planner.formulas.headlines import RANGE, fit
+from planner.formulas.headlines import fit
 from planner.processes import ALONE, Processes
 from planner.search.computing import Plans
 from planner.search.found import Found
@@ -175,7 +175,7 @@ def listed(asked: Request, found: Found) -> tuple[list[Column], Part]:
     """
     template = asked.template
     objectives = [each.row.name for each in found.objectives]
-    ranges = [name + end for name in objectives for end in RANGE]
+    ranges = [row.name for each in found.objectives for row in each.rows(template)[1:]]
     moved = [name for name in found.plans[0].moved if name not in objectives]
     memory = fit(template)
     others = [*ranges, *([memory.needed] if memory else []), EXTRAPOLATED]
