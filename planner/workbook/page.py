@@ -200,6 +200,8 @@ class Page:
             self.put(layout.HEADER_ROW, column, None, "plan_header")
         self.corner = address(layout.HARDWARE_ROW + 1, layout.FIRST_SCENARIO)
         self.titles = f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}"
+        for row in (layout.ID_ROW, layout.TITLE_ROW):
+            self.rows[row].height = 2 * LINE_HEIGHT + 4
         for row, (name, label) in layout.HEADERS.items():
             self.put(row, layout.LABEL, label, "plan_label")
             self.put(row, layout.UNIT, "text", "plan_text")
