@@ -20,7 +20,7 @@ from planner.formulas.units import parse_unit
 from planner.table import joined
 from planner.teaching.problems import Answer, Problem
 from planner.workbook.build_plan import shared_rows
-from planner.workbook.cell_styles import ENGINEERING, GREY, RATIO, SMALL, number_format, row_format
+from planner.workbook.cell_styles import ENGINEERING, RATIO, SMALL, number_format, row_format
 from planner.workbook.database_sheets import DatabaseSheets, looked_up
 from planner.workbook.inputs_sheet import validate
 from planner.workbook.layout import or_blank, overridable
@@ -253,8 +253,7 @@ class Chapter:
             else:
                 row = line.row or Row(line.name, line.label, line.unit, "input", "")
                 validate(page, row, reference, ranges, overriding=line.names != TYPED)
-        first = address(HEADER_ROW + 1, VALUE)
-        page.colour(f"{first}:{address(self._at, VALUE)}", f"ISNA({first})", ink=GREY)
+        page.grey_missing(f"{address(HEADER_ROW + 1, VALUE)}:{address(self._at, VALUE)}")
         page.widths(40, 12, 28, 21, 21, 60, 64)
         page.sheet.page_setup.paperSize = A3
         page.sheet.print_area = f"A1:{address(self._at, SOURCE)}"

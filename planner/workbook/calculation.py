@@ -14,7 +14,7 @@ from planner.formulas.template import CALCULATED, LOOKUPS, Row, Template
 from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.cell_styles import BROWN, GREY, ORANGE, row_format
+from planner.workbook.cell_styles import BROWN, ORANGE, row_format
 from planner.workbook.database_sheets import DatabaseSheets, looked_up
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import or_blank, overridable
@@ -116,7 +116,7 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
     first = layout.FIRST_SCENARIO
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
     area, corner = plan.columns.area(top, bottom), address(top, first)
-    sheet.page.colour(area, f"ISNA({corner})", ink=GREY)
+    sheet.page.grey_missing(area)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
     sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
     for name, told in _overridden(sheet, plan, inputs, bottom + 2).items():

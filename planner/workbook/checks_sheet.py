@@ -21,7 +21,7 @@ from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.cell_styles import GREY, MAGNITUDE, PALE_RED, RED, number_format
+from planner.workbook.cell_styles import MAGNITUDE, PALE_RED, RED, number_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address, column_letters
@@ -161,7 +161,7 @@ def _colour(page: Page, plan: BuildPlan, first: int, last: int) -> None:
     area = plan.columns.area(first, last)
     corner = address(first, layout.FIRST_SCENARIO)
     page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
-    page.colour(area, f"ISNA({corner})", ink=GREY)
+    page.grey_missing(area)
 
 
 SHOWN = 3  # failures of a scenario

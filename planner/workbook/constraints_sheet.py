@@ -19,11 +19,11 @@ from planner.spoken import within
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.cell_styles import GREY, RATIO, number_format, row_format
+from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.layout import in_row
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import column_letters
 from planner.xlsx.grid import HERE
 
 NAME = "Constraints"
@@ -75,8 +75,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs
         at += 1
     if others:
         page.close_rows(range(closed, at - 1))
-    corner = address(layout.FIRST_ROW, layout.FIRST_SCENARIO)
-    page.colour(plan.columns.area(layout.FIRST_ROW, at), f"ISNA({corner})", ink=GREY)
+    page.grey_missing(plan.columns.area(layout.FIRST_ROW, at))
     page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
     return constraints
 

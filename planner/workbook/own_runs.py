@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from openpyxl.chart import BarChart, LineChart, Reference, Series
-from openpyxl.chart.marker import Marker
-from openpyxl.chart.shapes import GraphicalProperties
-from openpyxl.drawing.line import LineProperties
 
 from planner.compare.runs_table import PART
 from planner.workbook import charts, layout
@@ -180,10 +177,7 @@ def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
         (MEASURED, "measured", "circle", charts.PALETTE[0]),
     ):
         line = Series(cells(name), title=title)
-        line.marker = Marker(symbol=symbol, size=9)
-        line.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=colour))
-        line.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
-        line.smooth = False
+        charts.mark(line, colour, symbol, 9, edge=colour)
         points.series.append(line)
     chart.set_categories(cells(NAME))
     points.set_categories(cells(NAME))

@@ -17,7 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from planner.dates import cell_number
 from planner.formulas.template import Row
 from planner.workbook import layout
-from planner.workbook.cell_styles import FAILED_CHECKS, PALE_RED, RED, style_numbers
+from planner.workbook.cell_styles import FAILED_CHECKS, GREY, PALE_RED, RED, style_numbers
 from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import NA, Value
@@ -173,6 +173,10 @@ class Page:
         change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
         self.rules.append((reference, "", "", condition, "", ""))
+
+    def grey_missing(self, area: str) -> None:
+        """Let what is N/A in an area be grey."""
+        self.colour(area, f"ISNA({area.partition(':')[0]})", ink=GREY)
 
     def widths(self, *widths: float, scenarios: ScenarioColumns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""

@@ -16,7 +16,7 @@ from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
 from planner.spoken import within
 from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
-from planner.workbook.cell_styles import GREY, PALE_RED, RATIO, RED, number_format, row_format
+from planner.workbook.cell_styles import PALE_RED, RATIO, RED, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.constraints_sheet import Ranking
 from planner.workbook.display_units import shown_format
@@ -121,8 +121,7 @@ class SweepTable:
         if self.drawn:
             drawn = *self.reach.values(), *self.drawn.values()
             first, last = column_letters(min(drawn)), column_letters(max(drawn))
-            area = f"{first}{rows.start}:{last}{rows.stop - 1}"
-            self.page.colour(area, f"ISNA({first}{rows.start})", ink=GREY)
+            self.page.grey_missing(f"{first}{rows.start}:{last}{rows.stop - 1}")
         self.page.swept[axis_key(self.sweep, self.axis)] = [float(value) for value in self.cases]
 
     def _titles(self) -> None:
