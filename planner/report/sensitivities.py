@@ -103,8 +103,7 @@ def sensitivity_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
 
 
 def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
-    scenario = told.scenario.name or told.scenario.id
-    title = f"What the {within(found.row.label)} of {scenario} depends on"
+    title = f"What the {within(found.row.label)} of {told.scenario.title} depends on"
     shown_ones = found.elasticities[:TOP]
     labels = {row.name: row.label for row in library.load(told.template).of_kind("check")}
     said = ", ".join(f"{each.row.label} {rounded(each.size)}" for each in shown_ones)
