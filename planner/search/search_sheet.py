@@ -158,10 +158,9 @@ class _Table:
         for kind in asked.several:
             head_of = Head({"model": "Model", "hardware": "Chip"}[kind], kind)
             self._add(head_of, lambda at, _, kind=kind: getattr(plans[at].subject, kind))  # type: ignore[misc]
-        same, names = told.alike(plans), {each.row.name for each in found.objectives}
-        for name in (each for each in plans[0].moved if each not in same and each not in names):
-            if len({plan.moved.get(name) for plan in plans}) > 1:
-                self._row(asked.template.row(name))
+        names = {each.row.name for each in found.objectives}
+        for name in (each for each in told.differing(plans) if each not in names):
+            self._row(asked.template.row(name))
         for each in found.objectives:
             self._objective(each, now if ids else None)
         if len(found.objectives) == 1:

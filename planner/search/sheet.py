@@ -9,6 +9,7 @@ from typing import NamedTuple
 from openpyxl.chart import ScatterChart
 from openpyxl.workbook import Workbook
 
+from planner.csvfile import guarded
 from planner.dates import made_now
 from planner.errors import UserError
 from planner.formulas.following import followers
@@ -21,7 +22,6 @@ from planner.workbook import cell_styles, charts, saving
 from planner.workbook.cell_styles import COUNT, row_format
 from planner.workbook.display_units import shown_format
 from planner.workbook.page import Live, Page, lines_of
-from planner.workbook.scenarios import guarded
 from planner.xlsx import chart_caches
 from planner.xlsx.address import Area, column_letters
 

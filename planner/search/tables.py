@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.csvfile import guarded
 from planner.errors import Place, UserError
 from planner.formulas.expected import EXTRAPOLATED
 from planner.formulas.headlines import fit
@@ -21,7 +22,6 @@ from planner.search.request import Request
 from planner.search.space import Space
 from planner.search.sweep import Column, Part, texts
 from planner.spoken import EXACT
-from planner.workbook.scenarios import guarded
 from planner.xlsx.atomic import clear_left_over, write_atomically, written_atomically
 
 ENDINGS = (".csv", ".parquet", ".xlsx")

@@ -162,15 +162,19 @@ def alike(plans: Sequence[Plan]) -> dict[str, Value]:
     }  # fmt: skip
 
 
+def differing(plans: Sequence[Plan]) -> list[str]:
+    """What moves in the search and isn't the same in all of some plans."""
+    return [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
+
+
 def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     """The columns of the table of plans, each with its title."""
     template, plans = asked.template, found.plans
     columns = [("plan", [_rank(found, at) for at in range(len(plans))])]
     columns += [(kind, [getattr(plan.subject, kind) for plan in plans]) for kind in asked.several]
-    differing = [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
     columns += [
         (name, [worded(template.row(name), plan.results.value(name)) for plan in plans])
-        for name in dict.fromkeys([*differing, *(each.row.name for each in found.objectives)])
+        for name in dict.fromkeys([*differing(plans), *(each.row.name for each in found.objectives)])
     ]
     if len(found.objectives) == 1:
         columns.append(("off the best", [percent(off(_cost(found, plan), found.best), signed=True) for plan in plans]))

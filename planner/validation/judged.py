@@ -95,10 +95,7 @@ def _without(row: Judged, found: tuple[LeftOut, int] | None) -> Judged:
         return row
     if found is None:
         return replace(row, expected=None, low=None, high=None, fault="no run of such a kind is fitted to")
-    return _left_out(row, *found)
-
-
-def _left_out(row: Judged, group: LeftOut, at: int) -> Judged:
+    group, at = found
     expected, (least, most) = float(group.expected[at]), group.range_of(at, row.run.source)
     bound = row.bound if row.bound is not None else expected
     if row.is_rate:

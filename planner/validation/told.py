@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -28,12 +28,12 @@ def as_json(rows: Sequence[Judged]) -> str:
     mixes: dict[str, dict[str, object]] = {}
     for name, found in by(rows, lambda row: f"{row.run.kind} {row.mix}").items():
         kind, _, mix = name.rpartition(" ")
-        mixes.setdefault(kind, {})[mix] = found.as_object()
+        mixes.setdefault(kind, {})[mix] = asdict(found)
     return json.dumps(
         {
-            "kinds": {name: found.as_object() for name, found in by(rows, lambda row: row.run.kind).items()},
+            "kinds": {name: asdict(found) for name, found in by(rows, lambda row: row.run.kind).items()},
             "mixes": mixes,
-            "sources": {name: found.as_object() for name, found in by(rows, lambda row: row.run.source).items()},
+            "sources": {name: asdict(found) for name, found in by(rows, lambda row: row.run.source).items()},
             "rows": [_row(row) for row in rows],
         },
         indent=2,
@@ -137,10 +137,6 @@ class Summary:
     bias: float | None
     in_range: float | None
     range_width: float | None
-
-    def as_object(self) -> dict[str, float | int | None]:
-        """By name, as JSON has it."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def summary(rows: Sequence[Judged]) -> Summary:

@@ -15,7 +15,7 @@ from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
-from planner.csvfile import Sheet
+from planner.csvfile import Sheet, unguarded
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library, synonyms
 from planner.formulas.evaluation import Facts, evaluate
@@ -58,7 +58,6 @@ ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
 MOST = 16_000  # scenarios that a sheet has columns for
 MOST_NAMED = 6  # scenarios that one line names
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plan_of(
@@ -229,16 +228,6 @@ def _named_so(name: str, own: Collection[str]) -> str:
     """What to write for a name that a workbook's templates haven't; a template that has it is one to build with."""
     remedy = synonyms.meant(name, own, library.shelf())
     return f"{remedy}: add --template" if remedy.endswith((" has it", " have it")) else remedy
-
-
-def guarded(text: str) -> str:
-    """A text that no spreadsheet program takes for a formula when it opens the CSV: with an apostrophe before it."""
-    return f"'{text}" if text.startswith(_FORMULA) or unguarded(text) != text else text
-
-
-def unguarded(text: str) -> str:
-    """A text of the CSV without that apostrophe."""
-    return text[1:] if text.startswith("'") and text[1:].lstrip("'").startswith(_FORMULA) else text
 
 
 @contextmanager
