@@ -19,8 +19,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
-from planner.workbook.build_plan import WORKLOAD
-from planner.workbook.workloads import default_templates
+from planner.workbook.workloads import WORKLOAD, default_templates
 from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number, same_value
 
 MISSING = "N/A"

@@ -32,10 +32,10 @@ from planner.search.told import worded
 from planner.table import counted
 from planner.workbook.added_sheet import put
 from planner.workbook.book import build
-from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.display_units import constant
 from planner.workbook.layout import SPARE_SCENARIOS
 from planner.workbook.scenarios import plan_of
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import column_letters, quoted
 from planner.xlsx.atomic import kept_beside, write_atomically
 from planner.xlsx.cellvalue import exact_text

@@ -19,11 +19,12 @@ from planner.formulas.template import Row, Template
 from planner.formulas.text import parse
 from planner.table import joined
 from planner.workbook import inputs_sheet, layout
-from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import MAGNITUDE, PALE_RED, RED, number_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.page import LINE_HEIGHT, Page
+from planner.workbook.workloads import NOT_COUNTED, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 

@@ -27,7 +27,7 @@ from planner.workbook import (
     layout,
     own_runs,
 )
-from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
@@ -36,6 +36,7 @@ from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import LINE_HEIGHT, PLAIN_COLUMN, Live, Page
 from planner.workbook.verdict import Told, Verdict, write_changes, write_failures, write_words
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 

@@ -18,13 +18,14 @@ from planner.formulas.text import parse
 from planner.spoken import PERCENT, within
 from planner.table import joined
 from planner.workbook import display_units, layout
-from planner.workbook.build_plan import ALL_WORKLOADS, BuildPlan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import PALE_GREY, RED, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
+from planner.workbook.workloads import ALL_WORKLOADS
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 

@@ -18,12 +18,13 @@ from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.workbook import charts, inputs_sheet, layout
-from planner.workbook.build_plan import WORKLOAD, BuildPlan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import PERCENT, SAID, number_format
 from planner.workbook.dashboard_lines import Lines, meant
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, BEGINS, TIME, SHARE = 1, 2, 3, 4, 5

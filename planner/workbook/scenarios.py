@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from planner import csvfile
+from planner import csvfile, progress
 from planner.book.scenario_columns import identifier
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
@@ -29,17 +29,17 @@ from planner.formulas.sweeps import Sweep, sweeps, swept_templates
 from planner.formulas.template import Row, Template
 from planner.measure.mesh import MeshSpec
 from planner.spoken import few, within
-from planner.workbook.build_plan import (
+from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
+from planner.workbook.workloads import (
     ALL_WORKLOADS,
+    DEFAULT_TEMPLATES,
     WORKLOAD,
-    BuildPlan,
-    BuildScenario,
     Workloads,
-    refuse_unfit,
-    refuse_unfit_id,
+    default_templates,
+    named_workloads,
+    with_workloads,
     workloads,
 )
-from planner.workbook.workloads import DEFAULT_TEMPLATES, named_workloads, with_workloads, without_others
 
 STEP = "inference"  # the template that layer_ops.csv is written over
 _SERVING = {"n_chips": "8", "batch": "32", "context_len": "8192"}
@@ -57,7 +57,7 @@ DEFAULTS = (
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
 MOST = 16_000  # scenarios that a sheet has columns for
-MOST_NAMED = 6  # scenarios that one line names
+MOST_NAMED, FEW_NAMED = 6, 3  # scenarios, and inputs, that one line names
 
 
 def plan_of(
@@ -91,6 +91,28 @@ def plan_of(
         loaded, scenarios = without_others(loaded, scenarios)
     scenarios = completed(loaded, scenarios)
     return BuildPlan(loaded, scenarios, databases, operations_of(loaded), cases.load())
+
+
+def without_others(
+    templates: Sequence[Template], scenarios: Sequence[BuildScenario]
+) -> tuple[list[Template], list[BuildScenario]]:
+    """Without the templates of workloads that no scenario is meant for, and what was typed for these alone: it is said.
+
+    `workload` is among the values of every scenario.
+    """
+    kept = default_templates({str(scenario.values[WORKLOAD]) for scenario in scenarios})
+    stay = [template for template in templates if template.name in kept]
+    names = {WORKLOAD, *(row.name for template in stay for row in template.rows)}
+    left = dict.fromkeys(name for scenario in scenarios for name, value in scenario.values.items()
+                         if name not in names and value is not None)  # fmt: skip
+    if left:
+        gone = " and ".join(template.name for template in templates if template not in stay)
+        what = f"no scenario is meant for {gone}, so {few(list(left), FEW_NAMED)} is left out"
+        progress.warn(f"{what}: {WORKLOAD}={ALL_WORKLOADS} keeps its sheets")
+    return stay, [
+        replace(each, values={name: value for name, value in each.values.items() if name in names})
+        for each in scenarios
+    ]
 
 
 def with_mesh(plan: BuildPlan, mesh: MeshSpec) -> BuildPlan:

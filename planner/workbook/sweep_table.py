@@ -15,7 +15,6 @@ from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
 from planner.spoken import within
-from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
 from planner.workbook.cell_styles import PALE_RED, RATIO, RED, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenScenario
 from planner.workbook.constraints_sheet import Ranking
@@ -23,6 +22,7 @@ from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import at_least_0
 from planner.workbook.layout import in_row
 from planner.workbook.page import titled
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
