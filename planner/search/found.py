@@ -73,28 +73,23 @@ class Chosen:
 class Found:
     """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
 
-    `unknown` plans pass but have an objective that is N/A; `why` says of each thing that is missing for which subjects.
-    `best` is the least cost of all plans, listed or not. `ties` counts the plans that can't be told from it, itself
-    among them: those up to the cost `bar` that share its error, and those of another model or chip up to `end`, the end
-    of its range; both are NaN where the objective has no range. Of several objectives the plans are a front, of which
-    `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the one objective,
-    where there are several, best first.
+    Costs are the less the better. `bar` and `end` are NaN where the objective has no range.
     """
 
     objectives: Sequence[Objective]
     tried: int = 0
     passed: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    unknown: int = 0
-    why: dict[str, list[Subject]] = field(default_factory=dict)
-    ties: int = 0
-    best: float = math.nan
-    bar: float = math.nan
-    end: float = math.nan
-    front: int = 0
-    plans: list[Plan] = field(default_factory=list)
-    chosen: list[Chosen] = field(default_factory=list)
-    of_each: list[Plan] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)  # plans by the check or condition that they fail
+    unknown: int = 0  # plans that pass, and of which an objective is N/A
+    why: dict[str, list[Subject]] = field(default_factory=dict)  # what is missing for that, and of which subjects
+    ties: int = 0  # plans that can't be told from the best, itself among them
+    best: float = math.nan  # the least cost of all plans, listed or not
+    bar: float = math.nan  # up to this cost a plan that shares the best one's error is a tie
+    end: float = math.nan  # up to this cost, the end of the best one's range, one of another model or chip is a tie
+    front: int = 0  # of several objectives, how many plans no other beats in all
+    plans: list[Plan] = field(default_factory=list)  # what is told: the best, or some along the front
+    chosen: list[Chosen] = field(default_factory=list)  # the best, or the whole front
+    of_each: list[Plan] = field(default_factory=list)  # of one objective, each model and chip's best, the first leading
 
     def count(self, other: Found) -> None:
         """Count the plans of another part of the search."""

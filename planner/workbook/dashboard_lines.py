@@ -70,30 +70,22 @@ class Units:
 
 @dataclass
 class Lines:
-    """Where the lines of one calculation sheet stand: `rows` by machine name, and those of its first step's parts.
-
-    `runs` are kept for what was recorded of it (`own_runs`).
-
-    `digits` are the rows that say how many digits a headline is told with; its range in words stands below each.
-
-    `told` says how its memory fits, in the rows `fits` (1 or 0) and `room`; `binds` has the words of what binds first,
-    `change` those of what to change, `cost` those that charts draw, `beside` those of which is the cheapest.
-    """
+    """Where the lines of one calculation sheet stand on Dashboard; a row of 0 is one that isn't there."""
 
     sheet: Calculation
     first: int
     last: int = 0
-    rows: dict[str, int] = field(default_factory=dict)
-    digits: dict[str, int] = field(default_factory=dict)
-    parts: range = range(0)
-    runs: range = range(0)
-    told: Fit | None = None
-    fits: int = 0
-    room: int = 0
-    binds: int = 0
-    change: int = 0
-    cost: int = 0
-    beside: int = 0
+    rows: dict[str, int] = field(default_factory=dict)  # of the numbers, by the names of their rows
+    digits: dict[str, int] = field(default_factory=dict)  # with how many digits a headline is told; below it in words
+    parts: range = range(0)  # of the first time that is made of parts
+    runs: range = range(0)  # kept for what was recorded of it (`own_runs`)
+    told: Fit | None = None  # which rows of the template say whether its memory fits
+    fits: int = 0  # 1 or 0
+    room: int = 0  # the memory that there is
+    binds: int = 0  # what binds first, in words
+    change: int = 0  # what to change, in words
+    cost: int = 0  # what it costs as charts draw it; its bound is below
+    beside: int = 0  # whether it is the cheapest, in words
     leads: list[Headline[Row]] = field(default_factory=list)
 
     @property
