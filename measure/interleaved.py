@@ -32,17 +32,14 @@ Runs = Callable[[int], float]  # a number of runs, or of a loop's iterations, to
 
 @dataclass
 class Turns:
-    """The samples so far, one a turn, in s: `walls`, `devices` of a run, `loops` of a whole loop.
-
-    `setup_s` is a loop of no iterations, `long_s` the quickest of `LONG` times `n_inner`.
-    """
+    """The samples so far, one a turn, in seconds."""
 
     n_inner: int = 1
-    setup_s: float = math.nan
-    long_s: float = math.nan
-    walls: list[float] = field(default_factory=list)
-    loops: list[float] = field(default_factory=list)
-    devices: list[float] = field(default_factory=list)
+    setup_s: float = math.nan  # a loop of no iterations
+    long_s: float = math.nan  # the quickest loop of LONG times `n_inner`
+    walls: list[float] = field(default_factory=list)  # a call
+    loops: list[float] = field(default_factory=list)  # a whole loop
+    devices: list[float] = field(default_factory=list)  # a run by its profile
 
     @property
     def slopes(self) -> list[float]:

@@ -41,16 +41,13 @@ NOTHING = "nothing is fitted of it"
 
 @dataclass(frozen=True)
 class OwnRun:
-    """A run, and what the fit made of it: expected times over measured, before and after, and whether it was used.
-
-    `why_not` says why a run is not used. The ratios are None where nothing is expected of it.
-    """
+    """A run, and what the fit made of it."""
 
     run: Run
     is_used: bool
-    why_not: str = ""
-    before: float | None = None
-    after: float | None = None
+    why_not: str = ""  # it is not used
+    before: float | None = None  # the expected time over the measured one; None where nothing is expected
+    after: float | None = None  # the same with what was fitted
     is_rate: bool = False
 
 

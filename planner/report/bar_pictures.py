@@ -99,19 +99,15 @@ def _time_table(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed])
 
 @dataclass(frozen=True)
 class MemoryRows:
-    """The rows of what a chip holds for one kind of plan, by name: the parts of it, and all of it.
+    """The rows of what a chip holds for one kind of plan, by name: the parts of it, and all of it."""
 
-    `use` is what the memory is of, in a word; `template` plans it; `key` is a row that its sheet alone has. `rest` says
-    what all of it has beside the parts; blank where nothing is told of that.
-    """
-
-    use: str
+    use: str  # what the memory is of, in a word
     title: str
-    template: str
-    key: str
+    template: str  # which plans it
+    key: str  # a row that its sheet alone has
     parts: tuple[str, ...]
     total: str
-    rest: str = ""
+    rest: str = ""  # what all of it has beside the parts; blank where nothing is told of that
 
 
 MEMORIES = (

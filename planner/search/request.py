@@ -50,18 +50,15 @@ class Subject:
 
 @dataclass(frozen=True)
 class Request:
-    """A template with a row for each condition, its subjects, what is typed, and the axes in the order of --over.
+    """What is asked of many plans."""
 
-    The plans are shared out `among` the processes of the command.
-    """
-
-    template: Template
+    template: Template  # with a row for each condition
     subjects: Sequence[Subject]
-    given: Mapping[str, Value]
-    axes: Sequence[Axis]
-    conditions: Sequence[str]
+    given: Mapping[str, Value]  # what is typed
+    axes: Sequence[Axis]  # what moves, in the order of --over
+    conditions: Sequence[str]  # the names of their rows
     backend: str = "numpy"
-    among: Processes = ALONE
+    among: Processes = ALONE  # the processes that share the plans out
 
     @property
     def several(self) -> list[str]:

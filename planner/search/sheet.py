@@ -35,15 +35,12 @@ NOTE = "Values of one moment, not formulas: planner makes them anew."
 
 
 class Head(NamedTuple):
-    """A column of a table: what it is called, how its cells are shown, and how many of its row's unit one of them is.
-
-    Without a format its cells are texts.
-    """
+    """A column of a table."""
 
     label: str
     name: str
-    form: str | None = None
-    factor: float = 1.0
+    form: str | None = None  # the number format of its cells; texts have none
+    factor: float = 1.0  # how many of its row's unit one of its cells' is
 
     def cell(self, value: object) -> object:
         """What a cell holds of a value: a number in the column's unit; of N/A its words."""

@@ -24,23 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judged:
-    """A run, and what is expected of it, in the unit of the template's row; None where there is no such number.
-
-    `null` is what the null model says: the bound times what such chips take over theirs. `fault` says why nothing is
-    expected, `is_fitted_to` whether what is expected was fitted to runs of its source.
-    """
+    """A run, and what is expected of it, in the unit of the template's row; None for no such number."""
 
     run: Run
     expected: float | None = None
     low: float | None = None
     high: float | None = None
     bound: float | None = None
-    null: float | None = None
+    null: float | None = None  # what the null model says: the bound times what such chips take over theirs
     is_moe: bool = False
     is_rate: bool = False
     calibration: str = ""
-    fault: str = ""
-    is_fitted_to: bool = False
+    fault: str = ""  # why nothing is expected
+    is_fitted_to: bool = False  # whether what is expected was fitted to runs of its source
 
     def over_measured(self, number: float | None) -> float | None:
         """A number over the measured one, as times: of rates the inverse."""

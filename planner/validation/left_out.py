@@ -48,17 +48,14 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Errors:
-    """Measured over expected times, each of a source and a kind, dense or of experts; those count that `counts` says.
-
-    They may be of runs, or of pairs of runs: the one's over the other's. `has_kinds` says that there are several kinds.
-    """
+    """Measured over expected times of runs; or of pairs of runs, the one's over the other's."""
 
     ratio: Numbers
     sources: NDArray[np.str_]
     kinds: NDArray[np.str_]
-    is_moe: NDArray[np.bool_]
-    counts: NDArray[np.bool_]
-    has_kinds: bool
+    is_moe: NDArray[np.bool_]  # of mixtures of experts, else of dense models
+    counts: NDArray[np.bool_]  # which of them tell a range
+    has_kinds: bool  # whether there are several kinds
 
     def range(self, kind: str, mix: str) -> Range:
         """The range of a kind, dense or of experts."""

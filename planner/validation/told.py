@@ -120,23 +120,19 @@ MOST_TOLD = 40  # runs that are told one by one: more are for --json
 
 @dataclass(frozen=True)
 class Summary:
-    """Errors of some runs on time, as fractions; None where no run has such a number.
+    """Errors of some runs on time, as fractions; None where no run has such a number."""
 
-    `n` counts all runs and `n_na` those of which nothing can be expected. `bias` is the median of expected over
-    measured, `in_range` the share of the runs within their range, `range_width` the median of high/low - 1.
-    """
-
-    n: int
-    n_na: int
+    n: int  # all runs
+    n_na: int  # those of which nothing can be expected
     median_error: float | None
     p90_error: float | None
     median_error_bound: float | None
     p90_error_bound: float | None
     median_error_null: float | None
     p90_error_null: float | None
-    bias: float | None
-    in_range: float | None
-    range_width: float | None
+    bias: float | None  # the median of expected over measured
+    in_range: float | None  # the share of the runs that lie within their range
+    range_width: float | None  # the median of high/low - 1
 
 
 def summary(rows: Sequence[Judged]) -> Summary:

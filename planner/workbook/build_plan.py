@@ -53,17 +53,14 @@ def refuse_unfit_id(text: str) -> None:
 
 @dataclass(frozen=True)
 class BuildScenario:
-    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it.
-
-    A name that nobody gave (`is_named`) is that of the model on the chip, and follows when another is chosen.
-    """
+    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it."""
 
     id: str
     name: str
     model: str | None = None
     hardware: str | None = None
     values: Mapping[str, Value] = field(default_factory=dict)
-    is_named: bool = True
+    is_named: bool = True  # whether someone gave the name; else it is that of model and chip, and follows them
 
 
 @dataclass(frozen=True)

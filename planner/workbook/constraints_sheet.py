@@ -157,19 +157,15 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 
 @dataclass(frozen=True)
 class Ranking:
-    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
-
-    `far` and `large` are the cells of the margins from which no digits, and no decimals, are told; `is_row` says that
-    the parts stand side by side.
-    """
+    """The cells of the parts that compete, from which formulas tell what binds."""
 
     cells: Sequence[str]
-    values: str
-    labels: str
-    function: str
-    far: str
-    large: str
-    is_row: bool = False
+    values: str  # the range of the cells
+    labels: str  # the range of their labels
+    function: str  # MAX or MIN
+    far: str  # the cell of the margin from which no digits are told
+    large: str  # the cell of that from which no decimals are told
+    is_row: bool = False  # whether the parts stand side by side
 
     def formulas(self, best: str, binding: str, following: str, margin: str, times: str) -> list[str]:
         """The formulas of five cells, whose references are the arguments, and of what they say in words.

@@ -101,17 +101,14 @@ class Lines:
 
 @dataclass
 class LineWriter:
-    """Writes the lines of a sheet from a row on; `meant` is the row of what a scenario is meant for, 0 for none.
-
-    The templates in `used` have open sections, with ranges in words.
-    """
+    """Writes the lines of a sheet from a row on."""
 
     page: Page
     plan: BuildPlan
     units: Units
     constraints: Constraints | None
-    meant: int
-    used: Collection[str]
+    meant: int  # the row of what a scenario is meant for; 0 for none
+    used: Collection[str]  # the templates whose sections are open, with ranges in words
     labels: set[str] = field(default_factory=set)
     headings: dict[str, int] = field(default_factory=dict)  # of the workloads that there are to choose
 

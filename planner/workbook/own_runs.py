@@ -34,16 +34,12 @@ COLUMN = f"${column_letters(layout.FORMULA)}$"  # of what the block says
 
 
 class RunsTable(NamedTuple):
-    """Where the table of runs is once there is one: its sheet, the row of its title, and the range of each column.
-
-    A column is told by its machine name; its range reaches over all rows that runs may have. `chart_at` is the cell
-    beside it where their chart begins.
-    """
+    """Where the table of runs is, or will be once there is one."""
 
     page: Page
     title_row: int
-    area: Callable[[str], str]
-    chart_at: str
+    area: Callable[[str], str]  # the range of a column, by its machine name, over all rows that runs may have
+    chart_at: str  # the cell beside it where their chart begins
 
 
 def write(writer: LineWriter, made: Sequence[Lines], table: RunsTable) -> None:
