@@ -38,9 +38,7 @@ EXPECTED = "expected_time"  # the row of an operation's template that its measur
 def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str = "") -> tuple[list[Run], str]:
     """The runs of a CSV of runs or of a measurements.csv, and the device that they are of, as far as the file says.
 
-    `chip` is that of rows of a measurements.csv that name none.
-
-    Raises UserError with the line of what can't be read, or can't be a run.
+    `chip` is that of measurements that name none. Raises UserError with the line of what can't be read, or be a run.
     """
     sheet = csvfile.read(path)
     if set(REQUIRED) <= set(sheet.header):
@@ -132,13 +130,11 @@ def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: 
 
 
 def with_noisy(runs: Sequence[Run]) -> list[Run]:
-    """The runs, those that are flagged for noise alone without their fault where their kind has few others.
+    """The runs; one that is flagged for noise alone is taken up, and counts half, where its kind has few sound ones.
 
-    A guard that tells of noise says that a time is less certain; any other says that it may be the time of something
-    else, and such a run never counts. Of a template with fewer than `ENOUGH` sound runs on a chip those whose guards
-    tell of noise alone join them, and count half: else a kind that a busy machine never times steadily would stay as it
-    is shipped. Of collectives those of about one time are a kind: short ones tell the latency and long ones the
-    bandwidth, and neither stands for the other.
+    A noisy time is less certain; by any other flag it may be the time of something else, and never counts. A kind is a
+    template on a chip; of collectives also about one time, since short ones tell the latency and long ones the
+    bandwidth. Without noisy runs a kind that a busy machine never times steadily would stay as it is shipped.
     """
     sound = [run for run in runs if not run.fault]
     return [

@@ -88,9 +88,9 @@ _REACH = {name for names in (*MOST.values(), *LEAST.values()) for name in names}
 
 
 def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name: str) -> list[OwnCalibration]:
-    """A stack for each calibration of the runs' chips; where there are several, their names end in its.
+    """A stack for each calibration of the runs' chips; of several the names end in the calibration's.
 
-    Without a run that can be fitted to there is none.
+    There is none without a run that can be fitted to.
     """
     base = base_of(runs)
     by_chip: dict[str, list[Run]] = {}
@@ -171,10 +171,7 @@ def _fitted(
 
 
 def far_off(used: NDArray[np.bool_]) -> str:
-    """Why a run isn't used that lies far from what is expected of it after the fit.
-
-    `used` says of each run that was fitted to, this one among them, whether it lies near: most others may, or not.
-    """
+    """Why a run far from what is expected isn't used; `used` says of each run, this one too, whether it is near."""
     others = used.size - 1
     if 2 * used.sum() > others:
         return "far off the others"

@@ -41,9 +41,9 @@ class CellFigures:
         return self.plan.quantity(name)
 
     def table_with(self, name: str, *others: str) -> Iterator[dict[str, Quantity]]:
-        """The calculation sheets that have the row `name`, each with the rows of the other sheets behind its own.
+        """The calculation sheets that have the row `name`: of each its rows, and behind them those of other sheets.
 
-        Only those that then have the `others` as well.
+        There are none where one of the `others` is a row of no sheet.
         """
         for table in self.tables:
             if name in table and self.everywhere.keys() >= {*others}:

@@ -113,9 +113,9 @@ class BuildPlan:
 
     @cached_property
     def constraints(self) -> dict[str, list[Constraint]]:
-        """Template name -> what binds on the way to its headlines, but for what is a yes or a no.
+        """By template what binds on the way to its headlines, without what is a yes or a no.
 
-        Of a whole plan mere counts are left out too, which explain nothing beside its times and bytes.
+        Of a whole plan mere counts are left out too: they explain nothing beside its times and bytes.
         """
         found = {template.name: on_the_way(template, bounds(template)) for template in self.templates}
         plans = leaders()

@@ -168,11 +168,11 @@ class Ranking:
     is_row: bool = False  # whether the parts stand side by side
 
     def formulas(self, best: str, binding: str, following: str, margin: str, times: str) -> list[str]:
-        """The formulas of five cells, whose references are the arguments, and of what they say in words.
+        """The formulas of five cells, whose references are the arguments, and of the words that are made of them.
 
-        `best` is the value that binds, `binding` its label, `following` the second largest or smallest, `margin` the
-        larger of the two over the smaller (N/A where that is 0), `times` the margin as it is told: `1.80`. The words
-        are `Compute, 1.80x above the next`; the smallest of some parts binds at 0 too.
+        `best` is the value that binds, `binding` its label, `following` the next value, `margin` the larger of the two
+        over the smaller (N/A where that is 0), `times` the margin as it is told: `1.80`. The words are `Compute, 1.80x
+        above the next`; the smallest of some parts binds at 0 too.
         """
         is_largest = self.function == "MAX"
         small, large = (following, best) if is_largest else (best, following)

@@ -30,7 +30,7 @@ from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
 from planner.workbook.sweep_sheet import Sweeps
 from planner.workbook.sweep_table import WHOLES, SweepTable
-from planner.workbook.verdict import COST, Verdict
+from planner.workbook.verdict import COST, THERE, USED, Verdict
 from planner.xlsx.grid import HERE
 
 PLACES = 2  # of a chart of the chosen scenario, which is as wide as two that compare scenarios
@@ -153,7 +153,7 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
     page, plan = writer.page, writer.plan
     told = [each for each in made if each.told]
     if told:
-        rows = {verdict.used: ("used", EXPECTED), verdict.there: ("there is", charts.PALE)}
+        rows = {verdict.at + USED: ("used", EXPECTED), verdict.at + THERE: ("there is", charts.PALE)}
         needed = told[0].told
         assert needed is not None, "only what fits or not is drawn"
         unit = told[0].sheet.template.row(needed.needed).said_in

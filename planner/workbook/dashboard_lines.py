@@ -143,7 +143,7 @@ class LineWriter:
     def meant_for(self, sheet: Calculation) -> str:
         """The condition that a scenario is meant for a sheet's workload; blank where there is nothing to choose.
 
-        The heading of its section says so: it is blank where the scenario is.
+        The heading of the workload's section is blank for a scenario that is meant for it.
         """
         first = self.headings.get(sheet.template.name)
         return f'{HERE}{first}=""' if first else ""

@@ -96,9 +96,9 @@ def plan_of(
 def without_others(
     templates: Sequence[Template], scenarios: Sequence[BuildScenario]
 ) -> tuple[list[Template], list[BuildScenario]]:
-    """Without the templates of workloads that no scenario is meant for, and what was typed for these alone: it is said.
+    """The templates and the scenarios without the workloads that no scenario is meant for.
 
-    `workload` is among the values of every scenario.
+    What was typed for these alone is left out, with a warning. `workload` is among the values of every scenario.
     """
     kept = default_templates({str(scenario.values[WORKLOAD]) for scenario in scenarios})
     stay = [template for template in templates if template.name in kept]
@@ -140,9 +140,9 @@ def without(plan: BuildPlan) -> Iterator[str]:
 
 
 def unanswered(plan: BuildPlan) -> Iterator[str]:
-    """Where a workload's first headline is N/A, and what is missing for it: of each model and chip the first scenario.
+    """A line for each workload whose first headline is N/A: what is missing for it.
 
-    Scenarios without a model or a chip are for `without` to tell.
+    It is told of the first scenario of each model and chip; those without a model or a chip are for `without` to tell.
     """
     seen = set[tuple[str, str, str]]()
     planned = [template for template in plan.templates if template.name in swept_templates()]

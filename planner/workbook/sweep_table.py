@@ -289,9 +289,9 @@ def _here(column: int) -> str:
 
 
 def swept(axis: Row, scenarios: Sequence[Mapping[str, object]]) -> list[int]:
-    """The first values of a table: powers of two about the first scenario's; of chips about those of all.
+    """The first values of a table: powers of two about the first scenario's number, of chips about those of all.
 
-    A number that no input may be counts for none.
+    A number that no input may be is ignored.
     """
     typed = [values.get(axis.name, axis.default) for values in scenarios]
     numbers = [float(value) for value in typed if isinstance(value, (int, float)) and 0 < value <= LARGEST] or [1.0]
