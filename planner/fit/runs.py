@@ -7,7 +7,7 @@ guard of its measurement, of a template of which nothing is fitted.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,14 +96,19 @@ def _operation(
             fault = f"no accelerator {hardware!r}" if hardware else "it names no chip; -H CHIP names one for all such"
         else:
             fault = number_fault(time, "s") or fault
-    values: dict[str, Value] = {
-        name: value for name, value in inputs.items() if name in known and value not in (None, "")
-    }
-    chip = databases.hardware.identify(hardware) if databases.hardware.has(hardware) else hardware
-    typed: dict[str, Value] = {
-        name: float(value) if isinstance(value, int) else value for name, value in values.items()
-    }
-    return Run(identifier, template, template, "", chip, EXPECTED, time, "own", typed, fault=fault)
+    chip = _identified(databases.hardware, hardware)
+    return Run(identifier, template, template, "", chip, EXPECTED, time, OWN, _values(inputs, known), fault=fault)
+
+
+def _values(inputs: Mapping[str, Value], known: Container[str]) -> dict[str, Value]:
+    """The inputs of a run that its template has, and that aren't blank; numbers as floats."""
+    given = {name: value for name, value in inputs.items() if name in known and value not in (None, "")}
+    return {name: float(value) if isinstance(value, int) else value for name, value in given.items()}
+
+
+def _identified(table: Table, name: str) -> str:
+    """An id as a table writes it; one that the table hasn't as it is."""
+    return table.identify(name) if name and table.has(name) else name
 
 
 def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: Table) -> Run:
@@ -118,13 +123,8 @@ def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: 
         if not fault and name and not table.has(name):
             fault = f"no {name!r} in the databases"
     given = {**(run.inputs or {}), **({"stack": run.stack} if run.stack else {})}
-    values: dict[str, Value] = {
-        name: value for name, value in given.items() if name in known and value not in (None, "")
-    }
-    chip, model = (
-        table.identify(name) if name and table.has(name) else name
-        for table, name in ((databases.hardware, run.chip), (models, run.model))
-    )
+    values = _values(given, known)
+    chip, model = _identified(databases.hardware, run.chip), _identified(models, run.model)
     label = f"{identifier}: {run.name or run.scenario}, {run.quantity}"
     return Run(label, run.template, run.template, model, chip, run.row, run.measured, OWN, values, fault=fault)
 
