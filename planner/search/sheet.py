@@ -21,7 +21,7 @@ from planner.spoken import PERCENT
 from planner.workbook import cell_styles, charts, saving
 from planner.workbook.cell_styles import COUNT, row_format
 from planner.workbook.display_units import shown_format
-from planner.workbook.page import Live, Page, lines_of
+from planner.workbook.page import PER_WIDTH, Live, Page, lines_of
 from planner.xlsx import chart_caches
 from planner.xlsx.address import Area, column_letters
 
@@ -92,7 +92,7 @@ def widen(page: Page, at: int, heads: Sequence[Head], below: int, *, with_names:
 def raise_titles(page: Page, at: int, heads: Sequence[Head]) -> None:
     """Make the titles of a table in row `at` as high as they need in columns of these widths."""
     wide = (page.sheet.column_dimensions[column_letters(column)].width for column in range(1, len(heads) + 1))
-    lines = (lines_of(each.label, int(1.15 * letters)) for each, letters in zip(heads, wide, strict=True))
+    lines = (lines_of(each.label, int(PER_WIDTH * letters)) for each, letters in zip(heads, wide, strict=True))
     page.sheet.row_dimensions[at].height = 11.5 * max(lines) + 5
 
 
