@@ -35,7 +35,7 @@ FLAGGED = "flagged: "  # how the fault of a run begins whose guards failed
 EXPECTED = "expected_time"  # the row of an operation's template that its measured time is beside
 
 
-def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str = "") -> tuple[list[Run], str]:
+def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> tuple[list[Run], str]:
     """The runs of a CSV of runs or of a measurements.csv, and the device that they are of, as far as the file says.
 
     `chip` is that of measurements that name none. Raises UserError with the line of what can't be read, or be a run.

@@ -63,7 +63,7 @@ def sensitivities(plans: Sequence[Planned], name: str = "") -> list[ScenarioSens
     return sorted(told, key=lambda each: each.scenario.column)
 
 
-def sensitivities_of_parts(cells: CellFigures, name: str = "") -> list[ScenarioSensitivity]:
+def sensitivities_of_parts(cells: CellFigures, name: str) -> list[ScenarioSensitivity]:
     """The same on each sheet of a shipped template that has the row, or with no name on each sheet.
 
     So also of plans of a part, such as one matmul.

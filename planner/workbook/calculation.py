@@ -98,7 +98,7 @@ def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databa
     wanted = (("model", "models", layout.MODEL_ROW), ("hardware", "hardware", layout.HARDWARE_ROW))
     matched: dict[str, int] = {}
     for kind, table, id_row in wanted:
-        if not any(row.kind == kind and shares.computes(row) for row in shares.shown):
+        if not any(row.kind == kind and row.name not in shares.owners for row in shares.shown):
             continue
         at = matched[kind] = layout.FIRST_ROW + len(matched)
         title = databases[table].page.name

@@ -17,10 +17,6 @@ class Shares:
     shown: tuple[Row, ...]
     owners: Mapping[str, str]  # whose sheet has a row with the same meaning, by the row's name
 
-    def computes(self, row: Row) -> bool:
-        """Whether the sheet calculates or looks up the row itself."""
-        return row.name not in self.owners
-
 
 def shares(templates: Sequence[Template]) -> dict[str, Shares]:
     """For each template, in the order of the sheets, what it shares with those that it includes."""
