@@ -39,8 +39,7 @@ SIDES = ("1 % less", "1 % more")
 class ScenarioSensitivity(NamedTuple):
     """A scenario, the template that plans it, and what a row of that depends on.
 
-    None where nothing can be told: for a `fault` such as a row that is N/A, or because the workbook isn't what its
-    template says.
+    `found` is None for a `fault` such as a row that is N/A, and where the workbook isn't what its template says.
     """
 
     scenario: Scenario

@@ -111,7 +111,7 @@ def objective(template: Template, name: str, *, is_least: bool) -> Objective:
 
 
 def objectives_of(template: Template, least: Sequence[str], most: Sequence[str]) -> list[Objective]:
-    """The objectives of rows of which the least is best, and those of which the most is; a name twice is one of them.
+    """The objectives: rows of which the least is best, and rows of which the most is; a name twice is one of them.
 
     Raises UserError as `objective` does, and for a row that is to be both.
     """

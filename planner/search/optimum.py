@@ -127,9 +127,9 @@ def _reduce(
     block: Block, rows: Mapping[str, Array], checks: Sequence[str], conditions: Sequence[str],
     objectives: Sequence[Objective], ends: str, subject: int,
 ) -> tuple[Found, _Pool, int]:  # fmt: skip
-    """Of a block what passes and what refuses the rest, the plans that may be among the best, and one without a cost.
+    """What a block comes to: its counts, the plans that may be among the best, and the first plan without a cost.
 
-    That is the number of the first plan that passes and has an objective that is N/A; 0 where there is none.
+    That is the number of the first that passes and has an objective that is N/A; 0 where there is none.
     """
     passes: Array = np.True_
     refused = Counter[str]()

@@ -217,9 +217,8 @@ DECILE = 1.2815515655446004  # of the normal distribution: a range holds 80 %, f
 def better(objective: Objective, one: Plan, other: Plan) -> float | None:
     """The probability that `one` is better than `other`; None where the objective has no range.
 
-    Each is taken as log-normal about what is expected, with the width of its range, and the errors as independent. Of
-    one model on chips of one calibration the error that they don't share is what published pairs of runs tell: that of
-    a tie.
+    Each number is taken as log-normal about what is expected, as wide as its range, and their errors as independent.
+    Two plans of one model on chips of one calibration share most of their error; the rest of it is that of a tie.
     """
     name = objective.row.name
     shares = share_errors(one.subject, other.subject)

@@ -63,10 +63,9 @@ class Errors:
         return self._range(tells).wider(times)
 
     def telling(self, kind: str, mix: str) -> tuple[NDArray[np.bool_], float]:
-        """Which tell the range of a kind and mix, and how many times as wide it is for that.
+        """Which errors tell the range of a kind and mix, and how many times as wide that makes it.
 
-        Where few sources tell of this kind they are all kinds of the group; where few are of mixtures of experts, dense
-        models.
+        Of a kind with few sources all kinds of the group tell it; of mixtures of experts with few runs dense models do.
         """
         of_mix = self.counts & (self.is_moe == (mix == "moe"))
         own = of_mix & (self.kinds == kind)
@@ -81,9 +80,10 @@ class Errors:
         return self.counts, WIDER
 
     def _range(self, mask: NDArray[np.bool_]) -> Range:
-        """Weighted so that each source counts alike; wider where few sources tell little of the next one.
+        """The range of these errors, in which each source counts alike.
 
-        As much as a next number differs from the mean of so many more than from the mean that it is drawn from.
+        It is the wider the fewer the sources are: by the root of 1 + 1/n for n of them, as for a prediction of one
+        more.
         """
         if not mask.any():
             return Range(1.0, 1.0)

@@ -64,7 +64,7 @@ def bars(
 ) -> BarChart:  # fmt: skip
     """An empty chart of bars, one on another where they are `stacked`, `gap` percent of a bar apart.
 
-    Where they lie `down` the page the first stands on top, and the axis of numbers, in a format, at the bottom.
+    Where they lie `down` the page the first stands on top and the axis of numbers at the bottom; `form` is its format.
     """
     chart = BarChart()
     chart.type, chart.gapWidth = "bar" if down else "col", gap

@@ -86,7 +86,7 @@ def write(
 def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
     """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?
 
-    None for what serves checks of the databases alone: a model of one's own has no published count, and needs none.
+    What serves checks of the databases alone has none: a model of one's own has no published count, and needs none.
     """
     kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
     found = (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows)

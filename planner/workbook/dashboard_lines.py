@@ -264,9 +264,9 @@ class LineWriter:
         return at + 1
 
     def _parts(self, lines: Lines, each: Headline[Row], parts: Sequence[Part], at: int) -> int:
-        """Closed lines of what the parts take of the step, N/A where the scenario isn't meant for it; the row below.
+        """Closed lines of what the parts take of the step; returns the row below them.
 
-        Each is over the line above them, which says so.
+        Each is divided by the line above them all, which is N/A where a scenario isn't meant for the workload.
         """
         sheet, row = lines.sheet, each.row
         lines.parts = range(at + 1, at + 1 + len(parts))
