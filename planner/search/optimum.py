@@ -176,8 +176,8 @@ class _Choice:
     def put_best(self, found: Found, top: int, *, alone: bool) -> None:
         """Put into what was found the best plans by one objective: the simplest of the ties, then the others in order.
 
-        The simplest has the fewest kinds of ways and chips; how the batch is cut into microbatches comes last. Of
-        layouts that share out the batch in another way, or differ in the schedule alone, the best stands for all.
+        The simplest has the fewest kinds of ways, then the fewest ways, then chips; of such it is the best. Of layouts
+        that differ in how the batch is shared out, or in the schedule alone, the best stands for all.
         """
         costs, ties = self.candidates.costs[:, 0], self._ties(found)
         kinds, degree, chips, *rest = (key[ties] for key in self.involved)
