@@ -16,7 +16,8 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.search.optimum import objective, optimum
+from planner.search.found import objective
+from planner.search.optimum import optimum
 from planner.search.request import Request, Subject
 from planner.validation.runs import models_of, read, shipped
 

@@ -32,17 +32,14 @@ Runs = Callable[[int], float]  # a number of runs, or of a loop's iterations, to
 
 @dataclass
 class Turns:
-    """The samples so far, one a turn, in s: `walls`, `devices` of a run, `loops` of a whole loop.
-
-    `setup_s` is a loop of no iterations, `long_s` the quickest of `LONG` times `n_inner`.
-    """
+    """The samples so far, one a turn, in seconds."""
 
     n_inner: int = 1
-    setup_s: float = math.nan
-    long_s: float = math.nan
-    walls: list[float] = field(default_factory=list)
-    loops: list[float] = field(default_factory=list)
-    devices: list[float] = field(default_factory=list)
+    setup_s: float = math.nan  # a loop of no iterations
+    long_s: float = math.nan  # the quickest loop of LONG times `n_inner`
+    walls: list[float] = field(default_factory=list)  # a call
+    loops: list[float] = field(default_factory=list)  # a whole loop
+    devices: list[float] = field(default_factory=list)  # a run by its profile
 
     @property
     def slopes(self) -> list[float]:
@@ -83,13 +80,11 @@ def in_turns(
 ) -> Turns:  # fmt: skip
     """Samples of each time, as many as settle all their medians, or as `rules` have time for.
 
-    `call_s` is about what a call takes; of one that tries the patience of `rules`, the calls alone
-    are timed. Where the times neither settle nor agree, more is taken. A loop that fails is left
-    out, and so is a profiler that gives nothing. On a CPU every turn has a profile of its own;
-    elsewhere one at the end is enough, since its clock is the device's. They are kept in the folder
-    `keep`, if given. Over a mesh (`is_spread`) a CPU's devices share a plane of the profile, which says
-    nothing of each, and none is taken; elsewhere the slowest process counts, and `now` is a clock that
-    all of them share.
+    `call_s` is about what a call takes: of one that tries the patience of `rules`, the calls alone are timed. Where the
+    times neither settle nor agree, more is taken. A loop that fails is left out, and so is a profiler that gives
+    nothing. A CPU has a profile in every turn; elsewhere one at the end is enough, since its clock is the device's.
+    They are kept in the folder `keep`, if given. Over a mesh (`is_spread`) a CPU has none, since its devices share a
+    plane of it; elsewhere the slowest process counts, and `now` is a clock that all of them share.
     """
     taken, is_cpu = Turns(), jax.default_backend() == "cpu"
     burst, is_patient = max(1, math.ceil(rules.loop_s / call_s)), (1 + LONG) * call_s < rules.patience_s

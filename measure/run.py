@@ -25,25 +25,19 @@ UNSUPPORTED = ("RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "unsupported", "not suppor
 
 @dataclass(frozen=True)
 class Case:
-    """A row to measure: `key` is its row in the workbook, its figures are predictions.
+    """A row to measure; its figures are predictions, NaN where unknown."""
 
-    `label` is what a person calls it. A `hardware_id` keeps the row to that hardware. `floor_s` is
-    the lower bound of its time in s, `flops` and `memory_bytes` its work on one device, `bus_bytes`
-    what a collective's bus bandwidth counts; NaN where unknown. `axis` of the mesh is where it lies,
-    blank for any that fits. `skip` says why not to measure it at all.
-    """
-
-    key: str
+    key: str  # of its row in the workbook
     template: str
     inputs: Inputs
-    label: str = ""
-    hardware_id: str = ""
-    floor_s: float = math.nan
-    flops: float = math.nan
-    memory_bytes: float = math.nan
-    bus_bytes: float = math.nan
-    axis: str = ""
-    skip: str = ""
+    label: str = ""  # what a person calls it
+    hardware_id: str = ""  # measured on this hardware alone, where given
+    floor_s: float = math.nan  # the lower bound of its time
+    flops: float = math.nan  # on one device
+    memory_bytes: float = math.nan  # on one device
+    bus_bytes: float = math.nan  # what a collective's bus bandwidth counts
+    axis: str = ""  # of the mesh, where it lies; blank for any that fits
+    skip: str = ""  # why not to measure it at all
 
 
 def measure_cases(

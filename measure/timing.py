@@ -137,15 +137,12 @@ def drift(samples: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class LoopTime:
-    """Time per iteration of a loop inside one program, in seconds.
-
-    `growth` is T(3n)/T(n) and `setup_s` T(0): work that XLA hoists out of the loop turns up there.
-    """
+    """Time per iteration of a loop inside one program, in seconds."""
 
     summary: Summary
     n_inner: int
-    growth: float
-    setup_s: float
+    growth: float  # T(3n)/T(n)
+    setup_s: float  # T(0): work that XLA hoists out of the loop turns up there
 
 
 @dataclass(frozen=True)

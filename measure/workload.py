@@ -44,15 +44,12 @@ class CaseSkipped(Exception):  # noqa: N818  nothing is wrong with such a row
 
 @dataclass(frozen=True)
 class Operand:
-    """An argument of a workload, filled at random; normals are multiplied by `scale`.
-
-    On a mesh `partition` says which axes split which dimensions of the whole array.
-    """
+    """An argument of a workload, filled at random."""
 
     shape: tuple[int, ...]
     dtype: Any
-    scale: float = 1.0
-    partition: PartitionSpec = EVERYWHERE
+    scale: float = 1.0  # of normals
+    partition: PartitionSpec = EVERYWHERE  # on a mesh: which axes split which dimensions of the whole array
 
     @property
     def spec(self) -> jax.ShapeDtypeStruct:
@@ -62,20 +59,16 @@ class Operand:
 
 @dataclass(frozen=True)
 class Workload:
-    """A function of arrays, its operands and the options that it must be compiled with.
-
-    One that stands for `n_layers` but runs `timed_layers` has a `shallow` one of a single layer
-    beside it. On a `mesh` the function is what each device runs on its parts of the operands.
-    """
+    """A function of arrays, its operands and the options that it must be compiled with."""
 
     function: Callable[..., Any]  # of arrays to an array, or a tuple of arrays
     operands: tuple[Operand, ...]
     compiler_options: dict[str, str | bool] = field(default_factory=dict)
-    shallow: Workload | None = None
+    shallow: Workload | None = None  # one of a single layer, where not all layers are timed
     transfer: str = ""  # "to device" or "from device": no function runs, its operand is copied
-    timed_layers: int = 1
+    timed_layers: int = 1  # that are run, of the `n_layers` that it stands for
     n_layers: int = 1
-    mesh: Mesh | None = None
+    mesh: Mesh | None = None  # the function is then what each device runs on its parts of the operands
     output_partition: Any = None  # of each output, as the function gives them
     collectives: tuple[str, ...] = ()  # operations of HLO that the program must hold
 

@@ -25,6 +25,7 @@ BOM = b"\xef\xbb\xbf"
 _STEP = 100_000  # rows between two words on how far reading is
 _CHUNK = 2**20  # bytes that are checked at a time, so that a large file isn't held twice
 CELL_LIMIT = 32_767  # characters that a spreadsheet cell can hold
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,16 @@ _UNHELD = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 def holdable(text: str) -> str:
     """A text as a cell can hold it: blanks for control characters and for what is no character, and its beginning."""
     return _UNHELD.sub(" ", text)[: CELL_LIMIT - 1]  # of one that a quote may be put before
+
+
+def guarded(text: str) -> str:
+    """A text that no spreadsheet program takes for a formula when it opens the CSV: with an apostrophe before it."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) or unguarded(text) != text else text
+
+
+def unguarded(text: str) -> str:
+    """A text of the CSV without that apostrophe."""
+    return text[1:] if text.startswith("'") and text[1:].lstrip("'").startswith(FORMULA_STARTS) else text
 
 
 def _has_controls(data: bytes) -> bool:

@@ -19,11 +19,12 @@ from planner import catalog
 from planner.book.plan import Plan
 from planner.book.reading import read_plan
 from planner.cli import group
+from planner.csvfile import guarded, unguarded
 from planner.formulas import library
 from planner.formulas.input_values import is_share, is_whole, limits
 from planner.scenario.export import export
 from planner.workbook.book import build
-from planner.workbook.scenarios import guarded, plan_of, unguarded
+from planner.workbook.scenarios import plan_of
 from planner.workbook.workloads import DEFAULT_TEMPLATES
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package

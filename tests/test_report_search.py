@@ -15,7 +15,8 @@ from planner.cli import group
 from planner.report import documents, exports
 from planner.report.contents import ReportData
 from planner.report.gather import gather
-from planner.search.optimum import objective, optimum
+from planner.search.found import objective
+from planner.search.optimum import optimum
 from planner.search.request import request
 from planner.search.search_sheet import listed
 from planner.spoken import PERCENT, spoken

@@ -22,8 +22,8 @@ from planner.scenario.new_column import Request
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import ID
 from planner.workbook.book import build
-from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.scenarios import plan_of
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.opc import Package
 from tests.libreoffice import needs_libreoffice, saved
 from tests.test_scenario_add import edit, row_of

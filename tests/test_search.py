@@ -21,7 +21,8 @@ from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
 from planner.search import rules, sensible
 from planner.search.conditions import with_conditions
-from planner.search.optimum import objective, optimum
+from planner.search.found import objective
+from planner.search.optimum import optimum
 from planner.search.request import request, values_over
 from planner.search.space import Axis, Space
 from planner.search.sweep import Sweep
@@ -532,11 +533,11 @@ def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
 
 def test_a_plan_beyond_what_was_fitted_is_marked():
     """128 stages are more than any published run has on a switch, and 8 are not."""
-    from planner.search.optimum import at
+    from planner.search.found import Plan
     from planner.search.told import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
-    plans = [at(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
+    plans = [Plan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
     assert extrapolated(wanted, plans[0]) == ""
     assert extrapolated(wanted, plans[1]).startswith("mesh_pipeline 128 > ")
 

@@ -10,7 +10,8 @@ import pytest
 from planner.book.reading import read_plan
 from planner.catalog.databases import Databases
 from planner.search import scenarios
-from planner.search.optimum import Found, objective, optimum
+from planner.search.found import Found, objective
+from planner.search.optimum import optimum
 from planner.search.request import Request, request
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import agree

@@ -16,7 +16,8 @@ from planner.check.run import check
 from planner.cli import group
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
-from planner.search.optimum import objective, optimum
+from planner.search.found import objective
+from planner.search.optimum import optimum
 from planner.search.request import request
 from planner.search.search_sheet import listed
 from planner.xlsx.opc import Package

@@ -24,7 +24,7 @@ from planner.scaled_units import factor
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan, BuildScenario
 from planner.workbook.scenarios import plan_of
-from planner.workbook.sweep_sheet import swept
+from planner.workbook.sweep_table import swept
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values

@@ -13,7 +13,8 @@ from planner.api import warned
 from planner.api.calc import File, Setting, databases_of, files_of, texts
 from planner.errors import UserError
 from planner.search import scenarios
-from planner.search.optimum import objectives_of, optimum
+from planner.search.found import objectives_of
+from planner.search.optimum import optimum
 from planner.search.request import request, wanted
 from planner.search.sweep import Column, Part, Sweep
 from planner.search.tables import listed

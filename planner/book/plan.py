@@ -53,6 +53,11 @@ class Scenario:
     hardware: str
     column: int
 
+    @property
+    def title(self) -> str:
+        """What to call it: its name, or its id where it has none."""
+        return self.name or self.id
+
 
 @dataclass(frozen=True)
 class Quantity:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from planner import progress, typed_numbers
+from planner.csvfile import FORMULA_STARTS
 from planner.errors import UserError, nearest
 from planner.spoken import few
 
@@ -125,7 +126,6 @@ class Completion:
 LARGEST = 1e30  # far above any quantity in SI base units, far below overflow
 LARGEST_COUNT = 2**53  # beyond it a float skips whole numbers
 LONGEST_ID = 255  # what MATCH looks up
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
 
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _WILDCARD = re.compile("[*?~]")

@@ -55,7 +55,8 @@ def command(
     """
     from planner.formulas.headlines import headlines
     from planner.search import scenarios, tables
-    from planner.search.optimum import objectives_of, optimum
+    from planner.search.found import objectives_of
+    from planner.search.optimum import optimum
     from planner.search.request import request
     from planner.search.told import of_search
 

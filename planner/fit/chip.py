@@ -122,10 +122,10 @@ class OwnFit:
         return moved
 
     def _gain(self, name: str, before: Mapping[str, float], after: Mapping[str, float], spread: float) -> float:
-        """What moving a parameter gains in log likelihood, without the run that gains most where there are others.
+        """What moving a parameter gains in log likelihood, not counting the run that gains most where there are others.
 
-        Else a parameter that few runs tell would be moved for one that is far off. Of a parameter of which no published
-        run tells every run counts: a kind of operation may have one alone.
+        Else one run that is far off would move a parameter that few runs tell. Of a parameter of which no published run
+        tells, every run counts: there may be only one of its kind.
         """
         gain = self._cost(before, spread) - self._cost(after, spread)
         if len(self.runs) < FEWEST or self._is_untold(name):

@@ -30,15 +30,11 @@ WORKBOOKS = (".xlsx", ".xlsm")
 
 
 class Filled(NamedTuple):
-    """What became of a workbook that the stacks were brought into.
+    """What became of a workbook that the stacks were brought into."""
 
-    `sheet` is the tab that says what was fitted; `backup` where the file as it was is, None where the update had
-    nothing to do.
-    """
-
-    sheet: str
+    sheet: str  # the tab that says what was fitted
     updated: Updated
-    backup: Path | None
+    backup: Path | None  # the file as it was; None where the update had nothing to do
 
 
 @dataclass(frozen=True)

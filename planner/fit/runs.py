@@ -7,7 +7,7 @@ guard of its measurement, of a template of which nothing is fitted.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,12 +35,10 @@ FLAGGED = "flagged: "  # how the fault of a run begins whose guards failed
 EXPECTED = "expected_time"  # the row of an operation's template that its measured time is beside
 
 
-def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str = "") -> tuple[list[Run], str]:
+def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> tuple[list[Run], str]:
     """The runs of a CSV of runs or of a measurements.csv, and the device that they are of, as far as the file says.
 
-    `chip` is that of rows of a measurements.csv that name none.
-
-    Raises UserError with the line of what can't be read, or can't be a run.
+    `chip` is that of measurements that name none. Raises UserError with the line of what can't be read, or be a run.
     """
     sheet = csvfile.read(path)
     if set(REQUIRED) <= set(sheet.header):
@@ -98,14 +96,19 @@ def _operation(
             fault = f"no accelerator {hardware!r}" if hardware else "it names no chip; -H CHIP names one for all such"
         else:
             fault = number_fault(time, "s") or fault
-    values: dict[str, Value] = {
-        name: value for name, value in inputs.items() if name in known and value not in (None, "")
-    }
-    chip = databases.hardware.identify(hardware) if databases.hardware.has(hardware) else hardware
-    typed: dict[str, Value] = {
-        name: float(value) if isinstance(value, int) else value for name, value in values.items()
-    }
-    return Run(identifier, template, template, "", chip, EXPECTED, time, "own", typed, fault=fault)
+    chip = _identified(databases.hardware, hardware)
+    return Run(identifier, template, template, "", chip, EXPECTED, time, OWN, _values(inputs, known), fault=fault)
+
+
+def _values(inputs: Mapping[str, Value], known: Container[str]) -> dict[str, Value]:
+    """The inputs of a run that its template has, and that aren't blank; numbers as floats."""
+    given = {name: value for name, value in inputs.items() if name in known and value not in (None, "")}
+    return {name: float(value) if isinstance(value, int) else value for name, value in given.items()}
+
+
+def _identified(table: Table, name: str) -> str:
+    """An id as a table writes it; one that the table hasn't as it is."""
+    return table.identify(name) if name and table.has(name) else name
 
 
 def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: Table) -> Run:
@@ -120,25 +123,18 @@ def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: 
         if not fault and name and not table.has(name):
             fault = f"no {name!r} in the databases"
     given = {**(run.inputs or {}), **({"stack": run.stack} if run.stack else {})}
-    values: dict[str, Value] = {
-        name: value for name, value in given.items() if name in known and value not in (None, "")
-    }
-    chip, model = (
-        table.identify(name) if name and table.has(name) else name
-        for table, name in ((databases.hardware, run.chip), (models, run.model))
-    )
+    values = _values(given, known)
+    chip, model = _identified(databases.hardware, run.chip), _identified(models, run.model)
     label = f"{identifier}: {run.name or run.scenario}, {run.quantity}"
     return Run(label, run.template, run.template, model, chip, run.row, run.measured, OWN, values, fault=fault)
 
 
 def with_noisy(runs: Sequence[Run]) -> list[Run]:
-    """The runs, those that are flagged for noise alone without their fault where their kind has few others.
+    """The runs; one that is flagged for noise alone is taken up, and counts half, where its kind has few sound ones.
 
-    A guard that tells of noise says that a time is less certain; any other says that it may be the time of something
-    else, and such a run never counts. Of a template with fewer than `ENOUGH` sound runs on a chip those whose guards
-    tell of noise alone join them, and count half: else a kind that a busy machine never times steadily would stay as it
-    is shipped. Of collectives those of about one time are a kind: short ones tell the latency and long ones the
-    bandwidth, and neither stands for the other.
+    A noisy time is less certain; by any other flag it may be the time of something else, and never counts. A kind is a
+    template on a chip; of collectives also about one time, since short ones tell the latency and long ones the
+    bandwidth. Without noisy runs a kind that a busy machine never times steadily would stay as it is shipped.
     """
     sound = [run for run in runs if not run.fault]
     return [

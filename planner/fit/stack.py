@@ -41,16 +41,13 @@ NOTHING = "nothing is fitted of it"
 
 @dataclass(frozen=True)
 class OwnRun:
-    """A run, and what the fit made of it: expected times over measured, before and after, and whether it was used.
-
-    `why_not` says why a run is not used. The ratios are None where nothing is expected of it.
-    """
+    """A run, and what the fit made of it."""
 
     run: Run
     is_used: bool
-    why_not: str = ""
-    before: float | None = None
-    after: float | None = None
+    why_not: str = ""  # it is not used
+    before: float | None = None  # the expected time over the measured one; None where nothing is expected
+    after: float | None = None  # the same with what was fitted
     is_rate: bool = False
 
 
@@ -91,9 +88,9 @@ _REACH = {name for names in (*MOST.values(), *LEAST.values()) for name in names}
 
 
 def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name: str) -> list[OwnCalibration]:
-    """A stack for each calibration of the runs' chips; where there are several, their names end in its.
+    """A stack for each calibration of the runs' chips; of several the names end in the calibration's.
 
-    Without a run that can be fitted to there is none.
+    There is none without a run that can be fitted to.
     """
     base = base_of(runs)
     by_chip: dict[str, list[Run]] = {}
@@ -174,10 +171,7 @@ def _fitted(
 
 
 def far_off(used: NDArray[np.bool_]) -> str:
-    """Why a run isn't used that lies far from what is expected of it after the fit.
-
-    `used` says of each run that was fitted to, this one among them, whether it lies near: most others may, or not.
-    """
+    """Why a run far from what is expected isn't used; `used` says of each run, this one too, whether it is near."""
     others = used.size - 1
     if 2 * used.sum() > others:
         return "far off the others"

@@ -18,15 +18,12 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Provenance:
-    """Of what the runs are: the file, the devices, the day of the fit, and the versions of JAX that measured them.
-
-    `jax` has a version for each that a run names, with blanks between; none where no run names one.
-    """
+    """Where runs are from: the file, the devices, the day of the fit, and the versions of JAX in them."""
 
     file: str
     device: str
     date: str
-    jax: str = ""
+    jax: str = ""  # with blanks between versions; blank where no run names one
 
     @property
     def cells(self) -> list[str]:

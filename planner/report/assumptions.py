@@ -81,7 +81,7 @@ def typed_over(plan: Plan) -> tuple[Typed, ...]:
 
 def _changed_cells(plan: Plan, table: LineTable, line: LineItem) -> Iterator[Typed]:
     usual = usual_of(plan.book, table, line)
-    names = {scenario.id: scenario.name or scenario.id for scenario in plan.scenarios}
+    names = {scenario.id: scenario.title for scenario in plan.scenarios}
     for column in table.columns:
         sheet, at = table.sheet, (line.row, column)
         if sheet.is_typed(*at):

@@ -26,20 +26,16 @@ class BarPart:
 
 @dataclass(frozen=True)
 class Bar:
-    """A scenario's bar: what stands above it on the left and on the right, and its parts.
-
-    `limit` is where a line crosses it, `range` from where to where a whisker goes at its end, with what hovering shows.
-    `told` is what the drawing's description says of it where that is more than `said`, which must be short.
-    """
+    """A scenario's bar: what stands above it on the left and on the right, and its parts."""
 
     index: int
     name: str
     said: str
     parts: Sequence[BarPart] = ()
-    limit: float | None = None
-    range: tuple[float, float, str] | None = None
+    limit: float | None = None  # where a line crosses it
+    range: tuple[float, float, str] | None = None  # from where to where a whisker goes, and what hovering shows
     is_over: bool = False
-    told: str = ""
+    told: str = ""  # what the description of the drawing says, where that is more than `said`, which is short
 
     @property
     def length(self) -> float:

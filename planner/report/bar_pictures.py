@@ -60,7 +60,7 @@ def _time_picture(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed
 
 def _time_bar(each: Timed, kinds: Sequence[str], unit: float) -> Bar:
     """A scenario's bar; lengths are in `unit` seconds."""
-    number, name = each.number, each.scenario.name or each.scenario.id
+    number, name = each.number, each.scenario.title
     parts = [
         BarPart(
             kinds.index(part.label), part.seconds / unit,
@@ -92,26 +92,22 @@ def _time_table(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed])
         told = [(part.label, plan.figure(plan.rows[names[part.label]], key, "s"), part.share) for part in each.parts]
         for label, time, share in [*told, ("Expected", whole, 1.0)]:
             shared = Figure(share, PERCENT, percent(share, 0), whole.cell, is_derived=True)
-            named = (each.scenario.id, each.scenario.name or each.scenario.id), (label, label)
+            named = (each.scenario.id, each.scenario.title), (label, label)
             rows.append((*(Figure(value, "text", text) for value, text in named), time, shared))
     return FigureTable(columns, tuple(rows))
 
 
 @dataclass(frozen=True)
 class MemoryRows:
-    """The rows of what a chip holds for one kind of plan, by name: the parts of it, and all of it.
+    """The rows of what a chip holds for one kind of plan, by name: the parts of it, and all of it."""
 
-    `use` is what the memory is of, in a word; `template` plans it; `key` is a row that its sheet alone has. `rest` says
-    what all of it has beside the parts; blank where nothing is told of that.
-    """
-
-    use: str
+    use: str  # what the memory is of, in a word
     title: str
-    template: str
-    key: str
+    template: str  # which plans it
+    key: str  # a row that its sheet alone has
     parts: tuple[str, ...]
     total: str
-    rest: str = ""
+    rest: str = ""  # what all of it has beside the parts; blank where nothing is told of that
 
 
 MEMORIES = (
@@ -168,7 +164,7 @@ def _memory_picture(
         sizes = [cells.of(row, scenario.key) for row in parts]
         sizes += [reduce(_less, sizes, whole)] if memory.rest else []
         capacity = memory_room(cells, table, scenario.key)
-        drawn.append(_memory_bar(index, scenario.name or scenario.id, kinds, sizes, whole, capacity))
+        drawn.append(_memory_bar(index, scenario.title, kinds, sizes, whole, capacity))
     each = "; ".join(f"{bar.name}: {bar.told or bar.said}" for bar in drawn)
     alt = f"{memory.title}, bars against the capacity. {each}."
     caption = "As a share of the HBM of a chip. The line is the capacity: what reaches beyond it doesn't fit."

@@ -13,18 +13,14 @@ from planner.xlsx.cellvalue import Value, exact_text, is_number
 
 @dataclass(frozen=True)
 class Figure:
-    """One number or text of the workbook.
+    """One number or text of the workbook."""
 
-    `value` is the cell's, None for what is not there; `text` is what a reader sees, with its unit; `cell` is where it
-    stands (`Dashboard!F27`), or the cells it is made of where `is_derived`. `why` says why it is N/A.
-    """
-
-    value: Value
+    value: Value  # the cell's; None for what is not there
     unit: str
-    text: str
-    cell: str = ""
-    why: str = ""
-    is_derived: bool = False
+    text: str  # what a reader sees, with its unit
+    cell: str = ""  # where it stands, `Dashboard!F27`, or the cells that it is made of
+    why: str = ""  # it is N/A
+    is_derived: bool = False  # whether it is made of cells, and stands in none
 
     @classmethod
     def of_text(cls, words: str, cell: str = "", why: str = "") -> Figure:
@@ -80,10 +76,7 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class ExpectedNumber:
-    """A headline of a scenario: what to expect, the least and the most of 80 % of published runs, and the bound.
-
-    `note` says what the number has in it, and its source.
-    """
+    """A headline of a scenario: what to expect, the least and the most of 80 % of published runs, and the bound."""
 
     name: str
     label: str
@@ -92,7 +85,7 @@ class ExpectedNumber:
     low: Figure
     high: Figure
     bound: Figure
-    note: str = ""
+    note: str = ""  # what the number has in it, and its source
 
     @property
     def range(self) -> Figure:
@@ -107,17 +100,13 @@ class ExpectedNumber:
 
 @dataclass(frozen=True)
 class Section:
-    """Lines below one heading; `is_detail`: of interest to those who look closer.
-
-    `meant` are the places of the scenarios that the figures are of, one each; a constant has one figure for all.
-    `expected` leads: of each headline the numbers of these scenarios.
-    """
+    """Lines below one heading."""
 
     title: str
     lines: tuple[FigureRow, ...]
-    meant: tuple[int, ...]
-    is_detail: bool = False
-    expected: tuple[tuple[ExpectedNumber, ...], ...] = ()
+    meant: tuple[int, ...]  # the places of the scenarios that they are of; none where a figure is of all
+    is_detail: bool = False  # of interest to those who look closer
+    expected: tuple[tuple[ExpectedNumber, ...], ...] = ()  # what leads: of each headline these scenarios' numbers
 
 
 @dataclass(frozen=True)
@@ -138,11 +127,7 @@ class MemoryUse:
 
 @dataclass(frozen=True)
 class ScenarioSummary:
-    """A scenario: who it is, whether it fits, the few numbers that one asks for first, what binds it, what to change.
-
-    `expected` are those numbers with their range and bound; `sure` is what the range rests on, and `notes` what one
-    must know of them.
-    """
+    """A scenario: who it is, whether it fits, what to expect first of all, what binds it, what to change."""
 
     id: str
     name: str
@@ -154,26 +139,23 @@ class ScenarioSummary:
     binds: tuple[tuple[str, str], ...]  # of which quantity, what binds it
     failed: int
     untold: int
-    expected: tuple[ExpectedNumber, ...] = ()
-    sure: str = ""
-    notes: tuple[str, ...] = ()
+    expected: tuple[ExpectedNumber, ...] = ()  # the few numbers that one asks for first
+    sure: str = ""  # what their ranges rest on
+    notes: tuple[str, ...] = ()  # what one must know of them
     changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A check that fails in a scenario, or that can't be told; `why` is then the reason.
-
-    `numbers` are those that a failed check compares, in words; `meaning` is what the sheet says of it.
-    """
+    """A check that fails in a scenario, or that can't be told."""
 
     scenario: str
     label: str
-    meaning: str
+    meaning: str  # what the sheet says of it
     cell: str
     fails: bool
-    why: str = ""
-    numbers: str = ""
+    why: str = ""  # it can't be told
+    numbers: str = ""  # those that a failed check compares, in words
 
 
 @dataclass(frozen=True)

@@ -125,12 +125,8 @@ def html(report: ReportData, template: Path | None = None) -> str:
         parts = enumerate(found.split(text))  # every second one is found
         return Markup("").join(Markup(element).format(part) if at % 2 else escape(part) for at, part in parts)
 
-    values = {
-        "report": report,
+    values = _told(report) | {
         "sections": _sections(report),
-        "untold": grouped(report.untold),
-        "failed": alike(report.failed),
-        "of_runs": OF_RUNS,
         "swatches": [Markup(swatch(index)) for index in range(len(report.scenarios))],
         "scenario_of": scenario_of,
         "css": Markup(page("report.css")),
@@ -143,6 +139,12 @@ def html(report: ReportData, template: Path | None = None) -> str:
         "drawing": Markup,
     }
     return rendered("report.html", template, values, filters, escapes=True)
+
+
+def _told(report: ReportData) -> dict[str, Any]:
+    """What HTML and Markdown alike are filled with."""
+    failed, untold = alike(report.failed), grouped(report.untold)
+    return {"report": report, "untold": untold, "failed": failed, "of_runs": OF_RUNS}
 
 
 def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, list[str], list[str]]]:
@@ -191,13 +193,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
 def markdown(report: ReportData, template: Path | None = None, links: Mapping[str, str] | None = None) -> str:
     """The text; `links` are those to the drawings, by the pictures' ids. Raises UserError as `rendered` does."""
-    values = {
-        "report": report,
-        "untold": grouped(report.untold),
-        "failed": alike(report.failed),
-        "of_runs": OF_RUNS,
-        "links": links or {},
-    }
+    values = _told(report) | {"links": links or {}}
     filters = {
         "md": escaped,
         "mdcode": lambda text: text.replace("`", "'"),

@@ -174,4 +174,4 @@ def _near_row(scenario: Scenario, near: NearRun) -> tuple[Figure, ...]:
         Figure(value, unit, text) if unit == "text" else Figure(value, unit, text, where, is_derived=True)
         for value, unit, text in near.cells
     ]
-    return Figure(scenario.id, "text", scenario.name or scenario.id), *figures
+    return Figure(scenario.id, "text", scenario.title), *figures

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from planner.csvfile import FORMULA_STARTS
 from planner.report.contents import Figure, FigureTable, ReportData, Section
 from planner.table import joined
 
@@ -39,8 +40,8 @@ def plain(value: Any) -> Any:
 
 
 HEADER = ("section", "scenario", "name", "label", "value", "unit", "shown", "cell", "note")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
-            "\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")  # fmt: skip
+_WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
+_FORMULA = (*FORMULA_STARTS, "\n", *_WIDE)
 CsvRecord = tuple[str, str, str, str, Figure, str]
 
 

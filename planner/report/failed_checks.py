@@ -32,8 +32,7 @@ def check_result(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> Ch
     figure, scenario = cells.of(row, key), cells.plan.by_key[key]
     meaning = joined(row.text, row.source)
     numbers = in_numbers(row.text, lambda each: _compared(cells, row, each, key)) if fails else ""
-    name = scenario.name or scenario.id
-    return CheckResult(name, row.title, meaning, figure.cell, fails, "" if fails else figure.why, numbers)
+    return CheckResult(scenario.title, row.title, meaning, figure.cell, fails, "" if fails else figure.why, numbers)
 
 
 def _compared(cells: CellFigures, check: CheckRow, name: str, key: str) -> Compared:

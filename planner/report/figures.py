@@ -41,9 +41,9 @@ class CellFigures:
         return self.plan.quantity(name)
 
     def table_with(self, name: str, *others: str) -> Iterator[dict[str, Quantity]]:
-        """The calculation sheets that have the row `name`, each with the rows of the other sheets behind its own.
+        """The calculation sheets that have the row `name`: of each its rows, and behind them those of other sheets.
 
-        Only those that then have the `others` as well.
+        There are none where one of the `others` is a row of no sheet.
         """
         for table in self.tables:
             if name in table and self.everywhere.keys() >= {*others}:
@@ -149,16 +149,20 @@ class CellFigures:
     def table(self, rows: Sequence[Quantity], meant: Sequence[tuple[int, Scenario]]) -> FigureTable:
         """A row for each scenario, a column for each quantity."""
         quantities = (FigureColumn(row.name, row.title, row.unit) for row in rows)
-        lines = (
-            (Figure(each.id, "text", each.name or each.id), *(self.of(row, each.key) for row in rows))
-            for _, each in meant
-        )
+        lines = ((Figure(each.id, "text", each.title), *(self.of(row, each.key) for row in rows)) for _, each in meant)
         return FigureTable((FigureColumn("scenario", "Scenario", "text"), *quantities), tuple(lines))
 
 
 def said_yes(figure: Figure) -> Figure:
     """A figure of 1 or 0 that says yes or no, as its cell does."""
     return replace(figure, text=YES.get(figure.number, figure.text)) if figure.is_number else figure
+
+
+def scaled(figure: Figure, times: float) -> Figure:
+    """A figure so many times as large: in another unit than its cell's."""
+    if not figure.is_number or times == 1:
+        return figure
+    return replace(figure, value=figure.number * times, is_derived=True)
 
 
 def as_said(figure: Figure, like: float | None = None) -> Figure:

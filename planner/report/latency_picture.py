@@ -40,7 +40,7 @@ class Point:
 
     @property
     def name(self) -> str:
-        return self.scenario.name or self.scenario.id
+        return self.scenario.title
 
     @property
     def at(self) -> tuple[float, float]:
@@ -82,8 +82,7 @@ def _svg(points: Sequence[Point]) -> str:
     curves = [point.curve for point in points if point.curve]
     times = [point.at[0] for point in points] + [time for each in curves for time in each.latency]
     rates = [point.at[1] for point in points] + [rate for each in curves for rate in each.throughput]
-    x = svg.spanning(times, LEFT, RIGHT, max(times) > WIDE * min(times))
-    y = svg.spanning(rates, HEIGHT - 46, top, max(rates) > WIDE * min(rates))
+    x, y = svg.spanning(times, LEFT, RIGHT, WIDE), svg.spanning(rates, HEIGHT - 46, top, WIDE)
     svg.axes(drawing, x, y, "Expected time per output token", "Output tokens a second of a chip", "s")
     for point in points:
         with drawing.series(point.index):

@@ -173,8 +173,7 @@ def measured_pictures(compared: Compared | None) -> Iterator[Picture]:
     drawing.text(x(high) - 4, y(high / 12), "as predicted", "end")
     for case in cases:
         index, (predicted, measured) = kinds.index(case.template), case.times
-        hollow = {"fill_opacity": 0.15, "stroke": svg.colour(index), "class_": f"{svg.kind('h', index)} point"}
-        svg.mark(drawing, index, x(predicted), y(measured), 5.0, case.said, **hollow if case.flags else {})
+        svg.mark(drawing, index, x(predicted), y(measured), 5.0, case.said, is_hollow=bool(case.flags))
     title = "Predicted and measured time"
     alt = f"{title} of {len(cases)} cases. {compared.accuracy}"
     caption = "On the line the measurement took as long as predicted, above it longer." + (

@@ -146,8 +146,7 @@ def _row(drawing: Drawing, run: Run, index: int, scale: Scale, top: float) -> No
         drawing.line(
             scale(bound), middle - 7, scale(bound), middle + 7, stroke=svg.MUTED, stroke_width=2.0, class_="axis"
         )
-    hollow = {"fill_opacity": 0.15, "stroke": svg.colour(index), "class_": f"{svg.kind('h', index)} point"}
-    svg.mark(drawing, index, scale(measured or 1.0), middle, 5.0, said, **hollow if run.flags else {})
+    svg.mark(drawing, index, scale(measured or 1.0), middle, 5.0, said, is_hollow=bool(run.flags))
     numbers = f"{run.quantity} {_number(run, run.measured)}, {run.ratio or 0:.3g} x"
     drawing.name(LEFT, top + 5, svg.cut(run.name or run.scenario, max(12, 62 - len(numbers))))
     drawing.name(RIGHT + 18, top + 5, numbers, "end")

@@ -11,7 +11,7 @@ from typing import Any
 from planner.book.plan import Plan, Scenario
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
-from planner.report.figures import CellFigures
+from planner.report.figures import CellFigures, scaled
 from planner.report.svg import Drawing, Scale
 from planner.scaled_units import factor
 from planner.spoken import shown
@@ -112,7 +112,7 @@ def _roofs(cells: CellFigures) -> list[Roof]:
 
 def _roof_name(of: Sequence[Scenario]) -> str:
     """The chips of the scenarios below it; of one scenario without a chip its name."""
-    return " and ".join(dict.fromkeys(each.hardware or each.name or each.id for each in of))
+    return " and ".join(dict.fromkeys(each.hardware or each.title for each in of))
 
 
 def _picture(
@@ -211,8 +211,8 @@ class TitledTable:
         said = self.cells.plan.book.sheets[self.sheet].text(self.header - 1, column)
         if not found.is_number or said == unit or said not in SCALED:
             return found
-        value = found.number * factor(said, unit)
-        return replace(found, value=value, text=shown(value, unit), is_derived=True)
+        made = scaled(found, factor(said, unit))
+        return replace(made, text=shown(made.number, unit))
 
 
 def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = ()) -> Iterator[TitledTable]:

@@ -14,7 +14,7 @@ from planner.formulas.headlines import RANGE
 from planner.report import svg
 from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture, SearchFound
-from planner.report.figures import CellFigures, as_said, said_yes
+from planner.report.figures import CellFigures, as_said, said_yes, scaled
 from planner.report.svg import Drawing
 from planner.scaled_units import factor
 from planner.spoken import PERCENT, spoken, within
@@ -64,7 +64,7 @@ def found_plans(cells: CellFigures, found: Sequence[Found]) -> tuple[SearchFound
 
 def _for_readers(cells: CellFigures, found: Found) -> FigureTable:
     """A table of fewer columns: what moves in words, ranges as such, and what is now where it is not as found."""
-    names = {each.id: each.name or each.id for each in cells.plan.scenarios}
+    names = {each.id: each.title for each in cells.plan.scenarios}
     columns = {column.name: column for column in found.table.columns}
     first = min((found.place[name] for name in found.aims), default=len(columns))
     moving = [name for name, at in found.place.items() if at < first and name not in (SCENARIO, PLAN, *SUBJECTS)]
@@ -168,7 +168,7 @@ def _figure(cells: CellFigures, sheet: Sheet, row: int, place: int, column: Figu
         return said_yes(figure)
     if column.name.endswith(OFF) and abs(figure.number) <= SAME:
         return replace(figure, text=spoken(0.0, PERCENT))  # what differs by rounding alone is as it was found
-    figure = figure if scale == 1 else replace(figure, value=figure.number * scale, is_derived=True)
+    figure = scaled(figure, scale)
     return figure if column.unit in COUNTED else as_said(figure)
 
 
@@ -201,8 +201,7 @@ def _front(found: Found) -> Drawn | None:
     subjects = list(dict.fromkeys(found.said(row) for row in rows))
     top = (svg.legend(drawing, list(enumerate(subjects)), of_scenarios=False) if len(subjects) > 1 else 9.0) + 16
     xs, ys = ([row[at].number for row in rows] for at in (x_at, y_at))
-    x = svg.spanning(xs, LEFT, RIGHT, max(xs) > FAR * min(xs))
-    y = svg.spanning(ys, HEIGHT - 46, top, max(ys) > FAR * min(ys))
+    x, y = svg.spanning(xs, LEFT, RIGHT, FAR), svg.spanning(ys, HEIGHT - 46, top, FAR)
     units = ("" if column.unit == "1" else column.unit for column in (across, up))
     svg.axes(drawing, x, y, across.label, up.label, *units)
     for row in rows:

@@ -39,8 +39,7 @@ SIDES = ("1 % less", "1 % more")
 class ScenarioSensitivity(NamedTuple):
     """A scenario, the template that plans it, and what a row of that depends on.
 
-    None where nothing can be told: for a `fault` such as a row that is N/A, or because the workbook isn't what its
-    template says.
+    `found` is None for a `fault` such as a row that is N/A, and where the workbook isn't what its template says.
     """
 
     scenario: Scenario
@@ -63,7 +62,7 @@ def sensitivities(plans: Sequence[Planned], name: str = "") -> list[ScenarioSens
     return sorted(told, key=lambda each: each.scenario.column)
 
 
-def sensitivities_of_parts(cells: CellFigures, name: str = "") -> list[ScenarioSensitivity]:
+def sensitivities_of_parts(cells: CellFigures, name: str) -> list[ScenarioSensitivity]:
     """The same on each sheet of a shipped template that has the row, or with no name on each sheet.
 
     So also of plans of a part, such as one matmul.
@@ -103,8 +102,7 @@ def sensitivity_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
 
 
 def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
-    scenario = told.scenario.name or told.scenario.id
-    title = f"What the {within(found.row.label)} of {scenario} depends on"
+    title = f"What the {within(found.row.label)} of {told.scenario.title} depends on"
     shown_ones = found.elasticities[:TOP]
     labels = {row.name: row.label for row in library.load(told.template).of_kind("check")}
     said = ", ".join(f"{each.row.label} {rounded(each.size)}" for each in shown_ones)

@@ -16,6 +16,7 @@ from planner.spoken import PERCENT
 
 WIDTH = 420.0
 SIZE = 12.0  # of a text
+MARGIN = 0.06  # of a scale, beyond the values on it
 KEY_LEFT = 4.0  # where the rows of a key begin
 PALETTE = ("#1f4fbf", "#b4440f", "#11734b", "#6d28d9", "#8a6100", "#0b6e86", "#b0185c", "#475569")
 INK, MUTED, GRID, PAPER = "#1f2937", "#4b5563", "#e3e6ea", "#ffffff"
@@ -80,9 +81,14 @@ def kind(use: str, index: int) -> str:
     return f"{use}{index % len(PALETTE)}"
 
 
-def mark(drawing: Drawing, index: int, x: float, y: float, size: float, title: str = "", **attributes: Any) -> None:
+def mark(
+    drawing: Drawing, index: int, x: float, y: float, size: float, title: str = "", *, is_hollow: bool = False,
+    **attributes: Any,
+) -> None:  # fmt: skip
     """A point of a series: its shape differs as its colour does."""
     own = {"fill": colour(index), "stroke": PAPER, "stroke_width": 1.2, "class_": f"{kind('f', index)} point"}
+    if is_hollow:
+        own |= {"fill_opacity": 0.15, "stroke": colour(index), "class_": f"{kind('h', index)} point"}
     shape: dict[str, Any] = own | attributes
     form = index % 4
     if form == 0:
@@ -158,14 +164,17 @@ class Scale:
         return math.log10(value) if self.is_log else value
 
 
-def spanning(values: Iterable[float], start: float, end: float, is_log: bool, margin: float = 0.06) -> Scale:
-    """A scale on which all values lie, with a little room; a linear one from 0 where that is not far."""
-    found = [value for value in values if math.isfinite(value) and (value > 0 or not is_log)] or [1.0]
+def spanning(values: Iterable[float], start: float, end: float, far: float) -> Scale:
+    """A scale on which all values above 0 lie, with a little room.
+
+    It is logarithmic where the largest is more than `far` times the least, else linear, and from 0 where that is near.
+    """
+    found = [value for value in values if math.isfinite(value) and value > 0] or [1.0]
     low, high = min(found), max(found)
-    if is_log:
-        room = max((high / low) ** margin, 1.1)
+    if high > far * low:
+        room = max((high / low) ** MARGIN, 1.1)
         return Scale(low / room, high * room, start, end, True)
-    room = (high - low) * margin or abs(high) or 1.0
+    room = (high - low) * MARGIN or abs(high) or 1.0
     return Scale(0.0 if 0 <= low < 0.5 * high else low - room, high + room, start, end)
 
 

@@ -12,7 +12,7 @@ from planner.book.sheet import Sheet
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.formulas.sweeps import FACTORS
 from planner.report.contents import Figure, FigureColumn, FigureTable
-from planner.report.figures import CellFigures, as_said, said_yes
+from planner.report.figures import CellFigures, as_said, said_yes, scaled
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
 
@@ -29,7 +29,7 @@ def chosen(cells: CellFigures) -> tuple[str | None, str]:
     place = next((at for at in sheet.cells if sheet.text(*at) == CHOSEN), None) if sheet else None
     said = cells.plan.at(sheet.name, place[0], place[1] + 1) if sheet and place else None
     identifier = said if isinstance(said, str) else ""
-    found = ((each.key, each.name or each.id) for each in cells.plan.scenarios if each.id == identifier)
+    found = ((each.key, each.title) for each in cells.plan.scenarios if each.id == identifier)
     return next(found, (None, identifier))
 
 
@@ -53,7 +53,7 @@ def sweep_tables(cells: CellFigures) -> Iterator[FigureTable]:
             figures = [
                 cells.at(case.sheet.name, row, at, column.unit) for at, column in zip(shown, columns, strict=True)
             ]
-            axis, *others = map(_scaled, figures, (scale for _, scale in found))
+            axis, *others = map(scaled, figures, (scale for _, scale in found))
             rows.append([axis, *map(as_said, others)])
         yield _told(columns, rows, case.sheet.text(case.header_row - 2, 1))
 
@@ -105,13 +105,6 @@ def _in_si(cells: CellFigures, case: CaseTable, at: int) -> tuple[FigureColumn, 
         return replace(column, unit=unit), factor(column.unit, unit)
     except ValueError:
         return column, 1.0
-
-
-def _scaled(figure: Figure, scale: float) -> Figure:
-    """A figure so many times as large; its cell holds another number."""
-    if not figure.is_number or scale == 1:
-        return figure
-    return replace(figure, value=figure.number * scale, is_derived=True)
 
 
 def _column(cells: CellFigures, case: CaseTable, at: int) -> FigureColumn:

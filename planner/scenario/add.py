@@ -25,7 +25,7 @@ from planner.scenario.unanswered import unanswered
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
 from planner.update.outcome import Updated
 from planner.update.update import update
-from planner.workbook.build_plan import WORKLOAD
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside
 from planner.xlsx.drawings import charts_over

@@ -14,13 +14,12 @@ from planner import catalog, csvfile
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.book.row_formulas import is_pristine
 from planner.catalog import Table
+from planner.csvfile import guarded
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
-from planner.workbook.build_plan import WORKLOAD
-from planner.workbook.scenarios import guarded
-from planner.workbook.workloads import default_templates
+from planner.workbook.workloads import WORKLOAD, default_templates
 from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number, same_value
 
 MISSING = "N/A"

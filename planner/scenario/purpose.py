@@ -13,7 +13,7 @@ from planner.formulas.following import followed
 from planner.formulas.sweeps import sweeps, swept_templates
 from planner.scenario.new_column import OVERRIDES, Request, content
 from planner.scenario.which import column_of
-from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, Workloads
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD, Workloads
 from planner.xlsx.cellvalue import Value as CellValue
 from planner.xlsx.cellvalue import is_number
 

@@ -21,7 +21,7 @@ from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, recalculate
 from planner.scenario.which import ID, column_of
-from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters, coordinates
 from planner.xlsx.atomic import kept_beside
 from planner.xlsx.comments import notes, take_note

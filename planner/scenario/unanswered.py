@@ -11,8 +11,8 @@ from planner.formulas.evaluation import Facts
 from planner.formulas.headlines import leaders
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import CALCULATED
-from planner.workbook.build_plan import ALL_WORKLOADS
 from planner.workbook.scenarios import lacking
+from planner.workbook.workloads import ALL_WORKLOADS
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import CellError, is_number
 from planner.xlsx.opc import Package

@@ -10,7 +10,8 @@ from planner.book.scenario_columns import identifier, inputs_column
 from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
-from planner.workbook.build_plan import WANTED, WORKLOAD, refuse_unfit
+from planner.workbook.build_plan import WANTED, refuse_unfit
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import column_letters
 from planner.xlsx.opc import Package
 

@@ -36,18 +36,14 @@ Values = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Plans:
-    """The plans of a space: a template, what its lookups read, what is typed, and what moves.
-
-    `wanted` are the rows that are computed of each. What follows an input that moves, moves with it. `backend` is
-    `numpy`, or `jax`: all its devices.
-    """
+    """The plans of a space. What follows an input that moves, moves with it."""
 
     template: Template
-    facts: Facts
-    given: Mapping[str, Value]
-    space: Space
-    wanted: Sequence[str]
-    backend: str = "numpy"
+    facts: Facts  # what the template's lookups read
+    given: Mapping[str, Value]  # what is typed
+    space: Space  # what moves
+    wanted: Sequence[str]  # the rows that are computed of each
+    backend: str = "numpy"  # `numpy`, or `jax`: all its devices
 
     @cached_property
     def _moving(self) -> list[Follower]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from planner import progress, typed_numbers
-from planner.catalog import Value
 from planner.errors import UserError
 from planner.formulas import explanation
 from planner.formulas.arrays import Array
-from planner.formulas.evaluation import Results, evaluate, text_of
-from planner.formulas.following import with_followers
-from planner.formulas.headlines import RANGE, headlines, led_as, memory_check
-from planner.formulas.template import Row, Template
+from planner.formulas.evaluation import text_of
+from planner.formulas.headlines import led_as, memory_check
 from planner.search import sensible
 from planner.search.computing import Plans
-from planner.search.request import Request, Subject
+from planner.search.found import Chosen, Found, Objective, Plan
+from planner.search.request import Request
 from planner.search.space import Axis, Block, Space
 from planner.search.ties import front, share_errors, unshared, within
 
@@ -30,78 +28,6 @@ KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline"
 BATCH_WAYS = ("mesh_data", "mesh_fsdp", "serve_data")  # whose number says nothing of how involved a layout is
 APART = "prefill_chips"
 THEN = ("n_chips", "n_microbatches", "pipeline_interleave", "tensor_axes", "zero_stage", "batch")
-
-
-@dataclass(frozen=True)
-class Objective:
-    """A row of which the least is the best, or the most."""
-
-    row: Row
-    is_least: bool
-
-    def cost(self, values: Array) -> Array:
-        """The less the better."""
-        return values if self.is_least else -values
-
-    def range_end(self, template: Template) -> str:
-        """The row of the worse end of its error bar; blank where it has none."""
-        name = self.row.name + RANGE[1 if self.is_least else 0]
-        return name if name in template.by_name else ""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One of the best: what moves in it, all its rows, and whether no published run tells it from the best."""
-
-    subject: Subject
-    moved: Mapping[str, Value]
-    results: Results
-    is_tie: bool = False
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The plans of one subject that are told or on the front: their ranks among all, what moves, and which are ties."""
-
-    subject: Subject
-    ranks: np.ndarray
-    moved: Axis
-    is_tie: np.ndarray
-
-
-@dataclass
-class Found:
-    """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
-
-    `unknown` plans pass but have an objective that is N/A; `why` says of each thing that is missing for which subjects.
-    `best` is the least cost of all plans, listed or not. `ties` counts the plans that can't be told from it, itself
-    among them: those up to the cost `bar` that share its error, and those of another model or chip up to `end`, the end
-    of its range; both are NaN where the objective has no range. Of several objectives the plans are a front, of which
-    `plans` may be a part and `chosen` has all. `of_each` has the best of each model and chip by the one objective,
-    where there are several, best first.
-    """
-
-    objectives: Sequence[Objective]
-    tried: int = 0
-    passed: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    unknown: int = 0
-    why: dict[str, list[Subject]] = field(default_factory=dict)
-    ties: int = 0
-    best: float = math.nan
-    bar: float = math.nan
-    end: float = math.nan
-    front: int = 0
-    plans: list[Plan] = field(default_factory=list)
-    chosen: list[Chosen] = field(default_factory=list)
-    of_each: list[Plan] = field(default_factory=list)
-
-    def count(self, other: Found) -> None:
-        """Count the plans of another part of the search."""
-        self.tried += other.tried
-        self.passed += other.passed
-        self.unknown += other.unknown
-        self.refused.update(other.refused)
 
 
 @dataclass
@@ -135,27 +61,6 @@ def _best(costs: np.ndarray, ends: np.ndarray) -> np.ndarray:
     near = within(values, ends)
     first = np.argpartition(values, KEPT)[:KEPT] if len(values) > KEPT else np.arange(len(values))
     return np.union1d(near, first)
-
-
-def objective(template: Template, name: str, *, is_least: bool) -> Objective:
-    """An objective by its row's name. Raises UserError for an unknown name or a text; says so of a bound."""
-    row = template.row(name)
-    if row.unit == "text":
-        raise UserError(f"{row.name} is a text", remedy="an objective is a number")
-    expected = next((each.row.name for each in headlines(template) if each.bound and each.bound.name == row.name), "")
-    if expected:
-        progress.warn(f"{row.name} is a bound that no run beats; {expected} is what to expect")
-    return Objective(row, is_least)
-
-
-def objectives_of(template: Template, least: Sequence[str], most: Sequence[str]) -> list[Objective]:
-    """The objectives of rows of which the least is best, and those of which the most is; a name twice is one of them.
-
-    Raises UserError as `objective` does, and for a row that is to be both.
-    """
-    if both := sorted({*least} & {*most}):
-        raise UserError(f"{both[0]} can't be both minimized and maximized", remedy="minimize it, or maximize it")
-    return [objective(template, name, is_least=name in least) for name in dict.fromkeys([*least, *most])]
 
 
 def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone: bool = False) -> Found:
@@ -201,16 +106,20 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
         unknown = lacking | unknown
     refusing = (name for name in (*checks, *asked.conditions) if name in found.refused)
     found.refused = Counter({name: found.refused[name] for name in refusing})
-    plans_without = [_at(asked, spaces, at, number) for at, number in sorted(unknown.items())]
+    plans_without = [_numbered(asked, spaces, at, number) for at, number in sorted(unknown.items())]
     for plan in plans_without:
         for why in explanation.missing(plan.results, [each.row.name for each in objectives]):
             found.why.setdefault(why, []).append(plan.subject)
     if not len(pool.numbers):
         raise _none(asked, found, plans_without)
-    _choose(asked, found, pool, spaces, top, alone=alone)
+    choice = _Choice.of(asked, spaces, pool)
+    if len(objectives) > 1:
+        choice.put_front(found, top)
+    else:
+        choice.put_best(found, top, alone=alone)
     if len(objectives) == 1 and len(asked.subjects) > 1:
         for place, (_, number) in sorted(leaders.items(), key=lambda each: each[1]):
-            found.of_each.append(_at(asked, spaces, place, number))
+            found.of_each.append(_numbered(asked, spaces, place, number))
     return found
 
 
@@ -218,9 +127,9 @@ def _reduce(
     block: Block, rows: Mapping[str, Array], checks: Sequence[str], conditions: Sequence[str],
     objectives: Sequence[Objective], ends: str, subject: int,
 ) -> tuple[Found, _Pool, int]:  # fmt: skip
-    """Of a block what passes and what refuses the rest, the plans that may be among the best, and one without a cost.
+    """What a block comes to: its counts, the plans that may be among the best, and the first plan without a cost.
 
-    That is the number of the first plan that passes and has an objective that is N/A; 0 where there is none.
+    That is the number of the first that passes and has an objective that is N/A; 0 where there is none.
     """
     passes: Array = np.True_
     refused = Counter[str]()
@@ -242,105 +151,109 @@ def _reduce(
     return counts, kept, int(unknown[0]) if len(unknown) else 0
 
 
-def _choose(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space], top: int, *, alone: bool) -> None:
-    """Put the best plans into what was found: of one objective the simplest tie first, then by their numbers.
+@dataclass(frozen=True)
+class _Choice:
+    """Which candidates are told; `candidates` are all, the least cost first, and of equal ones the simpler first."""
 
-    Of the ties with the fewest ways and chips the best is the simplest: how the batch is cut adds nothing to run.
+    asked: Request
+    spaces: Sequence[Space]
+    candidates: _Pool
 
-    Of layouts that differ in how the batch is shared out, or in the schedule alone, the best stands for all.
-    """
-    pool = pool.at(np.lexsort([*_involved(pool, spaces)[::-1], *pool.costs.T[::-1]]))
-    if len(found.objectives) > 1:
-        chosen = front(pool.costs)
+    @classmethod
+    def of(cls, asked: Request, spaces: Sequence[Space], pool: _Pool) -> _Choice:
+        """The choice among the candidates of a pool, which may be in any order."""
+        keys = cls(asked, spaces, pool).involved
+        return cls(asked, spaces, pool.at(np.lexsort([*keys[::-1], *pool.costs.T[::-1]])))
+
+    def put_front(self, found: Found, top: int) -> None:
+        """Put into what was found the plans that no other beats in all objectives, some along the front to be told."""
+        chosen = front(self.candidates.costs)
         found.front = len(chosen)
         spread = np.unique(np.linspace(0, len(chosen) - 1, min(top, len(chosen))).round().astype(int))
-        found.plans = [_plan(asked, pool, spaces, int(place)) for place in chosen[spread]]
-        found.chosen = _grouped(asked, pool, spaces, chosen, set())
-        return
-    ties = _ties(asked, found, pool, spaces)
-    kinds, degree, chips, *rest = (key[ties] for key in _involved(pool, spaces))
-    simplest = int(ties[np.lexsort([*rest[::-1], pool.costs[ties, 0], chips, degree, kinds])[0]])
-    alike = pool.costs[:, 0] if alone else _model_ways(pool, spaces)
-    _, first = np.unique(np.column_stack([pool.subjects, alike]), axis=0, return_index=True)
-    order = [simplest, *(place for place in sorted(first.tolist()) if place != simplest)]
-    tied = set(ties.tolist())
-    found.plans = [_plan(asked, pool, spaces, place, is_tie=place in tied) for place in order[:top]]
-    found.chosen = _grouped(asked, pool, spaces, np.array(order[:top]), tied)
+        found.plans = [self.plan(int(place)) for place in chosen[spread]]
+        found.chosen = self._grouped(chosen, set())
+
+    def put_best(self, found: Found, top: int, *, alone: bool) -> None:
+        """Put into what was found the best plans by one objective: the simplest of the ties, then the others in order.
+
+        The simplest has the fewest kinds of ways, then the fewest ways, then chips; of such it is the best. Of layouts
+        that differ in how the batch is shared out, or in the schedule alone, the best stands for all.
+        """
+        costs, ties = self.candidates.costs[:, 0], self._ties(found)
+        kinds, degree, chips, *rest = (key[ties] for key in self.involved)
+        simplest = int(ties[np.lexsort([*rest[::-1], costs[ties], chips, degree, kinds])[0]])
+        alike = costs if alone else self._model_ways()
+        _, first = np.unique(np.column_stack([self.candidates.subjects, alike]), axis=0, return_index=True)
+        order = [simplest, *(place for place in sorted(first.tolist()) if place != simplest)][:top]
+        tied = set(ties.tolist())
+        found.plans = [self.plan(place, is_tie=place in tied) for place in order]
+        found.chosen = self._grouped(np.array(order), tied)
+
+    def _ties(self, found: Found) -> np.ndarray:
+        """The places of the plans that can't be told from the best; what tells them apart is put into `found`."""
+        pool, costs, aim = self.candidates, self.candidates.costs[:, 0], found.objectives[0]
+        least = int(costs.argmin())
+        found.best = float(costs[least])
+        places = within(costs, pool.ends)
+        if end := aim.range_end(self.asked.template):
+            best = self.plan(least)
+            found.end, found.bar = float(pool.ends[least]), float(aim.cost(unshared(best.subject, best.results)[end]))
+            shares = [share_errors(each, best.subject) for each in self.asked.subjects]
+            shared = np.array(shares)[pool.subjects[places]]
+            places = places[~shared | (costs[places] <= max(found.bar, found.best))]
+        found.ties = len(places)
+        return places
+
+    def _grouped(self, places: np.ndarray, tied: Container[int]) -> list[Chosen]:
+        """Some candidates in their order, by subject."""
+        found = []
+        for at, (subject, space) in enumerate(zip(self.asked.subjects, self.spaces, strict=True)):
+            ranks = np.flatnonzero(self.candidates.subjects[places] == at)
+            if len(ranks):
+                axis = Axis(space.plans(self.candidates.numbers[places[ranks]]))
+                ties = np.array([float(int(place) in tied) for place in places[ranks]])
+                found.append(Chosen(subject, ranks, axis, ties))
+        return found
+
+    @cached_property
+    def _moved(self) -> dict[str, np.ndarray]:
+        """Of each candidate what moves of ways, chips and the schedule; NaN for what doesn't."""
+        found = {name: np.full(len(self.candidates.numbers), np.nan) for name in (*KINDS, APART, *THEN)}
+        for at, space in enumerate(self.spaces):
+            places = np.flatnonzero(self.candidates.subjects == at)
+            for name, values in space.plans(self.candidates.numbers[places]).items():
+                if name in found:
+                    found[name][places] = values
+        return found
+
+    @cached_property
+    def involved(self) -> list[np.ndarray]:
+        """Keys by which the simpler plan is less: kinds of ways, their product, then chips, microbatches and chunks."""
+        moved = self._moved
+        kinds = np.sum([moved[name] > 1 for name in KINDS], axis=0) + (moved[APART] > 0)
+        degree = np.prod([np.fmax(moved[name], 1) for name in KINDS if name not in BATCH_WAYS], axis=0)
+        return [kinds, degree, *(np.nan_to_num(moved[name]) for name in THEN)]
+
+    def _model_ways(self) -> np.ndarray:
+        """Of each candidate the chips and the ways that a copy of the model lies over; its number where none moves."""
+        names = ("n_chips", APART, *KINDS)
+        ways = np.column_stack([self._moved[name] for name in names if name not in BATCH_WAYS])
+        numbers = np.where(np.isnan(ways).all(axis=1), self.candidates.numbers, 0.0)
+        return np.column_stack([np.nan_to_num(ways), numbers])
+
+    def plan(self, place: int, *, is_tie: bool = False) -> Plan:
+        """The candidate at a place, with all its rows."""
+        subject, number = int(self.candidates.subjects[place]), int(self.candidates.numbers[place])
+        return _numbered(self.asked, self.spaces, subject, number, is_tie=is_tie)
 
 
-def _ties(asked: Request, found: Found, pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
-    """The places of the plans that can't be told from the best; puts the best and the ends of the ties into `found`."""
-    costs, aim = pool.costs[:, 0], found.objectives[0]
-    least = int(costs.argmin())
-    found.best = float(costs[least])
-    places = within(costs, pool.ends)
-    if end := aim.range_end(asked.template):
-        best = _plan(asked, pool, spaces, least)
-        found.end, found.bar = float(pool.ends[least]), float(aim.cost(unshared(best.subject, best.results)[end]))
-        shares = np.array([share_errors(each, best.subject) for each in asked.subjects])[pool.subjects[places]]
-        places = places[~shares | (costs[places] <= max(found.bar, found.best))]
-    found.ties = len(places)
-    return places
-
-
-def _grouped(
-    asked: Request, pool: _Pool, spaces: Sequence[Space], places: np.ndarray, tied: Container[int]
-) -> list[Chosen]:
-    """Some candidates in their order, by subject."""
-    found = []
-    for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
-        ranks = np.flatnonzero(pool.subjects[places] == at)
-        if len(ranks):
-            axis = Axis(space.plans(pool.numbers[places[ranks]]))
-            ties = np.array([float(int(place) in tied) for place in places[ranks]])
-            found.append(Chosen(subject, ranks, axis, ties))
-    return found
-
-
-def _moved(pool: _Pool, spaces: Sequence[Space]) -> dict[str, np.ndarray]:
-    """Of each candidate what moves of ways, chips and the schedule; NaN for what doesn't."""
-    found = {name: np.full(len(pool.numbers), np.nan) for name in (*KINDS, APART, *THEN)}
-    for at, space in enumerate(spaces):
-        places = np.flatnonzero(pool.subjects == at)
-        for name, values in space.plans(pool.numbers[places]).items():
-            if name in found:
-                found[name][places] = values
-    return found
-
-
-def _model_ways(pool: _Pool, spaces: Sequence[Space]) -> np.ndarray:
-    """Of each candidate the chips and the ways that a copy of the model lies over; its number where none moves."""
-    moved = _moved(pool, spaces)
-    ways = np.column_stack([moved[name] for name in ("n_chips", APART, *KINDS) if name not in BATCH_WAYS])
-    numbers = np.where(np.isnan(ways).all(axis=1), pool.numbers, 0.0)
-    return np.column_stack([np.nan_to_num(ways), numbers])
-
-
-def _involved(pool: _Pool, spaces: Sequence[Space]) -> list[np.ndarray]:
-    """Keys by which the simpler plan is less: kinds of ways, their product, then fewer chips, microbatches, chunks."""
-    moved = _moved(pool, spaces)
-    kinds = np.sum([moved[name] > 1 for name in KINDS], axis=0) + (moved[APART] > 0)
-    degree = np.prod([np.fmax(moved[name], 1) for name in KINDS if name not in BATCH_WAYS], axis=0)
-    return [kinds, degree, *(np.nan_to_num(moved[name]) for name in THEN)]
-
-
-def _plan(asked: Request, pool: _Pool, spaces: Sequence[Space], place: int, *, is_tie: bool = False) -> Plan:
-    return _at(asked, spaces, int(pool.subjects[place]), int(pool.numbers[place]), is_tie=is_tie)
-
-
-def _at(asked: Request, spaces: Sequence[Space], subject: int, number: int, *, is_tie: bool = False) -> Plan:
-    """The plan of a subject by its number."""
+def _numbered(asked: Request, spaces: Sequence[Space], subject: int, number: int, *, is_tie: bool = False) -> Plan:
+    """The plan of a subject by its number in the subject's space."""
     moved = {
         name: text_of(value) if asked.template.row(name).unit == "text" else value
         for name, value in spaces[subject].plan(number).items()
     }
-    return at(asked, asked.subjects[subject], moved, is_tie=is_tie)
-
-
-def at(asked: Request, subject: Subject, moved: Mapping[str, Value], *, is_tie: bool = False) -> Plan:
-    """One plan with all its rows."""
-    values = with_followers(asked.template, {**asked.given, **moved})
-    return Plan(subject, moved, evaluate(asked.template, subject.facts, values), is_tie)
+    return Plan.of(asked, asked.subjects[subject], moved, is_tie=is_tie)
 
 
 def _none(asked: Request, found: Found, unknown: Sequence[Plan]) -> UserError:

@@ -50,18 +50,20 @@ class Subject:
 
 @dataclass(frozen=True)
 class Request:
-    """A template with a row for each condition, its subjects, what is typed, and the axes in the order of --over.
+    """What is asked of many plans."""
 
-    The plans are shared out `among` the processes of the command.
-    """
-
-    template: Template
+    template: Template  # with a row for each condition
     subjects: Sequence[Subject]
-    given: Mapping[str, Value]
-    axes: Sequence[Axis]
-    conditions: Sequence[str]
+    given: Mapping[str, Value]  # what is typed
+    axes: Sequence[Axis]  # what moves, in the order of --over
+    conditions: Sequence[str]  # the names of their rows
     backend: str = "numpy"
-    among: Processes = ALONE
+    among: Processes = ALONE  # the processes that share the plans out
+
+    @property
+    def several(self) -> list[str]:
+        """`model` and `hardware`, where there is more than one of them."""
+        return [kind for kind in ("model", "hardware") if len({getattr(each, kind) for each in self.subjects}) > 1]
 
     @property
     def moving(self) -> set[str]:

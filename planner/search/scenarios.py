@@ -23,7 +23,8 @@ from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
 from planner.scenario.new_column import ids as named
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
-from planner.search.optimum import KINDS, Found, Plan
+from planner.search.found import Found, Plan
+from planner.search.optimum import KINDS
 from planner.search.request import Request
 from planner.search.search_sheet import NAME, PURPOSE, Now, fill, listed
 from planner.search.sheet import head
@@ -31,10 +32,10 @@ from planner.search.told import worded
 from planner.table import counted
 from planner.workbook.added_sheet import put
 from planner.workbook.book import build
-from planner.workbook.build_plan import WORKLOAD
 from planner.workbook.display_units import constant
 from planner.workbook.layout import SPARE_SCENARIOS
 from planner.workbook.scenarios import plan_of
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import column_letters, quoted
 from planner.xlsx.atomic import kept_beside, write_atomically
 from planner.xlsx.cellvalue import exact_text

@@ -13,8 +13,9 @@ from openpyxl.chart import ScatterChart
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
+from planner.search import told
 from planner.search.computing import Plans
-from planner.search.optimum import Found, Plan
+from planner.search.found import Found, Objective, Plan
 from planner.search.request import Request
 from planner.search.sheet import (
     FEW,
@@ -31,7 +32,6 @@ from planner.search.sheet import (
 from planner.search.space import Space
 from planner.search.sweep import texts
 from planner.search.ties import off
-from planner.search.told import alike, better, binds, extrapolated, left_out, refusers, tied, worded
 from planner.spoken import within
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
@@ -123,20 +123,19 @@ def _told(asked: Request, found: Found, plans: Sequence[Plan]) -> list[tuple[str
     for each in found.objectives:
         lines.append(("Least" if each.is_least else "Most", f"{each.row.label} ({each.row.name})"))
     if asked.given:
-        typed = (f"{name} {worded(template.row(name), value)}" for name, value in asked.given.items())
+        typed = (f"{name} {told.worded(template.row(name), value)}" for name, value in asked.given.items())
         lines.append(("Typed", ", ".join(typed)))
     lines.append(("Searched", ", ".join(found.plans[0].moved)))
-    every = "every check and condition" if asked.conditions else "every check"
-    lines.append(("Tried", f"{found.tried:,} plans, {found.passed:,} pass {every}"))
-    for name, count in refusers(found):
+    lines.append(("Tried", f"{found.tried:,} plans, {told.passed(asked, found)}"))
+    for name, count in told.refusers(found):
         lines.append(("Refused by", f"{template.row(name).label}: {count:,}"))
     if found.unknown:
-        lines.append(("Left out", f"an objective is N/A: {left_out(asked, found)}"))
+        lines.append(("Left out", f"an objective is N/A: {told.left_out(asked, found)}"))
     if several:
         lines.append(("Front", f"{found.front:,} plans; none is better in all objectives than any of these"))
     elif found.ties > 1:
-        lines.append(("Ties", tied(asked, found)))
-    same = ", ".join(f"{name} {worded(template.row(name), value)}" for name, value in alike(plans).items())
+        lines.append(("Ties", told.tied(asked, found)))
+    same = told.in_all(template, plans)
     return [*lines, *([("In all listed", same)] if same else [])]
 
 
@@ -156,23 +155,21 @@ class _Table:
         if ids:
             self._add(Head("Scenario", "scenario_id"), lambda at, _: ids.get(at, ""))
         self._add(Head("Plan", "plan", COUNT), lambda at, _: float(at + 1))
-        for kind, title in (("model", "Model"), ("hardware", "Chip")):
-            if len({getattr(each, kind) for each in asked.subjects}) > 1:
-                self._add(Head(title, kind), lambda at, _, kind=kind: getattr(plans[at].subject, kind))  # type: ignore[misc]
-        objectives = [each.row for each in found.objectives]
-        same, names = alike(plans), {each.name for each in objectives}
-        for name in (each for each in plans[0].moved if each not in same and each not in names):
-            if len({plan.moved.get(name) for plan in plans}) > 1:
-                self._row(asked.template.row(name))
-        for row in objectives:
-            self._objective(row, now if ids else None)
-        if len(objectives) == 1:
+        for kind in asked.several:
+            head_of = Head({"model": "Model", "hardware": "Chip"}[kind], kind)
+            self._add(head_of, lambda at, _, kind=kind: getattr(plans[at].subject, kind))  # type: ignore[misc]
+        names = {each.row.name for each in found.objectives}
+        for name in (each for each in told.differing(plans) if each not in names):
+            self._row(asked.template.row(name))
+        for each in found.objectives:
+            self._objective(each, now if ids else None)
+        if len(found.objectives) == 1:
             self._off_best()
         memory = fit(asked.template)
         if memory and memory.needed not in names:
             self._row(asked.template.row(memory.needed))
-        self._words("Extrapolated", "extrapolated", [extrapolated(asked, plan) for plan in plans])
-        self._words("What binds", "what binds", [binds(asked, found, plan) for plan in plans])
+        self._words("Extrapolated", "extrapolated", [told.extrapolated(asked, plan) for plan in plans])
+        self._words("What binds", "what binds", [told.binds(asked, found, plan) for plan in plans])
 
     def _add(self, each: Head, cells: Cells) -> None:
         self.columns.append((each, cells))
@@ -182,11 +179,10 @@ class _Table:
         self.place[row.name] = len(self.columns)
         self._add(head(row), lambda at, _: self.plans[at].results.value(row.name))
 
-    def _objective(self, row: Row, now: Now | None) -> None:
+    def _objective(self, aim: Objective, now: Now | None) -> None:
         """An objective with its range; and of the scenarios what it comes to now, and by how much that is off."""
-        template, own = self.asked.template, head(row)
-        self._row(row)
-        for each in (template.by_name[row.name + end] for end in RANGE if row.name + end in template.by_name):
+        row, own = aim.row, head(aim.row)
+        for each in aim.rows(self.asked.template):
             self._row(each)
         if now is None:
             return
@@ -212,19 +208,13 @@ class _Table:
 
 def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
     """The best of each model and chip, and how likely it is better than the best of all."""
-    aim, (best, *_) = found.objectives[0], found.of_each
-    rows = [
-        aim.row,
-        *(asked.template.by_name[name] for end in RANGE if (name := aim.row.name + end) in asked.template.by_name),
-    ]
+    rows = found.objectives[0].rows(asked.template)
     page.section(at, "The best of each model and chip", 2 + len(rows))
     heads = [Head("Model and chip", "subject"), *map(head, rows), Head(CHANCE, "chance", "0%")]
-    cells = []
-    for plan in found.of_each:
-        chance = better(aim, plan, best) if plan is not best else None
-        cells.append(
-            [plan.subject.said, *(plan.results.value(row.name) for row in rows), chance if chance is not None else ""]
-        )
+    cells = [
+        [plan.subject.said, *(plan.results.value(row.name) for row in rows), "" if chance is None else chance]
+        for plan, chance in told.chances(found)
+    ]
     put_table(page, at + 1, heads, cells)
     raise_titles(page, at + 1, heads)
     page.close_rows([at + 2])

@@ -53,7 +53,7 @@ def _splits(
 ) -> Iterator[tuple[float, float]]:  # fmt: skip
     """The chips that prefill alone beside a layout, and the ways of a group of them: those that decode have, or a node.
 
-    Who says how many chips there are is not given more of them.
+    None are added where the number of chips is given.
     """
     counts = fixed.get("prefill_chips") or [0.0]
     if not fixed.keys() & {"prefill_chips", "n_chips"}:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from openpyxl.chart import ScatterChart
 from openpyxl.workbook import Workbook
 
+from planner.csvfile import guarded
 from planner.dates import made_now
 from planner.errors import UserError
 from planner.formulas.following import followers
@@ -20,8 +21,7 @@ from planner.spoken import PERCENT
 from planner.workbook import cell_styles, charts, saving
 from planner.workbook.cell_styles import COUNT, row_format
 from planner.workbook.display_units import shown_format
-from planner.workbook.page import Live, Page, lines_of
-from planner.workbook.scenarios import guarded
+from planner.workbook.page import PER_WIDTH, Live, Page, lines_of
 from planner.xlsx import chart_caches
 from planner.xlsx.address import Area, column_letters
 
@@ -35,15 +35,12 @@ NOTE = "Values of one moment, not formulas: planner makes them anew."
 
 
 class Head(NamedTuple):
-    """A column of a table: what it is called, how its cells are shown, and how many of its row's unit one of them is.
-
-    Without a format its cells are texts.
-    """
+    """A column of a table."""
 
     label: str
     name: str
-    form: str | None = None
-    factor: float = 1.0
+    form: str | None = None  # the number format of its cells; texts have none
+    factor: float = 1.0  # how many of its row's unit one of its cells' is
 
     def cell(self, value: object) -> object:
         """What a cell holds of a value: a number in the column's unit; of N/A its words."""
@@ -95,7 +92,7 @@ def widen(page: Page, at: int, heads: Sequence[Head], below: int, *, with_names:
 def raise_titles(page: Page, at: int, heads: Sequence[Head]) -> None:
     """Make the titles of a table in row `at` as high as they need in columns of these widths."""
     wide = (page.sheet.column_dimensions[column_letters(column)].width for column in range(1, len(heads) + 1))
-    lines = (lines_of(each.label, int(1.15 * letters)) for each, letters in zip(heads, wide, strict=True))
+    lines = (lines_of(each.label, int(PER_WIDTH * letters)) for each, letters in zip(heads, wide, strict=True))
     page.sheet.row_dimensions[at].height = 11.5 * max(lines) + 5
 
 

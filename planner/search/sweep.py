@@ -54,11 +54,8 @@ class Sweep:
     def columns(self) -> list[Column]:
         """The columns: model and chip where there are several, what moves, what is shown."""
         template = self.asked.template
-        several = [
-            kind for kind in ("model", "hardware") if len({getattr(each, kind) for each in self.asked.subjects}) > 1
-        ]
         names = dict.fromkeys([*Space(self.asked.axes).names, *self.wanted])
-        return [*map(Column, several), *(Column(name, template.row(name)) for name in names)]
+        return [*map(Column, self.asked.several), *(Column(name, template.row(name)) for name in names)]
 
     def parts(self) -> Iterator[Part]:
         """The table's rows in order, those alone that meet the conditions, and of those this process's share.

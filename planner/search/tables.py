@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.csvfile import guarded
 from planner.errors import Place, UserError
 from planner.formulas.expected import EXTRAPOLATED
-from planner.formulas.headlines import RANGE, fit
+from planner.formulas.headlines import fit
 from planner.processes import ALONE, Processes
 from planner.search.computing import Plans
-from planner.search.optimum import Found
+from planner.search.found import Found
 from planner.search.request import Request
 from planner.search.space import Space
 from planner.search.sweep import Column, Part, texts
 from planner.spoken import EXACT
-from planner.workbook.scenarios import guarded
 from planner.xlsx.atomic import clear_left_over, write_atomically, written_atomically
 
 ENDINGS = (".csv", ".parquet", ".xlsx")
@@ -175,7 +175,7 @@ def listed(asked: Request, found: Found) -> tuple[list[Column], Part]:
     """
     template = asked.template
     objectives = [each.row.name for each in found.objectives]
-    ranges = [name + end for name in objectives for end in RANGE]
+    ranges = [row.name for each in found.objectives for row in each.rows(template)[1:]]
     moved = [name for name in found.plans[0].moved if name not in objectives]
     memory = fit(template)
     others = [*ranges, *([memory.needed] if memory else []), EXTRAPOLATED]

@@ -55,9 +55,9 @@ def off(cost: float, best: float) -> float | None:
 
 
 def front(costs: Costs) -> np.ndarray:
-    """The places of the plans that no other beats: none is better in one objective and no worse in the others.
+    """The places of the plans that no other beats, in rising order of the objectives; of equal plans the first.
 
-    Of equal plans the first; in rising order of the first objective, then the next.
+    One beats another where it is better in one objective and no worse in the others.
     """
     order = np.lexsort([np.arange(len(costs)), *costs.T[::-1]])
     found: list[int] = []

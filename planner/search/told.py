@@ -15,9 +15,9 @@ from planner.formulas.binding import of_headline
 from planner.formulas.expected import BEYOND
 from planner.formulas.headlines import RANGE, fit, headlines
 from planner.formulas.input_values import parsed
-from planner.formulas.template import Row
+from planner.formulas.template import Row, Template
 from planner.search import sensible
-from planner.search.optimum import Found, Objective, Plan
+from planner.search.found import Found, Objective, Plan
 from planner.search.request import Request
 from planner.search.sweep import Column, Sweep
 from planner.search.ties import off, share_errors, unshared
@@ -70,8 +70,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]
 def of_search(asked: Request, found: Found) -> Iterator[str]:
     """What a search found: how much it tried and refused, the best plans with what binds them."""
     template, several = asked.template, len(found.objectives) > 1
-    every = "every check and condition" if asked.conditions else "every check"
-    yield f"{found.tried:,} plans tried, {found.passed:,} pass {every}."
+    yield f"{found.tried:,} plans tried, {passed(asked, found)}."
     for name, count in refusers(found):
         named = "" if name in asked.conditions else f" ({name})"
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
@@ -92,16 +91,25 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     titles = [title for title, _ in columns]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
     yield from aligned(titles, rows, right=[title for title in titles if title not in TEXTS]).splitlines()
-    same = [f"{name} {worded(template.row(name), value)}" for name, value in alike(found.plans).items()]
-    if same:
-        yield f"In all of them: {', '.join(same)}."
+    if same := in_all(template, found.plans):
+        yield f"In all of them: {same}."
     if found.of_each:
-        yield from _of_each(found)
+        yield from _of_each(template, found)
+
+
+def passed(asked: Request, found: Found) -> str:
+    """How many plans pass, and what they pass."""
+    return f"{found.passed:,} pass {'every check and condition' if asked.conditions else 'every check'}"
+
+
+def in_all(template: Template, plans: Sequence[Plan]) -> str:
+    """What moves and is the same in all of some plans, in words; blank where nothing is."""
+    return ", ".join(f"{name} {worded(template.row(name), value)}" for name, value in alike(plans).items())
 
 
 def left_out(asked: Request, found: Found) -> str:
     """How many plans have an objective that is N/A, and what is missing of which chips."""
-    has_models = len({each.model for each in asked.subjects}) > 1
+    has_models = "model" in asked.several
     said = [f"{found.unknown:,}"]
     for why, subjects in found.why.items():
         chips = (each.said if has_models or not each.hardware else each.hardware for each in subjects)
@@ -121,14 +129,18 @@ def tied(asked: Request, found: Found) -> str:
     return f"{found.ties:,} plans are {within}, the simplest first"
 
 
-def _of_each(found: Found) -> Iterator[str]:
-    """The best of each model and chip, and how likely it is better than the best of all."""
+def chances(found: Found) -> Iterator[tuple[Plan, float | None]]:
+    """The best plan of each model and chip, and how likely it is better than the first, which is the best of all."""
     aim, (best, *_) = found.objectives[0], found.of_each
-    rows = []
     for plan in found.of_each:
-        chance = better(aim, plan, best) if plan is not best else None
-        names = [name for name in (aim.row.name, *(aim.row.name + end for end in RANGE)) if name in plan.results]
-        said = [worded(aim.row, plan.results.value(name)) for name in names]
+        yield plan, better(aim, plan, best) if plan is not best else None
+
+
+def _of_each(template: Template, found: Found) -> Iterator[str]:
+    """The best of each model and chip, and how likely it is better than the best of all."""
+    aim, rows = found.objectives[0], []
+    for plan, chance in chances(found):
+        said = [worded(aim.row, plan.results.value(row.name)) for row in aim.rows(template)]
         between = f"{said[1]} to {said[2]}" if len(said) == len(RANGE) + 1 else ""
         rows.append([plan.subject.said, said[0], between, "" if chance is None else percent(chance, 0)])
     yield ""
@@ -150,18 +162,19 @@ def alike(plans: Sequence[Plan]) -> dict[str, Value]:
     }  # fmt: skip
 
 
+def differing(plans: Sequence[Plan]) -> list[str]:
+    """What moves in the search and isn't the same in all of some plans."""
+    return [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
+
+
 def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     """The columns of the table of plans, each with its title."""
     template, plans = asked.template, found.plans
     columns = [("plan", [_rank(found, at) for at in range(len(plans))])]
-    columns += [
-        (kind, [getattr(plan.subject, kind) for plan in plans]) for kind in ("model", "hardware")
-        if len({getattr(subject, kind) for subject in asked.subjects}) > 1
-    ]  # fmt: skip
-    differing = [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
+    columns += [(kind, [getattr(plan.subject, kind) for plan in plans]) for kind in asked.several]
     columns += [
         (name, [worded(template.row(name), plan.results.value(name)) for plan in plans])
-        for name in dict.fromkeys([*differing, *(each.row.name for each in found.objectives)])
+        for name in dict.fromkeys([*differing(plans), *(each.row.name for each in found.objectives)])
     ]
     if len(found.objectives) == 1:
         columns.append(("off the best", [percent(off(_cost(found, plan), found.best), signed=True) for plan in plans]))
@@ -204,9 +217,8 @@ DECILE = 1.2815515655446004  # of the normal distribution: a range holds 80 %, f
 def better(objective: Objective, one: Plan, other: Plan) -> float | None:
     """The probability that `one` is better than `other`; None where the objective has no range.
 
-    Each is taken as log-normal about what is expected, with the width of its range, and the errors as independent. Of
-    one model on chips of one calibration the error that they don't share is what published pairs of runs tell: that of
-    a tie.
+    Each number is taken as log-normal about what is expected, as wide as its range, and their errors as independent.
+    Two plans of one model on chips of one calibration share most of their error; the rest of it is that of a tie.
     """
     name = objective.row.name
     shares = share_errors(one.subject, other.subject)

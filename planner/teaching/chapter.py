@@ -20,8 +20,8 @@ from planner.formulas.units import parse_unit
 from planner.table import joined
 from planner.teaching.problems import Answer, Problem
 from planner.workbook.build_plan import shared_rows
-from planner.workbook.cell_styles import ENGINEERING, GREY, RATIO, SMALL, number_format, row_format
-from planner.workbook.database_sheets import DatabaseSheets, looked_up, looked_up_by_id
+from planner.workbook.cell_styles import ENGINEERING, RATIO, SMALL, number_format, row_format
+from planner.workbook.database_sheets import DatabaseSheets, looked_up
 from planner.workbook.inputs_sheet import validate
 from planner.workbook.layout import or_blank, overridable
 from planner.workbook.page import Live, Page, whole_as_int
@@ -119,19 +119,15 @@ class BlockLines:
             return BlockLine(*said, TYPED, note, or_blank(typed), style, form, True, value, row)
         if row.kind == "constant":
             return BlockLine(*said, f"Constants[{row.name}]", note, self.constants[row.name], "plan_cross", form)
-        if row.kind in ("model", "hardware"):
-            formula = overridable(typed, self._looked_up(row))
-            return BlockLine(*said, OR + in_names(row), note, formula, style, form, True, None, row)
+        if row.kind in CALCULATED:
+            return BlockLine(*said, row.formula, note, row.expression.substitute(self.reference), style, form)
+        formula = looked_up(row, self.tables, self._matched, self.reference)
         if row.kind in BY_ID:
-            formula = looked_up_by_id(row, self.tables, self.reference(str(row.column[1])))
             return BlockLine(*said, in_names(row), note, formula, style, form)
-        assert row.kind in CALCULATED
-        return BlockLine(*said, row.formula, note, row.expression.substitute(self.reference), style, form)
+        return BlockLine(*said, OR + in_names(row), note, overridable(typed, formula), style, form, True, None, row)
 
-    def _looked_up(self, row: Row) -> str:
-        selector = row.column[1]
-        matched = f"{column_letters(VALUE)}${self.places[f'{row.kind}_row']}"
-        return looked_up(row, self.tables, matched, self.reference(selector) if selector else "")
+    def _matched(self, kind: str) -> str:
+        return f"{column_letters(VALUE)}${self.places[f'{kind}_row']}"
 
     def _in_unit(self, factor: float) -> Iterator[BlockLine]:
         """The answer in the source's unit, where that is another than the template's."""
@@ -257,8 +253,7 @@ class Chapter:
             else:
                 row = line.row or Row(line.name, line.label, line.unit, "input", "")
                 validate(page, row, reference, ranges, overriding=line.names != TYPED)
-        first = address(HEADER_ROW + 1, VALUE)
-        page.colour(f"{first}:{address(self._at, VALUE)}", f"ISNA({first})", ink=GREY)
+        page.grey_missing(f"{address(HEADER_ROW + 1, VALUE)}:{address(self._at, VALUE)}")
         page.widths(40, 12, 28, 21, 21, 60, 64)
         page.sheet.page_setup.paperSize = A3
         page.sheet.print_area = f"A1:{address(self._at, SOURCE)}"

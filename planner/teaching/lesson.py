@@ -22,7 +22,7 @@ from planner.teaching.chapter import A3, TOLERANCE, Chapter, Listed, ProblemBloc
 from planner.teaching.problems import Answer, Problem
 from planner.workbook import cell_styles, cover, database_sheets
 from planner.workbook.book import finished
-from planner.workbook.cell_styles import BROWN, ORANGE, PALE_RED, RED, number_format
+from planner.workbook.cell_styles import BROWN, ORANGE, PALE_RED, PERCENT, RED, number_format
 from planner.workbook.layout import sheet_name
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address, column_letters
@@ -131,10 +131,9 @@ STYLES = {
 }  # fmt: skip
 NUMBERS = (RESULT, EXACT, OFF_EXACT, AGREES, PRINTED, ROUNDING, OFF_PRINTED)
 LINE, MARGIN = 13.0, 3.0  # points: a line of text, and what a row has above and below
-FULL = 1.0  # how much of a column's width the lines of a text fill
 SUMMARY_ROW, HEADER_ROW, FIRST_ROW = 3, 5, 6
 AS_PRINTED, OFF, SILENT = "as printed", "off", "not printed"
-DIFFERENCE, SHARE = "0.0E+0", "0.0%"
+DIFFERENCE = "0.0E+0"
 DIGITS = 12  # of a difference: below them engines differ
 
 
@@ -221,7 +220,7 @@ class Index:
         page.put(at, OFF_EXACT, Live(difference), "plan_formula", DIFFERENCE)
         page.put(at, AGREES, Live(f"IF(ABS({address(at, OFF_EXACT)})<={tolerance},1,0)"), "plan_check", "0")
         off = f'IF({printed}="","",IF({printed}=0,{result},ROUND({result}/{printed}-1,{digits})))'
-        page.put(at, OFF_PRINTED, Live(off), "plan_formula", SHARE)
+        page.put(at, OFF_PRINTED, Live(off), "plan_formula", PERCENT)
         is_rounded = f"ABS({result}-{printed})<={rounding}+{tolerance}*ABS({printed})"
         verdict = f'IF({printed}="","{SILENT}",IF({is_rounded},"{AS_PRINTED}","{OFF}"))'
         page.put(at, VERDICT, Live(verdict), "plan_verdict", "@")
@@ -230,7 +229,7 @@ class Index:
         """The texts of a row by column, and the height that the longest needs."""
         for column, text in texts.items():
             self.page.put(at, column, text, STYLES.get(column, "plan_text"))
-        lines = max(len(wrap(texts.get(column, ""), int(FULL * WIDTHS[column - 1]))) for column in STYLES)
+        lines = max(len(wrap(texts.get(column, ""), WIDTHS[column - 1])) for column in STYLES)
         self.page.rows[at].height = LINE * max(lines, 1) + MARGIN
 
     def _colours(self) -> None:

@@ -24,12 +24,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Problem:
-    """A worked problem of a source, and the row of a template that answers it.
-
-    `exact` is the answer by the source's own arithmetic, `printed` what the source prints (None where it prints no
-    number), both in `unit`; `factor` brings the template's row to that unit. `mapping` says how the problem was put, or
-    why no template expresses it; `explanation` why the source prints something else.
-    """
+    """A worked problem of a source, and the row of a template that answers it."""
 
     id: str
     work: str
@@ -38,11 +33,11 @@ class Problem:
     question: str
     symbols: str
     unit: str
-    exact: float | None
-    printed: float | None
+    exact: float | None  # by the source's own arithmetic, in `unit`
+    printed: float | None  # by the source, in `unit`; None where it prints no number
     rounding: float | None
-    mapping: str
-    explanation: str
+    mapping: str  # how the problem was put, or why no template expresses it
+    explanation: str  # why the source prints something else
     answer: Answer | None = None
 
     @property

@@ -27,13 +27,13 @@ from planner.formulas.template import Template
 from planner.regularfile import SMALL, read_bytes
 from planner.workbook import remembering
 from planner.workbook.book import Draft, digests_of, draft
-from planner.workbook.build_plan import OVERRIDABLE, WORKLOAD, BuildPlan, BuildScenario, workloads
+from planner.workbook.build_plan import OVERRIDABLE, BuildPlan, BuildScenario
 from planner.workbook.layout import FIRST_SCENARIO
 from planner.workbook.memory import BuiltSheet, Memory
 from planner.workbook.page import Live, Page
 from planner.workbook.scenarios import completed, operations_of
 from planner.workbook.template_rows import included_first
-from planner.workbook.workloads import in_order
+from planner.workbook.workloads import WORKLOAD, in_order, workloads
 from planner.xlsx.address import Position, address
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.markup import escaped

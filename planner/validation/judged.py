@@ -24,23 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judged:
-    """A run, and what is expected of it, in the unit of the template's row; None where there is no such number.
-
-    `null` is what the null model says: the bound times what such chips take over theirs. `fault` says why nothing is
-    expected, `is_fitted_to` whether what is expected was fitted to runs of its source.
-    """
+    """A run, and what is expected of it, in the unit of the template's row; None for no such number."""
 
     run: Run
     expected: float | None = None
     low: float | None = None
     high: float | None = None
     bound: float | None = None
-    null: float | None = None
+    null: float | None = None  # what the null model says: the bound times what such chips take over theirs
     is_moe: bool = False
     is_rate: bool = False
     calibration: str = ""
-    fault: str = ""
-    is_fitted_to: bool = False
+    fault: str = ""  # why nothing is expected
+    is_fitted_to: bool = False  # whether what is expected was fitted to runs of its source
 
     def over_measured(self, number: float | None) -> float | None:
         """A number over the measured one, as times: of rates the inverse."""
@@ -95,10 +91,7 @@ def _without(row: Judged, found: tuple[LeftOut, int] | None) -> Judged:
         return row
     if found is None:
         return replace(row, expected=None, low=None, high=None, fault="no run of such a kind is fitted to")
-    return _left_out(row, *found)
-
-
-def _left_out(row: Judged, group: LeftOut, at: int) -> Judged:
+    group, at = found
     expected, (least, most) = float(group.expected[at]), group.range_of(at, row.run.source)
     bound = row.bound if row.bound is not None else expected
     if row.is_rate:

@@ -48,17 +48,14 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Errors:
-    """Measured over expected times, each of a source and a kind, dense or of experts; those count that `counts` says.
-
-    They may be of runs, or of pairs of runs: the one's over the other's. `has_kinds` says that there are several kinds.
-    """
+    """Measured over expected times of runs; or of pairs of runs, the one's over the other's."""
 
     ratio: Numbers
     sources: NDArray[np.str_]
     kinds: NDArray[np.str_]
-    is_moe: NDArray[np.bool_]
-    counts: NDArray[np.bool_]
-    has_kinds: bool
+    is_moe: NDArray[np.bool_]  # of mixtures of experts, else of dense models
+    counts: NDArray[np.bool_]  # which of them tell a range
+    has_kinds: bool  # whether there are several kinds
 
     def range(self, kind: str, mix: str) -> Range:
         """The range of a kind, dense or of experts."""
@@ -66,10 +63,9 @@ class Errors:
         return self._range(tells).wider(times)
 
     def telling(self, kind: str, mix: str) -> tuple[NDArray[np.bool_], float]:
-        """Which tell the range of a kind and mix, and how many times as wide it is for that.
+        """Which errors tell the range of a kind and mix, and how many times as wide that makes it.
 
-        Where few sources tell of this kind they are all kinds of the group; where few are of mixtures of experts, dense
-        models.
+        Of a kind with few sources all kinds of the group tell it; of mixtures of experts with few runs dense models do.
         """
         of_mix = self.counts & (self.is_moe == (mix == "moe"))
         own = of_mix & (self.kinds == kind)
@@ -84,9 +80,10 @@ class Errors:
         return self.counts, WIDER
 
     def _range(self, mask: NDArray[np.bool_]) -> Range:
-        """Weighted so that each source counts alike; wider where few sources tell little of the next one.
+        """The range of these errors, in which each source counts alike.
 
-        As much as a next number differs from the mean of so many more than from the mean that it is drawn from.
+        It is the wider the fewer the sources are: by the root of 1 + 1/n for n of them, as for a prediction of one
+        more.
         """
         if not mask.any():
             return Range(1.0, 1.0)

@@ -68,19 +68,15 @@ class NearCell(NamedTuple):
 
 
 class NearRun(NamedTuple):
-    """A published run: what was measured, and what is expected of it, in the unit of `output`'s row.
-
-    `what` is that row's label, `model` the model's name; `sizes` are the numbers of `SIZES`, in their order; `distance`
-    is in doublings of parameters.
-    """
+    """A published run: what was measured and what is expected of it, in the unit of `output`'s row."""
 
     run: Run
-    model: str
-    what: str
+    model: str  # its name
+    what: str  # that row's label
     unit: str
-    sizes: tuple[float, ...]
+    sizes: tuple[float, ...]  # the numbers of SIZES, in their order
     expected: float
-    distance: float
+    distance: float  # in doublings of parameters
 
     @property
     def cells(self) -> list[NearCell]:
@@ -97,14 +93,11 @@ class NearRun(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The nearest runs, nearest first, the labels of their sizes, and how many there are of the template on such chips.
-
-    Such a chip is the plan's, or one of the generation whose calibration it has.
-    """
+    """The published runs that are nearest to a plan, nearest first."""
 
     runs: tuple[NearRun, ...]
-    sizes: tuple[str, ...]
-    own: int
+    sizes: tuple[str, ...]  # the labels of their sizes
+    own: int  # how many there are of the template on the plan's chip, or on chips of its calibration
 
     @property
     def columns(self) -> list[NearColumn]:

@@ -26,22 +26,16 @@ class Prior:
 
 @dataclass(frozen=True)
 class Group:
-    """Parameters that are fitted together, to the runs of some kinds.
-
-    `common` are one number for all chips, `of_families` one for GPUs and one for TPUs, `of_chips` one for each
-    calibration; `of_experts` of them are told by mixtures of experts alone, the rest by dense models; `stacks` the
-    factors that are fitted for a stack, with their bounds; `range_factor` that by which the range of a stack's runs is
-    wider.
-    """
+    """Parameters that are fitted together, to the runs of some kinds."""
 
     name: str
     kinds: tuple[str, ...]
-    common: tuple[str, ...] = ()
-    of_families: tuple[str, ...] = ()
-    of_chips: tuple[str, ...] = ()
-    stacks: tuple[tuple[str, str, float, float], ...] = ()
-    of_experts: tuple[str, ...] = ()
-    range_factor: str = ""
+    common: tuple[str, ...] = ()  # one number for all chips
+    of_families: tuple[str, ...] = ()  # one for GPUs and one for TPUs
+    of_chips: tuple[str, ...] = ()  # one for each calibration
+    stacks: tuple[tuple[str, str, float, float], ...] = ()  # stack, its factor, and from where to where that may be
+    of_experts: tuple[str, ...] = ()  # those that mixtures of experts alone tell; dense models tell the rest
+    range_factor: str = ""  # the factor by which the range of a stack's runs is wider
     drawn: float = 0.1  # how much a calibration's deviation is drawn towards 1
 
 

@@ -39,12 +39,7 @@ SERVED = "tpot"  # what else is measured of serving: with prompts between the st
 
 @dataclass(frozen=True)
 class Run:
-    """A run: what was run, and what was measured, in the unit of the template's row `output`.
-
-    `written` is a number of the file in that unit: 0.001 where the file has ms. `values` are its settings as values of
-    the template's rows; `fault` says why nothing can be expected of it. `weight` is what it counts in a person's
-    own fit, and `noted` what is to be said of that; `jax` is the version of JAX that it was measured with, where known.
-    """
+    """A run: what was run, and what was measured, in the unit of the template's row `output`."""
 
     id: str
     kind: str
@@ -54,14 +49,14 @@ class Run:
     output: str
     measured: float
     source: str
-    values: dict[str, Value]
+    values: dict[str, Value]  # its settings, as values of the template's rows
     is_fitted: bool = True
     assumes: str = ""
-    fault: str = ""
-    written: float = 1.0
-    weight: float = 1.0
-    noted: str = ""
-    jax: str = ""
+    fault: str = ""  # why nothing can be expected of it
+    written: float = 1.0  # the file's unit in that of the row: 0.001 where the file has ms
+    weight: float = 1.0  # what it counts in a person's own fit
+    noted: str = ""  # what is to be said of that
+    jax: str = ""  # the version that it was measured with, where known
 
     @property
     def judged_as(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -28,12 +28,12 @@ def as_json(rows: Sequence[Judged]) -> str:
     mixes: dict[str, dict[str, object]] = {}
     for name, found in by(rows, lambda row: f"{row.run.kind} {row.mix}").items():
         kind, _, mix = name.rpartition(" ")
-        mixes.setdefault(kind, {})[mix] = found.as_object()
+        mixes.setdefault(kind, {})[mix] = asdict(found)
     return json.dumps(
         {
-            "kinds": {name: found.as_object() for name, found in by(rows, lambda row: row.run.kind).items()},
+            "kinds": {name: asdict(found) for name, found in by(rows, lambda row: row.run.kind).items()},
             "mixes": mixes,
-            "sources": {name: found.as_object() for name, found in by(rows, lambda row: row.run.source).items()},
+            "sources": {name: asdict(found) for name, found in by(rows, lambda row: row.run.source).items()},
             "rows": [_row(row) for row in rows],
         },
         indent=2,
@@ -120,27 +120,19 @@ MOST_TOLD = 40  # runs that are told one by one: more are for --json
 
 @dataclass(frozen=True)
 class Summary:
-    """Errors of some runs on time, as fractions; None where no run has such a number.
+    """Errors of some runs on time, as fractions; None where no run has such a number."""
 
-    `n` counts all runs and `n_na` those of which nothing can be expected. `bias` is the median of expected over
-    measured, `in_range` the share of the runs within their range, `range_width` the median of high/low - 1.
-    """
-
-    n: int
-    n_na: int
+    n: int  # all runs
+    n_na: int  # those of which nothing can be expected
     median_error: float | None
     p90_error: float | None
     median_error_bound: float | None
     p90_error_bound: float | None
     median_error_null: float | None
     p90_error_null: float | None
-    bias: float | None
-    in_range: float | None
-    range_width: float | None
-
-    def as_object(self) -> dict[str, float | int | None]:
-        """By name, as JSON has it."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+    bias: float | None  # the median of expected over measured
+    in_range: float | None  # the share of the runs that lie within their range
+    range_width: float | None  # the median of high/low - 1
 
 
 def summary(rows: Sequence[Judged]) -> Summary:

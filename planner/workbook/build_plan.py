@@ -1,14 +1,9 @@
-"""The specification of a workbook to build: templates, tables and scenarios, and the inputs that they share.
-
-A workbook that plans training and serving calculates both for each scenario. A template that is swept is a workload;
-where there are two or more, Inputs has a row that says which of them a scenario is meant for, and the checks of the
-others are shown as not counted.
-"""
+"""The specification of a workbook to build: templates, tables and scenarios, and the inputs that they share."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -27,8 +22,10 @@ from planner.spoken import PERCENT
 from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
+from planner.workbook.workloads import Workloads, workloads
 
 OVERRIDABLE = ("model", "hardware", "calibration")
+YES_OR_NO = "(1 or 0)"  # in the label of a calculated row that is one
 _CRITERION = re.compile("[*?~]|^[<>=]")
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -56,17 +53,14 @@ def refuse_unfit_id(text: str) -> None:
 
 @dataclass(frozen=True)
 class BuildScenario:
-    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it.
-
-    A name that nobody gave (`is_named`) is that of the model on the chip, and follows when another is chosen.
-    """
+    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it."""
 
     id: str
     name: str
     model: str | None = None
     hardware: str | None = None
     values: Mapping[str, Value] = field(default_factory=dict)
-    is_named: bool = True
+    is_named: bool = True  # whether someone gave the name; else it is that of model and chip, and follows them
 
 
 @dataclass(frozen=True)
@@ -119,9 +113,9 @@ class BuildPlan:
 
     @cached_property
     def constraints(self) -> dict[str, list[Constraint]]:
-        """Template name -> what binds on the way to its headlines, but for what is a yes or a no.
+        """By template what binds on the way to its headlines, without what is a yes or a no.
 
-        Of a whole plan mere counts are left out too, which explain nothing beside its times and bytes.
+        Of a whole plan mere counts are left out too: they explain nothing beside its times and bytes.
         """
         found = {template.name: on_the_way(template, bounds(template)) for template in self.templates}
         plans = leaders()
@@ -201,63 +195,3 @@ def shared_rows(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
                 "a name stands for one quantity in a workbook",
             )
     return rows
-
-
-WORKLOAD = "workload"
-ALL_WORKLOADS = "all"
-NOT_COUNTED = "-"
-YES_OR_NO = "(1 or 0)"  # in the label of a calculated row that is one
-
-
-@dataclass(frozen=True)
-class Workloads:
-    """The workloads of a workbook, in the order of its sheets; fewer than two are no choice."""
-
-    templates: tuple[Template, ...] = ()
-
-    @cached_property
-    def row(self) -> Row | None:
-        """The input that says what a scenario is meant for; None where there is nothing to choose."""
-        return None if len(self.templates) < 2 else self.choice
-
-    @cached_property
-    def choice(self) -> Row:
-        """That input, whether there is a choice or not."""
-        names = (*(template.name for template in self.templates), ALL_WORKLOADS)
-        note = f"whose checks count: {' '.join(names)}"
-        return Row(WORKLOAD, "Workload", "text", "input", ALL_WORKLOADS, note=note, template=WORKLOAD, choices=names)
-
-    def meant(self, values: Mapping[str, Value]) -> str:
-        """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
-        named = self.setting(values)
-        if len(named) != 1:
-            return ALL_WORKLOADS if named or not self.templates else self.templates[-1].name
-        return named[0]
-
-    def setting(self, names: Container[str]) -> list[str]:
-        """The workloads of which some names are inputs that no other workload has."""
-        own = zip(self.templates, self._own_inputs, strict=True)
-        return [template.name for template, inputs in own if any(name in names for name in inputs)]
-
-    @cached_property
-    def _own_inputs(self) -> list[set[str]]:
-        """Of each workload the inputs that no other has."""
-        inputs = [{row.name for row in template.of_kind("input")} for template in self.templates]
-        return [names - set().union(*(other for other in inputs if other is not names)) for names in inputs]
-
-    def having(self, name: str) -> list[Template]:
-        """The workloads that have a row of this name."""
-        return [template for template in self.templates if name in template.by_name]
-
-    def guarded(self, meant: Sequence[Template], typed: str, formula: str, otherwise: str) -> str:
-        """A formula that counts where `typed`, the cell of the choice, says one of these workloads."""
-        if self.row is None or not meant or len(meant) == len(self.templates):
-            return formula
-        names = ",".join(f'{typed}="{name}"' for name in (ALL_WORKLOADS, *(template.name for template in meant)))
-        return f"IF(OR({names}),{formula},{otherwise})"
-
-
-def workloads(templates: Sequence[Template], sweeps: Sequence[Sweep]) -> Workloads:
-    """The workloads among a workbook's templates: those that its sweeps are of."""
-    swept = {sweep.template.name for sweep in sweeps}
-    return Workloads(tuple(template for template in templates if template.name in swept))

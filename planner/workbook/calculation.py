@@ -10,15 +10,15 @@ from openpyxl.workbook import Workbook
 from planner.catalog.table import TABLES
 from planner.errors import UserError, nearest
 from planner.formulas.explanation import in_names
-from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row, Template
+from planner.formulas.template import CALCULATED, LOOKUPS, Row, Template
 from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.cell_styles import BROWN, GREY, ORANGE, row_format
-from planner.workbook.database_sheets import DatabaseSheets, looked_up, looked_up_by_id
+from planner.workbook.cell_styles import BROWN, ORANGE, row_format
+from planner.workbook.database_sheets import DatabaseSheets, looked_up
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import or_blank, overridable
-from planner.workbook.page import LINE_HEIGHT, Page
+from planner.workbook.page import Page
 from planner.workbook.template_rows import TYPED, Shares
 from planner.workbook.unused_rows import unused
 from planner.xlsx.address import address
@@ -79,8 +79,6 @@ def write(
 def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
     """The header rows that are the same on every calculation sheet: who each scenario is, on two lines."""
     page.scenario_header(plan.columns, titles)
-    for row in (layout.ID_ROW, layout.TITLE_ROW):
-        page.rows[row].height = 2 * LINE_HEIGHT + 4
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         said = f'IF({source}="",{_model_on_chip()},{source})' if row == layout.TITLE_ROW else f'{source}&""'
@@ -100,7 +98,7 @@ def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databa
     wanted = (("model", "models", layout.MODEL_ROW), ("hardware", "hardware", layout.HARDWARE_ROW))
     matched: dict[str, int] = {}
     for kind, table, id_row in wanted:
-        if not any(row.kind == kind and shares.computes(row) for row in shares.shown):
+        if not any(row.kind == kind and row.name not in shares.owners for row in shares.shown):
             continue
         at = matched[kind] = layout.FIRST_ROW + len(matched)
         title = databases[table].page.name
@@ -118,7 +116,7 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
     first = layout.FIRST_SCENARIO
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
     area, corner = plan.columns.area(top, bottom), address(top, first)
-    sheet.page.colour(area, f"ISNA({corner})", ink=GREY)
+    sheet.page.grey_missing(area)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
     sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
     for name, told in _overridden(sheet, plan, inputs, bottom + 2).items():
@@ -203,12 +201,12 @@ class _RowWriter:
         if row.kind == "constant":
             return self.inputs.constant(row.name)
         if row.kind in CALCULATED:
-            return row.expression.substitute(lambda name: f"{HERE}{self.sheet.rows[name]}")
-        selector = row.column[1]
-        chosen = f"{HERE}{self.sheet.rows[selector]}" if selector else ""
-        if row.kind in BY_ID:
-            return looked_up_by_id(row, self.databases, chosen)
-        return looked_up(row, self.databases, f"{HERE}${self.matched[row.kind]}", chosen)
+            return row.expression.substitute(self.cell)
+        return looked_up(row, self.databases, lambda kind: f"{HERE}${self.matched[kind]}", self.cell)
+
+    def cell(self, name: str) -> str:
+        """The cell of a row of this sheet in a scenario's column, HERE."""
+        return f"{HERE}{self.sheet.rows[name]}"
 
     def _check_column(self, row: Row) -> None:
         if row.kind not in LOOKUPS or (row.kind == "hardware" and row.column[1]):

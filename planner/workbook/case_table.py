@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from planner.formulas.template import BY_ID, CALCULATED, Row, Template
 from planner.workbook.cell_styles import row_format
-from planner.workbook.database_sheets import DatabaseSheets, looked_up, looked_up_by_id
+from planner.workbook.database_sheets import DatabaseSheets, looked_up
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -73,17 +73,15 @@ class CaseColumns:
             self.page.put(at, column, content, style, form(row))
 
     def _content(self, row: Row, own: Mapping[str, Row], at: int, leaf: Leaf) -> tuple[object, str]:
+        def cell(name: str) -> str:
+            return self.reference(own[name], at)
+
         if row.kind in CALCULATED:
-            text = row.expression.substitute(lambda name: self.reference(own[name], at))
-            return Live(text), "plan_output" if row.kind == "output" else "plan_formula"
+            return Live(row.expression.substitute(cell)), "plan_output" if row.kind == "output" else "plan_formula"
         given, style = leaf(row, at)
         if given is not None or row.kind == "input":
             return given, style
-        selector = row.column[1]
-        chosen = self.reference(own[selector], at) if selector else ""
-        if row.kind in BY_ID:
-            return Live(looked_up_by_id(row, self.databases, chosen)), "plan_formula"
-        return Live(looked_up(row, self.databases, self.hardware_row(at), chosen)), "plan_formula"
+        return Live(looked_up(row, self.databases, lambda _: self.hardware_row(at), cell)), "plan_formula"
 
     def reference(self, row: Row, at: int) -> str:
         """The cell of a quantity in a case's row; a constant's is its one cell on Inputs."""

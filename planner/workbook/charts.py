@@ -64,7 +64,7 @@ def bars(
 ) -> BarChart:  # fmt: skip
     """An empty chart of bars, one on another where they are `stacked`, `gap` percent of a bar apart.
 
-    Where they lie `down` the page the first stands on top, and the axis of numbers, in a format, at the bottom.
+    Where they lie `down` the page the first stands on top and the axis of numbers at the bottom; `form` is its format.
     """
     chart = BarChart()
     chart.type, chart.gapWidth = "bar" if down else "col", gap
@@ -126,7 +126,7 @@ def joined(x: Reference, y: Reference, title: str, colour: str) -> Series:
 def markers(x: Reference, y: Reference, title: str, colour: str = PALETTE[0]) -> Series:
     """Markers without a line."""
     made = Series(y, x, title=title)
-    _mark(made, colour)
+    mark(made, colour)
     return made
 
 
@@ -171,9 +171,10 @@ def plain_axis(axis, title: str, form: str, *, slanted: bool = False) -> None:  
     axis.txPr = _rich(900, slanted=slanted)
 
 
-def _mark(series: Series, colour: str) -> None:
-    series.marker = Marker(symbol="circle", size=8)
-    series.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill="FFFFFF"))
+def mark(series: Series, colour: str, symbol: str = "circle", size: int = 8, edge: str = "FFFFFF") -> None:
+    """Give a series markers, and no line."""
+    series.marker = Marker(symbol=symbol, size=size)
+    series.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=edge))
     series.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
     series.smooth = False
 
@@ -182,14 +183,18 @@ def labelled(page: Page, x: int, y: int, row: int, label: str, colour: str = PAL
     """One point with a label beside it, right or left: the text of the cell in column `label` of its row."""
     series = Series(column(page, y, row, row), column(page, x, row, row))
     series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!${label}${row}"))
-    _mark(series, colour)
-    labels = DataLabelList()
-    labels.showSerName, labels.showVal, labels.showLegendKey = True, False, False
-    labels.showCatName = labels.showPercent = labels.showBubbleSize = False
-    labels.dLblPos = side
-    labels.txPr = _rich(800)
-    series.dLbls = labels
+    mark(series, colour)
+    series.dLbls = labels("showSerName")
+    series.dLbls.showBubbleSize = False
+    series.dLbls.dLblPos = side
+    series.dLbls.txPr = _rich(800)
     return series
+
+
+def labels(shown: str) -> DataLabelList:
+    """Labels that show one thing of each point, by openpyxl's name of it: `showVal`."""
+    kinds = ("showVal", "showSerName", "showCatName", "showLegendKey", "showPercent")
+    return DataLabelList(**{kind: kind == shown for kind in kinds})
 
 
 def hide_from_legend(chart: ScatterChart, series: Iterable[int]) -> None:

@@ -19,11 +19,12 @@ from planner.formulas.template import Row, Template
 from planner.formulas.text import parse
 from planner.table import joined
 from planner.workbook import inputs_sheet, layout
-from planner.workbook.build_plan import NOT_COUNTED, WORKLOAD, BuildPlan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.cell_styles import GREY, MAGNITUDE, PALE_RED, RED, number_format
+from planner.workbook.cell_styles import MAGNITUDE, PALE_RED, RED, number_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.page import LINE_HEIGHT, Page
+from planner.workbook.workloads import NOT_COUNTED, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -85,7 +86,7 @@ def write(
 def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
     """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?
 
-    None for what serves checks of the databases alone: a model of one's own has no published count, and needs none.
+    What serves checks of the databases alone has none: a model of one's own has no published count, and needs none.
     """
     kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
     found = (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows)
@@ -161,7 +162,7 @@ def _colour(page: Page, plan: BuildPlan, first: int, last: int) -> None:
     area = plan.columns.area(first, last)
     corner = address(first, layout.FIRST_SCENARIO)
     page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
-    page.colour(area, f"ISNA({corner})", ink=GREY)
+    page.grey_missing(area)
 
 
 SHOWN = 3  # failures of a scenario

@@ -105,9 +105,9 @@ class ChosenScenario(ChosenBlock):
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:
-        """The template's rows that a sweep's tables need of the scenario: what one reads and leaves, what is drawn.
+        """The rows of the template that a sweep's tables take from the scenario, the checks that no axis changes last.
 
-        The checks that no axis changes come last, next to each other.
+        They are what the tables read and don't calculate themselves, and what is drawn of the scenario.
         """
         own = set(sweep.used) - sweep.template.by_name.keys()
         needed = {name for row in own for name in sweep.reads(row)} | {axis.row.name for axis in sweep.axes}

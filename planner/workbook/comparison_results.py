@@ -15,7 +15,7 @@ from planner.compare.prediction import COMM, NEEDS
 from planner.formulas import library
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import display_units
-from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.cell_styles import PERCENT, number_format, row_format
 from planner.workbook.display_units import shown_format
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
@@ -27,7 +27,7 @@ ABSENT = {
 }  # fmt: skip
 # of no case that hasn't them
 UNTYPED = ("expected_time", "expected_time_low", "expected_time_high", "payload_bytes", "bus_bytes")
-PERCENT = ("roofline_share", "mfu", "spread")
+SHARES = ("roofline_share", "mfu", "spread")
 OPEN = ("shape", "dtype", "time_ratio", "roofline_share", "mfu", "flags", "bound", NOTE)  # and what is shown
 MEASURED = "measured_time"
 NUMBERS, TEXTS = 13.0, 22.0  # how wide columns are
@@ -100,7 +100,7 @@ class ResultColumns:
             yield None, "plan_case", "@"
         else:
             row = self.template.by_name[name]
-            form = "0.0%" if name in PERCENT else row_format(row)
+            form = PERCENT if name in SHARES else row_format(row)
             if row.kind in CALCULATED:
                 yield (Live(self._calculated(row, cells)) if cells.has(name) else None), "plan_output", form
             elif name in self.efficiencies:

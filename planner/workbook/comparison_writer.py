@@ -22,7 +22,7 @@ from planner.formulas.template import Row, Template
 from planner.workbook import charts, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.case_table import CaseColumns
-from planner.workbook.cell_styles import GREY, INK, SAID
+from planner.workbook.cell_styles import INK, SAID
 from planner.workbook.comparison_results import ResultColumns
 from planner.workbook.database_sheets import DatabaseSheet, DatabaseSheets
 from planner.workbook.display_units import US
@@ -177,7 +177,7 @@ def _colour(sheet: Comparison, last: int) -> None:
             sheet.page.colour(
                 sheet.reach(name), f"IFERROR(AND(ISNUMBER({first}),{first}{condition}),FALSE)", ink=INK, fill=fill
             )
-    sheet.page.colour(f"A{FIRST_ROW}:{address(sheet.last, last)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
+    sheet.page.grey_missing(f"A{FIRST_ROW}:{address(sheet.last, last)}")
 
 
 def _validate(sheet: Comparison, databases: DatabaseSheets, templates: Sequence[Template]) -> None:

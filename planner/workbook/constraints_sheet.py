@@ -19,11 +19,11 @@ from planner.spoken import within
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
-from planner.workbook.cell_styles import GREY, RATIO, number_format, row_format
+from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.layout import in_row
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import column_letters
 from planner.xlsx.grid import HERE
 
 NAME = "Constraints"
@@ -75,8 +75,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs
         at += 1
     if others:
         page.close_rows(range(closed, at - 1))
-    corner = address(layout.FIRST_ROW, layout.FIRST_SCENARIO)
-    page.colour(plan.columns.area(layout.FIRST_ROW, at), f"ISNA({corner})", ink=GREY)
+    page.grey_missing(plan.columns.area(layout.FIRST_ROW, at))
     page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
     return constraints
 
@@ -158,26 +157,22 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 
 @dataclass(frozen=True)
 class Ranking:
-    """The cells of the competing parts in order, their range, the range of their labels, and MAX or MIN.
-
-    `far` and `large` are the cells of the margins from which no digits, and no decimals, are told; `is_row` says that
-    the parts stand side by side.
-    """
+    """The cells of the parts that compete, from which formulas tell what binds."""
 
     cells: Sequence[str]
-    values: str
-    labels: str
-    function: str
-    far: str
-    large: str
-    is_row: bool = False
+    values: str  # the range of the cells
+    labels: str  # the range of their labels
+    function: str  # MAX or MIN
+    far: str  # the cell of the margin from which no digits are told
+    large: str  # the cell of that from which no decimals are told
+    is_row: bool = False  # whether the parts stand side by side
 
     def formulas(self, best: str, binding: str, following: str, margin: str, times: str) -> list[str]:
-        """The formulas of five cells, whose references are the arguments, and of what they say in words.
+        """The formulas of five cells, whose references are the arguments, and of the words that are made of them.
 
-        `best` is the value that binds, `binding` its label, `following` the second largest or smallest, `margin` the
-        larger of the two over the smaller (N/A where that is 0), `times` the margin as it is told: `1.80`. The words
-        are `Compute, 1.80x above the next`; the smallest of some parts binds at 0 too.
+        `best` is the value that binds, `binding` its label, `following` the next value, `margin` the larger of the two
+        over the smaller (N/A where that is 0), `times` the margin as it is told: `1.80`. The words are `Compute, 1.80x
+        above the next`; the smallest of some parts binds at 0 too.
         """
         is_largest = self.function == "MAX"
         small, large = (following, best) if is_largest else (best, following)

@@ -109,9 +109,9 @@ def write_cover(
 
 
 def _verdicts(page: Page, told: Verdicts, at: int) -> int:
-    """A row for each scenario, and closed ones for those that are added; the row below them.
+    """A row for each scenario, and closed ones for those that are added; returns the row below them.
 
-    The last column, which is closed, says which of Dashboard's scenarios a row is of.
+    The last column, which is closed, has the place of the row's scenario on Dashboard.
     """
     last = len(told.titles) + 2
     for column, title in enumerate((SCENARIO, *told.titles, "Column"), start=1):

@@ -27,7 +27,7 @@ from planner.workbook import (
     layout,
     own_runs,
 )
-from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildPlan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation, header_rows
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
@@ -35,7 +35,8 @@ from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import LINE_HEIGHT, PLAIN_COLUMN, Live, Page
-from planner.workbook.verdict import Told, Verdict, write_changes, write_failures, write_words
+from planner.workbook.verdict import BESIDE, FAILED, Told, Verdict, write_changes, write_failures, write_words
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -86,10 +87,10 @@ class Board:
     def finish(
         self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int], runs: own_runs.RunsTable | None
     ) -> Told:
-        """Write what is behind the choices, the charts of the scenario shown, and the verdict.
+        """Write what follows the choices: charts of the scenario shown, and the verdict. Returns what Cover repeats.
 
-        `failed` is where Checks counts failed checks and missing numbers, `runs` where Comparison has runs; None in a
-        workbook without one. Returns what Cover repeats.
+        `failed` has the rows in which Checks counts failed checks and missing numbers; `runs` is None without
+        Comparison.
         """
         if runs is not None:
             own_runs.write(self.writer, self.made, runs)
@@ -104,7 +105,7 @@ class Board:
             self.at = own_runs.write_chart(self.writer, runs, self.at)
         words = write_failures(self.writer, self.made, self.at)
         if told.cost and any(each.beside for each in self.made):
-            _tell_best(self.writer, self.verdict.at + self.verdict.BESIDE, told.cost)
+            _tell_best(self.writer, self.verdict.at + BESIDE, told.cost)
         self.verdict.write(self.made, failed, words)
         return told
 
@@ -137,7 +138,7 @@ def write(
         lines = writer.write(sheet, at)
         made.append(lines)
         at = dashboard_charts.write_costs(writer, lines, write_changes(writer, lines, lines.last + 1))
-        at = _mark_best(writer, lines, verdict.at + verdict.FAILED, at)
+        at = _mark_best(writer, lines, verdict.at + FAILED, at)
         if sheet.template.name not in writer.used:
             writer.close(range(lines.first + 1, at))
     at = dashboard_charts.draw(writer, made, verdict, at + 1)
@@ -194,9 +195,9 @@ def _used(plan: BuildPlan) -> set[str]:
 
 
 def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
-    """The working of a workload that has a cost, from row `at` on; `n_failed` is the row that counts failed checks.
+    """Write the working of which scenario is the cheapest, from row `at` on; returns the row below it.
 
-    Returns the row below it.
+    `n_failed` is the row that counts failed checks. A workload without a cost has none.
     """
     asked_for = problem(led_as(each.sheet.template))
     if not each.cost or not each.fits or not asked_for:

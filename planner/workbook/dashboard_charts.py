@@ -28,8 +28,9 @@ from planner.workbook.display_units import shown_format
 from planner.workbook.expected_parts import ExpectedParts
 from planner.workbook.page import Page
 from planner.workbook.roofline_sheet import Roofline
-from planner.workbook.sweep_sheet import WHOLES, Sweeps, SweepTable
-from planner.workbook.verdict import COST, Verdict
+from planner.workbook.sweep_sheet import Sweeps
+from planner.workbook.sweep_table import WHOLES, SweepTable
+from planner.workbook.verdict import COST, THERE, USED, Verdict
 from planner.xlsx.grid import HERE
 
 PLACES = 2  # of a chart of the chosen scenario, which is as wide as two that compare scenarios
@@ -78,7 +79,7 @@ def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
     charts.axis(chart.x_axis, f"{sweep.rows[across].label} ({sweep.rows[across].said_in})", "General")
     charts.axis(chart.y_axis, f"{sweep.rows[up].label} (tokens/s)", "#,##0.##")
     first, last = table.rows.start, table.rows.stop - 1
-    columns = {**table.columns, **table.shown}  # a point without its x would be drawn at 1
+    columns = {**table.places, **table.shown}  # a point without its x would be drawn at 1
     for ends, title, colour in ((("latency", "throughput"), "expected", INK), (("least", "most"), "bound", LIMIT)):
         names = [name for end in ends for name in sweep.playing(end)[:1]]
         if len(names) == len(ends):
@@ -118,7 +119,7 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
 
 def _cells(sweeps: Sweeps, table: SweepTable, name: str) -> Reference:
     """A quantity in every case of a table."""
-    return charts.column(sweeps.page, table.columns[name], table.rows.start, table.rows.stop - 1)
+    return charts.column(sweeps.page, table.places[name], table.rows.start, table.rows.stop - 1)
 
 
 EXPECTED = "1F4FBF"
@@ -152,7 +153,7 @@ def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iter
     page, plan = writer.page, writer.plan
     told = [each for each in made if each.told]
     if told:
-        rows = {verdict.used: ("used", EXPECTED), verdict.there: ("there is", charts.PALE)}
+        rows = {verdict.at + USED: ("used", EXPECTED), verdict.at + THERE: ("there is", charts.PALE)}
         needed = told[0].told
         assert needed is not None, "only what fits or not is drawn"
         unit = told[0].sheet.template.row(needed.needed).said_in

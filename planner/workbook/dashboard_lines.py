@@ -18,13 +18,14 @@ from planner.formulas.text import parse
 from planner.spoken import PERCENT, within
 from planner.table import joined
 from planner.workbook import display_units, layout
-from planner.workbook.build_plan import ALL_WORKLOADS, BuildPlan
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import Calculation
 from planner.workbook.cell_styles import PALE_GREY, RED, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
+from planner.workbook.workloads import ALL_WORKLOADS
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -69,30 +70,22 @@ class Units:
 
 @dataclass
 class Lines:
-    """Where the lines of one calculation sheet stand: `rows` by machine name, and those of its first step's parts.
-
-    `runs` are kept for what was recorded of it (`own_runs`).
-
-    `digits` are the rows that say how many digits a headline is told with; its range in words stands below each.
-
-    `told` says how its memory fits, in the rows `fits` (1 or 0) and `room`; `binds` has the words of what binds first,
-    `change` those of what to change, `cost` those that charts draw, `beside` those of which is the cheapest.
-    """
+    """Where the lines of one calculation sheet stand on Dashboard; a row of 0 is one that isn't there."""
 
     sheet: Calculation
     first: int
     last: int = 0
-    rows: dict[str, int] = field(default_factory=dict)
-    digits: dict[str, int] = field(default_factory=dict)
-    parts: range = range(0)
-    runs: range = range(0)
-    told: Fit | None = None
-    fits: int = 0
-    room: int = 0
-    binds: int = 0
-    change: int = 0
-    cost: int = 0
-    beside: int = 0
+    rows: dict[str, int] = field(default_factory=dict)  # of the numbers, by the names of their rows
+    digits: dict[str, int] = field(default_factory=dict)  # with how many digits a headline is told; below it in words
+    parts: range = range(0)  # of the first time that is made of parts
+    runs: range = range(0)  # kept for what was recorded of it (`own_runs`)
+    told: Fit | None = None  # which rows of the template say whether its memory fits
+    fits: int = 0  # 1 or 0
+    room: int = 0  # the memory that there is
+    binds: int = 0  # what binds first, in words
+    change: int = 0  # what to change, in words
+    cost: int = 0  # what it costs as charts draw it; its bound is below
+    beside: int = 0  # whether it is the cheapest, in words
     leads: list[Headline[Row]] = field(default_factory=list)
 
     @property
@@ -108,17 +101,14 @@ class Lines:
 
 @dataclass
 class LineWriter:
-    """Writes the lines of a sheet from a row on; `meant` is the row of what a scenario is meant for, 0 for none.
-
-    The templates in `used` have open sections, with ranges in words.
-    """
+    """Writes the lines of a sheet from a row on."""
 
     page: Page
     plan: BuildPlan
     units: Units
     constraints: Constraints | None
-    meant: int
-    used: Collection[str]
+    meant: int  # the row of what a scenario is meant for; 0 for none
+    used: Collection[str]  # the templates whose sections are open, with ranges in words
     labels: set[str] = field(default_factory=set)
     headings: dict[str, int] = field(default_factory=dict)  # of the workloads that there are to choose
 
@@ -153,7 +143,7 @@ class LineWriter:
     def meant_for(self, sheet: Calculation) -> str:
         """The condition that a scenario is meant for a sheet's workload; blank where there is nothing to choose.
 
-        The heading of its section says so: it is blank where the scenario is.
+        The heading of the workload's section is blank for a scenario that is meant for it.
         """
         first = self.headings.get(sheet.template.name)
         return f'{HERE}{first}=""' if first else ""
@@ -274,9 +264,9 @@ class LineWriter:
         return at + 1
 
     def _parts(self, lines: Lines, each: Headline[Row], parts: Sequence[Part], at: int) -> int:
-        """Closed lines of what the parts take of the step, N/A where the scenario isn't meant for it; the row below.
+        """Closed lines of what the parts take of the step; returns the row below them.
 
-        Each is over the line above them, which says so.
+        Each is divided by the line above them all, which is N/A where a scenario isn't meant for the workload.
         """
         sheet, row = lines.sheet, each.row
         lines.parts = range(at + 1, at + 1 + len(parts))

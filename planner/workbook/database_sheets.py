@@ -5,16 +5,17 @@ And the formulas that look a number up there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Table, Value
 from planner.catalog.table import TABLES
-from planner.formulas.template import Row
+from planner.formulas.template import BY_ID, Row
 from planner.workbook import layout
 from planner.workbook.cell_styles import number_format
+from planner.workbook.layout import or_blank
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of, whole_as_int
 from planner.xlsx.address import column_letters
 
@@ -116,25 +117,22 @@ def _width(rows: Iterable[Mapping[str, Value]], name: str, unit: str) -> float:
 
 
 DatabaseSheets = dict[str, DatabaseSheet]
+Cell = Callable[[str], str]  # from a name to the reference of its cell
 
 
-def looked_up(row: Row, databases: DatabaseSheets, matched_row: str, selector: str = "") -> str:
-    """A number out of Models or Hardware at a row already matched; N/A where the database is blank.
+def looked_up(row: Row, databases: DatabaseSheets, matched: Cell, cell: Cell) -> str:
+    """The formula of a number out of a database; N/A where the database is blank.
 
-    `selector` is the cell that holds a dtype, for `peak[compute_dtype]`.
+    `matched` gives by kind, `model` or `hardware`, the cell that says which row of its sheet it is. `cell` gives the
+    cell of a row: of the id by which other tables are read, or of the dtype in `peak[compute_dtype]`.
     """
-    database = databases[TABLES[row.kind]]
-    column, wants_selector = row.column
-    if wants_selector:
-        which = f'MATCH("{column}_"&{selector},{database.header},0)'
-        number = f"INDEX({database.body},{matched_row},{which})"
+    database, (column, selector) = databases[TABLES[row.kind]], row.column
+    chosen = cell(selector) if selector else ""
+    if row.kind in BY_ID:
+        number = f"INDEX({database.range(column)},MATCH({chosen},{database.ids},0))"
+    elif selector:
+        which = f'MATCH("{column}_"&{chosen},{database.header},0)'
+        number = f"INDEX({database.body},{matched(row.kind)},{which})"
     else:
-        number = f"INDEX({database.range(column)},{matched_row})"
-    return f'IF({number}="",NA(),{number})'
-
-
-def looked_up_by_id(row: Row, databases: DatabaseSheets, id_cell: str) -> str:
-    """A number out of Dtypes, Calibration or Stacks at the id that a cell names."""
-    table, (column, _) = databases[TABLES[row.kind]], row.column
-    number = f"INDEX({table.range(column)},MATCH({id_cell},{table.ids},0))"
-    return number if row.kind == "dtype" else f'IF({number}="",NA(),{number})'
+        number = f"INDEX({database.range(column)},{matched(row.kind)})"
+    return number if row.kind == "dtype" else or_blank(number)

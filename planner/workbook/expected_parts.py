@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from openpyxl.chart import BarChart
-from openpyxl.chart.label import DataLabelList
 from openpyxl.chart.marker import DataPoint
 
 from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.workbook import charts, inputs_sheet, layout
-from planner.workbook.build_plan import WORKLOAD, BuildPlan
-from planner.workbook.cell_styles import GREY, SAID, number_format
+from planner.workbook.build_plan import BuildPlan
+from planner.workbook.cell_styles import PERCENT, SAID, number_format
 from planner.workbook.dashboard_lines import Lines, meant
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, BEGINS, TIME, SHARE = 1, 2, 3, 4, 5
@@ -50,21 +50,13 @@ class ExpectedParts:
         hidden, bars = charts.bar(begins, TITLES[BEGINS], None), charts.bar(times, TITLES[TIME], PART)
         for index, colour in enumerate((STEP, BOUND)):
             bars.dPt.append(DataPoint(idx=index, invertIfNegative=False, spPr=charts.filled(colour)))
-        bars.dLbls = _values()
+        bars.dLbls = charts.labels("showVal")
         chart.series += [hidden, bars]
         chart.set_categories(self._column(LABEL))
         return chart
 
     def _column(self, column: int):  # type: ignore[no-untyped-def]
         return charts.column(self.page, column, self.rows.start, self.rows.stop - 1)
-
-
-def _values() -> DataLabelList:
-    """Each bar's value beside it."""
-    labels = DataLabelList()
-    labels.showVal = True
-    labels.showSerName = labels.showCatName = labels.showLegendKey = labels.showPercent = False
-    return labels
 
 
 def write(
@@ -129,8 +121,7 @@ class _Writer:
         rows = range(self.first, self.first + len(lines))
         for at, line in zip(rows, lines, strict=True):
             self._line(at, line)
-        corner, last = address(rows.start, BEGINS), address(rows.stop - 1, SHARE)
-        self.page.colour(f"{corner}:{last}", f"ISNA({corner})", ink=GREY)
+        self.page.grey_missing(f"{address(rows.start, BEGINS)}:{address(rows.stop - 1, SHARE)}")
         return rows
 
     def _line(self, at: int, line: Sequence[tuple[str, int] | None]) -> None:
@@ -144,7 +135,7 @@ class _Writer:
         self._put(at, UNIT, self._of_workload([f'"{each.whole.row.said_in}"' for each in self.told]), "plan_text")
         self.page.put(at, BEGINS, Live(begins), "plan_formula", SAID)
         self.page.put(at, TIME, Live(self._of_workload(times)), "plan_output", SAID)
-        self.page.put(at, SHARE, Live(f"{time}/{address(self.first, TIME)}"), "plan_formula", "0.0%")
+        self.page.put(at, SHARE, Live(f"{time}/{address(self.first, TIME)}"), "plan_formula", PERCENT)
 
     def _put(self, at: int, column: int, text: str, style: str) -> None:
         """Write a text that is the same for all workloads as a text, another one as a formula."""

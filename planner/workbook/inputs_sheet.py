@@ -15,7 +15,7 @@ from planner.table import joined
 from planner.workbook import layout
 from planner.workbook.build_plan import LONGEST, OVERRIDABLE, BuildPlan
 from planner.workbook.cell_styles import BROWN, ORANGE, row_format
-from planner.workbook.page import LINE_HEIGHT, Page, titled, whole_as_int
+from planner.workbook.page import Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"
@@ -83,8 +83,6 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
         values = (scenario.id, given, scenario.model, scenario.hardware)
         for row, value in zip(layout.HEADERS, values, strict=True):
             page.put(row, column, value, "plan_input_words", "@")
-    for row in (layout.ID_ROW, layout.TITLE_ROW):
-        page.rows[row].height = 2 * LINE_HEIGHT + 4
     for row, kind, title in ((layout.MODEL_ROW, "models", "Model"), (layout.HARDWARE_ROW, "hardware", "Chip")):
         prompt = f"Choose an id of the {kind.capitalize()} sheet."
         page.choose(plan.columns.area(row, row), ranges[kind], title, prompt)

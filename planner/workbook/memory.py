@@ -40,17 +40,14 @@ _PLAIN_SHEET = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 class Filled(NamedTuple):
-    """Cells that planner filled from one another, `down` rows and `across` columns (SCENARIOS: of each scenario).
-
-    `digest` is that of what the first of them holds, `look` the number of their look.
-    """
+    """Cells that planner filled from the first of them, where that stands and what is in it."""
 
     row: int
     column: int
-    down: int
-    across: int
-    look: int
-    digest: int
+    down: int  # rows
+    across: int  # columns; SCENARIOS: as many as there are scenarios
+    look: int  # the number of their look
+    digest: int  # of what the first of them holds
 
 
 class Remembered(NamedTuple):
@@ -63,18 +60,15 @@ class Remembered(NamedTuple):
 
 @dataclass(frozen=True)
 class BuiltSheet(Keyed):
-    """A sheet as it was built: its rows and columns by key, and what stood in them. `rules` are digests of its rules.
-
-    Scenarios have no key. `end` is the last row that ranges over a database, or over the runs of the Comparison, reach.
-    """
+    """A sheet as it was built: its rows and columns by key, and what stood in them. Scenarios have no key."""
 
     kind: str
     name: str
     rows: Mapping[int, str]
     columns: Mapping[int, str]
     filled: Sequence[Filled]
-    rules: frozenset[int] = frozenset()
-    end: int = 0
+    rules: frozenset[int] = frozenset()  # digests of its rules
+    end: int = 0  # the last row that ranges over a database, or over the runs of the Comparison, reach
 
     @cached_property
     def _cells(self) -> dict[Position, Remembered]:
@@ -126,14 +120,12 @@ class BuiltSheet(Keyed):
 
 @dataclass(frozen=True)
 class Memory:
-    """What planner wrote: its sheets by kind, the digests of its looks by number, the values that each axis is swept
-    over by template and input, and the last column that ranges over scenarios reach.
-    """
+    """What planner wrote into a workbook."""
 
-    sheets: Mapping[str, BuiltSheet]
-    looks: Sequence[int]
-    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    last_scenario: int = 0
+    sheets: Mapping[str, BuiltSheet]  # by kind
+    looks: Sequence[int]  # digests, by the number of the look
+    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # what is swept, by template and input
+    last_scenario: int = 0  # the last column that ranges over scenarios reach
 
     def texts(self) -> Iterator[tuple[str, list[str]]]:
         """What the Cover holds of it: for each line its name and the texts of its cells."""

@@ -110,7 +110,7 @@ def _form(operation: Operation, ops: LayerOps) -> Callable[[Row], str]:
 def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
     """The names of the operations that the models of no scenario do: experts, where all are dense.
 
-    None where a scenario has no model or no chip, or one that stands on a person's sheet alone and in no database.
+    All count as done where a scenario has no model or no chip, or one that is in no database.
     """
     done: set[str] = set()
     counted = step.reduced(name for operation in ops.operations for name in operation.count.names)

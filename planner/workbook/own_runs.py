@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from openpyxl.chart import BarChart, LineChart, Reference, Series
-from openpyxl.chart.marker import Marker
-from openpyxl.chart.shapes import GraphicalProperties
-from openpyxl.drawing.line import LineProperties
 
 from planner.compare.runs_table import PART
 from planner.workbook import charts, layout
@@ -37,16 +34,12 @@ COLUMN = f"${column_letters(layout.FORMULA)}$"  # of what the block says
 
 
 class RunsTable(NamedTuple):
-    """Where the table of runs is once there is one: its sheet, the row of its title, and the range of each column.
-
-    A column is told by its machine name; its range reaches over all rows that runs may have. `chart_at` is the cell
-    beside it where their chart begins.
-    """
+    """Where the table of runs is, or will be once there is one."""
 
     page: Page
     title_row: int
-    area: Callable[[str], str]
-    chart_at: str
+    area: Callable[[str], str]  # the range of a column, by its machine name, over all rows that runs may have
+    chart_at: str  # the cell beside it where their chart begins
 
 
 def write(writer: LineWriter, made: Sequence[Lines], table: RunsTable) -> None:
@@ -180,10 +173,7 @@ def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
         (MEASURED, "measured", "circle", charts.PALETTE[0]),
     ):
         line = Series(cells(name), title=title)
-        line.marker = Marker(symbol=symbol, size=9)
-        line.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=colour))
-        line.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
-        line.smooth = False
+        charts.mark(line, colour, symbol, 9, edge=colour)
         points.series.append(line)
     chart.set_categories(cells(NAME))
     points.set_categories(cells(NAME))

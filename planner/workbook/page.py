@@ -17,7 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from planner.dates import cell_number
 from planner.formulas.template import Row
 from planner.workbook import layout
-from planner.workbook.cell_styles import FAILED_CHECKS, PALE_RED, RED, style_numbers
+from planner.workbook.cell_styles import FAILED_CHECKS, GREY, PALE_RED, RED, style_numbers
 from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import NA, Value
@@ -174,6 +174,10 @@ class Page:
         self.sheet.conditional_formatting.add(reference, Rule("expression", dxfId=change, formula=[condition]))
         self.rules.append((reference, "", "", condition, "", ""))
 
+    def grey_missing(self, area: str) -> None:
+        """Let what is N/A in an area be grey."""
+        self.colour(area, f"ISNA({area.partition(':')[0]})", ink=GREY)
+
     def widths(self, *widths: float, scenarios: ScenarioColumns | None = None, each: float = 16) -> None:
         """Column widths from A on, then one width for the scenario columns."""
         for index, width in enumerate(widths, start=1):
@@ -200,6 +204,8 @@ class Page:
             self.put(layout.HEADER_ROW, column, None, "plan_header")
         self.corner = address(layout.HARDWARE_ROW + 1, layout.FIRST_SCENARIO)
         self.titles = f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}"
+        for row in (layout.ID_ROW, layout.TITLE_ROW):
+            self.rows[row].height = 2 * LINE_HEIGHT + 4
         for row, (name, label) in layout.HEADERS.items():
             self.put(row, layout.LABEL, label, "plan_label")
             self.put(row, layout.UNIT, "text", "plan_text")

@@ -11,7 +11,7 @@ from openpyxl.workbook import Workbook
 from planner.formulas.layer_ops import Operation
 from planner.formulas.thresholds import number
 from planner.workbook import charts, display_units
-from planner.workbook.cell_styles import GREY, RATIO, SAID, number_format
+from planner.workbook.cell_styles import PERCENT, RATIO, SAID, number_format
 from planner.workbook.display_units import MS, US
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.operations_sheet import Operations
@@ -97,7 +97,7 @@ def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Contai
     page.close_columns(range(PLACE, PLACE + 1))
     done = Roofline(page, (points, points + last - FIRST_ROW), (roof, roof + 2))
     page.sheet.add_chart(done.chart(), f"F{total + 2}")
-    page.colour(f"A{FIRST_ROW}:{address(roof + 2, PLACE)}", f"ISNA(A{FIRST_ROW})", ink=GREY)
+    page.grey_missing(f"A{FIRST_ROW}:{address(roof + 2, PLACE)}")
     page.widths(38, 22, 28, 16, 16, 14, 14, 16, 16, 24, 16)
     return done
 
@@ -147,7 +147,7 @@ def _shares(page: Page, first: int, last: int, total: int) -> None:
     for at, row in enumerate(range(FIRST_ROW, last + 1), start=first):
         share = f"IF({address(total, 9)}>0,{address(row, 9)}/{address(total, 9)},NA())"
         page.put(at, 1, Live(address(row, 1)), "plan_formula_text")
-        page.put(at, 2, Live(share), "plan_output", "0.0%")
+        page.put(at, 2, Live(share), "plan_output", PERCENT)
         page.put(at, 3, Live(address(row, 7)), "plan_formula", "@")
 
 

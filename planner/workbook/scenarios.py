@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from planner import csvfile
+from planner import csvfile, progress
 from planner.book.scenario_columns import identifier
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
-from planner.csvfile import Sheet
+from planner.csvfile import Sheet, unguarded
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library, synonyms
 from planner.formulas.evaluation import Facts, evaluate
@@ -29,17 +29,17 @@ from planner.formulas.sweeps import Sweep, sweeps, swept_templates
 from planner.formulas.template import Row, Template
 from planner.measure.mesh import MeshSpec
 from planner.spoken import few, within
-from planner.workbook.build_plan import (
+from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
+from planner.workbook.workloads import (
     ALL_WORKLOADS,
+    DEFAULT_TEMPLATES,
     WORKLOAD,
-    BuildPlan,
-    BuildScenario,
     Workloads,
-    refuse_unfit,
-    refuse_unfit_id,
+    default_templates,
+    named_workloads,
+    with_workloads,
     workloads,
 )
-from planner.workbook.workloads import DEFAULT_TEMPLATES, named_workloads, with_workloads, without_others
 
 STEP = "inference"  # the template that layer_ops.csv is written over
 _SERVING = {"n_chips": "8", "batch": "32", "context_len": "8192"}
@@ -57,8 +57,7 @@ DEFAULTS = (
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
 MOST = 16_000  # scenarios that a sheet has columns for
-MOST_NAMED = 6  # scenarios that one line names
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+MOST_NAMED, FEW_NAMED = 6, 3  # scenarios, and inputs, that one line names
 
 
 def plan_of(
@@ -94,6 +93,28 @@ def plan_of(
     return BuildPlan(loaded, scenarios, databases, operations_of(loaded), cases.load())
 
 
+def without_others(
+    templates: Sequence[Template], scenarios: Sequence[BuildScenario]
+) -> tuple[list[Template], list[BuildScenario]]:
+    """The templates and the scenarios without the workloads that no scenario is meant for.
+
+    What was typed for these alone is left out, with a warning. `workload` is among the values of every scenario.
+    """
+    kept = default_templates({str(scenario.values[WORKLOAD]) for scenario in scenarios})
+    stay = [template for template in templates if template.name in kept]
+    names = {WORKLOAD, *(row.name for template in stay for row in template.rows)}
+    left = dict.fromkeys(name for scenario in scenarios for name, value in scenario.values.items()
+                         if name not in names and value is not None)  # fmt: skip
+    if left:
+        gone = " and ".join(template.name for template in templates if template not in stay)
+        what = f"no scenario is meant for {gone}, so {few(list(left), FEW_NAMED)} is left out"
+        progress.warn(f"{what}: {WORKLOAD}={ALL_WORKLOADS} keeps its sheets")
+    return stay, [
+        replace(each, values={name: value for name, value in each.values.items() if name in names})
+        for each in scenarios
+    ]
+
+
 def with_mesh(plan: BuildPlan, mesh: MeshSpec) -> BuildPlan:
     """The plan whose Comparison lists the cases of a mesh too, of the sizes that its first chip is measured at."""
     chip = next((scenario.hardware for scenario in plan.scenarios if scenario.hardware), "")
@@ -119,9 +140,9 @@ def without(plan: BuildPlan) -> Iterator[str]:
 
 
 def unanswered(plan: BuildPlan) -> Iterator[str]:
-    """Where a workload's first headline is N/A, and what is missing for it: of each model and chip the first scenario.
+    """A line for each workload whose first headline is N/A: what is missing for it.
 
-    Scenarios without a model or a chip are for `without` to tell.
+    It is told of the first scenario of each model and chip; those without a model or a chip are for `without` to tell.
     """
     seen = set[tuple[str, str, str]]()
     planned = [template for template in plan.templates if template.name in swept_templates()]
@@ -229,16 +250,6 @@ def _named_so(name: str, own: Collection[str]) -> str:
     """What to write for a name that a workbook's templates haven't; a template that has it is one to build with."""
     remedy = synonyms.meant(name, own, library.shelf())
     return f"{remedy}: add --template" if remedy.endswith((" has it", " have it")) else remedy
-
-
-def guarded(text: str) -> str:
-    """A text that no spreadsheet program takes for a formula when it opens the CSV: with an apostrophe before it."""
-    return f"'{text}" if text.startswith(_FORMULA) or unguarded(text) != text else text
-
-
-def unguarded(text: str) -> str:
-    """A text of the CSV without that apostrophe."""
-    return text[1:] if text.startswith("'") and text[1:].lstrip("'").startswith(_FORMULA) else text
 
 
 @contextmanager

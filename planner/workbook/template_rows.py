@@ -12,17 +12,10 @@ TYPED = ("input", "constant")  # called up from Inputs by every sheet that reads
 
 @dataclass(frozen=True)
 class Shares:
-    """Of one template in a workbook: the rows that its sheet shows, and whose sheet computes the shared ones.
-
-    `owners` holds, for every row that an earlier sheet has with the same meaning, that sheet's template by name.
-    """
+    """Of one template in a workbook: what its sheet shows, and what an earlier sheet computes."""
 
     shown: tuple[Row, ...]
-    owners: Mapping[str, str]
-
-    def computes(self, row: Row) -> bool:
-        """Whether the sheet calculates or looks up the row itself."""
-        return row.name not in self.owners
+    owners: Mapping[str, str]  # whose sheet has a row with the same meaning, by the row's name
 
 
 def shares(templates: Sequence[Template]) -> dict[str, Shares]:

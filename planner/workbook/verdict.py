@@ -25,7 +25,10 @@ from planner.xlsx.grid import HERE
 MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
-USED, THERE = "memory.used", "memory.room"
+PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, USED, THERE = range(10)
+"""The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
+how many checks fail and numbers are missing, what to change, what binds, the memory used and that there is.
+"""
 IN_WORDS = "What leads, in words for Cover"
 FAILED_BLOCK = "The first check that fails, in numbers"
 
@@ -37,63 +40,49 @@ class Verdict:
     writer: LineWriter
     at: int
 
-    BESIDE = 1  # the place of what a plan costs beside the others
-    WORDS, FAILED, MISSING = 3, 4, 5  # the places of the first failure, and of the lines that Checks counts
-    LINES = 10
-
     @property
     def rows(self) -> range:
         """The rows of the verdict."""
-        return range(self.at, self.at + self.LINES)
-
-    @property
-    def used(self) -> int:
-        """The row of the memory that a plan uses."""
-        return self.at + 8
-
-    @property
-    def there(self) -> int:
-        """The row of the memory that there is."""
-        return self.at + 9
+        return range(self.at, self.at + len(PLACES))
 
     def write(self, made: Sequence[Lines], failed: Mapping[str, int], words: int) -> None:
         """Write the lines. `failed` is where Checks counts; `words` is the row of the first failed check in words."""
         at, told = self.at, [each for each in made if each.told]
         fits = self.meant(told, [f"{HERE}{each.fits}" for each in told])
-        n_failed, n_missing = (f"{HERE}{at + place}" for place in (self.FAILED, self.MISSING))
-        used, room = f"{HERE}{self.used}", f"{HERE}{self.there}"
+        n_failed, n_missing = (f"{HERE}{at + place}" for place in (FAILED, MISSING))
+        used, room = f"{HERE}{at + USED}", f"{HERE}{at + THERE}"
         if told:
             sure = f'IF({n_failed}>0,"{FAILS}",IF({n_missing}>0,"{FITS}; numbers are missing","{FITS}"))'
             verdict = f'IFERROR(IF({fits}=0,"{FITS_NOT}",{sure}),"{UNTOLD}")'
         else:
             verdict = f'IF({n_failed}>0,"{FAILS}","No check fails")'
-        self._text(0, "Verdict", "verdict", "fits in memory, and no check fails", verdict, "plan_said")
+        self._text(VERDICT, "Verdict", "verdict", "fits in memory, and no check fails", verdict, "plan_said")
         unit = told[0].sheet.template.row(told[0].told.needed).said_in if told and told[0].told else ""
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if told else '""'
         beside = [f"{HERE}{each.beside}" if each.beside else '""' for each in told]
-        self._text(self.BESIDE, "Beside the other scenarios", "verdict.beside", "of one model and asked for the same",
+        self._text(BESIDE, "Beside the other scenarios", "verdict.beside", "of one model and asked for the same",
                    self.meant(told, beside) if told else '""')  # fmt: skip
-        self._text(2, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
-        self._text(self.WORDS, "First check that fails", "verdict.failed", "the first with both its numbers",
+        self._text(MEMORY, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
+        self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers",
                    self._failed(n_failed, words))  # fmt: skip
-        for place, (label, row) in zip((self.FAILED, self.MISSING), failed.items(), strict=True):
+        for place, (label, row) in zip((FAILED, MISSING), failed.items(), strict=True):
             self._count(place, label, row)
         leading = told or made[:1]
         change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
                          for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
-        failing = f'{HERE}{at}="{FAILS}",{HERE}{at + self.WORDS}'
-        self._text(6, "What to change first", "verdict.change", "what would fit, fails, or takes most of the step",
+        failing = f'{HERE}{at}="{FAILS}",{HERE}{at + FAILURE}'
+        self._text(CHANGE, "What to change first", "verdict.change", "what would fit, fails, or takes most of the step",
                    f"IF({failing},{self.meant(leading, change)})")  # fmt: skip
-        self._text(7, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
+        self._text(BINDS, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
                    f'IFERROR({self.meant(leading, binds)},"{UNTOLD}")')  # fmt: skip
         for place, name, label, rows in (
-            (8, USED, "Memory of a chip that the plan uses", [self._used(each) for each in told]),
-            (9, THERE, "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
+            (USED, "memory.used", "Memory of a chip that the plan uses", [self._used(each) for each in told]),
+            (THERE, "memory.room", "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
         ):
             said_of = (label, unit or "1", name, "", "as the charts draw it")
             self.writer.line(at + place, said_of, self.meant(told, rows), form=SAID)
-        self.writer.close([at + self.FAILED, at + self.MISSING, at + 8, at + 9])
+        self.writer.close([at + place for place in (FAILED, MISSING, USED, THERE)])
         self._heights(made)
         self._colours(at)
 
@@ -127,18 +116,18 @@ class Verdict:
     def _heights(self, made: Sequence[Lines]) -> None:
         """Texts have room for two lines, and what binds for as many as it may take."""
         rows = self.writer.page.rows
-        for place in (self.WORDS, 6):
+        for place in (FAILURE, CHANGE):
             rows[self.at + place].height = 2 * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
-        rows[self.at + 7].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
+        rows[self.at + BINDS].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
 
     def _colours(self, at: int) -> None:
         """Green fits, red does not."""
         page, columns = self.writer.page, self.writer.plan.columns
         colour_verdict(page, columns.area(at, at), address(at, layout.FIRST_SCENARIO))
-        failed = columns.area(at + self.WORDS, at + self.WORDS)
-        page.colour(failed, f"{address(at + self.FAILED, layout.FIRST_SCENARIO)}>0", ink=RED)
+        failed = columns.area(at + FAILURE, at + FAILURE)
+        page.colour(failed, f"{address(at + FAILED, layout.FIRST_SCENARIO)}>0", ink=RED)
 
 
 def colour_verdict(page: Page, area: str, first: str) -> None:
@@ -243,7 +232,7 @@ def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at:
     """The closed block of what leads, in words, of the workload that a scenario is meant for; the row below it."""
     told = [each for each in made if each.told] or list(made[:1])
     leads = [[lead for lead in each.leads if lead.label and each.digits.get(lead.row.name)] for each in told]
-    titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + 2]
+    titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + MEMORY]
     lines, cost = list(zip_longest(*leads)), 0
     if lines:
         writer.page.section(at, IN_WORDS, writer.plan.columns.last_filled)
@@ -258,7 +247,7 @@ def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at:
         rows.append(at + place)
         if any(lead and lead.row.unit == COST for lead in line):
             cost = cost or at + place
-    told_last = Told((*titles, "What to change first"), (*rows, verdict.at + 6), cost)
+    told_last = Told((*titles, "What to change first"), (*rows, verdict.at + CHANGE), cost)
     return told_last, at + len(lines) + 2
 
 

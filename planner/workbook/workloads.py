@@ -1,25 +1,82 @@
-"""The workloads for which a new workbook has sheets: those of its scenarios, and those asked for.
+"""Workloads: what a scenario may be meant for, and for which of them a new workbook has sheets.
 
-A workload is a template that templates/sweep.csv sweeps. Those that `workload` of a scenarios CSV or of `--set` names
-are included with any other templates; one that no scenario has is included if `--template` names it.
+A workload is a template that templates/sweep.csv sweeps. A workbook that plans training and serving calculates both for
+each scenario: Inputs has a row that says which of them it is meant for, and the checks of the others are shown as not
+counted. A new workbook has the sheets of those that `workload` of a scenarios CSV or of `--set` names; of one that no
+scenario has if `--template` names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from planner import progress
+from planner.catalog import Value
 from planner.csvfile import Sheet
 from planner.formulas import library
-from planner.formulas.sweeps import swept_templates
-from planner.formulas.template import Template
-from planner.spoken import few
-from planner.workbook.build_plan import ALL_WORKLOADS, WORKLOAD, BuildScenario
+from planner.formulas.sweeps import Sweep, swept_templates
+from planner.formulas.template import Row, Template
 from planner.workbook.template_rows import included_first
 
 DEFAULT_TEMPLATES = ("transformer", "training", "inference", "collectives")
-_FEW = 3  # names that one line lists
+WORKLOAD = "workload"
+ALL_WORKLOADS = "all"
+NOT_COUNTED = "-"
+
+
+@dataclass(frozen=True)
+class Workloads:
+    """The workloads of a workbook, in the order of its sheets; fewer than two are no choice."""
+
+    templates: tuple[Template, ...] = ()
+
+    @cached_property
+    def row(self) -> Row | None:
+        """The input that says what a scenario is meant for; None where there is nothing to choose."""
+        return None if len(self.templates) < 2 else self.choice
+
+    @cached_property
+    def choice(self) -> Row:
+        """That input, whether there is a choice or not."""
+        names = (*(template.name for template in self.templates), ALL_WORKLOADS)
+        note = f"whose checks count: {' '.join(names)}"
+        return Row(WORKLOAD, "Workload", "text", "input", ALL_WORKLOADS, note=note, template=WORKLOAD, choices=names)
+
+    def meant(self, values: Mapping[str, Value]) -> str:
+        """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
+        named = self.setting(values)
+        if len(named) != 1:
+            return ALL_WORKLOADS if named or not self.templates else self.templates[-1].name
+        return named[0]
+
+    def setting(self, names: Container[str]) -> list[str]:
+        """The workloads of which some names are inputs that no other workload has."""
+        own = zip(self.templates, self._own_inputs, strict=True)
+        return [template.name for template, inputs in own if any(name in names for name in inputs)]
+
+    @cached_property
+    def _own_inputs(self) -> list[set[str]]:
+        """Of each workload the inputs that no other has."""
+        inputs = [{row.name for row in template.of_kind("input")} for template in self.templates]
+        return [names - set().union(*(other for other in inputs if other is not names)) for names in inputs]
+
+    def having(self, name: str) -> list[Template]:
+        """The workloads that have a row of this name."""
+        return [template for template in self.templates if name in template.by_name]
+
+    def guarded(self, meant: Sequence[Template], typed: str, formula: str, otherwise: str) -> str:
+        """A formula that counts where `typed`, the cell of the choice, says one of these workloads."""
+        if self.row is None or not meant or len(meant) == len(self.templates):
+            return formula
+        names = ",".join(f'{typed}="{name}"' for name in (ALL_WORKLOADS, *(template.name for template in meant)))
+        return f"IF(OR({names}),{formula},{otherwise})"
+
+
+def workloads(templates: Sequence[Template], sweeps: Sequence[Sweep]) -> Workloads:
+    """The workloads among a workbook's templates: those that its sweeps are of."""
+    swept = {sweep.template.name for sweep in sweeps}
+    return Workloads(tuple(template for template in templates if template.name in swept))
 
 
 def named_workloads(scenarios: Sheet | None, setting: str | None) -> set[str]:
@@ -54,25 +111,3 @@ def with_workloads(names: Iterable[str], named: Collection[str]) -> list[Templat
     there = {part for template in loaded for part in template.digests}
     more = [library.load(name) for name in swept_templates() if name in named and name not in there]
     return included_first([*more, *loaded])
-
-
-def without_others(
-    templates: Sequence[Template], scenarios: Sequence[BuildScenario]
-) -> tuple[list[Template], list[BuildScenario]]:
-    """Without the templates of workloads that no scenario is meant for, and what was typed for these alone: it is said.
-
-    `workload` is among the values of every scenario.
-    """
-    kept = default_templates({str(scenario.values[WORKLOAD]) for scenario in scenarios})
-    stay = [template for template in templates if template.name in kept]
-    names = {WORKLOAD, *(row.name for template in stay for row in template.rows)}
-    left = dict.fromkeys(name for scenario in scenarios for name, value in scenario.values.items()
-                         if name not in names and value is not None)  # fmt: skip
-    if left:
-        gone = " and ".join(template.name for template in templates if template not in stay)
-        what = f"no scenario is meant for {gone}, so {few(list(left), _FEW)} is left out"
-        progress.warn(f"{what}: {WORKLOAD}={ALL_WORKLOADS} keeps its sheets")
-    return stay, [
-        replace(each, values={name: value for name, value in each.values.items() if name in names})
-        for each in scenarios
-    ]
