@@ -27,7 +27,6 @@ AMOUNTS = (
     "achieved_flops",
     "achieved_bandwidth",
 )  # as counts they are never negative; a time by differences may be
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
@@ -117,7 +116,7 @@ def _cell(value: str | float) -> str:
     """
     if isinstance(value, str):
         text = csvfile.holdable(value)
-        return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+        return f"'{text}" if text.startswith((*csvfile.FORMULA_STARTS, "'")) else text
     return repr(value) if isfinite(value) and not (isinstance(value, int) and value == 0) else ""  # 0 of them: unknown
 
 

@@ -140,6 +140,7 @@ def written(rows: Iterable[Iterable[object]]) -> str:
     return stream.getvalue()
 
 
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
 _UNHELD = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 

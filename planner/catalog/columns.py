@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from planner import progress, typed_numbers
+from planner import csvfile, progress, typed_numbers
 from planner.errors import NEAR, UserError, closest, nearest
 from planner.spoken import few
 
@@ -124,7 +124,6 @@ class Completion:
 LARGEST = 1e30  # far above any quantity in SI base units, far below overflow
 LARGEST_COUNT = 2**53  # beyond it a float skips whole numbers
 LONGEST_ID = 255  # what MATCH looks up
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
 
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _WILDCARD = re.compile("[*?~]")
@@ -172,7 +171,7 @@ def refuse_new_id(text: str) -> None:
     It would be a formula where the CSV is opened in a spreadsheet, markup in a page, or a path as a file's name.
     """
     for is_so, what in (
-        (text.startswith(FORMULA_STARTS), "a spreadsheet takes it for a formula"),
+        (text.startswith(csvfile.FORMULA_STARTS), "a spreadsheet takes it for a formula"),
         (any(mark in text for mark in "<>&"), "a page takes < > and & for markup"),
         (text == "." or any(mark in text for mark in ("/", "\\", "..")), "it is a path"),
     ):

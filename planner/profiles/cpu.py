@@ -15,6 +15,7 @@ import numpy as np
 from planner.profiles import xla
 from planner.profiles.profile import Operation
 from planner.profiles.recording import (
+    FAR,
     UNSIGNED,
     Events,
     Integers,
@@ -22,6 +23,7 @@ from planner.profiles.recording import (
     Recording,
     Run,
     Runs,
+    distinct,
     looked_up,
     main_marks,
     main_steps,
@@ -127,12 +129,14 @@ class HostOperations:
 
     def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], list[Run]]:
         """The runs of a device and their numbers: from the begin of the first operation to the end of the last."""
+        keys, (numbers, which) = list(self._runs), distinct(run)
+        low, high = (np.full(len(numbers), bound, np.int64) for bound in (FAR, -FAR))
+        np.minimum.at(low, which, events.begin)
+        np.maximum.at(high, which, events.end)
         found = []
-        for (_, module, program_id), number in self._runs.items():
-            mine = run == number
-            if mine.any():
-                low, high = int(events.begin[mine].min()), int(events.end[mine].max())
-                found.append((number, Run(module, program_id, low, high)))
+        for number, begin, end in zip(numbers.tolist(), low.tolist(), high.tolist(), strict=True):
+            _, module, program_id = keys[number]
+            found.append((number, Run(module, program_id, begin, end)))
         found.sort(key=lambda each: each[1].begin)
         return [number for number, _ in found], [each for _, each in found]
 

@@ -46,14 +46,14 @@ class _UnorderedError(Exception):
 def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
     """The events in order of begin, in pieces that no event reaches beyond, where the blocks rise."""
     held: list[Events] = []
-    count = 0
+    count, wanted = 0, 2 * _PIECE
     reach = None
     for block in blocks:
         if reach is not None and len(block) and int(block.begin.min()) < reach:
             raise _UnorderedError
         held.append(block)
         count += len(block)
-        if count >= 2 * _PIECE and block.steps is None:
+        if count >= wanted and block.steps is None:
             piece = _ordered(joined(held))
             until = np.maximum.accumulate(piece.end)
             closed = np.flatnonzero(until[:-1] <= piece.begin[1:])
@@ -63,6 +63,7 @@ def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
                 yield piece.where(slice(0, at))
             held = [piece.where(slice(at, None))]
             count = len(held[0])
+            wanted = 2 * _PIECE if at else 2 * count  # what can't be cut is not sorted again with each block
     if count:
         yield _ordered(joined(held))
 
@@ -174,13 +175,16 @@ class _Tally:
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
         """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
         assert events.steps is not None
-        for at, marked in enumerate(self._windows):
-            mine = events.where(events.steps == at)
-            if len(mine):
-                low, high = int(mine.begin.min()), int(mine.end.max())
-                found = parts.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
-                labels = found.within(np.array([low]), np.array([high]))[0]
-                self._told[at] = _step(marked, low, high, labels)
+        order = np.argsort(events.steps, kind="stable")
+        steps, first = np.unique(events.steps[order], return_index=True)
+        for at, places in zip(steps.tolist(), np.split(order, first[1:]), strict=True):
+            if at < 0:
+                continue
+            mine = events.where(places)
+            low, high = int(mine.begin.min()), int(mine.end.max())
+            found = parts.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
+            labels = found.within(np.array([low]), np.array([high]))[0]
+            self._told[at] = _step(self._windows[at], low, high, labels)
 
     def device(self) -> Device | None:
         """All that was added, in seconds."""

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from planner import csvfile
 from planner.report.contents import Figure, FigureTable, ReportData, Section
 from planner.table import joined
 
@@ -39,7 +40,7 @@ def plain(value: Any) -> Any:
 
 
 HEADER = ("section", "scenario", "name", "label", "value", "unit", "shown", "cell", "note")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
+_FORMULA = (*csvfile.FORMULA_STARTS, "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
             "\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")  # fmt: skip
 CsvRecord = tuple[str, str, str, str, Figure, str]
 

@@ -21,7 +21,7 @@ from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import LOOKUPS, Row
 from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
-from planner.scenario.new_column import ids as named
+from planner.scenario.new_column import identified
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
 from planner.search.optimum import KINDS, Found, Plan
 from planner.search.request import Request
@@ -68,11 +68,12 @@ def check_takes(path: Path, asked: Request) -> None:
     book = Book(Package.read(path))
     for kind, ids in (("models", {each.model for each in asked.subjects}),
                       ("hardware", {each.hardware for each in asked.subjects})):  # fmt: skip
-        known = {one.lower() for one in named(book, kind)}
-        if lacking := sorted(one for one in ids if one and one.lower() not in known):
-            what = f"no {lacking[0]!r} on the sheet {kind.capitalize()} of this workbook"
-            remedy = "type its row below the last one there, or write another workbook"
-            raise UserError(what, place=Place(path), remedy=remedy)
+        for one in sorted(one for one in ids if one):
+            try:
+                identified(book, kind, one)
+            except UserError as error:
+                remedy = "type its row below the last one there, or write another workbook"
+                raise UserError(error.what, place=error.place, remedy=remedy) from None
 
 
 @still()

@@ -58,7 +58,6 @@ ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
 MOST = 16_000  # scenarios that a sheet has columns for
 MOST_NAMED = 6  # scenarios that one line names
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plan_of(
@@ -233,12 +232,12 @@ def _named_so(name: str, own: Collection[str]) -> str:
 
 def guarded(text: str) -> str:
     """A text that no spreadsheet program takes for a formula when it opens the CSV: with an apostrophe before it."""
-    return f"'{text}" if text.startswith(_FORMULA) or unguarded(text) != text else text
+    return f"'{text}" if text.startswith(csvfile.FORMULA_STARTS) or unguarded(text) != text else text
 
 
 def unguarded(text: str) -> str:
     """A text of the CSV without that apostrophe."""
-    return text[1:] if text.startswith("'") and text[1:].lstrip("'").startswith(_FORMULA) else text
+    return text[1:] if text.startswith("'") and text[1:].lstrip("'").startswith(csvfile.FORMULA_STARTS) else text
 
 
 @contextmanager

@@ -140,7 +140,12 @@ def address(row: int, column: int) -> str:
 def quoted(sheet: str) -> str:
     """A sheet's name as a reference has it: in quotes where it needs them."""
     plain = _PLAIN.fullmatch(sheet) and not _LIKE_CELL.fullmatch(sheet)
-    return sheet if plain else "'" + sheet.replace("'", "''") + "'"
+    return sheet if plain else f"'{in_quotes(sheet)}'"
+
+
+def in_quotes(sheet: str) -> str:
+    """A sheet's name as it stands between the quotes of a reference; without an apostrophe in it, the name."""
+    return sheet.replace("'", "''")
 
 
 def unquoted(prefix: str) -> str:
