@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.compare import comparison_sheet as comparison
-from planner.compare import landing
+from planner.compare.row_of_measurement import TOLERATED
 from planner.measure import timing
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
@@ -98,4 +98,4 @@ def test_new_rows_above_the_peak_are_flagged(built: bytes, tmp_path: Path) -> No
 
 def test_the_bound_is_that_of_measure() -> None:
     """What backfill takes for too fast is what measure does."""
-    assert timing.ABOVE_PEAK == landing.TOLERATED
+    assert timing.ABOVE_PEAK == TOLERATED

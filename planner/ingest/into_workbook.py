@@ -18,8 +18,9 @@ from planner.book.reading import read_plan
 from planner.collector import still
 from planner.compare import runs_table
 from planner.compare.comparison_sheet import find
-from planner.compare.landing import OTHER_HARDWARE, Landing, land_in, put_by_key
+from planner.compare.landing import Landing, land_in, put_by_key
 from planner.compare.prediction import hardware
+from planner.compare.row_of_measurement import OTHER_HARDWARE
 from planner.compare.runs_table import Run
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet

@@ -15,7 +15,6 @@ import numpy as np
 from planner.profiles import xla
 from planner.profiles.profile import Operation
 from planner.profiles.recording import (
-    FAR,
     UNSIGNED,
     Events,
     Integers,
@@ -23,7 +22,7 @@ from planner.profiles.recording import (
     Recording,
     Run,
     Runs,
-    distinct,
+    grouped,
     looked_up,
     main_marks,
     main_steps,
@@ -103,8 +102,7 @@ class HostOperations:
         step_of_run = self._steps(run, begin)
         if not self._launched and (end - begin)[step_of_run[run] >= 0].sum() < _COVERED * (end - begin).sum():
             self._marks = []  # runs begin after the steps that launch them, and which that are isn't told
-        for number in np.unique(device).tolist():
-            mine = device == number
+        for number, mine in grouped(device):
             steps = step_of_run[run[mine]] if self._marks else None
             events = Events(kind[mine], begin[mine], end[mine], steps)
             numbers, runs = self._device_runs(run[mine], events)
@@ -129,14 +127,12 @@ class HostOperations:
 
     def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], list[Run]]:
         """The runs of a device and their numbers: from the begin of the first operation to the end of the last."""
-        keys, (numbers, which) = list(self._runs), distinct(run)
-        low, high = (np.full(len(numbers), bound, np.int64) for bound in (FAR, -FAR))
-        np.minimum.at(low, which, events.begin)
-        np.maximum.at(high, which, events.end)
+        keys = list(self._runs)
         found = []
-        for number, begin, end in zip(numbers.tolist(), low.tolist(), high.tolist(), strict=True):
+        for number, mine in grouped(run):
             _, module, program_id = keys[number]
-            found.append((number, Run(module, program_id, begin, end)))
+            low, high = int(events.begin[mine].min()), int(events.end[mine].max())
+            found.append((number, Run(module, program_id, low, high)))
         found.sort(key=lambda each: each[1].begin)
         return [number for number, _ in found], [each for _, each in found]
 

@@ -26,6 +26,7 @@ from planner.profiles.recording import (
     Recording,
     Run,
     Runs,
+    grouped,
     looked_up,
     main_marks,
     main_steps,
@@ -170,8 +171,10 @@ def _runs(
     runs: list[Run] = []
     run_of = np.full(len(kinds), -1, np.int64)
     same_name = Counter(name for name, _ in names)
-    for at, (name, key) in enumerate(names):
-        mine = order[modules[order] == at]
+    for at, places in grouped(modules[order]):
+        if at < 0:
+            continue
+        (name, key), mine = names[at], order[places]
         counts = Counter(kinds[mine].tolist())
         repeats = (launches.executed(name) if same_name[name] == 1 else 0) or _repeats(counts)
         often = {kind: max(1, round(count / repeats)) for kind, count in counts.items()}

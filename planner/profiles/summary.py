@@ -15,7 +15,7 @@ from planner import progress
 from planner.profiles import parts
 from planner.profiles.parts import HOLDERS
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
-from planner.profiles.recording import Events, Integers, Marked, Recording, joined, stepped
+from planner.profiles.recording import Events, Integers, Marked, Recording, grouped, joined, stepped
 
 PS = 1e-12  # seconds
 GAPS = 12  # the largest that are kept
@@ -136,10 +136,8 @@ class _Tally:
         if events.steps is not None:
             mine = events.steps >= 0
             self._of_steps = _grown(self._of_steps, n) + np.bincount(events.kinds[mine], own[mine], n)
-        order = np.argsort(events.kinds.astype(np.uint16) if n < 1 << 16 else events.kinds, kind="stable")
-        places = np.flatnonzero(np.diff(events.kinds[order])) + 1
-        for group in np.split(order, places):
-            self._samples[int(events.kinds[group[0]])].append(duration[group[:: self._stride]])
+        for kind, places in grouped(events.kinds):
+            self._samples[kind].append(duration[places[:: self._stride]])
         self._held += len(events) // self._stride
         while self._held > _SAMPLES:
             for kind, held in self._samples.items():
@@ -175,16 +173,13 @@ class _Tally:
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
         """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
         assert events.steps is not None
-        order = np.argsort(events.steps, kind="stable")
-        steps, first = np.unique(events.steps[order], return_index=True)
-        for at, places in zip(steps.tolist(), np.split(order, first[1:]), strict=True):
-            if at < 0:
-                continue
-            mine = events.where(places)
-            low, high = int(mine.begin.min()), int(mine.end.max())
-            found = parts.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
-            labels = found.within(np.array([low]), np.array([high]))[0]
-            self._told[at] = _step(self._windows[at], low, high, labels)
+        for at, places in grouped(events.steps):
+            if at >= 0:
+                mine = events.where(places)
+                low, high = int(mine.begin.min()), int(mine.end.max())
+                found = parts.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
+                labels = found.within(np.array([low]), np.array([high]))[0]
+                self._told[at] = _step(self._windows[at], low, high, labels)
 
     def device(self) -> Device | None:
         """All that was added, in seconds."""
@@ -243,8 +238,7 @@ def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
 def _programs(recording: Recording) -> tuple[Program, ...]:
     runs = recording.runs
     rows = []
-    for at, (name, key) in enumerate(runs.programs):
-        times = (runs.end - runs.begin)[runs.which == at] * PS
-        if len(times):
-            rows.append(Program(name, key, len(times), float(times.sum()), float(np.median(times))))
+    for at, places in grouped(runs.which):
+        times = (runs.end[places] - runs.begin[places]) * PS
+        rows.append(Program(*runs.programs[at], len(times), float(times.sum()), float(np.median(times))))
     return tuple(sorted(rows, key=lambda row: -row.total))

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from planner.compare.landing import OTHER_HARDWARE, is_chip
+from planner.compare.row_of_measurement import OTHER_HARDWARE, is_chip
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures

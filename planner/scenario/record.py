@@ -11,7 +11,7 @@ from planner.book.plan import Plan, Quantity, Scenario
 from planner.book.reading import read_plan
 from planner.catalog import Value
 from planner.compare.comparison_sheet import ComparisonSheet, find
-from planner.compare.landing import ABOVE_PEAK, TOLERATED
+from planner.compare.row_of_measurement import ABOVE_PEAK, TOLERATED
 from planner.compare.runs_table import Run, appended
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
