@@ -140,7 +140,7 @@ class UnfitCellError(Exception):
 
 
 def parse(field: Field, text: str) -> Value:
-    """A cell's value, None where it is blank. Raises CellError."""
+    """A cell's value, None where it is blank. Raises UnfitCellError."""
     text = text.strip()
     if not text:
         return None

@@ -9,12 +9,11 @@ from math import isnan
 
 from planner.compare.comparison_sheet import CaseRow, is_missing
 from planner.dates import moment_of
-from planner.measure.records import Measurement
+from planner.measure.records import TOLERATED, Measurement
 from planner.xlsx.cellvalue import Value
 
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
 ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
-TOLERATED = 1.05  # as `measure` has it
 RAN_AS = ("compiler_flags", "mesh", "mesh_axis", "device_order")  # columns of where and how a row's time was taken
 _NEVER = datetime.min.replace(tzinfo=UTC)  # of a time whose moment isn't said
 FLOOR = "lower_bound_time"  # the column of the least time that the chip allows

@@ -16,9 +16,10 @@ from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.collector import still
-from planner.errors import Place, UserError
+from planner.errors import UserError
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import LOOKUPS, Row
+from planner.regularfile import refuse_other
 from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
 from planner.scenario.new_column import identified
@@ -50,15 +51,9 @@ def write(path: Path, asked: Request, found: Found, databases: Databases) -> str
     Returns what was done, in words. An edited workbook is replaced whole or not at all. Raises UserError as building
     and adding scenarios do.
     """
-    check_writable(path)
+    refuse_other(path, ".xlsx", "a workbook")
     done = _added(path, asked, found) if path.exists() else _built(path, asked, found, databases)
     return f"{path}: {done}"
-
-
-def check_writable(path: Path) -> None:
-    """Raise UserError for a name that is no workbook's."""
-    if path.suffix.lower() != ".xlsx":
-        raise UserError("a workbook's name ends in .xlsx", place=Place(path), remedy="name it so")
 
 
 def check_takes(path: Path, asked: Request) -> None:

@@ -31,6 +31,7 @@ from planner.update import newcomers
 from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
+from planner.update.places import is_filled
 from planner.update.swept import retyped
 from planner.update.threeway import ThreeWay, merge_of
 from planner.update.turned import INPUTS, read_by
@@ -172,7 +173,7 @@ def _log(merge: ThreeWay) -> None:
         return
     part = merge.package.sheets()[log.sheet.name]
     sheet = SheetXml(merge.package.parts[part])
-    filled = [(at, cell) for at, cell in log.sheet.cells.items() if cell.kind or cell.value not in (None, "")]
+    filled = [(at, cell) for at, cell in log.sheet.cells.items() if is_filled(log, *at)]
     last = max((row for (row, column), cell in filled if column == 1 and not cell.kind), default=5)
     below = max((row for (row, column), _ in filled if column <= 3), default=5) + 1
     today = cell_number(made_now().date(), since_1904=counts_from_1904(merge.package))
