@@ -17,7 +17,7 @@ def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
 
 
 def bias_sum(config: Config, row: ModelRow, *flags: str) -> int:
-    """Biases on the ways down to the ranks, with the rotary part, where the first of some flags that is said wants them.
+    """Biases on the ways down to the ranks, with the rotary part, where the first of some flags that is said is true.
 
     That of the output has a column.
     """
