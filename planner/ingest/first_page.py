@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from planner.ingest.chips import Chips
 from planner.ingest.operation_rows import Peaks, Waste, largest, rows
 from planner.profiles.profile import HOW_FOUND, Profile, mean_parts, spread
-from planner.spoken import PERCENT, percent, spoken
+from planner.spoken import PERCENT, cut, percent, spoken
 
 SECONDS, COUNT = "s", "1"
 GAPS = 3  # the largest that are told
@@ -74,8 +74,7 @@ def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips
 
 def short(name: str) -> str:
     """An operation's name in a line: a GPU's kernel can have a thousand letters."""
-    name = name.removeprefix("void ")
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    return cut(name.removeprefix("void "), LONGEST)
 
 
 def step_seconds(profile: Profile) -> float | None:

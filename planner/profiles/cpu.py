@@ -28,7 +28,7 @@ from planner.profiles.recording import (
     main_steps,
     within,
 )
-from planner.profiles.xspace import Plane
+from planner.profiles.xspace import Plane, host_events
 from planner.profiles.xspace_lines import Event
 
 _END = "end: "
@@ -49,11 +49,8 @@ class HostOperations:
         self._ends = (array("q"), array("q"))  # flow, end
         self._launched: dict[int, int] = {}
         marks: list[tuple[str, Marked]] = []
-        for plane in planes:
-            if plane.name.startswith("/host:"):
-                for line in plane.lines:
-                    for event in line.events:
-                        self._take(event, marks)
+        for event in host_events(planes):
+            self._take(event, marks)
         self._marks = main_marks(marks)
 
     @property

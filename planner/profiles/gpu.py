@@ -34,7 +34,7 @@ from planner.profiles.recording import (
     steps_of,
     within,
 )
-from planner.profiles.xspace import Plane
+from planner.profiles.xspace import Plane, host_events
 from planner.profiles.xspace_lines import Event
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
@@ -85,11 +85,8 @@ class Launches:
         self._launched = (array("q"), array("q"))  # correlation, begin
         self._executed: Counter[str] = Counter()
         self._devices = max(devices, 1)
-        for plane in planes:
-            if plane.name.startswith("/host:"):
-                for line in plane.lines:
-                    for event in line.events:
-                        self._take(event, marks)
+        for event in host_events(planes):
+            self._take(event, marks)
         self._marks = main_marks(marks)
 
     def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:

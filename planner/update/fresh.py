@@ -203,6 +203,11 @@ class Fresh:
     moves: Moves
 
     @cached_property
+    def kinds(self) -> dict[str, str]:
+        """The kinds of the sheets by their names as built."""
+        return {sheet.name: kind for kind, sheet in self.sheets.items()}
+
+    @cached_property
     def _busy(self) -> list[str]:
         """The names of the sheets whose cells go elsewhere, or that are called otherwise in the end."""
         moves = ((sheet.name, self.moves.of(sheet.name)) for sheet in self.sheets.values())

@@ -69,6 +69,11 @@ class Area(NamedTuple):
         """How many cells it has."""
         return len(self.rows) * len(self.columns)
 
+    @property
+    def is_cell(self) -> bool:
+        """Whether it is a single cell."""
+        return self.top == self.bottom and self.left == self.right
+
     def covers(self, row: int, column: int) -> bool:
         """Whether the cell in this row and column belongs to it."""
         return self.top <= row <= self.bottom and self.left <= column <= self.right
