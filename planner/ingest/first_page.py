@@ -35,6 +35,10 @@ class PlannedStep:
         """The first of some parts that the plan has: its label and its seconds."""
         return next((self.parts[name] for name in names if name in self.parts), None)
 
+    def share(self, part: tuple[str, float] | None) -> float | None:
+        """What a part takes of the expected step; None where one of them isn't told."""
+        return part[1] / self.expected if part and self.expected else None
+
     def utilisation(self, seconds: float) -> float | None:
         """The MFU of a step that took so long, on the plan's FLOPs, chips and peak; None where it has none."""
         return self.mfu * self.expected / seconds if self.mfu and self.expected and seconds > 0 else None
@@ -161,7 +165,7 @@ def _communication(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]
     label, parts, seconds = "Exposed communication", profile.step_parts, part(profile, "communication")
     why = profile.lacks.get("communication", "")
     yield Line(label, seconds, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing computes meanwhile")
-    share = own[1] / plan.expected if plan and own and plan.expected else None
+    share = plan.share(own) if plan else None
     reached = None if seconds is None or not parts.span else seconds / parts.span
     yield Line(f"{label}, of the step", reached, PERCENT, share, own[0] if own else "", why)
 
@@ -170,7 +174,7 @@ def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     parts, own = profile.step_parts, plan.part(IDLE) if plan else None
     why = "" if parts.gap is not None else profile.lacks.get("gap", "the format has no idle time")
     yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing runs")
-    share = own[1] / plan.expected if plan and own and plan.expected else None
+    share = plan.share(own) if plan else None
     yield Line("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
     whole = mean_parts([device.parts for device in profile.active])
     gaps = sorted((gap for device in profile.devices for gap in device.gaps), key=lambda gap: -gap.seconds)
