@@ -7,7 +7,7 @@ from copy import deepcopy
 
 from planner.update.swept import SWEEP
 from planner.update.threeway import ThreeWay
-from planner.xlsx.drawings import ANCHORS, first_row, last_row, push_down
+from planner.xlsx.drawings import ANCHORS, first_row, last_row, shift_anchor
 from planner.xlsx.moved_cells import with_moved_formulas
 from planner.xlsx.moved_parts import move_around_rows, move_chart
 from planner.xlsx.opc import Package
@@ -54,7 +54,7 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> int:
         down = _below([anchor for anchor, _ in found], below)
         for number, (anchor, frame) in enumerate(found, start=len(root) + 1):
             new = deepcopy(anchor)
-            push_down(new, down[first_row(anchor)])
+            shift_anchor(new, down[first_row(anchor)], 0)
             target = copy_part(package, fresh, parts[frame.get(_ID)], _moved(merge))
             last = max((int(one.get("id", "0")) for one in every(root, "cNvPr")), default=0)
             next(every(new, "chart")).set(_ID, link(package, mine, "chart", target))

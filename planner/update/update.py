@@ -4,10 +4,11 @@
 *Ours* is the file. *Base* is what planner last wrote, as recorded on the Cover (`base.py`; without a record
 `unremembered.py`). Rows, columns and scenarios of the three are matched by their keys, and each row and column of the
 file and of the fresh workbook gets its position in the new one (`threeway.py`, `places.py`). Then planner's sheets are
-written again cell by cell (`merge.py`): if ours equals theirs or base, the cell is theirs; otherwise the user changed
-it, ours is kept and listed, with both if theirs differs from base too. References are moved along, on the user's sheets
-and in all other parts too; those whose cells are gone become #REF! and are listed. New sheets and charts are added
-(`newcomers.py`), notes follow rows that moved to other sheets, and every formula is computed.
+written again (`merge.py`), each cell by what `judge.py` says: if ours equals theirs or base, the cell is theirs;
+otherwise the user changed it, ours is kept and listed, with both if theirs differs from base too. References are moved
+along, on the user's sheets and in all other parts too; those whose cells are gone become #REF! and are listed. New
+sheets and charts are added (`newcomers.py`), notes follow rows that moved to other sheets, and every formula is
+computed.
 """
 
 from __future__ import annotations
