@@ -17,13 +17,12 @@ from statistics import fmean
 
 import numpy as np
 
-from planner.measure.records import time_fault
+from planner.measure.records import TOLERATED, time_fault
 
 Timer = Callable[[], float]
 
 RESAMPLES = 1000
 DRIFT_NEEDS = 8  # fewer samples leave a quarter of one sample, which says nothing
-ABOVE_PEAK = 1.05  # of the predicted least time: faster than the data sheet allows
 NOISY = 0.10  # median absolute deviation over median
 DISPATCH_BOUND = 5.0  # a call this few dispatch floors long times the host, not the device
 AGREE = (0.8, 1.25)
@@ -229,7 +228,7 @@ class Timing:
     def flags(self) -> tuple[str, ...]:
         """The guards that this timing fails; empty when it can be trusted."""
         found = {
-            "above_peak": self.primary.median * ABOVE_PEAK < self.floor_s,
+            "above_peak": self.primary.median * TOLERATED < self.floor_s,
             "loop_elided": self.is_loop_elided,
             "noisy": self.primary.spread > NOISY,
             "dispatch_bound": self.is_dispatch_bound and not self.is_apart,

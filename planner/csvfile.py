@@ -25,7 +25,6 @@ BOM = b"\xef\xbb\xbf"
 _STEP = 100_000  # rows between two words on how far reading is
 _CHUNK = 2**20  # bytes that are checked at a time, so that a large file isn't held twice
 CELL_LIMIT = 32_767  # characters that a spreadsheet cell can hold
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
 
 
 @dataclass(frozen=True)
@@ -141,6 +140,7 @@ def written(rows: Iterable[Iterable[object]]) -> str:
     return stream.getvalue()
 
 
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
 _UNHELD = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from planner import csvfile
 
 
+@cache
 def folder(name: str) -> Path:
     """The folder of `templates`, `hardware_db` or `model_db`."""
     return Path(import_module(f"planner.{name}").__path__[0])

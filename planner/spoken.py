@@ -36,6 +36,11 @@ def few(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters: of a longer one its beginning, and three dots."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def within(label: str) -> str:
     """A label within a sentence: a small first letter, but for an abbreviation."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from planner.compare import comparison_sheet as comparison
-from planner.compare import landing
-from planner.measure import timing
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
@@ -94,8 +92,3 @@ def test_new_rows_above_the_peak_are_flagged(built: bytes, tmp_path: Path) -> No
     flags = [row.text("flags") for row in rows(path)]
     assert (flags[0], flags[-3:]) == ("above_peak", ["above_peak", "", "noisy; above_peak"])
     assert "nothing to write" in backfill(path, *measured).output
-
-
-def test_the_bound_is_that_of_measure() -> None:
-    """What backfill takes for too fast is what measure does."""
-    assert timing.ABOVE_PEAK == landing.TOLERATED

@@ -200,6 +200,13 @@ def test_it_is_chosen_like_any_other(plan: Path) -> None:
     assert (before, after) == ("llama3_8b_on_tpu_v5e", "mine")
 
 
+def test_a_model_is_meant_however_its_id_is_written(plan: Path) -> None:
+    """Case and punctuation of a model's and a chip's id don't count, as in every other command."""
+    done = add(plan, "mine", "-m", "Llama3 8B", "-H", "TPU v5e", "--set", "kv_dtype=BF16")
+    assert done.exit_code == 0, done.stderr
+    assert [(each.model, each.hardware) for each in read_plan(plan).scenarios] == [("llama3-8b", "tpu-v5e")] * 2
+
+
 @pytest.mark.slow
 def test_a_second_one_is_like_the_scenario_that_is_named(plan: Path) -> None:
     """--like takes an id or a name, whatever its capitals."""

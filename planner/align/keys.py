@@ -12,7 +12,6 @@ from planner.book.rowkeys import COVER, DATABASES, TEXTS, Keyed
 from planner.book.sheet import Sheet
 from planner.book.tables import BESIDE, Database, LineTable
 from planner.book.workbook import Book
-from planner.errors import UserError
 from planner.workbook.memory import memory_rows
 from planner.xlsx.cell import Cell
 
@@ -124,11 +123,10 @@ def keyed_records(kind: str, database: Database) -> KeyedSheet:
 
 
 def _comparison(book: Book) -> KeyedSheet | None:
-    from planner.compare import comparison_sheet as comparison  # here, for it loads the templates
+    from planner.compare.comparison_sheet import found_in  # here, for it loads the templates
 
-    try:
-        found = comparison.find(book.package, book.parsed)
-    except UserError:
+    found = found_in(book.package, book.parsed)
+    if found is None:
         return None
     sheet = book.sheets[found.name]
     columns: dict[int, str] = {}

@@ -154,10 +154,9 @@ def _area(
             return ("same",) if scenario == same else ("scenario", scenario)
         if not own.scenarios and side is own and number == own_column:
             return ("same",)
-        return side.exact_column(number) if is_exact and is_cell else side.column(number)
+        return side.exact_column(number) if is_exact and area.is_cell else side.column(number)
 
-    is_cell = (area.top, area.left) == (area.bottom, area.right)
-    if is_cell:
+    if area.is_cell:
         return side.exact_row(area.top) if is_exact else side.row(area.top), column(area.left)
     rows = _end(side.row, area.top, side.last_row), "..", _end(side.row, area.bottom, side.last_row)
     last = side.ends_of_cases.get(area.top) if in_place else None

@@ -12,6 +12,7 @@ import numpy as np
 from planner.api import warned
 from planner.api.calc import File, Setting, databases_of, files_of, texts
 from planner.errors import UserError
+from planner.regularfile import refuse_other
 from planner.search import scenarios
 from planner.search.found import objectives_of
 from planner.search.optimum import optimum
@@ -66,7 +67,7 @@ def optimize(
     if not isinstance(top, Integral) or top < 1:
         raise UserError(f"top={top!r} is no number of plans", remedy="write a whole number of at least 1")
     if workbook is not None:
-        scenarios.check_writable(Path(workbook))
+        refuse_other(Path(workbook), ".xlsx", "a workbook")
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over or {}),
                     _several(where), databases, backend)  # fmt: skip

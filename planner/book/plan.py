@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from planner.book.workbook import Book
+from planner.book.workbook import Book, by_spot
 from planner.recalc.engine import EngineError
-from planner.xlsx.address import Spot, coordinates
+from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.comments import Note
 from planner.xlsx.pattern import Pattern
@@ -153,8 +153,7 @@ class Plan:
         """Why formulas could not be computed here; their value is the cached one."""
         if self.not_computed:
             return {}
-        doubts = self.book.computed.doubts
-        return {Spot(name, *coordinates(ref)): reason for (name, ref), reason in doubts.items()}
+        return by_spot(self.book.computed.doubts)
 
     @cached_property
     def not_computed(self) -> str:

@@ -41,6 +41,14 @@ class Keyed:
         """The column of each key."""
         return {key: column for column, key in self.columns.items()}
 
+    def rows_on(self, other: Keyed) -> dict[int, int]:
+        """Where its rows stand on another sheet, those of which that has the keys."""
+        return {row: other.row_of[key] for row, key in self.rows.items() if key in other.row_of}
+
+    def columns_on(self, other: Keyed) -> dict[int, int]:
+        """Where its columns stand on another sheet, those of which that has the keys."""
+        return {column: other.column_of[key] for column, key in self.columns.items() if key in other.column_of}
+
 
 def is_heading(key: str) -> bool:
     """Whether a row's key is that of a heading, a title or a case, and not of a quantity."""

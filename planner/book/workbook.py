@@ -6,14 +6,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from planner.book.scenario_columns import ColumnNumbers, identifier
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, CaseTable, Database, LineTable, case_tables, database, line_table
 from planner.catalog.table import TABLES
 from planner.errors import Place, UserError
-from planner.recalc.engine import EngineError
+from planner.recalc.engine import Address, EngineError
 from planner.recalc.evidence import Verdict
 from planner.recalc.inmemory import in_memory
 from planner.xlsx.address import Area, Position, Spot, column_letters, coordinates
@@ -29,6 +29,14 @@ MISSING = "missing."
 """How Checks names a row that asks whether a number is missing."""
 DATABASES = tuple(table.capitalize() for table in TABLES.values())
 NEEDED = DATABASES[:3]  # every workbook has these, the others only where a template reads them
+
+
+T = TypeVar("T")
+
+
+def by_spot(cells: Mapping[Address, T]) -> dict[Spot, T]:
+    """What is said of cells, by their sheets, rows and columns."""
+    return {Spot(name, *coordinates(ref)): said for (name, ref), said in cells.items()}
 
 
 class Book:
@@ -184,7 +192,7 @@ class Book:
             values = self.computed.values
         except EngineError:
             return {}
-        return {Spot(name, *coordinates(ref)): value for (name, ref), value in values.items()}
+        return by_spot(values)
 
     def value(self, sheet: str, row: int, column: int) -> Value:
         """A cell's value now: recalculated where that was possible, else as saved; None where there is no cell."""

@@ -9,14 +9,12 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from planner import progress, typed_numbers
-from planner.csvfile import FORMULA_STARTS
-from planner.errors import UserError, nearest
+from planner import csvfile, progress, typed_numbers
+from planner.errors import NEAR, UserError, closest, nearest
 from planner.spoken import few
 
 Value = float | str | None  # None: not known (N/A), which is never 0
@@ -142,7 +140,7 @@ class UnfitCellError(Exception):
 
 
 def parse(field: Field, text: str) -> Value:
-    """A cell's value, None where it is blank. Raises CellError."""
+    """A cell's value, None where it is blank. Raises UnfitCellError."""
     text = text.strip()
     if not text:
         return None
@@ -173,7 +171,7 @@ def refuse_new_id(text: str) -> None:
     It would be a formula where the CSV is opened in a spreadsheet, markup in a page, or a path as a file's name.
     """
     for is_so, what in (
-        (text.startswith(FORMULA_STARTS), "a spreadsheet takes it for a formula"),
+        (text.startswith(csvfile.FORMULA_STARTS), "a spreadsheet takes it for a formula"),
         (any(mark in text for mark in "<>&"), "a page takes < > and & for markup"),
         (text == "." or any(mark in text for mark in ("/", "\\", "..")), "it is a path"),
     ):
@@ -217,7 +215,6 @@ MEANT = {
 """Other words for a column, as configs and data sheets have them."""
 OWN = ("note", "comment", "_")  # how the name of an analyst's own column begins, of which nothing need be said
 MOST_NAMED = 6  # columns that one line names
-CLOSE = 0.6  # similarity from which a known column may be the one that was meant
 
 
 def is_own(name: str) -> bool:
@@ -251,5 +248,4 @@ def nearest_columns(name: str, known: Sequence[str]) -> list[str]:
     holding = [other for other in known if words and words <= set(other.lower().split("_"))]
     if holding:
         return sorted(holding, key=len)[:2]
-    lowered = {other.lower(): other for other in known}
-    return [lowered[match] for match in get_close_matches(name.lower(), lowered, n=2, cutoff=CLOSE)]
+    return closest(name, known, 2, NEAR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from planner.catalog.columns import Completion, Field, Rule, UnfitCellError, Val
 from planner.catalog.columns import parse as parse
 from planner.catalog.laws import Law, bound
 from planner.csvfile import Sheet
-from planner.errors import Place, UserError
+from planner.errors import Place, UserError, closest
 from planner.typed_numbers import is_scaled, said
 
 BATCH = 500  # rows that are checked together
@@ -261,10 +260,9 @@ def _bind(sheet: Sheet, fields: Sequence[Field]) -> dict[str, Field]:
 
 def _refuse_near_miss(name: str, known: Mapping[str, Field], place: Place) -> None:
     plain = re.sub("[^a-z0-9]+", "_", name.lower())
-    alike = {other.lower(): other for other in known if _digits(other) == _digits(name)}  # fp64 is no fp4
-    match = difflib.get_close_matches(plain, alike, n=1, cutoff=NEAR_MISS)
-    if match:
-        remedy = f"did you mean {alike[match[0]]}? If not, begin the name of a note with note_"
+    alike = [other for other in known if _digits(other) == _digits(name)]  # fp64 is no fp4
+    if meant := closest(plain, alike, 1, NEAR_MISS):
+        remedy = f"did you mean {meant[0]}? If not, begin the name of a note with note_"
         raise UserError(f'unknown column "{name}"', place=place, remedy=remedy)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,38 @@ NOUNS = {
 }
 LISTED = ("models", "hardware")
 """The tables that a command lists."""
+
+
+class Ids:
+    """Which of some ids a text means: case and punctuation don't count, so Llama-3-70B is llama3-70b."""
+
+    def __init__(self, ids: Collection[str]) -> None:
+        self.ids = ids
+
+    def meant(self, text: str) -> str | None:
+        """The id as it is written; None where there is none, or where only punctuation tells several apart."""
+        text = text.strip()
+        if text in self.ids:
+            return text
+        return self._lowered.get(text.lower()) or self._lettered.get(_letters(text)) or None
+
+    @cached_property
+    def _lowered(self) -> dict[str, str]:
+        """Each id by its lower case."""
+        return {identifier.lower(): identifier for identifier in self.ids}
+
+    @cached_property
+    def _lettered(self) -> dict[str, str]:
+        """Each id by its letters and digits alone; blank where they are those of several."""
+        found: dict[str, str] = {}
+        for identifier in self.ids:
+            letters = _letters(identifier)
+            found[letters] = "" if letters in found else identifier
+        return found
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
 
 
 class ById(Mapping[str, T], Generic[T]):
@@ -59,18 +91,19 @@ class Table:
     digests: Mapping[str, str]
 
     def identify(self, text: str) -> str:
-        """The id that a text means: case and punctuation don't count, so Llama-3-70B is llama3-70b.
-
-        Raises UserError naming the nearest id.
-        """
-        found = self._find(text)
+        """The id that a text means, as `Ids` tells it. Raises UserError naming the nearest id."""
+        found = self._ids.meant(text)
         if found is None:
             raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=self._meant(text))
         return found
 
     def has(self, text: str) -> bool:
         """Whether a text means one of the ids, as `identify` reads it."""
-        return self._find(text) is not None
+        return self._ids.meant(text) is not None
+
+    @cached_property
+    def _ids(self) -> Ids:
+        return Ids(self.rows)
 
     def _meant(self, text: str) -> str:
         """The remedy for an unknown id: those of the Hugging Face repository that it names, else the nearest."""
@@ -81,33 +114,9 @@ class Table:
         is_listed = remedy.endswith("...") and self.kind in LISTED
         return f"{remedy.removesuffix(', ...')} and others; planner {self.kind} list shows all" if is_listed else remedy
 
-    def _find(self, text: str) -> str | None:
-        text = text.strip()
-        if text in self.rows:
-            return text
-        return self._lowered.get(text.lower()) or self._lettered.get(_letters(text))
-
     def row(self, identifier: str) -> Mapping[str, Value]:
         """The row of an id, as `identify` finds it. Raises UserError as it does."""
         return self.rows[self.identify(identifier)]
-
-    @cached_property
-    def _lowered(self) -> dict[str, str]:
-        """Each id by its lower case."""
-        return {identifier.lower(): identifier for identifier in self.rows}
-
-    @cached_property
-    def _lettered(self) -> dict[str, str]:
-        """Each id by its letters and digits alone, where they are one id's."""
-        found: dict[str, str] = {}
-        for identifier in self.rows:
-            letters = _letters(identifier)
-            found[letters] = "" if letters in found else identifier
-        return found
-
-
-def _letters(text: str) -> str:
-    return "".join(character for character in text.lower() if character.isalnum())
 
 
 def beside(own: Table, ours: Table) -> Table:

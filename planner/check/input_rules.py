@@ -134,7 +134,7 @@ def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
         columns = (table.head.fourth,) if line.section == "Constants" else table.columns
         for column in columns:
             value, cell = table.sheet.value(line.row, column), Spot(table.sheet.name, line.row, column)
-            if address(*cell[1:]) in reported or isinstance(value, CellError) or not table.sheet.is_typed(*cell[1:]):
+            if cell.ref in reported or isinstance(value, CellError) or not table.sheet.is_typed(cell.row, cell.column):
                 continue
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 yield out_of_range(book, cell, f"a number in {line.unit} is wanted")
@@ -146,12 +146,12 @@ def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
 def plausible_numbers(book: Book) -> Iterator[Fault]:
     """A number of Inputs or of a database that is doubtful, with what is likely meant; that is only noted."""
     for cell, name, unit in _judged(book):
-        value = book.sheets[cell.sheet].value(*cell[1:])
+        value = book.sheets[cell.sheet].value(cell.row, cell.column)
         if is_number(value) and (doubtful := doubt(name, unit, float(value))):
             _, scenario = book.owner(*cell)
             what = f"{name}{f' of {scenario}' if scenario else ''} = {doubtful}"
             remedy, alike = "type another value where it is another", f"{name} = {doubtful}"
-            yield Fault(cell.sheet, address(*cell[1:]), what, remedy, "note", alike=alike)
+            yield Fault(cell.sheet, cell.ref, what, remedy, "note", alike=alike)
 
 
 def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:

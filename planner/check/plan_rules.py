@@ -135,7 +135,7 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
             what = f"{scenario or 'the scenario'} has no number: all {len(rows)} headlines are N/A"
             what += f", the first because {name} is" if name else ""
             remedy = "type it on Inputs, or in the database"
-            yield Fault(cause[0], address(*cause[1:]), what, remedy, kind="missing_number")
+            yield Fault(cause.sheet, cause.ref, what, remedy, kind="missing_number")
 
 
 def _headlines(book: Book) -> list[LineItem]:

@@ -75,7 +75,7 @@ def _is_missing(book: Book, cell: Spot) -> bool:
     if formula is None or "NA" in formula.functions or formula.is_pasted:
         return True
     return any(
-        area.top == area.bottom and area.left == area.right and book.sheets[sheet].value(*area[:2]) in (None, "")
+        area.is_cell and book.sheets[sheet].value(*area[:2]) in (None, "")
         for sheet, area in book.areas(cell)
         if sheet in book.sheets
     )

@@ -46,4 +46,4 @@ def command(
     if into is not None:
         from planner.ingest.into_workbook import land
 
-        say(into, land(into, found, scenario, row, note).lines)
+        say(into, land(into, found, scenario, row, note))

@@ -54,6 +54,7 @@ def command(
     closer to the best than published runs can distinguish count as ties; the simplest of them comes first.
     """
     from planner.formulas.headlines import headlines
+    from planner.regularfile import refuse_other
     from planner.search import scenarios, tables
     from planner.search.found import objectives_of
     from planner.search.optimum import optimum
@@ -65,7 +66,7 @@ def command(
             refuse_existing(output, force=force)
             tables.check_writable(output)
         if workbook is not None:
-            scenarios.check_writable(workbook)
+            refuse_other(workbook, ".xlsx", "a workbook")
             if output is not None and output.resolve() == workbook.resolve():
                 what = "-o and --workbook name the same file"
                 raise UserError(what, place=Place(workbook), remedy="name another with -o")

@@ -287,21 +287,17 @@ def tables_of(package: Package, sheet: ComparisonSheet) -> list[tuple[str, Table
 
 
 def _stretch(sheet: ComparisonSheet, appended: Collection[int]) -> Stretch:
+    """Areas over the last case and another, or over the only one, extended over the new rows below; no others."""
     numbers = [row.number for row in sheet.rows]
     if not numbers:
         return lambda area: area
     bottom, new = max(numbers), set(appended)
     while bottom + 1 in new:  # what stands between them is someone's, and stays outside
         bottom += 1
-    return _over(numbers, bottom)
-
-
-def _over(cases: Collection[int], bottom: int) -> Stretch:
-    """Areas over the last case and another, or over the only one, extended to `bottom`; no others."""
-    last, least = max(cases), min(2, len(cases))
+    last, least = max(numbers), min(2, len(numbers))
 
     def stretch(area: Area) -> Area:
-        covered = sum(area.top <= number <= area.bottom for number in cases)
+        covered = sum(area.top <= number <= area.bottom for number in numbers)
         if covered >= least and area.top <= last <= area.bottom < bottom:
             return area._replace(bottom=bottom)
         return area

@@ -114,11 +114,13 @@ def _input_faults(column: str, template: str, inputs: Inputs) -> Iterator[Fault]
     if template not in library.names():
         yield Fault(column, f"there is no template {template!r}", nearest(template, library.names()))
         return
-    known = {row.name: row for row in library.load(template).of_kind("input")}
+    loaded = library.load(template)
     for name, value in inputs.items():
-        if name not in known:
+        row = loaded.by_name.get(name)
+        if row is None or row.kind != "input":
+            known = (each.name for each in loaded.of_kind("input"))
             yield Fault(column, f"{template} has no input {name!r}", nearest(name, known))
-        elif value is not None and (what := case_fault(known[name], value)):
+        elif value is not None and (what := case_fault(row, value)):
             yield Fault(column, f"{name}={value if isinstance(value, str) else f'{value:g}'}: {what}", _BY_HAND)
 
 

@@ -16,6 +16,7 @@ from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
 from planner.measure.mesh import group_size
 from planner.measure.records import case_key, in_digits, parse_key
+from planner.spoken import cut
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
 SUITES = ("quick", "full")  # the full one has the quick one's cases too
@@ -165,7 +166,7 @@ def case_in_words(key: str, label: str = "") -> str:
 
     `label` is what its row calls it, where there is a row.
     """
-    short = key if len(key) <= KEY_SHOWN else f"{key[: KEY_SHOWN - 3]}..."
+    short = cut(key, KEY_SHOWN)
     if label:
         return f"{label} ({short})"
     try:

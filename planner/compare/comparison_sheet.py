@@ -155,6 +155,14 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     return ComparisonSheet(package.sheets()[name], name, xml, header, columns, cases, sized_to, runs_header, runs)
 
 
+def found_in(package: Package, sheets: Mapping[str, SheetXml]) -> ComparisonSheet | None:
+    """The Comparison of a workbook; None where there is none, or its columns can't be told."""
+    try:
+        return find(package, sheets)
+    except UserError:
+        return None
+
+
 def _first_with_heads(
     package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
 ) -> tuple[str, int, dict[str, int]] | None:

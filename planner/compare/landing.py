@@ -6,13 +6,10 @@ finds it by the key of the case, `planner measure` and `planner record` know it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
-from math import isnan
 from pathlib import Path
 
 from planner.collector import still
@@ -28,10 +25,19 @@ from planner.compare.appended_rows import (
     unknown_chips,
 )
 from planner.compare.comparison_cases import case_in_words
-from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, is_missing
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find
+from planner.compare.row_of_measurement import (
+    ABOVE_PEAK,
+    FLOOR,
+    OTHER_HARDWARE,
+    cells_of,
+    flags_of,
+    keeps,
+    latest,
+    row_of,
+)
 from planner.compare.runs_table import make_room
 from planner.compare.too_short import too_short
-from planner.dates import moment_of
 from planner.measure.records import Measurement, parse_key
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
@@ -41,13 +47,6 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
-
-OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
-ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
-TOLERATED = 1.05  # as `measure` has it
-RAN_AS = ("compiler_flags", "mesh", "mesh_axis", "device_order")  # columns of where and how a row's time was taken
-_NEVER = datetime.min.replace(tzinfo=UTC)  # of a time whose moment isn't said
-FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
 
 
 @dataclass
@@ -84,7 +83,7 @@ class Landing:
         elif self.sheet.is_computed(row.number, "measured_time"):
             what = f"row {row.number} of {self.sheet.name} holds a formula as its measured time"
             self.skipped.append((measured.case_key, what))
-        elif _keeps(row, measured):
+        elif keeps(row, measured):
             self.left_alone.append(row.text("hardware_id"))
         else:
             is_timed = measured.status == "measured"
@@ -250,106 +249,7 @@ def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
     taken: set[int] = set()
     for one in latest(measured, landing.skipped):
         called = rows.get(one.case_key) or rows.get(one.case_id) or []
-        fitting = [row for row in called if row.number not in taken and _fits(row, one)]
-        best = min(fitting, key=lambda row: _distance(row, one), default=None)
+        best = row_of(one, [row for row in called if row.number not in taken])
         if best is not None:
             taken.add(best.number)
         landing.put(best, one)
-
-
-def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> list[Measurement]:
-    """The measurements, of each experiment the last; `skipped` gets the keys of others, and why."""
-    kept: dict[tuple[str, ...], Measurement] = {}
-    for one in measured:
-        first = kept.get(one.experiment)
-        if first is None:
-            kept[one.experiment] = one
-            continue
-        older, newer = sorted(
-            (first, one), key=lambda row: (row.status == "measured", moment_of(row.timestamp) or _NEVER)
-        )
-        kept[one.experiment] = newer
-        skipped.append((older.case_key, f"measured again at {newer.timestamp or 'a later line'}"))
-    return list(kept.values())
-
-
-def _fits(row: CaseRow, measured: Measurement) -> bool:
-    """Whether the row can be this measurement's: same chip, flags and mesh, where both are known."""
-    chip = row.text("hardware_id")
-    is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
-    same_chip = not chip or not measured.hardware_id or is_chip(chip, measured.hardware_id)
-    return same_chip and (is_fresh or tuple(map(row.text, RAN_AS)) == (measured.compiler_flags, *measured.lies))
-
-
-def is_chip(chip: str, other: str) -> bool:
-    """Whether two ids are of one chip: as the formulas do, whatever their letters' case."""
-    return chip.lower() == other.lower()
-
-
-def _keeps(row: CaseRow, measured: Measurement) -> bool:
-    """Whether a row holds a time of a known chip, and the measurement would replace it by that of an unknown device."""
-    chip = row.text("hardware_id")
-    if not chip or measured.status != "measured" or is_missing(row.value("measured_time")):
-        return False
-    is_foreign = OTHER_HARDWARE in row.text("flags")  # what it holds isn't the chip's either
-    is_known = is_chip(chip, measured.hardware_id) or row.text("device") == measured.device_kind != ""
-    return not (is_foreign or is_known or row.value("measured_time") == measured.t_median)
-
-
-def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, int]:
-    """How far a row that fits is from a measurement: the least is its own."""
-    other_chip = not is_chip(row.text("hardware_id"), measured.hardware_id)
-    return other_chip, _keeps(row, measured), row.text("compiler_flags") != measured.compiler_flags, row.number
-
-
-def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
-    """What a measurement types into a row, or into a new one (None).
-
-    Where a case was not measured, and never was, its flags say why.
-    """
-    if measured.status != "measured":
-        unknown = row is None or is_missing(row.value("measured_time"))
-        return {"flags": f"{measured.status}: {measured.reason}"} if unknown else {}
-    chip, floor = (row.text("hardware_id"), row.number_in(FLOOR)) if row else ("", None)
-    return {
-        "measured_time": measured.t_median,
-        "spread": None if isnan(measured.spread) else measured.spread,
-        "n_samples": measured.n_samples or None,
-        "flags": flags_of(measured, chip, floor),
-        "compiler_flags": measured.compiler_flags or None,
-        "device": measured.device_kind or None,
-        "mesh": measured.mesh or None,
-        "mesh_axis": measured.axis or None,
-        "device_order": measured.device_order or None,
-        "method": measured.method or None,
-        "run_id": measured.run_id or None,
-        "measured_on": measured.timestamp or None,
-        "measured_source": _source(measured),
-    }
-
-
-def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
-    """The guards that a time fails: its own, and those of a row that predicts `floor` s on `chip`."""
-    flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]
-    if measured.source == "microbench" and chip and not is_chip(chip, measured.hardware_id):
-        flags.append(OTHER_HARDWARE)
-    elif floor is not None and measured.t_median * TOLERATED < floor and ABOVE_PEAK not in flags:
-        flags.append(ABOVE_PEAK)
-    return "; ".join(flags) or None
-
-
-def jax_of(source: str) -> str:
-    """The version of JAX that the text of a time's source names; blank where it names none."""
-    found = _JAX.search(source)
-    return found[1] if found else ""
-
-
-_JAX = re.compile(r"\bJAX (\S+) on ")
-
-
-def _source(measured: Measurement) -> str:
-    """Where a time comes from, for a reader."""
-    if measured.source == "manual":
-        return "recorded by hand"
-    where = f"JAX {measured.jax} on {measured.platform}" if measured.jax else measured.device_kind
-    return f"planner measure, {where}" if measured.source == "microbench" else f"{measured.source}, {where}"

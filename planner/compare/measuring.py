@@ -14,8 +14,9 @@ from planner.catalog import Table
 from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
 from planner.compare.comparison_sheet import CaseRow, find, listed_chips
-from planner.compare.landing import OTHER_HARDWARE, Landing, land
+from planner.compare.landing import Landing, land
 from planner.compare.prediction import predict
+from planner.compare.row_of_measurement import OTHER_HARDWARE
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices, sharded, spread

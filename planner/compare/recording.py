@@ -9,7 +9,8 @@ from pathlib import Path
 from planner.compare.appended_rows import predicted_again
 from planner.compare.comparison_cases import is_meant, refuse_blank
 from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, find
-from planner.compare.landing import Landing, cells_of, land
+from planner.compare.landing import Landing, land
+from planner.compare.row_of_measurement import cells_of
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import LONGEST, Measurement, time_fault
 from planner.typed_numbers import read

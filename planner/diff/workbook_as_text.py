@@ -123,9 +123,8 @@ def in_names(side: Matched, sides: Mapping[str, Matched], row: int, column: int)
     def told(reference: RelativeReference) -> str:
         area, other = reference.area(row, column), sides.get(reference.sheet or side.sheet.name)
         sheet = f"{reference.sheet}!" if reference.sheet else ""
-        if other is None or (area.top, area.left) != (area.bottom, area.right) or area.top not in other.names:
-            single = (area.top, area.left) == (area.bottom, area.right)
-            return sheet + (address(area.top, area.left) if single else str(area))
+        if other is None or not area.is_cell or area.top not in other.names:
+            return sheet + (address(area.top, area.left) if area.is_cell else str(area))
         scenario, own = other.scenarios.get(area.left), side.scenarios.get(column)
         name = other.names[area.top]
         if scenario is None:

@@ -17,7 +17,7 @@ from planner.catalog.databases import Databases
 from planner.compare import runs_table
 from planner.compare.checked_measurements import checked_measurements, number_fault
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
-from planner.compare.landing import jax_of
+from planner.compare.row_of_measurement import jax_of
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure.measurements_csv import REQUIRED

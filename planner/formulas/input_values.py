@@ -87,18 +87,6 @@ def wholes(given: Iterable[str]) -> list[str]:
     return [PARTS[name] for name in given if name in PARTS]
 
 
-def beyond(given: Iterable[str], values: Mapping[str, float | str | None]) -> str:
-    """What is wrong with inputs beside other numbers, or nothing: a part that leaves nothing of its whole.
-
-    `given` are the inputs that a user typed; `values` has those and what they are a part of, by name.
-    """
-    for name in given:
-        part, whole = values.get(name), values.get(PARTS.get(name, ""))
-        if isinstance(part, float) and isinstance(whole, float) and part >= whole:
-            return f"{name}={part:,.0f}: nothing is left of {PARTS[name]}, which is {whole:,.0f}"
-    return ""
-
-
 def is_flag(name: str, unit: str) -> bool:
     """Whether a row of this name and unit is a yes or a no."""
     return unit == "1" and (name.startswith(VERBS) or name in SWITCHES)
@@ -241,6 +229,12 @@ def values(
 
 
 def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:
-    """Raise UserError where inputs that a user typed can't be beside other numbers of the plan."""
-    if fault := beyond(given, known):
-        raise UserError(fault, remedy="type less")
+    """Raise UserError where an input that a user typed is a part of a number of the plan, and leaves nothing of it.
+
+    `known` has the `given` inputs and what they are a part of, by name.
+    """
+    for name in given:
+        part, whole = known.get(name), known.get(PARTS.get(name, ""))
+        if isinstance(part, float) and isinstance(whole, float) and part >= whole:
+            what = f"{name}={part:,.0f}: nothing is left of {PARTS[name]}, which is {whole:,.0f}"
+            raise UserError(what, remedy="type less")

@@ -147,7 +147,7 @@ INTERNLM3 = Family("internlm3 iquestcoder", {
     "o_bias": flag("bias", "attention_bias"), "mlp_bias": flag("bias", "mlp_bias"),
 })  # fmt: skip
 EXAONE4 = Family("exaone4 exaone4_5_text", {
-    **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(lettered(4, "sliding_window_pattern"), window(4096)),
+    **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(lettered, window(4096)),
 })  # fmt: skip
 HUNYUAN = Family("hunyuan_v1_dense", {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"})
 # Its activation has two parameters in each layer (xIELU).

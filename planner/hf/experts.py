@@ -59,6 +59,11 @@ def all_sparse(_: Config, row: ModelRow) -> list[bool]:
     return [True] * row.count("n_layers")
 
 
+def after(first: Callable[[Config], int]) -> Sparse:
+    """All layers have experts but so many first ones."""
+    return lambda config, row: [index >= first(config) for index in range(row.count("n_layers"))]
+
+
 def after_first_dense(config: Config, row: ModelRow) -> list[bool]:
     """DeepSeek: from layer `first_k_dense_replace` on, each whose number `moe_layer_freq` divides."""
     first = config.said("first_k_dense_replace")

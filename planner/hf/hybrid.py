@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
-from planner.hf.experts import experts, n_routed, one_shared
-from planner.hf.latent import DEEPSEEK_V3
+from planner.hf.experts import after, experts, n_routed, one_shared
+from planner.hf.latent import DEEPSEEK_V3, bias_sum
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
 from planner.hf.moe import BAILING, MIXTRAL, QWEN2_MOE
 from planner.hf.rules import (
@@ -68,7 +68,7 @@ GATED_DELTA: ColumnRules = {
 QWEN3_5 = Family("qwen3_5_text", {**QWEN2, **GATED_DELTA})
 QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
 MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
-    **MIXTRAL, **attention(marked_full("attn_type_list"), maybe(), _lightning),
+    **MIXTRAL, **attention(marked_full, maybe(), _lightning),
     **one_shared(maybe("shared_intermediate_size")), "recurrent_state_elements": _lightning_states,
 })  # fmt: skip
 
@@ -112,13 +112,12 @@ LFM2 = Family("lfm2", {
 })  # fmt: skip
 
 
-def _after_dense(config: Config, row: ModelRow) -> list[bool]:
-    return [index >= config.said("num_dense_layers") for index in range(row.count("n_layers"))]
-
-
 LFM2_MOE = Family("lfm2_moe", {
     **LFM2,
-    **experts(size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"), _after_dense),
+    **experts(
+        size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"),
+        after(lambda config: config.said("num_dense_layers")),
+    ),
     "router_score_bias": flag("use_expert_bias", default=True),
 })  # fmt: skip
 
@@ -245,8 +244,7 @@ def _ling_states(config: Config, row: ModelRow) -> ColumnValue:
 
 def _ling_further(config: Config, row: ModelRow) -> ColumnValue:
     """Beside latent attention: biases on the ways down to the ranks; a gate for each head where Kimi's delta stands."""
-    biased = config.flag("use_qkv_bias", "attention_bias")
-    biases = row.count("q_lora_rank") + row.count("kv_lora_rank") + row.count("qk_rope_dim") if biased else 0
+    biases = bias_sum(config, row, "use_qkv_bias", "attention_bias")
     return biases + (row.count("n_heads") * row.count("d_model") if _is_kimi_delta(config) else 0)
 
 

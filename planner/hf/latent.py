@@ -16,15 +16,14 @@ def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
     return config.count("q_lora_rank") or 0
 
 
-def _bias_sum(config: Config, row: ModelRow) -> int:
-    """`attention_bias`: biases on the ways down to the ranks, with the rotary part. The output's has a column."""
-    if not config.flag("attention_bias"):
+def bias_sum(config: Config, row: ModelRow, *flags: str) -> int:
+    """Biases on the ways down to the ranks, with the rotary part, where the first of some flags that is said is true.
+
+    That of the output has a column.
+    """
+    if not config.flag(*flags):
         return 0
     return row.count("q_lora_rank") + row.count("kv_lora_rank") + row.count("qk_rope_dim")
-
-
-def _latent_biases(config: Config, row: ModelRow) -> ColumnValue:
-    return _bias_sum(config, row) or None
 
 
 def _score_bias(otherwise: bool) -> ColumnRules:
@@ -95,7 +94,8 @@ _LATENT: ColumnRules = {
     "kv_lora_rank": size("kv_lora_rank"), "q_lora_rank": _query_rank, "qk_rope_dim": size("qk_rope_head_dim"),
     "qk_nope_dim": size("qk_nope_head_dim"), "v_head_dim": size("v_head_dim"), "n_kv_heads": of("n_heads"),
     "head_dim": lambda _, row: row.count("qk_nope_dim") + row.count("qk_rope_dim"),
-    "o_bias": flag("attention_bias"), "extra_params_per_layer": _latent_biases, "mlp_bias": flag("mlp_bias"),
+    "o_bias": flag("attention_bias"), "mlp_bias": flag("mlp_bias"),
+    "extra_params_per_layer": lambda config, row: bias_sum(config, row, "attention_bias") or None,
 }  # fmt: skip
 # The width of a value is that of a head in other families where the config doesn't say it.
 MINICPM3 = Family("minicpm3", {
@@ -159,7 +159,7 @@ LONGCAT = Family("longcat_flash", {
     "n_dense_layers": lambda _, row: row.count("n_layers") // 2, "d_ff": size("ffn_hidden_size"),
     "moe_shared_experts": 1, "moe_shared_d_ff": size("ffn_hidden_size"), "router_score_bias": True,
     "extra_params_per_layer": lambda config, row: (
-        _bias_sum(config, row) + _zero_routes(config, row) // 2
+        bias_sum(config, row, "attention_bias") + _zero_routes(config, row) // 2
     ),
     "extra_params_total": lambda config, row: (
         row.count("n_layers") // 2 * (_zero_routes(config, row) % 2 + _n_zero(config)) or None

@@ -105,20 +105,19 @@ def one_full_in(default: int, *names: str, other: str = "local") -> Kinds:
     return kinds
 
 
-def lettered(default: int, name: str) -> Kinds:
-    """EXAONE 4: letters that come again and again, L a window and G the whole context, which the last layer sees in
-    any case; else as `one_full_in`."""
+def lettered(config: Config, row: ModelRow) -> list[str]:
+    """EXAONE 4: letters that come again and again, L a window and G the whole context; the last layer sees it anyhow.
 
-    def kinds(config: Config, row: ModelRow) -> list[str]:
-        pattern = config.value(name)
-        if not isinstance(pattern, str):
-            return one_full_in(default, name)(config, row)
-        if not pattern or set(pattern) - set("LG"):
-            raise config.fault(name, "is no pattern of the letters L and G", "write it as in LLLG")
-        last = row.count("n_layers") - 1
-        return ["local" if pattern[i % len(pattern)] == "L" and i < last else "full" for i in range(last + 1)]
-
-    return kinds
+    Where a number is written in their place, or nothing, each so-many-th layer sees it, or each fourth.
+    """
+    pattern = config.value("sliding_window_pattern")
+    if not isinstance(pattern, str):
+        return one_full_in(4, "sliding_window_pattern")(config, row)
+    if not pattern or set(pattern) - set("LG"):
+        what = "is no pattern of the letters L and G"
+        raise config.fault("sliding_window_pattern", what, "write it as in LLLG")
+    last = row.count("n_layers") - 1
+    return ["local" if pattern[i % len(pattern)] == "L" and i < last else "full" for i in range(last + 1)]
 
 
 def after_first_full(config: Config, row: ModelRow) -> list[str]:
@@ -164,14 +163,10 @@ def _rope(config: Config, row: ModelRow) -> list[int]:
     return marks
 
 
-def marked_full(name: str) -> Kinds:
-    """A list has 1 for a layer with softmax attention and 0 for a linear one (MiniMax-Text-01)."""
-
-    def kinds(config: Config, row: ModelRow) -> list[str]:
-        marks = config.items(name, int)
-        if marks is None:
-            raise UnsaidError(config.prefix + name)
-        check_length(config, row, name, len(marks))
-        return ["full" if mark else "linear" for mark in marks]
-
-    return kinds
+def marked_full(config: Config, row: ModelRow) -> list[str]:
+    """MiniMax-Text-01: `attn_type_list` has 1 for a layer with softmax attention and 0 for a linear one."""
+    marks = config.items("attn_type_list", int)
+    if marks is None:
+        raise UnsaidError(f"{config.prefix}attn_type_list")
+    check_length(config, row, "attn_type_list", len(marks))
+    return ["full" if mark else "linear" for mark in marks]

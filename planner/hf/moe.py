@@ -18,6 +18,7 @@ from planner.hf.dense import (
     SINKS,
 )
 from planner.hf.experts import (
+    after,
     after_first_dense,
     all_sparse,
     between,
@@ -119,14 +120,12 @@ SOLAR_OPEN = Family("solar_open", {
 })  # fmt: skip
 
 
-def _after_first(config: Config, row: ModelRow) -> list[bool]:
-    """From layer `num_dense_layers` on, else after the first."""
-    return [index >= taken(config, "num_dense_layers", 1) for index in range(row.count("n_layers"))]
-
-
 _AFTER_DENSE: ColumnRules = {
     **GENERAL, "qk_norm": "per_head", "head_dim": head_dim(128), "router_score_bias": True,
-    **experts(size("num_experts"), _CHOSEN, size("moe_intermediate_size"), _after_first),
+    **experts(
+        size("num_experts"), _CHOSEN, size("moe_intermediate_size"),
+        after(lambda config: taken(config, "num_dense_layers", 1)),
+    ),
     "moe_shared_experts": where_experts(size("num_shared_experts")),
 }  # fmt: skip
 AFMOE = Family("afmoe", {
@@ -196,8 +195,7 @@ def _n_prefix(config: Config) -> int:
 COHERE2_MOE = Family("cohere2_moe", {
     **COHERE2, **attention(_prefix_kinds, window(4096)), "head_dim": head_dim(128),
     **experts(
-        size("num_experts"), _CHOSEN, size("intermediate_size"),
-        lambda config, row: [index >= _n_prefix(config) for index in range(row.count("n_layers"))],
+        size("num_experts"), _CHOSEN, size("intermediate_size"), after(_n_prefix),
         size("prefix_dense_intermediate_size", "intermediate_size"),
     ),
     "moe_shared_experts": where_experts(maybe("num_shared_experts")),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from planner.ingest.chips import Chips
 from planner.ingest.operation_rows import Peaks, Waste, largest, rows
 from planner.profiles.profile import HOW_FOUND, Profile, mean_parts, spread
-from planner.spoken import PERCENT, percent, spoken
+from planner.spoken import PERCENT, cut, percent, spoken
 
 SECONDS, COUNT = "s", "1"
 GAPS = 3  # the largest that are told
@@ -34,6 +34,10 @@ class PlannedStep:
     def part(self, names: tuple[str, ...]) -> tuple[str, float] | None:
         """The first of some parts that the plan has: its label and its seconds."""
         return next((self.parts[name] for name in names if name in self.parts), None)
+
+    def share(self, part: tuple[str, float] | None) -> float | None:
+        """What a part takes of the expected step; None where one of them isn't told."""
+        return part[1] / self.expected if part and self.expected else None
 
     def utilisation(self, seconds: float) -> float | None:
         """The MFU of a step that took so long, on the plan's FLOPs, chips and peak; None where it has none."""
@@ -74,8 +78,7 @@ def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips
 
 def short(name: str) -> str:
     """An operation's name in a line: a GPU's kernel can have a thousand letters."""
-    name = name.removeprefix("void ")
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    return cut(name.removeprefix("void "), LONGEST)
 
 
 def step_seconds(profile: Profile) -> float | None:
@@ -162,7 +165,7 @@ def _communication(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]
     label, parts, seconds = "Exposed communication", profile.step_parts, part(profile, "communication")
     why = profile.lacks.get("communication", "")
     yield Line(label, seconds, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing computes meanwhile")
-    share = own[1] / plan.expected if plan and own and plan.expected else None
+    share = plan.share(own) if plan else None
     reached = None if seconds is None or not parts.span else seconds / parts.span
     yield Line(f"{label}, of the step", reached, PERCENT, share, own[0] if own else "", why)
 
@@ -171,7 +174,7 @@ def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
     parts, own = profile.step_parts, plan.part(IDLE) if plan else None
     why = "" if parts.gap is not None else profile.lacks.get("gap", "the format has no idle time")
     yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing runs")
-    share = own[1] / plan.expected if plan and own and plan.expected else None
+    share = plan.share(own) if plan else None
     yield Line("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
     whole = mean_parts([device.parts for device in profile.active])
     gaps = sorted((gap for device in profile.devices for gap in device.gaps), key=lambda gap: -gap.seconds)

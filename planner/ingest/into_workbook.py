@@ -18,8 +18,9 @@ from planner.book.reading import read_plan
 from planner.collector import still
 from planner.compare import runs_table
 from planner.compare.comparison_sheet import find
-from planner.compare.landing import OTHER_HARDWARE, Landing, land_in, put_by_key
+from planner.compare.landing import Landing, land_in, put_by_key
 from planner.compare.prediction import hardware
+from planner.compare.row_of_measurement import OTHER_HARDWARE
 from planner.compare.runs_table import Run
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
@@ -41,13 +42,6 @@ from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package
 
 METHOD, OF_SCENARIO = "profile", "Scenario"
-
-
-@dataclass(frozen=True)
-class Landed:
-    """What was written of a profile into a workbook, in lines for a person."""
-
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -96,10 +90,11 @@ def the_scenario(plan: Plan, said: str) -> Scenario:
     raise UserError(what, place=Place(plan.file), remedy=f"say --scenario ID: {known}")
 
 
-def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Landed:
+def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> list[str]:
     """Put a profile into the workbook at `path` as a run of a scenario; `row` is which of its headlines a step is.
 
-    Raises UserError as reading and writing do, and for a scenario or a row that isn't there.
+    Returns what was written, in lines for a person. Raises UserError as reading and writing do, and for a scenario or a
+    row that isn't there.
     """
     with locked(path), still():
         progress.step(f"reading {path.name}")
@@ -130,15 +125,8 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> Lan
         )  # fmt: skip
         package.write(path)
     marked = [f"flagged {run.flags}"] if run.flags and f"flagged {run.flags}" not in said_of_run else []
-    return Landed(
-        (
-            said_of_run,
-            *marked,
-            *found.profile.notes,
-            *_landed(landing, found),
-            f"sheet {name}: {counted(len(lines), 'first line')}",
-        )
-    )
+    sheet_written = f"sheet {name}: {counted(len(lines), 'first line')}"
+    return [said_of_run, *marked, *found.profile.notes, *_landed(landing, found), sheet_written]
 
 
 def _kind(plan: Plan, which: Scenario) -> str:

@@ -138,22 +138,17 @@ def rows(profile: Profile, peaks: Peaks) -> list[Row]:
     """
     everything = sum(operation.self_time for operation in profile.operations)
     found = pooled(profile.operations)
-    names = {_same(each): [each.name] for each in found}
+    names = {each.identity: [each.name] for each in found}
     if len(found) > MOST:
         names.clear()
         for each in found:
-            names.setdefault(_same(_unnumbered(each)), []).append(each.name)
+            names.setdefault(_unnumbered(each).identity, []).append(each.name)
         found = pooled(map(_unnumbered, found))
-    return [_row(each, names[_same(each)], peaks, everything, profile.lacks) for each in found]
+    return [_row(each, names[each.identity], peaks, everything, profile.lacks) for each in found]
 
 
 def _unnumbered(one: Operation) -> Operation:
     return replace(one, name=_NUMBER.sub("", one.name), expression="")
-
-
-def _same(one: Operation) -> tuple[object, ...]:
-    """What tells an operation from every other."""
-    return one.program, one.name, one.category, one.result, one.operands, one.expression
 
 
 def _row(one: Operation, names: Sequence[str], peaks: Peaks, everything: float, lacks: Mapping[str, str]) -> Row:

@@ -11,7 +11,7 @@ from planner.ingest.first_page import COUNT, SECONDS, Line, part, parts_of
 from planner.ingest.operation_rows import MOST, Peaks, Row, rows
 from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
-from planner.spoken import PERCENT
+from planner.spoken import PERCENT, cut
 from planner.table import counted
 from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW
@@ -45,12 +45,12 @@ def writer(
 
 
 COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
-    ("Operation", "@", lambda row: _cut(row.name)),
+    ("Operation", "@", lambda row: cut(row.name, LONGEST)),
     ("Self (ms)", SAID, lambda row: row.one.self_time / factor(MS, SECONDS)),
     ("Of all of them", SHARE, lambda row: row.share),
     ("Runs", WHOLE, lambda row: row.one.count or None),
-    ("Program", "@", lambda row: _cut(row.one.program)),
-    ("Category", "@", lambda row: _cut(row.one.category or row.one.opcode)),
+    ("Program", "@", lambda row: cut(row.one.program, LONGEST)),
+    ("Category", "@", lambda row: cut(row.one.category or row.one.opcode, LONGEST)),
     ("Part of a step", "@", lambda row: row.one.part),
     ("Total (ms)", SAID, lambda row: row.one.total / factor(MS, SECONDS)),
     ("Median (us)", SAID, lambda row: row.one.median / factor(US, SECONDS)),
@@ -58,8 +58,8 @@ COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
     ("Bytes of a run", number_format("byte"), lambda row: row.one.bytes),
     ("Of its roofline", SHARE, lambda row: row.efficiency),
     ("Bound by", "@", lambda row: row.bound or None),
-    ("Shapes", "@", lambda row: _cut(_shapes(row.one)) or None),
-    ("Framework's name", "@", lambda row: _cut(row.one.source) or None),
+    ("Shapes", "@", lambda row: cut(_shapes(row.one), LONGEST) or None),
+    ("Framework's name", "@", lambda row: cut(row.one.source, LONGEST) or None),
     ("Chart: FLOP a byte", SAID, lambda row: row.intensity if row.achieved else None),
     ("Chart: achieved FLOP/s", number_format("FLOP/s"), lambda row: row.achieved if row.intensity else None),
     ("Empty cells, because", "@", lambda row: row.lacking or None),
@@ -154,7 +154,7 @@ class _Sheet:
             total, count = sum(total for _, total, _ in runs), sum(count for count, _, _ in runs)
             middle = median(middle for _, _, middle in runs) / factor(MS, SECONDS)
             times = (total / factor(MS, SECONDS), SAID), (middle if count else None, SAID)  # a tool has the total alone
-            self._row([(_cut(name), "@"), times[0], (count or None, WHOLE), times[1], (number, "@")])
+            self._row([(cut(name, LONGEST), "@"), times[0], (count or None, WHOLE), times[1], (number, "@")])
 
     def _operations(self) -> tuple[int, int]:
         """The first and the last row of the operations."""
@@ -199,7 +199,3 @@ def _in_words(line: Line, value: float | None) -> tuple[float | None, str]:
 def _shapes(one: Operation) -> str:
     told = f"{' '.join(map(str, one.operands))} -> {' '.join(map(str, one.result))}"
     return told if one.result or one.operands else ""
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -22,12 +22,13 @@ from planner.profiles.recording import (
     Recording,
     Run,
     Runs,
+    grouped,
     looked_up,
     main_marks,
     main_steps,
     within,
 )
-from planner.profiles.xspace import Plane
+from planner.profiles.xspace import Plane, host_events
 from planner.profiles.xspace_lines import Event
 
 _END = "end: "
@@ -48,11 +49,8 @@ class HostOperations:
         self._ends = (array("q"), array("q"))  # flow, end
         self._launched: dict[int, int] = {}
         marks: list[tuple[str, Marked]] = []
-        for plane in planes:
-            if plane.name.startswith("/host:"):
-                for line in plane.lines:
-                    for event in line.events:
-                        self._take(event, marks)
+        for event in host_events(planes):
+            self._take(event, marks)
         self._marks = main_marks(marks)
 
     @property
@@ -101,8 +99,7 @@ class HostOperations:
         step_of_run = self._steps(run, begin)
         if not self._launched and (end - begin)[step_of_run[run] >= 0].sum() < _COVERED * (end - begin).sum():
             self._marks = []  # runs begin after the steps that launch them, and which that are isn't told
-        for number in np.unique(device).tolist():
-            mine = device == number
+        for number, mine in grouped(device):
             steps = step_of_run[run[mine]] if self._marks else None
             events = Events(kind[mine], begin[mine], end[mine], steps)
             numbers, runs = self._device_runs(run[mine], events)
@@ -127,12 +124,12 @@ class HostOperations:
 
     def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], list[Run]]:
         """The runs of a device and their numbers: from the begin of the first operation to the end of the last."""
+        keys = list(self._runs)
         found = []
-        for (_, module, program_id), number in self._runs.items():
-            mine = run == number
-            if mine.any():
-                low, high = int(events.begin[mine].min()), int(events.end[mine].max())
-                found.append((number, Run(module, program_id, low, high)))
+        for number, mine in grouped(run):
+            _, module, program_id = keys[number]
+            low, high = int(events.begin[mine].min()), int(events.end[mine].max())
+            found.append((number, Run(module, program_id, low, high)))
         found.sort(key=lambda each: each[1].begin)
         return [number for number, _ in found], [each for _, each in found]
 

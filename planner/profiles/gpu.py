@@ -26,6 +26,7 @@ from planner.profiles.recording import (
     Recording,
     Run,
     Runs,
+    grouped,
     looked_up,
     main_marks,
     main_steps,
@@ -33,7 +34,7 @@ from planner.profiles.recording import (
     steps_of,
     within,
 )
-from planner.profiles.xspace import Plane
+from planner.profiles.xspace import Plane, host_events
 from planner.profiles.xspace_lines import Event
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
@@ -84,11 +85,8 @@ class Launches:
         self._launched = (array("q"), array("q"))  # correlation, begin
         self._executed: Counter[str] = Counter()
         self._devices = max(devices, 1)
-        for plane in planes:
-            if plane.name.startswith("/host:"):
-                for line in plane.lines:
-                    for event in line.events:
-                        self._take(event, marks)
+        for event in host_events(planes):
+            self._take(event, marks)
         self._marks = main_marks(marks)
 
     def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
@@ -170,8 +168,10 @@ def _runs(
     runs: list[Run] = []
     run_of = np.full(len(kinds), -1, np.int64)
     same_name = Counter(name for name, _ in names)
-    for at, (name, key) in enumerate(names):
-        mine = order[modules[order] == at]
+    for at, places in grouped(modules[order]):
+        if at < 0:
+            continue
+        (name, key), mine = names[at], order[places]
         counts = Counter(kinds[mine].tolist())
         repeats = (launches.executed(name) if same_name[name] == 1 else 0) or _repeats(counts)
         often = {kind: max(1, round(count / repeats)) for kind, count in counts.items()}

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 from planner.profiles.profile import Shape
@@ -38,7 +38,7 @@ class Instruction:
     contracting: tuple[int, ...] | None = None
     kernel: int | None = None
     group_size: int | None = None
-    flops: float | None = field(default=None)
+    flops: float | None = None
     calls: tuple[int, ...] = ()
 
 
@@ -61,7 +61,7 @@ def parse(text: str) -> Instruction | None:
         opcode[1],
         shapes(rest[: opcode.start()]),
         operands,
-        _dimensions(attributes, "lhs_contracting_dims"),
+        _contracting(attributes),
         kernel=_kernel(attributes, operands),
         group_size=_group_size(attributes),
     )
@@ -135,8 +135,8 @@ def _dims(text: str) -> tuple[int, ...]:
     return tuple(int(digits) if (digits := re.sub(r"\D", "", part)) else 0 for part in text.split(",") if part.strip())
 
 
-def _dimensions(text: str, key: str) -> tuple[int, ...] | None:
-    found = re.search(key + r"=\{([\d,]*)\}", text)
+def _contracting(text: str) -> tuple[int, ...] | None:
+    found = re.search(r"lhs_contracting_dims=\{([\d,]*)\}", text)
     return tuple(int(n) for n in found[1].split(",") if n) if found else None
 
 

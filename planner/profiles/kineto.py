@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
 from planner.profiles.profile import Operation
-from planner.profiles.recording import FAR, Events, Integers, Marked, Recording, looked_up, within
+from planner.profiles.recording import FAR, Events, Integers, Marked, Recording, grouped, looked_up, within
 from planner.profiles.trace_events import Clock
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
@@ -130,8 +130,7 @@ class KinetoEvents:
         keys, which = np.unique(np.stack([text, operator, main & (operator >= 0)]), axis=1, return_inverse=True)
         kinds = [_kind(texts, *key) for key in keys.T.tolist()]
         found = []
-        for number in np.unique(device).tolist():
-            mine = device == number
+        for number, mine in grouped(device):
             events = Events(which.reshape(-1)[mine], begin[mine], (begin + duration)[mine], step[mine])
             operations = partial(iter, [events])
             made = Recording(f"GPU {number}", host, list(kinds), operations, steps=list(marks), nested=False)

@@ -139,6 +139,11 @@ class Operation:
     times: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     step_time: float | None = None
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What tells it from every other operation, of whichever device."""
+        return self.program, self.name, self.category, self.result, self.operands, self.expression
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -253,8 +258,7 @@ def pooled(operations: Iterable[Operation]) -> list[Operation]:
     """
     groups: dict[tuple[object, ...], list[Operation]] = {}
     for each in operations:
-        key = (each.program, each.name, each.category, each.result, each.operands, each.expression)
-        groups.setdefault(key, []).append(each)
+        groups.setdefault(each.identity, []).append(each)
     return sorted(map(_pool, groups.values()), key=lambda each: -each.self_time)
 
 

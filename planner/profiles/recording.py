@@ -14,6 +14,7 @@ from planner.profiles.xspace_lines import AnyLine
 
 Integers = npt.NDArray[np.int64]
 _COUNTED = 1 << 22
+_NARROW = 1 << 15
 FAR = 1 << 61  # ps, some weeks: no event lies or lasts so far, and sums of two stay numbers of 64 bits
 UNSIGNED = 1 << 64  # a line's ids come as signed numbers
 MOST_STEPS = 1 << 17  # that are kept of a device
@@ -59,6 +60,14 @@ def distinct(values: Integers) -> tuple[Integers, Integers]:
     present = np.zeros(int(values.max()) + 1, bool)
     present[values] = True
     return np.flatnonzero(present), (np.cumsum(present) - 1)[values]
+
+
+def grouped(values: Integers) -> Iterator[tuple[int, Integers]]:
+    """Each different value, the least first, with the places that have it in their order: all in one sort."""
+    is_narrow = len(values) and values.min() >= -_NARROW and values.max() < _NARROW  # numpy sorts 16 bits in one pass
+    order = np.argsort(values.astype(np.int16) if is_narrow else values, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(values) else ():
+        yield int(values[places[0]]), places
 
 
 def looked_up(keys: Integers, index: Integers, *columns: Integers) -> list[Integers]:
@@ -128,8 +137,13 @@ class Runs:
 
     def main(self) -> int | None:
         """The program whose runs are steps; None where there is none."""
-        counts, totals = np.bincount(self.which).tolist(), np.bincount(self.which, self.end - self.begin).tolist()
-        return main_program(dict(enumerate(zip(counts, totals, strict=True))))
+        return _main(self.which, self.end - self.begin)
+
+
+def _main(which: Integers, lasted: Integers) -> int | None:
+    """The program whose runs are steps, of runs by the number of each one's program and how long each lasted."""
+    counts, totals = np.bincount(which).tolist(), np.bincount(which, lasted).tolist()
+    return main_program(dict(enumerate(zip(counts, totals, strict=True))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +180,7 @@ def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
     at, which, lasted = found[inside], runs.which[inside], (runs.end - runs.begin)[inside]
     if len(np.unique(at)) < len(at) or len(np.unique(which)) < 2:
         return steps
-    counts, totals = np.bincount(which).tolist(), np.bincount(which, lasted).tolist()
-    mine = set(at[which == main_program(dict(enumerate(zip(counts, totals, strict=True))))].tolist())
+    mine = set(at[which == _main(which, lasted)].tolist())
     return [step for number, step in enumerate(steps) if number in mine] or steps
 
 

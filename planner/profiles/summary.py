@@ -15,7 +15,7 @@ from planner import progress
 from planner.profiles import parts
 from planner.profiles.parts import HOLDERS
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
-from planner.profiles.recording import Events, Integers, Marked, Recording, joined, stepped
+from planner.profiles.recording import Events, Integers, Marked, Recording, grouped, joined, stepped
 
 PS = 1e-12  # seconds
 GAPS = 12  # the largest that are kept
@@ -46,14 +46,14 @@ class _UnorderedError(Exception):
 def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
     """The events in order of begin, in pieces that no event reaches beyond, where the blocks rise."""
     held: list[Events] = []
-    count = 0
+    count, wanted = 0, 2 * _PIECE
     reach = None
     for block in blocks:
         if reach is not None and len(block) and int(block.begin.min()) < reach:
             raise _UnorderedError
         held.append(block)
         count += len(block)
-        if count >= 2 * _PIECE and block.steps is None:
+        if count >= wanted and block.steps is None:
             piece = _ordered(joined(held))
             until = np.maximum.accumulate(piece.end)
             closed = np.flatnonzero(until[:-1] <= piece.begin[1:])
@@ -63,6 +63,7 @@ def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
                 yield piece.where(slice(0, at))
             held = [piece.where(slice(at, None))]
             count = len(held[0])
+            wanted = 2 * _PIECE if at else 2 * count  # what can't be cut is not sorted again with each block
     if count:
         yield _ordered(joined(held))
 
@@ -135,10 +136,8 @@ class _Tally:
         if events.steps is not None:
             mine = events.steps >= 0
             self._of_steps = _grown(self._of_steps, n) + np.bincount(events.kinds[mine], own[mine], n)
-        order = np.argsort(events.kinds.astype(np.uint16) if n < 1 << 16 else events.kinds, kind="stable")
-        places = np.flatnonzero(np.diff(events.kinds[order])) + 1
-        for group in np.split(order, places):
-            self._samples[int(events.kinds[group[0]])].append(duration[group[:: self._stride]])
+        for kind, places in grouped(events.kinds):
+            self._samples[kind].append(duration[places[:: self._stride]])
         self._held += len(events) // self._stride
         while self._held > _SAMPLES:
             for kind, held in self._samples.items():
@@ -174,13 +173,13 @@ class _Tally:
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
         """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
         assert events.steps is not None
-        for at, marked in enumerate(self._windows):
-            mine = events.where(events.steps == at)
-            if len(mine):
+        for at, places in grouped(events.steps):
+            if at >= 0:
+                mine = events.where(places)
                 low, high = int(mine.begin.min()), int(mine.end.max())
                 found = parts.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
                 labels = found.within(np.array([low]), np.array([high]))[0]
-                self._told[at] = _step(marked, low, high, labels)
+                self._told[at] = _step(self._windows[at], low, high, labels)
 
     def device(self) -> Device | None:
         """All that was added, in seconds."""
@@ -239,8 +238,7 @@ def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
 def _programs(recording: Recording) -> tuple[Program, ...]:
     runs = recording.runs
     rows = []
-    for at, (name, key) in enumerate(runs.programs):
-        times = (runs.end - runs.begin)[runs.which == at] * PS
-        if len(times):
-            rows.append(Program(name, key, len(times), float(times.sum()), float(np.median(times))))
+    for at, places in grouped(runs.which):
+        times = (runs.end[places] - runs.begin[places]) * PS
+        rows.append(Program(*runs.programs[at], len(times), float(times.sum()), float(np.median(times))))
     return tuple(sorted(rows, key=lambda row: -row.total))

@@ -9,7 +9,7 @@ gigabytes takes no more memory than what is kept of it.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +21,7 @@ from planner.profiles.xspace_lines import (
     BLOCK,
     EVENT,
     AnyLine,
+    Event,
     FileBytes,
     Kinds,
     Line,
@@ -63,6 +64,12 @@ class Plane:
     def line(self, *names: str) -> AnyLine | None:
         """The first line of one of these names."""
         return next((line for name in names for line in self.lines if line.name == name), None)
+
+
+def host_events(planes: Iterable[Plane]) -> Iterator[Event]:
+    """The events of all threads of the hosts."""
+    lines = (line for plane in planes if plane.name.startswith("/host:") for line in plane.lines)
+    return (event for line in lines for event in line.events)
 
 
 def read(path: Path, told: Callable[[str], None] = lambda _: None) -> tuple[Plane, ...]:

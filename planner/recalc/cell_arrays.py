@@ -102,7 +102,7 @@ class _Formula:
             case Call(function=function, args=args) if function in _FUNCTIONS:
                 return _FUNCTIONS[function](*(self.value(arg) for arg in args))
         area, column = self.area(node)
-        if area.top != area.bottom or area.left != area.right:
+        if not area.is_cell:
             raise UnknownError
         return Column(column.numbers[0], column.kinds[0])
 

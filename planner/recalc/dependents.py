@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from planner.recalc.engine import Address, Sheets
-from planner.recalc.formula_reads import Reads, SheetFormulas, formulas_of, in_formulas, leading_to, names_of, readers
+from planner.recalc.formula_reads import Reads, SheetFormulas, formulas_of, leading_to, names_of, readers
 from planner.recalc.row_formulas import FORMULA_CELL, OWN_ROW, AlikeRows, RowFormula, alike_rows, row_formula, text_of
-from planner.xlsx.address import Area, column_letters, column_number, coordinates, folded
+from planner.xlsx.address import Area, column_letters, column_number, coordinates, folded, in_quotes
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 
@@ -168,7 +168,7 @@ def _own_formulas(alike: Iterable[AlikeRows], other: str) -> Iterator[bytes]:
     """A sheet's formulas: of those that name another one in their own row each, of others those of a first row."""
     for rows in alike:
         for pattern in rows.patterns.values():
-            is_own = OWN_ROW in pattern and in_formulas(other) in folded(html.unescape(pattern.decode()))
+            is_own = OWN_ROW in pattern and in_quotes(other) in folded(html.unescape(pattern.decode()))
             yield from (pattern.replace(OWN_ROW, b"%d" % row) for row in (rows.numbers if is_own else rows.numbers[:1]))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from planner.errors import UserError
 from planner.recalc.given_formulas import CALLS, UNKNOWN, given, without_tables
 from planner.recalc.readable_values import with_readable_values
-from planner.xlsx.address import coordinates, folded
+from planner.xlsx.address import coordinates, folded, in_quotes
 from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
@@ -218,8 +218,7 @@ class Engine:
         return match[1] + escaped(given(unescape(match[2].decode()), self._elsewhere)).encode()
 
     def _inspect(self, cell: Address) -> Any:
-        sheet = cell[0].replace("'", "''")
-        return self._book.inspect_cell(f"'{sheet}'!{cell[1]}", include_values=False).cell
+        return self._book.inspect_cell(f"'{in_quotes(cell[0])}'!{cell[1]}", include_values=False).cell
 
 
 def _moment(text: str, first: datetime) -> datetime:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from planner.xlsx.address import Area, folded, quoted, unquoted
+from planner.xlsx.address import Area, folded, in_quotes, quoted, unquoted
 from planner.xlsx.opc import Package
 from planner.xlsx.references import pieces
 from planner.xlsx.workbook_part import tables
@@ -87,12 +87,12 @@ class SheetFormulas:
         """Whether one reads a cell of these sheets, or uses one of the names."""
         return any(
             not reads.sheets.isdisjoint(sheets) or not reads.names.isdisjoint(names)
-            for reads in self._having([*map(in_formulas, sheets), *names])
+            for reads in self._having([*map(in_quotes, sheets), *names])
         )
 
     def areas(self, sheet: str) -> set[Area]:
         """What they read of a sheet."""
-        return {area for reads in self._having([in_formulas(sheet)]) for on, area in reads.areas if on == sheet}
+        return {area for reads in self._having([in_quotes(sheet)]) for on, area in reads.areas if on == sheet}
 
     def _having(self, words: Collection[str]) -> Iterator[Reads]:
         """What those read whose text holds one of some words."""
@@ -102,11 +102,6 @@ class SheetFormulas:
     @cached_property
     def _lines(self) -> set[tuple[str, str]]:
         return set(zip(self.plain.split(_END), self.low.split(_END), strict=True))
-
-
-def in_formulas(sheet: str) -> str:
-    """A sheet's name as it stands in a formula, between quotes or not."""
-    return sheet.replace("'", "''")
 
 
 def formulas_of(formulas: Iterable[bytes]) -> SheetFormulas:

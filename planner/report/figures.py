@@ -9,8 +9,7 @@ from functools import cached_property
 
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.catalog import only_on
-from planner.compare.comparison_sheet import ComparisonSheet, find
-from planner.errors import UserError
+from planner.compare.comparison_sheet import ComparisonSheet, found_in
 from planner.formulas.input_values import is_flag
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
 from planner.spoken import shown, spoken
@@ -57,10 +56,7 @@ class CellFigures:
     @cached_property
     def comparison(self) -> ComparisonSheet | None:
         """The sheet Comparison; None in a workbook without one."""
-        try:
-            return find(self.plan.book.package, self.plan.book.parsed)
-        except UserError:
-            return None
+        return found_in(self.plan.book.package, self.plan.book.parsed)
 
     @cached_property
     def _counted(self) -> dict[tuple[str, str], bool]:

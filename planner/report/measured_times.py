@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from planner.compare.landing import OTHER_HARDWARE, is_chip
+from planner.compare.row_of_measurement import OTHER_HARDWARE, is_chip
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
@@ -134,7 +134,8 @@ def compared(cells: CellFigures) -> Compared | None:
         cases.append(MeasuredCase(row.text("template"), figures))
     chips = {scenario.hardware for scenario in cells.plan.scenarios if scenario.hardware}
     own = tuple(case for case in cases if not chips or case.is_of(chips))
-    return Compared(own, sum(case.is_measured for case in cases if case not in own)) if cases else None
+    foreign = sum(case.is_measured for case in cases) - sum(case.is_measured for case in own)
+    return Compared(own, foreign) if cases else None
 
 
 def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, unit: str) -> Figure:

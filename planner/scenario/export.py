@@ -19,6 +19,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
+from planner.scenario.which import free_name
 from planner.workbook.workloads import WORKLOAD, default_templates
 from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number, same_value
 
@@ -201,11 +202,7 @@ class _Exporter:
         taken: set[str] = set()
         ids: dict[str, str] = {}
         for at, scenario in enumerate(self.plan.scenarios, start=1):
-            base = scenario.id or f"scenario_{at}"
-            own, number = base, 1
-            while own.lower() in taken:
-                number += 1
-                own = f"{base}_{number}"
+            own = free_name(scenario.id or f"scenario_{at}", taken)
             if own != scenario.id:
                 self.remarks.append(f"the scenario {scenario.key} is exported as {own}: ids are unique")
             taken.add(own.lower())

@@ -13,6 +13,7 @@ from planner.book.row_formulas import NOTHING, named_formula
 from planner.book.scenario_columns import inputs_column
 from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
+from planner.catalog.table import Ids
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.input_values import id_table, typed
@@ -166,15 +167,15 @@ class Column:
 
 
 def identified(book: Book, kind: str, text: str) -> str:
-    """An id of the workbook's `models`, `hardware`, `dtypes`, ... sheet as it stands there, whatever its capitals.
+    """The id of the workbook's `models`, `hardware`, `dtypes`, ... sheet that a text means, as it stands there.
 
     Raises UserError with the nearest id.
     """
-    known = {one.lower(): one for one in ids(book, kind)}
-    found = known.get(text.strip().lower())
+    known = ids(book, kind)
+    found = Ids(known).meant(text)
     if found is None:
         what = f"no {text!r} on the sheet {kind.capitalize()} of this workbook"
-        raise UserError(what, place=Place(book.package.name), remedy=nearest(text, known.values()))
+        raise UserError(what, place=Place(book.package.name), remedy=nearest(text, known))
     return found
 
 

@@ -11,12 +11,12 @@ from planner.book.plan import Plan, Quantity, Scenario
 from planner.book.reading import read_plan
 from planner.catalog import Value
 from planner.compare.comparison_sheet import ComparisonSheet, find
-from planner.compare.landing import ABOVE_PEAK, TOLERATED
+from planner.compare.row_of_measurement import ABOVE_PEAK
 from planner.compare.runs_table import Run, appended
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
-from planner.measure.records import SHORTEST
+from planner.measure.records import SHORTEST, TOLERATED
 from planner.recalc import edit
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures

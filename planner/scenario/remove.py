@@ -17,7 +17,7 @@ from planner import progress
 from planner.book.scenario_columns import inputs_column
 from planner.book.taken_out import narrower
 from planner.book.workbook import Book
-from planner.compare.comparison_sheet import find
+from planner.compare.comparison_sheet import found_in
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, recalculate
 from planner.scenario.which import ID, column_of
@@ -155,11 +155,8 @@ def _notes(package: Package, columns: Mapping[str, int]) -> Iterator[str]:
 
 def _runs(book: Book) -> tuple[str, Collection[int]]:
     """The sheet with the table of runs, and the rows of its runs."""
-    try:
-        found = find(book.package, book.parsed)
-    except UserError:
-        return "", ()
-    return found.name, found.run_rows
+    found = found_in(book.package, book.parsed)
+    return (found.name, found.run_rows) if found else ("", ())
 
 
 def _said_elsewhere(book: Book, name: str, columns: Mapping[str, int]) -> Iterator[str]:

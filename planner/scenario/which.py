@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import count
 
 from planner.book.plan import Plan, Scenario
@@ -62,9 +62,13 @@ def new_identifier(book: Book, name: str) -> str:
 
 def free_identifier(book: Book, name: str) -> str:
     """The id of a new scenario that is called as others may be: with a number behind it where one has it already."""
-    base = identifier(name)
-    taken = {book.said(ID, column).lower() for column in book.inputs.columns}
-    return next(found for at in count(1) if (found := base if at == 1 else f"{base}_{at}") not in taken)
+    return free_name(identifier(name), {book.said(ID, column).lower() for column in book.inputs.columns})
+
+
+def free_name(base: str, taken: Container[str]) -> str:
+    """A name, with a number behind it where it is one of those `taken`, which are in small letters."""
+    names = (base if at == 1 else f"{base}_{at}" for at in count(1))
+    return next(name for name in names if name.lower() not in taken)
 
 
 def refuse_taken(book: Book, name: str, new: str, columns: Iterable[int]) -> None:

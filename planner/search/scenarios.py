@@ -16,12 +16,13 @@ from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.collector import still
-from planner.errors import Place, UserError
+from planner.errors import UserError
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import LOOKUPS, Row
+from planner.regularfile import refuse_other
 from planner.scenario.add import Request as Addition
 from planner.scenario.add import add
-from planner.scenario.new_column import ids as named
+from planner.scenario.new_column import identified
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
 from planner.search.found import Found, Plan
 from planner.search.optimum import KINDS
@@ -51,15 +52,9 @@ def write(path: Path, asked: Request, found: Found, databases: Databases) -> str
     Returns what was done, in words. An edited workbook is replaced whole or not at all. Raises UserError as building
     and adding scenarios do.
     """
-    check_writable(path)
+    refuse_other(path, ".xlsx", "a workbook")
     done = _added(path, asked, found) if path.exists() else _built(path, asked, found, databases)
     return f"{path}: {done}"
-
-
-def check_writable(path: Path) -> None:
-    """Raise UserError for a name that is no workbook's."""
-    if path.suffix.lower() != ".xlsx":
-        raise UserError("a workbook's name ends in .xlsx", place=Place(path), remedy="name it so")
 
 
 def check_takes(path: Path, asked: Request) -> None:
@@ -69,11 +64,12 @@ def check_takes(path: Path, asked: Request) -> None:
     book = Book(Package.read(path))
     for kind, ids in (("models", {each.model for each in asked.subjects}),
                       ("hardware", {each.hardware for each in asked.subjects})):  # fmt: skip
-        known = {one.lower() for one in named(book, kind)}
-        if lacking := sorted(one for one in ids if one and one.lower() not in known):
-            what = f"no {lacking[0]!r} on the sheet {kind.capitalize()} of this workbook"
-            remedy = "type its row below the last one there, or write another workbook"
-            raise UserError(what, place=Place(path), remedy=remedy)
+        for one in sorted(one for one in ids if one):
+            try:
+                identified(book, kind, one)
+            except UserError as error:
+                remedy = "type its row below the last one there, or write another workbook"
+                raise UserError(error.what, place=error.place, remedy=remedy) from None
 
 
 @still()

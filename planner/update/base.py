@@ -69,7 +69,7 @@ class Base:
         origins, fresh = self.as_built.of(keyed.sheet.name), self.fresh.sheets[keyed.kind]
         if origins is not None:
             return origins.rows
-        return {row: fresh.row_of[key] for row, key in keyed.rows.items() if key in fresh.row_of}
+        return keyed.rows_on(fresh)
 
     def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
         """A sheet of the file whose rows and columns have the keys that they were built with; a person's have none."""
@@ -176,7 +176,7 @@ def _matched(memory: Memory, keyed: KeyedSheet) -> Origins:
     """Where the rows and columns of a sheet of the file stood as built."""
     built = memory.sheets[keyed.kind]
     columns = _columns(keyed, built)
-    rows = {row: built.row_of[key] for row, key in keyed.rows.items() if key in built.row_of}
+    rows = keyed.rows_on(built)
     rows |= {row: FIRST_CASE + at for at, row in enumerate(keyed.groups)} if keyed.kind == COMPARISON else {}
     rows |= _between(keyed, built, rows, columns)
     filled = {row for row, column in keyed.sheet.cells if is_filled(keyed, row, column)}
@@ -190,7 +190,7 @@ def _matched(memory: Memory, keyed: KeyedSheet) -> Origins:
 def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Origins:
     """Where the rows and columns of a sheet of the fresh workbook stood as built last; new ones stood nowhere."""
     built = memory.sheets[fresh.kind]
-    rows = {row: built.row_of[key] for row, key in fresh.rows.items() if key in built.row_of}
+    rows = fresh.rows_on(built)
     rows |= {row: row for row in fresh.groups}
     known = built.column_of if built.columns else {}
     columns = {column: known.get(key, column) for column, key in fresh.columns.items()}
@@ -207,9 +207,7 @@ def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Origins:
 def _columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
     if built.columns:
         scenarios = {column: int(key.split()[1]) for column, key in keyed.scenario_columns.items()}
-        return {
-            column: built.column_of[key] for column, key in keyed.columns.items() if key in built.column_of
-        } | scenarios
+        return keyed.columns_on(built) | scenarios
     return _plain_columns(keyed, built)
 
 

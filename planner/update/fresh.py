@@ -18,8 +18,8 @@ from planner.book.tables import HEADER
 from planner.book.workbook import Book
 from planner.catalog import Value as Typed
 from planner.catalog.databases import Databases
-from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_cases import ComparisonCase
+from planner.compare.comparison_sheet import ComparisonSheet, found_in
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.sweeps import sweeps
@@ -74,7 +74,7 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
         alone = workloads(old, sweeps(old)).templates
         meant = {WORKLOAD: alone[0].name} if len(alone) == 1 else {}
         scenarios = completed(loaded, [replace(each, values=meant | dict(each.values)) for each in scenarios])
-    found = _comparison(book)
+    found = found_in(book.package, book.parsed)
     runs_at = found.runs_title_row if found else 0
     return BuildPlan(
         loaded, scenarios, databases, operations_of(loaded), _cases(found), runs_at=runs_at, also_meant=more
@@ -104,14 +104,7 @@ def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]
     return made
 
 
-def _comparison(book: Book) -> comparison.ComparisonSheet | None:
-    try:
-        return comparison.find(book.package, book.parsed)
-    except UserError:
-        return None
-
-
-def _cases(found: comparison.ComparisonSheet | None) -> list[ComparisonCase]:
+def _cases(found: ComparisonSheet | None) -> list[ComparisonCase]:
     """The rows of the Comparison whose template is known; a case that lacks an input has it at its default."""
     cases: list[ComparisonCase] = []
     for row in found.rows if found else ():
@@ -208,6 +201,11 @@ class Fresh:
     sheets: Mapping[str, FreshSheet]
     looks: list[Look]
     moves: Moves
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """The kinds of the sheets by their names as built."""
+        return {sheet.name: kind for kind, sheet in self.sheets.items()}
 
     @cached_property
     def _busy(self) -> list[str]:

@@ -7,7 +7,7 @@ from copy import deepcopy
 
 from planner.update.swept import SWEEP
 from planner.update.threeway import ThreeWay
-from planner.xlsx.drawings import ANCHORS, first_row, last_row, push_down
+from planner.xlsx.drawings import ANCHORS, first_row, last_row, shift_anchor
 from planner.xlsx.moved_cells import with_moved_formulas
 from planner.xlsx.moved_parts import move_around_rows, move_chart
 from planner.xlsx.opc import Package
@@ -54,7 +54,7 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> int:
         down = _below([anchor for anchor, _ in found], below)
         for number, (anchor, frame) in enumerate(found, start=len(root) + 1):
             new = deepcopy(anchor)
-            push_down(new, down[first_row(anchor)])
+            shift_anchor(new, down[first_row(anchor)], 0)
             target = copy_part(package, fresh, parts[frame.get(_ID)], _moved(merge))
             last = max((int(one.get("id", "0")) for one in every(root, "cNvPr")), default=0)
             next(every(new, "chart")).set(_ID, link(package, mine, "chart", target))
@@ -80,10 +80,9 @@ def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
 
 def _draws_new(merge: ThreeWay, chart: str) -> bool:
     """Whether all that a fresh chart draws stands on sheets, or below rows, that the old workbook has not."""
-    kinds = {sheet.name: kind for kind, sheet in merge.fresh.sheets.items()}
     drawn = every(merge.fresh.package.tree(chart), "val", "yVal")
     read = [found for values in drawn for text in every(values, "f") for found in references(text.text or "")]
-    return bool(read) and all(_is_new(merge, kinds[found.sheet], found.area.bottom) for found in read)
+    return bool(read) and all(_is_new(merge, merge.fresh.kinds[found.sheet], found.area.bottom) for found in read)
 
 
 def _is_new(merge: ThreeWay, kind: str, row: int) -> bool:
@@ -114,7 +113,7 @@ def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int
 def _behind(merge: ThreeWay, sheet: str) -> str:
     """The sheet that a new one stands behind: the nearest of those in front of it that are there; blank for none."""
     order, there = list(merge.fresh.package.sheets()), merge.package.sheets()
-    kinds = {each.name: kind for kind, each in merge.fresh.sheets.items()}
+    kinds = merge.fresh.kinds
     before = (merge.names[kinds[known]] for known in reversed(order[: order.index(sheet)]) if known in kinds)
     return next((name for name in before if name in there), "")
 

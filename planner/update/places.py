@@ -148,7 +148,7 @@ def final_places(
 
     `before` says where the rows stood as built, against which blank ones are counted: those beyond a person put in.
     """
-    matched = {row: fresh.row_of[key] for row, key in old.rows.items() if key in fresh.row_of}
+    matched = old.rows_on(fresh)
     own: list[int] = []
     gone: list[int] = []
     for row in sorted(old.columns_by_row.keys() - matched.keys()):
@@ -204,7 +204,7 @@ def _columns(
     old: KeyedSheet, fresh: Keyed, is_own: Callable[[int, int], bool]
 ) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:
     """Final columns of the old sheet's and of the fresh one's, and those of a person's."""
-    matched = {column: fresh.column_of[key] for column, key in old.columns.items() if key in fresh.column_of}
+    matched = old.columns_on(fresh)
     filled = {column for row, column in old.sheet.cells
               if column not in matched and is_filled(old, row, column) and is_own(row, column)}  # fmt: skip
     own = sorted(filled | _put_between(old, fresh, matched))

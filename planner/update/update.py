@@ -4,10 +4,11 @@
 *Ours* is the file. *Base* is what planner last wrote, as recorded on the Cover (`base.py`; without a record
 `unremembered.py`). Rows, columns and scenarios of the three are matched by their keys, and each row and column of the
 file and of the fresh workbook gets its position in the new one (`threeway.py`, `places.py`). Then planner's sheets are
-written again cell by cell (`merge.py`): if ours equals theirs or base, the cell is theirs; otherwise the user changed
-it, ours is kept and listed, with both if theirs differs from base too. References are moved along, on the user's sheets
-and in all other parts too; those whose cells are gone become #REF! and are listed. New sheets and charts are added
-(`newcomers.py`), notes follow rows that moved to other sheets, and every formula is computed.
+written again (`merge.py`), each cell by what `judge.py` says: if ours equals theirs or base, the cell is theirs;
+otherwise the user changed it, ours is kept and listed, with both if theirs differs from base too. References are moved
+along, on the user's sheets and in all other parts too; those whose cells are gone become #REF! and are listed. New
+sheets and charts are added (`newcomers.py`), notes follow rows that moved to other sheets, and every formula is
+computed.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from planner.update import newcomers
 from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
+from planner.update.places import is_filled
 from planner.update.swept import retyped
 from planner.update.threeway import ThreeWay, merge_of
 from planner.update.turned import INPUTS, read_by
@@ -172,7 +174,7 @@ def _log(merge: ThreeWay) -> None:
         return
     part = merge.package.sheets()[log.sheet.name]
     sheet = SheetXml(merge.package.parts[part])
-    filled = [(at, cell) for at, cell in log.sheet.cells.items() if cell.kind or cell.value not in (None, "")]
+    filled = [(at, cell) for at, cell in log.sheet.cells.items() if is_filled(log, *at)]
     last = max((row for (row, column), cell in filled if column == 1 and not cell.kind), default=5)
     below = max((row for (row, column), _ in filled if column <= 3), default=5) + 1
     today = cell_number(made_now().date(), since_1904=counts_from_1904(merge.package))

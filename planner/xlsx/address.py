@@ -69,6 +69,11 @@ class Area(NamedTuple):
         """How many cells it has."""
         return len(self.rows) * len(self.columns)
 
+    @property
+    def is_cell(self) -> bool:
+        """Whether it is a single cell."""
+        return self.top == self.bottom and self.left == self.right
+
     def covers(self, row: int, column: int) -> bool:
         """Whether the cell in this row and column belongs to it."""
         return self.top <= row <= self.bottom and self.left <= column <= self.right
@@ -140,7 +145,12 @@ def address(row: int, column: int) -> str:
 def quoted(sheet: str) -> str:
     """A sheet's name as a reference has it: in quotes where it needs them."""
     plain = _PLAIN.fullmatch(sheet) and not _LIKE_CELL.fullmatch(sheet)
-    return sheet if plain else "'" + sheet.replace("'", "''") + "'"
+    return sheet if plain else f"'{in_quotes(sheet)}'"
+
+
+def in_quotes(sheet: str) -> str:
+    """A sheet's name as it stands between the quotes of a reference; without an apostrophe in it, the name."""
+    return sheet.replace("'", "''")
 
 
 def unquoted(prefix: str) -> str:

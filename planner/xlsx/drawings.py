@@ -39,10 +39,7 @@ def move_anchor(anchor: Element, track: SheetMoves) -> None:
         return
     row, column = (int(child(first, name).text) for name in ("row", "col"))
     now = track.cell(row + 1, column + 1)
-    for corner in (first, child(anchor, "to")):
-        if corner is not None:
-            _add(corner, "row", now[0] - row - 1)
-            _add(corner, "col", now[1] - column - 1)
+    shift_anchor(anchor, now[0] - row - 1, now[1] - column - 1)
 
 
 def first_row(anchor: Element) -> int:
@@ -59,11 +56,12 @@ def last_row(anchor: Element) -> int:
     return first_row(anchor) + (math.ceil(int(size.get("cy")) / (PLAIN_ROW * EMU)) if size is not None else 0)
 
 
-def push_down(anchor: Element, rows: int) -> None:
-    """Move an object anchored to cells down by so many rows."""
+def shift_anchor(anchor: Element, down: int, right: int) -> None:
+    """Move an object anchored to cells so many rows down and columns to the right."""
     for corner in (child(anchor, "from"), child(anchor, "to")):
         if corner is not None:
-            _add(corner, "row", rows)
+            _add(corner, "row", down)
+            _add(corner, "col", right)
 
 
 def last_column(anchor: Element, pixels: Callable[[int], float]) -> int:

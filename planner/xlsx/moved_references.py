@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from planner.xlsx.address import Area, address
 from planner.xlsx.moves import Lost, Moves
-from planner.xlsx.xmltree import Element, children, every, like, local_name, take_out
+from planner.xlsx.xmltree import Element, children, every, like, link_id, local_name, take_out
 
 
 class Walk:
@@ -40,8 +40,7 @@ class Walk:
 
     def linked(self, element: Element, text: str) -> str:
         """Where a link leads: in this workbook, or in the file that it names beside."""
-        is_elsewhere = any(name.endswith("}id") for name in element.attrib)
-        return text if is_elsewhere else self.formula(element, text)
+        return text if link_id(element) else self.formula(element, text)
 
     def of_shape(self, element: Element, text: str) -> str:
         """Where a shape's link leads: within the workbook to a place behind a #, in which a blank may be coded."""
@@ -62,7 +61,7 @@ class Walk:
         """Cells that are one; of which one is left, that is no more to be said."""
         moved = self.track.ref(text)
         area = Area.tried(moved)
-        return None if not moved or (area and (area.top, area.left) == (area.bottom, area.right)) else moved
+        return None if not moved or (area and area.is_cell) else moved
 
     def filtered(self, element: Element, text: str) -> str | None:
         """The range of a filter, whose columns are counted from its first; what is for one that is gone goes too."""

@@ -21,7 +21,7 @@ from planner import progress
 from planner.collector import still
 from planner.errors import Place, UserError
 from planner.xlsx.atomic import locked, write_atomically
-from planner.xlsx.xmltree import Element, local_name, parse, written
+from planner.xlsx.xmltree import Element, link_id, local_name, parse, written
 
 Stamp = tuple[int, int, int, int, int, int]
 COMPRESSED = 5  # a file is 2 to 4 % larger than at the usual level, 6, and takes 0.6 times as long
@@ -135,9 +135,8 @@ class Package:
         }
         found = {}
         for element in self.tree(workbook).iter():
-            link_id = next((value for key, value in element.attrib.items() if key.endswith("}id")), "")
-            if local_name(element) == "sheet" and link_id in targets:
-                found[element.get("name", "")] = targets[link_id]
+            if local_name(element) == "sheet" and (link := link_id(element)) in targets:
+                found[element.get("name", "")] = targets[link]
         return found
 
     def tree(self, part: str) -> Element:

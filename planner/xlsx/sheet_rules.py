@@ -1,6 +1,4 @@
-"""A sheet's conditional formats, validations, links and ignored errors: which there are, and another sheet's put among
-them.
-"""  # fmt: skip
+"""The conditional formats, validations, links and ignored errors of a sheet, and another sheet's put among them."""
 
 from __future__ import annotations
 
@@ -42,8 +40,10 @@ def part_rules(root: Element) -> None:
 
 
 def formulas(rule: Element) -> list[str]:
-    """The formulas of a rule. A second one counts only where a validation is between two numbers: some write it always.
-    """  # fmt: skip
+    """The formulas of a rule.
+
+    Some programs always write a second one: it counts only where a validation is between two numbers.
+    """
     is_between = rule.get("operator", "between") in ("between", "notBetween") and rule.get("type") != "list"
     read = ("formula", "formula1", *(["formula2"] if is_between else []))
     texts = (found.text for one in every(rule, *read) for found in (one, *children(one, "f")))

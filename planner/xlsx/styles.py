@@ -151,9 +151,10 @@ def _truth(value: str) -> str:
 
 
 def take_all(package: Package, fresh: Package) -> tuple[dict[int, int], dict[int, int]]:
-    """Put all cell formats and differential ones of a fresh workbook into a package's styles; what is there serves
-    again. Returns the numbers that they have there, by those that they had.
-    """  # fmt: skip
+    """Put all cell formats and differential ones of a fresh workbook into a package's styles.
+
+    One that is there serves again. Returns the numbers that they have there, by those that they had.
+    """
     own, other = Stylesheet.of(package), Stylesheet.of(fresh)
     assert own is not None, "a workbook of planner's has styles"
     assert other is not None, "a new one has"

@@ -15,7 +15,7 @@ from planner.xlsx.references import Reference, references, rewritten
 from planner.xlsx.relationships import OFFICE, add_part, drop_part, link
 from planner.xlsx.sheet_rules import reshape
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.xmltree import Element, child, child_in_order, every, like, local_name, take_out
+from planner.xlsx.xmltree import Element, child, child_in_order, every, like, link_id, local_name, take_out
 
 _WORKSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
 
@@ -53,7 +53,7 @@ def kept_elsewhere(package: Package) -> set[str]:
     workbook, found = package.workbook_part(), set[str]()
     links = {link.id: link.target for link in package.relationships(workbook) if link.target in package.parts}
     for number, element in enumerate(every(package.tree(workbook), "externalReference"), 1):
-        target = links.get(next((value for key, value in element.attrib.items() if key.endswith("}id")), ""))
+        target = links.get(link_id(element))
         root = package.tree(target) if target else element
         names = [name.get("val", "") for name in every(root, "sheetName")]
         kept = {int(data.get("sheetId", "0")) for data in every(root, "sheetData") if child(data, "row") is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from copy import deepcopy
 
 from planner.xlsx.address import MAX_COLUMN, Area
@@ -152,9 +151,12 @@ def _limits(element: Element) -> tuple[int, int]:
 def _joined(placed: dict[int, Element]) -> list[Element]:
     """The spans from left to right, columns side by side that are alike in one."""
     spans: list[tuple[int, int, Element]] = []
-    alike: Callable[[Element], dict[str, str]] = lambda one: {**one.attrib, "min": "", "max": ""}  # noqa: E731
+
+    def but_for_place(one: Element) -> dict[str, str]:
+        return {**one.attrib, "min": "", "max": ""}
+
     for column, element in sorted(placed.items()):
-        if spans and spans[-1][1] == column - 1 and alike(spans[-1][2]) == alike(element):
+        if spans and spans[-1][1] == column - 1 and but_for_place(spans[-1][2]) == but_for_place(element):
             spans[-1] = (spans[-1][0], column, element)
         else:
             spans.append((column, column, element))

@@ -34,6 +34,11 @@ def local_name(element: Element) -> str:
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
+def link_id(element: Element) -> str:
+    """The id of the relationship that an element names, `r:id`; blank where it names none."""
+    return next((value for name, value in element.attrib.items() if name.endswith("}id")), "")
+
+
 def children(element: Element, name: str) -> list[Element]:
     """An element's children of a local name."""
     return [child for child in element if local_name(child) == name]

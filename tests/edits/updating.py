@@ -11,7 +11,7 @@ from planner.book.plan import Entry, Plan
 from planner.book.reading import read_plan
 from planner.check.run import check
 from planner.cli import group
-from planner.diff.two_workbooks import Formats
+from planner.diff.formats import Formats
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package

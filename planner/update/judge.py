@@ -1,0 +1,188 @@
+"""What of a sheet's cells is a person's, and stays; what became of each is noted in the outcome of the update."""
+
+from __future__ import annotations
+
+from planner.align.keys import CALCULATION, COMPARISON
+from planner.book.rowkeys import COVER, DATABASES
+from planner.book.tables import HEADER
+from planner.update.places import is_filled
+from planner.update.threeway import ThreeWay
+from planner.update.turned import FOURTH, INPUTS
+from planner.xlsx.address import Position, address
+from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.pattern import pattern
+from planner.xlsx.styles import Look
+
+PLAIN = Look()
+
+
+class Judge:
+    """Of one sheet: each cell of the file (`at`), the fresh one in its place (`other`), and where it is in the end."""
+
+    def __init__(self, merge: ThreeWay, kind: str) -> None:
+        self.merge, self.kind, self.done = merge, kind, merge.done
+        self.old, self.fresh, self.name = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.names[kind]
+        self.turned = merge.ours.moves.of(self.old.sheet.name).turned
+        self.own_rows = frozenset(merge.places[kind].own_rows)
+        self._alike: dict[tuple[int, int], bool] = {}
+
+    def keeps(self, at: Position, other: Position | None, final: Position) -> bool:
+        """Whether the file's content stays; what became of it is noted."""
+        filled = is_filled(self.old, *at)
+        if at[0] in self.turned and (at[1] in self.old.scenario_columns or self.old.columns.get(at[1]) == FOURTH):
+            if self.merge.is_own(self.old, at):
+                self._say_unasked(at, final)
+            return False
+        if self.is_open(at, other):
+            if filled and self._is_name_of_planners(at):
+                self.done.renewed.append(self.place(final))
+                return False
+            if filled:
+                self.done.typed.append(self.place(final))
+            return True
+        if at[0] in self.own_rows:
+            if self.merge.base.is_row(self.old, at[0]):
+                self._note_unasked(at, final)
+            return True
+        if not filled:
+            return self._is_cleared(at, other, final)
+        if self.merge.base.is_ours(self.old, at):
+            self._note_renewal(at, other, final)
+            return False
+        if self.kind == COVER and at[1] > 1:
+            return other is None
+        if other is None:
+            if not self._note_unasked(at, final):
+                self.done.own_cells += 1
+            return True
+        if self._is_same(at, other, final):
+            return False
+        if self._is_said_of_planners(at):
+            said = f"{self.place(final)} said {self.old.sheet.text(*at)!r}; it says what planner's formula is"
+            self.done.remarks.append(said)
+            return False
+        self._note_kept(at, other, self.place(final))
+        return True
+
+    def is_open(self, at: Position, other: Position | None) -> bool:
+        """Whether a cell is there to be typed into: a scenario's on Inputs, a case's on Comparison."""
+        if self.kind == INPUTS:
+            named = self.old.rows.get(at[0], "")
+            is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
+            return is_open and other is not None and not named.startswith(("above", "titles", "label"))
+        if self.kind == COMPARISON:
+            is_fresh_live = other is not None and self.fresh.cells[other].formula is not None
+            live = is_fresh_live or self.old.sheet.cells[at].kind != ""
+            return at[0] in self.old.groups and not live
+        return False
+
+    def looks_own(self, at: Position, style: int, other: Position | None) -> bool:
+        """Whether a person gave a cell its look."""
+        if other is not None and self.looks_alike(style, self.fresh.cells[other].style):
+            return False
+        look = self.merge.ours.look_of(style)
+        if look == self.merge.ours.looks[0] and self.merge.base.wrote(self.old, at) is None:
+            return False
+        if look._replace(style=PLAIN.style, font=PLAIN.font) == PLAIN and not is_filled(self.old, *at):
+            return False  # it would only show in what is typed there
+        return not self.merge.base.is_our_look(self.old, at, look)
+
+    def looks_alike(self, style: int, fresh: int) -> bool:
+        """Whether a format of the file and one of the fresh workbook look alike, whatever the style is called."""
+        if (style, fresh) not in self._alike:
+            theirs = self.merge.fresh.looks[fresh]
+            self._alike[style, fresh] = self.merge.ours.look_of(style)._replace(style=theirs.style) == theirs
+        return self._alike[style, fresh]
+
+    def _is_said_of_planners(self, at: Position) -> bool:
+        """Whether a cell is the formula in names of a row in which no formula is a person's: it is planner's too."""
+        if not self.kind.startswith(CALCULATION) or self.old.columns.get(at[1]) != FOURTH:
+            return False
+        cells = ((at[0], column) for column in self.old.scenario_columns)
+        return not any(self.merge.is_own(self.old, cell) for cell in cells)
+
+    def _is_cleared(self, at: Position, other: Position | None, final: Position) -> bool:
+        """Whether a person emptied a cell that planner had filled."""
+        if other is None or self.kind == COVER or self.merge.base.is_ours(self.old, at):
+            return False
+        self.done.cleared.append(self.place(final))
+        return True
+
+    def _is_name_of_planners(self, at: Position) -> bool:
+        """Whether a cell is a scenario's name that nobody gave it: it is blank now, and follows the model and chip."""
+        is_name = self.kind == INPUTS and self.old.rows.get(at[0]) == HEADER[1]
+        return is_name and not self.merge.ours.book.given_name(at[1])
+
+    def _is_same(self, at: Position, other: Position, final: Position) -> bool:
+        """Whether a person's content is what planner writes now."""
+        mine = self.merge.ours.formula(self.old, at, self.name)
+        yours = self.fresh_formula(other)
+        if mine is None or yours is None:
+            return mine is yours and same_value(self.old.sheet.value(*at), self.fresh.value(*other), 0.0)
+        return pattern(mine, *final) is pattern(yours, *final)
+
+    def _note_kept(self, at: Position, other: Position, place: str) -> None:
+        formula, value = self.old.sheet.patterns.get(at), self.old.sheet.value(*at)
+        wrote = self.merge.base.wrote(self.old, at)
+        if wrote is not None and not self.merge.base.is_same(self.kind, wrote, other):
+            theirs = self.fresh_formula(other)
+            now = _said(self.fresh.value(*other)) if theirs is None else f"={theirs}"
+            mine = _said(value) if formula is None else f"={self.merge.ours.formula(self.old, at, self.name)}"
+            self.done.both.append(f"{place}: yours is {mine}, planner's now {now}")
+        if self.fresh.cells[other].formula is not None:
+            said = f"{place} ({self.old.rows.get(at[0], '')})"
+            (self.done.typed_over if formula is None else self.done.formulas).append(said)
+        else:
+            (self.done.texts if isinstance(value, str) else self.done.typed).append(place)
+
+    def _note_unasked(self, at: Position, final: Position) -> bool:
+        """Note what a person typed for an input that the template has no more; whether it is such a cell."""
+        if self.kind != INPUTS or at[1] not in self.old.scenario_columns or not self.merge.is_own(self.old, at):
+            return False
+        constants = self.merge.ours.book.inputs.section("Constants")
+        if at[0] in {line.row for line in constants.values()}:
+            return False
+        self._say_unasked(at, final)
+        return True
+
+    def _say_unasked(self, at: Position, final: Position) -> None:
+        """Note what was typed into a row that has no place for it now."""
+        said = _said(self.old.sheet.value(*at))
+        self.done.unasked.append(f"{self.place(final)} ({self.old.rows.get(at[0], '')}): {said}")
+
+    def _note_renewal(self, at: Position, other: Position | None, final: Position) -> None:
+        if other is None or self.kind == COVER:
+            return
+        wrote = self.merge.base.wrote(self.old, at)
+        if wrote is not None and self.merge.base.is_same(self.kind, wrote, other):
+            return
+        before, after = self.old.sheet.value(*at), self.fresh.value(*other)
+        if wrote is None and self._is_same(at, other, final):
+            return
+        if self.kind in DATABASES and self.fresh.cells[other].formula is None:
+            self.note_number(self.old.rows.get(at[0], ""), self.old.columns.get(at[1], ""), before, after)
+        else:
+            self.done.renewed.append(self.place(final))
+
+    def note_filled(self, at: Position) -> None:
+        """Note a number of a database for which the file had a blank."""
+        row, column, value = self.fresh.rows.get(at[0], ""), self.fresh.columns.get(at[1], ""), self.fresh.value(*at)
+        is_known = self.kind in DATABASES and row in self.old.row_of and column in self.old.column_of
+        if is_known and not row.startswith("above ") and value not in (None, ""):
+            self.note_number(row, column, None, value)
+
+    def note_number(self, row: str, column: str, before: Value, after: Value) -> None:
+        """Note that a database has another number in a row and a column now."""
+        self.done.numbers.append(f"{row} {column}: {_said(before)} is now {_said(after)}")
+
+    def place(self, final: Position) -> str:
+        """Where a cell of the sheet is in the end, for a reader."""
+        return f"{self.name}!{address(*final)}"
+
+    def fresh_formula(self, at: Position) -> str | None:
+        """A fresh cell's formula as it reads in the end."""
+        return self.merge.fresh.formula(self.fresh, at)
+
+
+def _said(value: Value) -> str:
+    return "blank" if value in (None, "") else f"{value:.12g}" if isinstance(value, float) else str(value)
