@@ -12,7 +12,9 @@ from typing import ParamSpec, TypeVar
 
 import openpyxl
 from openpyxl.formula.translate import Translator
+from openpyxl.reader.excel import ExcelReader
 from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.catalog.databases import Databases
 from planner.formulas import library
@@ -150,6 +152,28 @@ def cached(path: Path) -> dict[str, dict[str, Value]]:
     """Every cell's value as the file has it."""
     sheets = parse_sheets(Package.read(path))
     return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
+
+
+class _OneSheet(ExcelReader):
+    """Reads a single sheet of a workbook; the others are there by name alone."""
+
+    only = ""
+
+    def read_worksheets(self) -> None:
+        for each in list(self.parser.find_sheets()):
+            if each[0].name == self.only:
+                self.parser.find_sheets = lambda found=each: iter((found,))
+                super().read_worksheets()
+            else:
+                self.wb.create_sheet(each[0].name)
+
+
+def sheet_of(path: Path, name: str, *, data_only: bool = False) -> Worksheet:
+    """A sheet as openpyxl reads it, to look at: a fifth of the time that the whole workbook takes."""
+    reader = _OneSheet(path, data_only=data_only)
+    reader.only = name
+    reader.read()
+    return reader.wb[name]
 
 
 def differences(grid: Grid, scenarios: Sequence[tuple[int, str, str, Mapping[str, Value]]]) -> Iterator[str]:
