@@ -28,6 +28,7 @@ from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from tests import read_once
 from tests.folders import shared_folder
@@ -150,8 +151,12 @@ def by_name(grid: Grid, sheet: str) -> dict[str, int]:
 
 def cached(path: Path) -> dict[str, dict[str, Value]]:
     """Every cell's value as the file has it."""
-    sheets = parse_sheets(Package.read(path))
-    return {name: {ref: cell.value for ref, cell in sheet.cells.items()} for name, sheet in sheets.items()}
+    return {name: values_of(sheet) for name, sheet in parse_sheets(Package.read(path)).items()}
+
+
+def values_of(sheet: SheetXml) -> dict[str, Value]:
+    """The value of each cell of a sheet."""
+    return {ref: cell.value for ref, cell in sheet.cells.items()}
 
 
 class _OneSheet(ExcelReader):
@@ -207,7 +212,8 @@ def agree(found: Value, expected: Value, tolerance: float = 1e-9) -> bool:
 def retype(path: Path, columns: str = "F", **values: Value) -> None:
     """Type inputs by name into the scenarios of these columns, one letter each; cached values stay as they were."""
     package = Package.read(path)
-    sheet, rows = parse_sheets(package)["Inputs"], by_name(cached(path), "Inputs")
+    sheet = parse_sheets(package)["Inputs"]
+    rows = by_name({"Inputs": values_of(sheet)}, "Inputs")
     typed = {f"{column}{rows[name]}": value for column in columns for name, value in values.items()}
     package.replace(package.sheets()["Inputs"], with_values(sheet, typed))
     package.write(path)
