@@ -22,7 +22,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, saved
 from tests.read_once import recalculate_once
-from tests.workbooks import CHIPS, MODELS, few_rows, smaller
+from tests.workbooks import CHIPS, MODELS, few_rows, sheet_of, smaller
 
 KIND = "Found"
 
@@ -96,7 +96,7 @@ def test_it_is_last_and_nothing_else_changes(plan: Path) -> None:
     assert sorted(untouched(before, after)) == sorted(changed)
     (drawing,) = (each.target for each in after.relationships(after.sheets()[KIND]) if each.kind == "drawing")
     assert [each.kind for each in after.relationships(drawing)] == ["chart"]
-    looks = openpyxl.load_workbook(plan)[KIND]
+    looks = sheet_of(plan, KIND)
     assert (looks["A6"].number_format, looks["A1"].style, looks["A5"].font.b) == ('0.0" ms"', "plan_title", True)
 
 

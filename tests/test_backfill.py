@@ -13,6 +13,7 @@ from planner.compare.prediction import judge, predict
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, changed, keys, measurement, rows, typed_into
+from tests.workbooks import sheet_of
 
 MATMUL = "matmul|activation_dtype=bf16,compute_dtype=bf16,output_dtype=bf16,weight_dtype=bf16|d_in={0},d_out={0},epilogue_passes=0,n_chips=1,n_matmuls=1,tokens={0}"  # noqa: E501
 
@@ -47,7 +48,7 @@ def test_an_unknown_case_is_appended_with_moved_formulas(plan: Path) -> None:
     for name in ("flops", "memory_bytes", "lower_bound_time", "critical_tokens"):
         assert row.number_in(name) == pytest.approx(results.value(name), rel=1e-12)
     assert row.number_in("mfu") == pytest.approx(judge(results, 5e-5)["mfu"], rel=1e-12)
-    book = openpyxl.load_workbook(plan)["Comparison"]
+    book = sheet_of(plan, "Comparison")
     column = comparison.find(Package.read(plan)).columns["measured_time"]
     assert book.cell(row.number, column).number_format == book.cell(6, column).number_format
 

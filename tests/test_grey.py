@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import openpyxl
 from openpyxl.formatting.rule import Rule
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -12,6 +11,7 @@ from planner.compare import comparison_sheet as comparison
 from planner.workbook.cell_styles import GREY
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
+from tests.workbooks import sheet_of
 
 
 def rules_over(sheet: Worksheet, cell: str) -> list[Rule]:
@@ -22,7 +22,7 @@ def rules_over(sheet: Worksheet, cell: str) -> list[Rule]:
 
 def test_every_missing_number_is_grey(plan: Path) -> None:
     """Each column has a rule for N/A, of grey ink that takes bold away; no other rule takes in an N/A."""
-    sheet, looks = comparison.find(Package.read(plan)), openpyxl.load_workbook(plan)["Comparison"]
+    sheet, looks = comparison.find(Package.read(plan)), sheet_of(plan, "Comparison")
     for name, column in sheet.columns.items():
         rules = rules_over(looks, address(sheet.rows[0].number, column))
         (missing,) = [rule for rule in rules if rule.formula[0].startswith("ISNA(")]

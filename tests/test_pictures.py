@@ -18,7 +18,7 @@ from planner.workbook.scenarios import plan_of
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.chart_caches import _point
 from planner.xlsx.opc import Package
-from tests.workbooks import by_name, cached, few_rows, retype
+from tests.workbooks import by_name, cached, few_rows, retype, sheet_of
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
 
@@ -202,6 +202,6 @@ def test_charts_of_many_scenarios_are_higher(tmp_path: Path) -> None:
         (tmp_path / "many.csv").write_text("\n".join(lines), encoding="utf-8")
         plan = plan_of((), (), ["inference"], tmp_path / "many.csv", (), databases)
         (tmp_path / "plan.xlsx").write_bytes(build(plan))
-        sheet = openpyxl.load_workbook(tmp_path / "plan.xlsx")["Dashboard"]
+        sheet = sheet_of(tmp_path / "plan.xlsx", "Dashboard")
         heights.append(sheet._charts[0].anchor.ext.height / EMU_OF_A_PIXEL)
     assert heights == [pytest.approx(284), pytest.approx(8 * 40 + 124)]

@@ -25,7 +25,7 @@ from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.backfills import backfill, measurement
 from tests.libreoffice import converted, needs_libreoffice, recalculated
-from tests.workbooks import cached, few_rows, retype, smaller, write_small
+from tests.workbooks import cached, few_rows, retype, sheet_of, smaller, write_small
 
 ID, SERVES = "tpu_v5e", "llama3_8b_on_tpu_v5e"
 SIZES = {"tokens": 8192, "d_in": 8192, "d_out": 11264}  # 8 ms of tpu-v5e
@@ -368,7 +368,7 @@ def test_dashboard_finds_runs_whatever_is_put_above_them(serves: Path) -> None:
     assert told[0] in said_on_dashboard(serves)
     record(serves, "--mfu", "39%", scenario="big")
     assert any(line.startswith("MFU 39.0 %; ") for line in said_on_dashboard(serves, "big"))
-    drawn = openpyxl.load_workbook(serves, data_only=True)["Dashboard"]
+    drawn = sheet_of(serves, "Dashboard", data_only=True)
     block = {str(row[0].value): row[3].value for row in drawn.iter_rows() if str(row[0].value).startswith("Run ")}
     assert [block[f"Run {place} of the latest: its number"] for place in (1, 2, 3)] == [2, 1, 0]
     first, second = runs(serves)

@@ -23,6 +23,7 @@ from planner.search.search_sheet import listed
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
+from tests.workbooks import sheet_of
 
 pytestmark = pytest.mark.usefixtures("short_data")
 TIME = "expected_time"
@@ -110,7 +111,7 @@ def test_scenarios_stand_beside_what_was_found(front: Written) -> None:
     """A plan that became a scenario has its id; what it comes to now is what was found, and follows an edit."""
     path, names = front
     cells = parse_sheets(Package.read(path))["Search"]
-    _, columns = table(openpyxl.load_workbook(path, data_only=True)["Search"])
+    _, columns = table(sheet_of(path, "Search", data_only=True))
     ids = [at for at, each in enumerate(columns["scenario_id"]) if each]
     assert ids == [0, len(columns["plan"]) - 1]
     for name in names:
@@ -138,7 +139,7 @@ def test_a_second_search_takes_the_place_of_the_first(matmul: Written, tmp_path:
     assert "flops" not in columns
     assert "there already" in said
     assert book["Inputs"].max_column == 9  # a column for each of two scenarios, and of the two that are new
-    (drawn,) = openpyxl.load_workbook(path)["Search"]._charts
+    (drawn,) = sheet_of(path, "Search")._charts
     assert [each.tx.v for each in drawn.series] == ["expected", "least", "most"]
     labels = {row[0].value: row[1].value for row in book["Search"].iter_rows(max_col=2)}
     assert labels["Chips"] == "h100-sxm, tpu-v6e"
@@ -151,8 +152,8 @@ def test_libreoffice_computes_what_was_found(front: Written, tmp_path: Path) -> 
     """What a scenario comes to now is in LibreOffice, too, what the search found, to 1e-9."""
     path, names = front
     found = recalculated(path, tmp_path)["Search"]
-    first, columns = table(openpyxl.load_workbook(path, data_only=True)["Search"])
-    letters = {cell.value: cell.column_letter for cell in openpyxl.load_workbook(path)["Search"][first - 1]}
+    first, columns = table(sheet_of(path, "Search", data_only=True))
+    letters = {cell.value: cell.column_letter for cell in sheet_of(path, "Search")[first - 1]}
     for name in names:
         assert found[f"{letters[f'{name} now']}{first}"] == pytest.approx(columns[name][0], rel=1e-9)
         assert found[f"{letters[f'{name} off']}{first}"] == pytest.approx(0, abs=1e-9)
@@ -162,7 +163,7 @@ def test_assumptions_say_a_unit_once_and_repeat_their_head(tmp_path: Path) -> No
     """A number's unit stands beside it alone, small ones are said in digits, and printed pages begin with the head."""
     path = tmp_path / "front.xlsx"
     planner(*MATMUL, "-o", str(path))
-    sheet = openpyxl.load_workbook(path)["Assumptions"]
+    sheet = sheet_of(path, "Assumptions")
     head = next(row[0].row for row in sheet.iter_rows() if row[0].value == "Input")
     assert sheet.print_title_rows == f"${head}:${head}"
     for _, value, unit, *_ in sheet.iter_rows(min_row=head + 1):

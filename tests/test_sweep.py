@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import openpyxl
 import pytest
 
 from planner import data
@@ -30,7 +29,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import Grid, agree, by_name, cached, few_rows, smaller
+from tests.workbooks import Grid, agree, by_name, cached, few_rows, sheet_of, smaller
 
 TEMPLATES = ("transformer", "training", "inference")
 AXES = {"inference": ("batch", "context_len", "n_chips"), "training": ("batch_tokens", "seq_len", "n_chips")}
@@ -162,7 +161,7 @@ def test_a_row_names_the_checks_that_fail_in_it(both: tuple[Path, BuildPlan], tm
     path, plan = both
     scenario = plan.scenarios[index]
     path = path if index == 0 else chosen(path, scenario.id, tmp_path, {})
-    grid, sheet = cached(path)["Sweep"], openpyxl.load_workbook(path)["Sweep"]
+    grid, sheet = cached(path)["Sweep"], sheet_of(path, "Sweep")
     swept_along = iter((sweep, axis) for sweep in plan.sweeps for axis in sweep.axes)
     said, fine = set(), 0
     for _, columns, rows in tables(cached(path)):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import openpyxl
-
 from planner.workbook.scenarios import plan_of
 from planner.workbook.unused_rows import unused
-from tests.workbooks import write_small
+from tests.workbooks import sheet_of, write_small
 
 SERVING = ("transformer", "inference")
 LAYOUT = ("n_groups", "serve_data", "prefill_chips", "decode_tokens_exchange_time")
@@ -43,7 +41,7 @@ def test_closed_rows_are_a_group_of_the_sheet(tmp_path: Path) -> None:
     """They are computed as ever, in closed groups; nothing else of the sheet's rows is hidden."""
     path = tmp_path / "plan.xlsx"
     plan = write_small(path, ["llama3-70b"], ["h100-sxm"], SERVING, n_chips=16, batch=64)
-    sheet = openpyxl.load_workbook(path, data_only=True)["Inference"]
+    sheet = sheet_of(path, "Inference", data_only=True)
     names = unused(plan, next(each for each in plan.templates if each.name == "inference"))
     for row in range(10, sheet.max_row + 1):
         name, group = sheet.cell(row, 3).value, sheet.row_dimensions[row]

@@ -25,7 +25,7 @@ from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from tests.read_once import recalculate_once
 from tests.short_data import of_few_cases, of_few_rows
-from tests.workbooks import few_rows, write_comparison
+from tests.workbooks import few_rows, sheet_of, write_comparison
 
 GOLDEN = Path(__file__).parent / "golden"
 Edit = Callable[[openpyxl.Workbook], None]
@@ -228,7 +228,7 @@ def test_the_log_counts_as_the_workbook_does(edited: Callable[..., Path]) -> Non
         log.cell(log.max_row + 1, 1).value = '="v"&2'
 
     path = edited(edit)
-    n_rows = openpyxl.load_workbook(path)["Log"].max_row
+    n_rows = sheet_of(path, "Log").max_row
     updated(path)
     book = openpyxl.load_workbook(path)
     assert book.epoch == CALENDAR_MAC_1904

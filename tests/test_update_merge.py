@@ -27,7 +27,7 @@ from tests.edits.programs import computed, needs_office
 from tests.read_once import recalculate_once
 from tests.short_data import of_few_rows
 from tests.test_update import row_of
-from tests.workbooks import by_name, cached, few_rows
+from tests.workbooks import by_name, cached, few_rows, sheet_of
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 HEAD = "name,label,unit,kind,formula,source,note\n"
@@ -170,7 +170,7 @@ def test_a_persons_work_stays_and_says_where_both_changed(small: tuple[Path, Pat
     saved(book, path)
     own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale").replace("said once", ""))
     done, _ = update_file(path, [str(own)], FEW)
-    after, plan = openpyxl.load_workbook(path)["Mine"], read_plan(path)
+    after, plan = sheet_of(path, "Mine"), read_plan(path)
     at = {row.name: row.row for row in plan.tables["Mine"]}
     assert after.cell(at["total_rows"], 6).value == 11
     assert after.cell(at["cost_share"], 6).value == f"=F{at['total_cost']}*5"
@@ -197,7 +197,7 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     own.write_text("".join(line for line in SMALL.splitlines(keepends=True) if "total_cost" not in line))
     done, _ = update_file(path, [str(own)], FEW)
     assert done.kept_rows == ["Mine: total_cost"]
-    sheet = openpyxl.load_workbook(path)["Mine"]
+    sheet = sheet_of(path, "Mine")
     found = next(cells for cells in sheet.iter_rows() if cells[2].value == "total_cost")
     assert found[5].value == 99
 
@@ -223,7 +223,7 @@ def test_what_is_typed_and_asked_for_no_more_is_named(small: tuple[Path, Path], 
         SMALL.replace(PRICED, now).replace("*batch_cost", f"*{read_as}").replace("/batch_cost", f"/{read_as}")
     )
     done, _ = update_file(path, [str(own)], FEW)
-    sheet = openpyxl.load_workbook(path)["Inputs"]
+    sheet = sheet_of(path, "Inputs")
     row = next(cells[0].row for cells in sheet.iter_rows() if cells[2].value == "batch_cost")
     assert sheet.cell(row, 6).value == (None if "constant" in now else 9)
     assert done.unasked == [f"Inputs!F{row} (batch_cost): 9"]
@@ -308,7 +308,7 @@ def test_a_default_goes_with_its_input(small: tuple[Path, Path]) -> None:
     path, own = small
     own.write_text(SMALL.replace(PRICED, PRICED.replace("input", "constant")))
     done, _ = brought(path, own)
-    sheet = openpyxl.load_workbook(path)["Inputs"]
+    sheet = sheet_of(path, "Inputs")
     found = next(cells for cells in sheet.iter_rows() if cells[2].value == "batch_cost")
     assert (found[3].value, found[5].value) == (3, None)
     assert done.unasked == []
@@ -358,7 +358,7 @@ def test_a_formula_in_names_is_whose_the_formula_is(small: tuple[Path, Path]) ->
     saved(book, path)
     own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale"))
     done, _ = update_file(path, [str(own)], FEW)
-    after = openpyxl.load_workbook(path)["Mine"]
+    after = sheet_of(path, "Mine")
     texts = [after.cell(row, 4).value for row in rows.values()]
     assert texts == ["batch_rows*row_scale", "total_rows*7", "total_cost/batch_cost/row_scale"]
     assert done.remarks == [f"Mine!D{rows['total_rows']} said 'batch_rows'; it says what planner's formula is"]

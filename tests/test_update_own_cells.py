@@ -14,7 +14,7 @@ from planner.update.update import update_file
 from planner.xlsx.comments import notes
 from planner.xlsx.opc import Package
 from tests.test_backfill_forms import strict
-from tests.workbooks import CHIPS, few_rows, write_small
+from tests.workbooks import CHIPS, few_rows, sheet_of, write_small
 
 MORE = few_rows(("llama3-8b", "mixtral-8x7b"), CHIPS[:3])
 
@@ -61,7 +61,7 @@ def test_no_two_notes_are_on_one_cell(tmp_path: Path) -> None:
     package = Package.read(path)
     found = {note.text: note.ref for note in notes(package)}
     assert len({*found.values()}) == len(found) == 4
-    ids = {cell[0].value: cell[0].row for cell in openpyxl.load_workbook(path)["Models"]["A6:A12"]}
+    ids = {cell[0].value: cell[0].row for cell in sheet_of(path, "Models")["A6:A12"]}
     assert all(found[f"of {model}"] == f"B{ids[model]}" for model in rows.keys() & ids.keys())
     for part in package.linked(package.sheets()["Models"], "comments"):
         refs = re.findall('<comment ref="(.*?)"', package.parts[part].decode())

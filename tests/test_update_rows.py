@@ -14,7 +14,7 @@ from planner.update.update import update_file
 from planner.xlsx.moves import SheetMoves, Track
 from planner.xlsx.opc import Package
 from tests.edits.marks import put_in
-from tests.workbooks import CHIPS, few_rows, write_small
+from tests.workbooks import CHIPS, few_rows, sheet_of, write_small
 
 SHEET = comparison.SHEET
 FILL, HEIGHT = "FFFFCC00", 42.5
@@ -41,7 +41,7 @@ def test_one_among_the_cases_stays(tmp_path: Path) -> None:
     at = cases[2]
     separated(path, at)
     done, _ = update_file(path, [], few_rows(("llama3-8b", "gemma-7b"), CHIPS[:3]))
-    sheet = openpyxl.load_workbook(path)[SHEET]
+    sheet = sheet_of(path, SHEET)
     assert (sheet.cell(at, 1).fill.fgColor.rgb, sheet.row_dimensions[at].height) == (FILL, HEIGHT)
     assert done.own_rows == [f"{SHEET} row {at}"]
     assert not done.formulas

@@ -12,7 +12,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.xmltree import every
 from tests.test_update_merge import FEW, edit, planner, saved
-from tests.workbooks import few_rows
+from tests.workbooks import few_rows, sheet_of
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 MORE = few_rows(("llama3-8b", "gemma-7b"), ("tpu-v5p",))
@@ -21,7 +21,7 @@ AXIS = "n_chips"
 
 def cases(path: Path) -> dict[float, int]:
     """The rows of the sweep over chips by their number."""
-    sheet = openpyxl.load_workbook(path)["Sweep"]
+    sheet = sheet_of(path, "Sweep")
     column = [sheet.cell(row, 1).value for row in range(1, sheet.max_row + 1)]
     start = column.index(AXIS) + 1
     stop = next((at for at in range(start, len(column)) if column[at] is None), len(column))
@@ -71,7 +71,7 @@ def test_cases_are_told_by_their_values(tmp_path: Path) -> None:
     done, _ = update_file(path, [], MORE)
     now = cases(path)
     assert list(now) == [4, 8, 16, 32, 64]
-    said = [cell.value for cell in openpyxl.load_workbook(path)["Own"]["A"]]
+    said = [cell.value for cell in sheet_of(path, "Own")["A"]]
     assert said == [f"=Sweep!A{now[64]}", "=Sweep!#REF!", f"=SUM(Sweep!A{now[16]}:A{now[64]})"]
     assert done.remarks == [f"Own!A2 read Sweep!A{before[128]}, which is no more"]
     assert {"Sweep: inference.n_chips 4", "Sweep: inference.n_chips 8"} <= set(done.new_rows)

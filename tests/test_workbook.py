@@ -27,7 +27,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import agree, by_name, cached, copy_scenario, differences, typed_of, write_plan
+from tests.workbooks import agree, by_name, cached, copy_scenario, differences, sheet_of, typed_of, write_plan
 
 FIRST = layout.FIRST_SCENARIO
 AS_SHOWN = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true"  # a CSV of what cells show
@@ -106,7 +106,7 @@ def test_long_names_of_scenarios_take_two_lines(default: Path) -> None:
 
 def test_a_range_has_room_on_cover(default: Path) -> None:
     """A scenario's row of Cover has three lines, which `13,239 tokens/s (8,563 to 18,521; bound 24,522)` takes."""
-    sheet = openpyxl.load_workbook(default)["Cover"]
+    sheet = sheet_of(default, "Cover")
     first = next(row for row in range(1, 20) if sheet.cell(row, 2).value == "Verdict") + 1
     assert (sheet.row_dimensions[first].height or 0) >= 39
 
@@ -121,7 +121,7 @@ def test_numbers_with_parts_are_not_shown_to_the_last_digit() -> None:
 
 def test_a_yes_or_no_of_an_operation_says_so(default: Path) -> None:
     """Whether an attention is causal is yes or no for each operation, whichever row of the step it is from."""
-    sheet = openpyxl.load_workbook(default)["Operations"]
+    sheet = sheet_of(default, "Operations")
     (head,) = [cell for row in sheet.iter_rows() for cell in row if cell.value == "is_causal"]
     cells = [sheet.cell(head.row + step, head.column) for step in (1, 2)]
     assert [cell.number_format for cell in cells] == [YES_NO, YES_NO]
