@@ -48,11 +48,13 @@ GROUPS = (
     Group(
         "serving", SERVING,
         common=(
-            "serve_matmul_efficiency", "matmul_ramp", "hbm_efficiency", "layer_overhead", "collective_overhead",
-            "fabric_collective_overhead", "serve_activation_passes", "serve_exposure", "serve_expert_overhead",
+            "matmul_ramp", "layer_overhead", "collective_overhead", "fabric_collective_overhead",
+            "serve_activation_passes", "serve_exposure", "serve_expert_overhead",
         ),
+        of_chips=("serve_matmul_efficiency", "hbm_efficiency"),
         of_experts=("serve_expert_overhead",),
         stacks=(("unfused", "serve_overhead_factor", 1.0, 6.0), ("unfused", "cache_reads_power", 0.0, 1.0)),
+        drawn=0.3,  # most chips have one source or two
     ),
     Group("matmuls", ("matmul",), of_families=("operation_overhead",), of_chips=("gemm_efficiency",)),
     Group(
