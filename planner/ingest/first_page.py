@@ -74,7 +74,7 @@ def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips
 
 def short(name: str) -> str:
     """An operation's name in a line: a GPU's kernel can have a thousand letters."""
-    name = name.removeprefix("void ")
+    name = "".join(each if each.isprintable() else " " for each in name).removeprefix("void ")
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
 
 
