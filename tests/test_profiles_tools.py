@@ -140,6 +140,6 @@ def test_a_folder_of_exported_tables_is_read(tmp_path):
         document = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
         (tmp_path / f"{tool}.csv").write_text(exported(document))
     (tmp_path / "measurements.csv").write_text("case_key,measured_time\n")
-    whole = read(tmp_path)
-    assert whole.operations == read(*(tmp_path / f"{tool}.csv" for tool in ("framework_op_stats", "hlo_stats"))).operations
+    whole, each = read(tmp_path), (tmp_path / f"{tool}.csv" for tool in ("framework_op_stats", "hlo_stats"))
+    assert whole.operations == read(*each).operations
     assert len(whole.paths) == 2
