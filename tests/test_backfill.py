@@ -109,8 +109,11 @@ def test_what_was_not_measured_is_reported(plan: Path) -> None:
     skipped = {"status": "skipped", "reason": "too large"}
     done = backfill(plan, *(measurement(key, float("nan"), **skipped) for key in (keys(plan)[0], MATMUL.format(9))))
     assert done.output.count("skipped: too large") == 2
+    assert "0 updated, 0 appended, 0 unchanged, 2 skipped; " in done.output
     assert rows(plan)[0].text("flags") == "skipped: too large"
     assert len(rows(plan)) == len(keys(plan))
+    again = backfill(plan, measurement(keys(plan)[0], float("nan"), **skipped))
+    assert "0 updated, 0 appended, 0 unchanged, 1 skipped; nothing to write" in again.output
 
 
 def test_moved_and_renamed_columns_and_rows_are_found(plan: Path) -> None:

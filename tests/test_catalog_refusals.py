@@ -26,6 +26,7 @@ BAD_CELLS = [
     ("moe_top_k", "2", "moe_top_k 2 is more than n_experts 1"),
     ("n_local_layers", "3", "n_local_layers 3 is more than n_full_attention_layers 2"),
     ("n_kv_heads", "3", "n_kv_heads 3 does not divide n_heads 4; correct one of the two"),
+    ("qk_rope_dim", "128", "qk_rope_dim 128 is more than head_dim 16; correct one of the two"),
     ("qk_rope_dim", "15", "qk_rope_dim 15 is odd, and rotary positions turn pairs; write an even number"),
     ("n_params_active_published", "8", "n_params_active_published 8 is more than n_params_total_published 4"),
     ("id", "tin*", "wildcards"), ("id", "ti\u200bny", "printable"), ("id", "x" * 256, "at most 255"),

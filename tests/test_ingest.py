@@ -613,3 +613,8 @@ def test_the_largest_waste_is_of_the_kernels_of_steps(tmp_path: Path) -> None:
     found = {each.label: each for each in first_page.lines(read_profile(path), None, Peaks(1e12, 1e12))}
     flops = 2 * 64 * 32 * 16
     assert found["Largest waste"].measured == pytest.approx(2 * (10e-6 - flops / 1e12))
+
+
+def test_a_name_prints_no_control_characters() -> None:
+    """What a kernel is called can't move a terminal's cursor, nor break a line."""
+    assert first_page.short("void ker\x1b[2Jnel\r\nof\x9bmine") == "ker [2Jnel  of mine"

@@ -129,3 +129,17 @@ def test_a_number_that_is_none_is_missing(tmp_path, written):
         made = xla.operation("fusion.1", "", {"model_flops": value, "bytes_accessed": value})
         assert (made.flops, made.bytes) == (None, None)
     "\n".join(lines(ingested([path], "", None, "")))
+
+
+@real
+def test_a_folder_of_exported_tables_is_read(tmp_path):
+    """As the files themselves are; a CSV beside them that is no tool's table is none of the profile."""
+    for tool in ("hlo_stats", "framework_op_stats"):
+        (path,) = (TRACES / "golden").glob(f"*{tool}*")
+        raw = path.read_bytes()
+        document = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+        (tmp_path / f"{tool}.csv").write_text(exported(document))
+    (tmp_path / "measurements.csv").write_text("case_key,measured_time\n")
+    whole, each = read(tmp_path), (tmp_path / f"{tool}.csv" for tool in ("framework_op_stats", "hlo_stats"))
+    assert whole.operations == read(*each).operations
+    assert len(whole.paths) == 2

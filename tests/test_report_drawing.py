@@ -13,7 +13,7 @@ from planner.errors import UserError
 from planner.report.bar_chart import PARTS
 from planner.report.contents import FigureTable, Picture
 from planner.report.documents import page
-from planner.report.svg import PALETTE, Drawing
+from planner.report.svg import PALETTE, Drawing, tick
 from planner.report.write import alone, write, written_beside
 from planner.xlsx.atomic import write_atomically
 from tests.reports import reported, small_workbook
@@ -27,6 +27,13 @@ def drawn() -> Picture:
     drawing = Drawing(40)
     drawing.text(10, 20, "<&>")
     return Picture("roofline", "Roofline", drawing.svg("words"), "words", "", FigureTable((), ()))
+
+
+def test_long_times_have_ticks_that_tell_them_apart() -> None:
+    """Seconds of a month as digits, and no powers of ten that round them."""
+    assert [tick(seconds, "s") for seconds in (1.5, 1e6, 1_250_000.0)] == [
+        "1.5\N{NO-BREAK SPACE}s", "1,000,000\N{NO-BREAK SPACE}s", "1,250,000\N{NO-BREAK SPACE}s",
+    ]  # fmt: skip
 
 
 def test_a_drawing_stands_alone() -> None:

@@ -242,6 +242,21 @@ def test_wrong_words(plan: Path, built: bytes, words: list[str], says: str) -> N
     assert [file.name for file in plan.parent.iterdir()] == ["plan.xlsx"]
 
 
+def test_memory_kept_free_beyond_the_chips_is_refused(tmp_path: Path) -> None:
+    """In the words of calc, whichever chip of the workbook is meant; what leaves something is taken."""
+    own, path = tmp_path / "serve.csv", tmp_path / "plan.xlsx"
+    template = SERVE.replace("per_chip<=hbm_bytes,", "per_chip<=hbm_bytes-hbm_reserve_bytes,")
+    own.write_text(template.replace("batch,", "hbm_reserve_bytes,Kept free,byte/chip,input,0,,\nbatch,", 1))
+    few = few_rows(MODELS, CHIPS)
+    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["tpu-v5e"], [str(own)], None, ["n_chips=4"], few))))
+    before = path.read_bytes()
+    done = add(path, "mine", "--set", "hbm_reserve_bytes=200e9")
+    says = "nothing is left of hbm_bytes, which is 17,179,869,184; type less"
+    assert (done.exit_code, done.stderr.count(says)) == (2, 1)
+    assert path.read_bytes() == before
+    assert add(path, "mine", "--set", "hbm_reserve_bytes=2e9").exit_code == 0
+
+
 def test_a_column_that_is_taken_is_refused(plan: Path) -> None:
     """A person's column right of the scenarios is not written over: the cell in the way is named."""
 

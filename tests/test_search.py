@@ -6,6 +6,7 @@ import csv
 import itertools
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -540,6 +541,20 @@ def test_a_plan_beyond_what_was_fitted_is_marked():
     plans = [Plan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
     assert extrapolated(wanted, plans[0]) == ""
     assert extrapolated(wanted, plans[1]).startswith("mesh_pipeline 128 > ")
+
+
+def test_a_plan_beyond_ones_own_runs_is_marked_by_these():
+    """A calibration of one's own says itself how far its runs go; published runs say nothing of it."""
+    from planner.search.optimum import at
+    from planner.search.told import extrapolated
+
+    wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
+    for stages, most, said in ((8.0, 2.0, "mesh_pipeline 8 > 2"), (128.0, 256.0, "")):
+        plan = at(wanted, wanted.subjects[0], {"mesh_pipeline": stages})
+        far = {f"train_most_{name}": 1e6 for name in ("chips", "tensor", "context")} | {"train_most_pipeline": most}
+        known = {"calibration_id": "mine", "beyond_tokens": 0.0, "beyond_kind": 0.0, **far}
+        results = SimpleNamespace(value=lambda name, known=known, plan=plan: known.get(name, plan.results.value(name)))
+        assert extrapolated(wanted, SimpleNamespace(subject=plan.subject, results=results)) == said
 
 
 @pytest.mark.parametrize(

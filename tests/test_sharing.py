@@ -73,6 +73,9 @@ def test_the_included_comes_first(write: Write) -> None:
     base, mine = loaded(write, ". . include base()", "more_2 1 output area_2")
     assert [template.name for template in included_first([mine, base])] == ["base", "mine"]
     assert [template.name for template in included_first([base, mine])] == ["base", "mine"]
+    third = library.load(write(". . include mine()", "most_2 1 output more_2", name="third"))
+    for given in ([third, mine, base], [third, base, mine], [mine, third, base]):
+        assert [template.name for template in included_first(given)] == ["base", "mine", "third"]
 
 
 def test_every_row_of_every_template_is_in_the_workbook(tmp_path: Path) -> None:

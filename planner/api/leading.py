@@ -13,13 +13,13 @@ from planner.formulas import expected
 from planner.formulas.binding import of_headline
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import missing, reasons
-from planner.formulas.headlines import Headline, fit, headlines, leading, led_as
+from planner.formulas.headlines import OF_RUNS, Headline, fit, headlines, leading, led_as
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, between, percent, printed, spoken
 from planner.validation.nearest import Nearest, nearest
 
-TITLES = ["", "expected", "80 % of published runs", "bound"]
+TITLES = ["", "expected", OF_RUNS, "bound"]
 
 
 def lines(

@@ -88,6 +88,7 @@ MODEL_LAWS: tuple[Law, ...] = (
     Law(("bias",), _of_biases, "write parts joined by +, such as qkv+o"),
     Law(("n_kv_heads", "n_heads"), _divides),
     Law(("qk_rope_dim",), _in_pairs, "write an even number"),
+    Law(("qk_rope_dim", "head_dim"), partial(_above, "qk_rope_dim", "head_dim")),
     Law(("qk_nope_dim", "qk_rope_dim", "head_dim", "kv_lora_rank"), _parts_of_a_head, "correct one of the three"),
     Law(("d_ff_expert", "n_experts", "n_moe_layers"), _width_of_experts, "write the width of an expert"),
     Law(("index_topk", "index_n_heads", "index_head_dim", "n_indexer_layers"), _size_of_indexers,

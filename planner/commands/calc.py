@@ -65,6 +65,8 @@ def command(
 
     if depth is not None and not whys:
         raise UserError("--depth says how far --why goes down", remedy="write --why NAME --depth 2")
+    _refuse_together({"--solve": unknown is not None or target is not None, "--why": whys}, {"--all": in_full})
+    _refuse_together({"--why": whys}, {"--json": as_json, "--get": wanted, "--all": in_full})
     loaded = library.load(template)
     plan = Plan.of(loaded, model, hardware, databases)
     given = values(loaded, settings)
@@ -91,6 +93,13 @@ def command(
             _print(calculation.results, names or list(calculation))
     if whys or (as_json and names):
         _say_failed(calculation)
+
+
+def _refuse_together(first: Mapping[str, object], others: Mapping[str, object]) -> None:
+    """Raise UserError where two answers are asked for at once, of which only one would be given."""
+    asked = [name for name, is_asked in (*first.items(), *others.items()) if is_asked]
+    if len(asked) > 1 and asked[0] in first:
+        raise UserError(f"{asked[0]} and {asked[1]} ask for different answers", remedy="write one of them")
 
 
 def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence[str] | None) -> None:

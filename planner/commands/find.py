@@ -29,6 +29,8 @@ def command(words: tuple[str, ...], in_full: bool) -> None:
     from planner.formulas.synonyms import aliases
 
     text = " ".join(words)
+    if not text.strip():
+        raise UserError("there is no word to find", remedy="write a part of a name, such as planner find memory")
     groups = found(text)
     if not groups:
         known = [*aliases(), *(each.name for each in everything())]

@@ -59,6 +59,7 @@ class Landing:
     package: Package
     sheet: ComparisonSheet
     values: dict[int, Mapping[str, Value]] = field(default_factory=dict)  # row number -> name -> value
+    failures: dict[int, Mapping[str, Value]] = field(default_factory=dict)  # of those not measured: their row's flags
     homeless: list[Measurement] = field(default_factory=list)  # those that get new rows
     skipped: list[tuple[str, str]] = field(default_factory=list)  # keys, and why
     unchanged: int = 0
@@ -77,22 +78,21 @@ class Landing:
 
         One that has a time and no row (None) gets a new one.
         """
-        if row is None:
-            if measured.status == "measured":
-                self.homeless.append(measured)
+        if measured.status != "measured":
+            self.skipped.append((measured.case_key, f"{measured.status}: {measured.reason}"))
+            if row is not None and not self.sheet.is_computed(row.number, "measured_time"):
+                self.failures |= self._changed(row, cells_of(row, measured), over_formulas=False)
+        elif row is None:
+            self.homeless.append(measured)
         elif self.sheet.is_computed(row.number, "measured_time"):
             what = f"row {row.number} of {self.sheet.name} holds a formula as its measured time"
             self.skipped.append((measured.case_key, what))
         elif keeps(row, measured):
             self.left_alone.append(row.text("hardware_id"))
         else:
-            is_timed = measured.status == "measured"
             chip = row.text("hardware_id")  # a row without one predicts nothing: the measured one is held to the list
-            self.timed += [(row.text("template") if chip else "", chip or measured.hardware_id)] if is_timed else []
-            again = predicted_again(self.sheet, row, measured) if is_timed else {}
-            self.type(row, measured, again | cells_of(row, measured))
-        if measured.status != "measured":
-            self.skipped.append((measured.case_key, f"{measured.status}: {measured.reason}"))
+            self.timed.append((row.text("template") if chip else "", chip or measured.hardware_id))
+            self.type(row, measured, predicted_again(self.sheet, row, measured) | cells_of(row, measured))
 
     def type(
         self, row: CaseRow, measured: Measurement, typed: Mapping[str, Value], *, over_formulas: bool = False
@@ -104,6 +104,15 @@ class Landing:
             self.other_hardware.append(pair)
         if ABOVE_PEAK in flags:
             self.above_peak.append((measured.case_key, row.text("case_label")))
+        if new := self._changed(row, typed, over_formulas=over_formulas):
+            self.values |= new
+        else:
+            self.unchanged += 1
+
+    def _changed(
+        self, row: CaseRow, typed: Mapping[str, Value], *, over_formulas: bool
+    ) -> dict[int, Mapping[str, Value]]:
+        """By the row's number those of its cells that change; nothing where none does."""
         new = {
             name: value
             for name, value in typed.items()
@@ -111,10 +120,7 @@ class Landing:
             and not same_value(row.value(name), value, 0.0)
             and (over_formulas or not self.sheet.is_computed(row.number, name))
         }
-        if new:
-            self.values[row.number] = new
-        else:
-            self.unchanged += 1
+        return {row.number: new} if new else {}
 
     def lines(self) -> list[str]:
         """What was written, appended and skipped, for a person."""
@@ -191,7 +197,7 @@ def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
     if make_room(package, landing.sheet, len(landing.homeless)):
         parsed = parse_sheets(package)
         landing.sheet = find(package, parsed)
-    if landing.values or landing.homeless:
+    if landing.values or landing.failures or landing.homeless:
         landing.recalculated = _type(landing, parsed)
     new = [(parse_key(one.case_key)[0], one.hardware_id) for one in landing.homeless]
     landing.unknown_chips = unknown_chips(landing.sheet, parsed, [*landing.timed, *new])
@@ -204,7 +210,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     new = appended(sheet, [(one, cells_of(None, one)) for one in landing.homeless])
     contents: dict[str, Content] = {
         address(number, sheet.columns[name]): value
-        for number, row in landing.values.items()
+        for number, row in (landing.failures | landing.values).items()
         for name, value in row.items()
     }
     before = replace(package, parts=dict(package.parts))

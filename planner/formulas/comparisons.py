@@ -85,6 +85,8 @@ class _Comparisons:
                 return self.compared(one, "≠", other)
             case Binary(op="<=" | "<", right=Name(name=name)) if name == TOLERANCE:
                 return f"{self.words(node.left)} = {self.shown(node.left)}, not 0"
+            case Binary(op="<>", right=Text()):
+                return f"{self.words(node.left)} is {self.text(node.left)}"
             case Binary(right=Text(value=wanted)):
                 return f"{self.words(node.left)} is {self.text(node.left)}, not {wanted}"
         return self.compared(node.left, TURNED[node.op], node.right)

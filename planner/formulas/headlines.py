@@ -26,7 +26,8 @@ from planner.formulas.text import parse
 from planner.spoken import PERCENT
 
 COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target")
-RANGE = ("_low", "_high")  # how the names of a headline's range end, which holds 80 % of published runs
+RANGE = ("_low", "_high")  # how the names of a headline's range end, which holds `OF_RUNS`
+OF_RUNS = "80 % of published runs"
 FITTING = ("check", "needed", "room", "change")  # the kinds that tell whether a plan fits in memory
 MOST = 12  # headlines of a template that names none
 

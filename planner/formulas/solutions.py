@@ -8,6 +8,7 @@ from typing import Any
 from planner.catalog import Value
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import failed
+from planner.formulas.headlines import OF_RUNS
 from planner.formulas.search_space import Space
 from planner.formulas.solving import End, Solution, TargetRange
 from planner.formulas.template import Row
@@ -85,7 +86,7 @@ def _range_of(results: Results, row: Row) -> list[str]:
     if not {low, high} <= results.template.by_name.keys():
         return []
     least, most = (told(results.value(name), row.unit) for name in (low, high))
-    return [f"  80 % of published runs there: {least} to {most}"]
+    return [f"  {OF_RUNS} there: {least} to {most}"]
 
 
 def _end(end: End) -> float | None:

@@ -78,6 +78,7 @@ def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips
 
 def short(name: str) -> str:
     """An operation's name in a line: a GPU's kernel can have a thousand letters."""
+    name = "".join(each if each.isprintable() else " " for each in name)
     return cut(name.removeprefix("void "), LONGEST)
 
 

@@ -35,13 +35,14 @@ from planner.report.expectation import planned
 from planner.report.figures import CellFigures
 from planner.scenario.record import DECODED, TIME, TRAINED, Told, put, said, snapshot
 from planner.scenario.which import scenario_of
-from planner.spoken import PERCENT, percent
+from planner.spoken import PERCENT, few, percent
 from planner.table import counted
 from planner.workbook import added_sheet
 from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package
 
 METHOD, OF_SCENARIO = "profile", "Scenario"
+NAMED = 40  # files and hosts that are named: a cell holds no thousands of them
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,10 @@ def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tu
     profile = found.profile
     facts = [*profile.facts.items(), *(profile.devices[0].facts.items() if profile.devices else ())]
     lines = [
-        ("Files", ", ".join(Path(path).name for path in profile.paths)),
+        ("Files", few([Path(path).name for path in profile.paths], NAMED)),
         ("Format", profile.format),
         ("Device", found.chip.said),
-        ("Hosts", f"{len(profile.hosts)}: {', '.join(profile.hosts)}" if profile.hosts else "not named in the file"),
+        ("Hosts", f"{len(profile.hosts)}: {few(profile.hosts, NAMED)}" if profile.hosts else "not named in the file"),
         ("Devices", "; ".join(filter(None, [_devices(profile), found.chips.why if found.chips.count else ""]))),
         ("Peaks", found.peaks.source or found.peaks.why),
     ]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from planner.errors import Place, UserError
+from planner.profiles.json_document import unpacked
+from planner.profiles.tool_table import HEAD, is_csv
 
 XPLANE = (".xplane.pb", ".xplane.pb.gz")
 TRACES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json")
 _OTHERS = (".json.gz", ".json")
+_TABLES = (".csv", ".csv.gz")
 _REMEDY = "give a .xplane.pb, a .trace.json.gz or the folder plugins/profile/RUN that the profiler wrote"
 _TOOL = re.compile(r"^(?P<host>.+)\.[a-z]+(?:_[a-z]+)+$")
 _CAPTURE = re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$")  # of PyTorch's handler for TensorBoard
@@ -60,7 +64,7 @@ def _of_folder(folder: Path) -> Files:
     """The newest run at or below a folder: runs are folders that hold profiles, named by their time."""
     runs: dict[Path, list[Path]] = {}
     for file in sorted(folder.rglob("*")):
-        if file.name.endswith((*XPLANE, *_OTHERS)) and file.is_file() and not file.name.startswith("."):
+        if file.is_file() and not file.name.startswith(".") and _may_be_read(file):
             runs.setdefault(file.parent, []).append(file)
     if not runs:
         raise UserError("there is no profile in this folder", place=Place(folder), remedy=_REMEDY)
@@ -71,6 +75,17 @@ def _of_folder(folder: Path) -> Files:
     read, older = _of_run(runs[newest])
     named = newest.name if not older else ", ".join(file.name for file in read)
     return Files(tuple(read), older + sum(len(runs[run]) for run in whole if run != newest), named)
+
+
+def _may_be_read(file: Path) -> bool:
+    """Whether a file is a profile by its name; of CSVs those alone that are a tool's table."""
+    if not file.name.endswith(_TABLES):
+        return file.name.endswith((*XPLANE, *_OTHERS))
+    try:
+        with unpacked(file) as stream:
+            return is_csv(stream.read(HEAD))
+    except (OSError, EOFError, zlib.error):
+        return False
 
 
 def _of_run(files: list[Path]) -> tuple[list[Path], int]:
@@ -97,5 +112,5 @@ def _of_run(files: list[Path]) -> tuple[list[Path], int]:
 
 
 def _kind(path: Path) -> int:
-    """How much a file says: 0 for planes, 1 for a trace, 2 for other JSON."""
+    """How much a file says: 0 for planes, 1 for a trace, 2 for other JSON and for tables."""
     return 0 if path.name.endswith(XPLANE) else 1 if path.name.endswith(TRACES) else 2

@@ -100,7 +100,7 @@ def _head(path: Path) -> bytes:
     """The first bytes of a file, unpacked."""
     try:
         with json_document.unpacked(path) as stream:
-            return stream.read(4096)
+            return stream.read(tool_table.HEAD)
     except OSError as error:
         raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
     except (EOFError, zlib.error):

@@ -79,6 +79,7 @@ _LABELS = {
 _TEXTS = {"program_id", "category", "hlo_op_name", "hlo_op_expression", "tf_op_name", "host_or_device", "type",
           "operation", "step", "hlo_module_id"}  # fmt: skip
 _ENOUGH = 4  # columns that are known
+HEAD = 4096  # bytes at the beginning of a file that tell what it is
 
 
 def is_csv(head: bytes) -> bool:

@@ -8,10 +8,10 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from planner.book.plan import Quantity, Scenario
-from planner.formulas.headlines import Headline, Share
+from planner.formulas.headlines import OF_RUNS, Headline, Share
 from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable, Picture
-from planner.report.expectation import OF_RUNS, Planned
+from planner.report.expectation import Planned
 from planner.report.figures import CellFigures
 from planner.spoken import PERCENT, percent, shown, spoken, where_goes
 

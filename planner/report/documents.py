@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from planner.dates import made_now
 from planner.errors import Place, UserError
+from planner.formulas.headlines import OF_RUNS
 from planner.regularfile import SMALL, read_bytes
 from planner.report import svg
 from planner.report.contents import CheckResult, Figure, FigureTable, ReportData
-from planner.report.expectation import OF_RUNS
 from planner.report.exports import plain
 from planner.report.svg import Drawing
 

@@ -12,14 +12,14 @@ from functools import cache, partial
 from planner.book.plan import Quantity, Scenario
 from planner.catalog import Value
 from planner.formulas import expected, library
-from planner.formulas.headlines import Headline, leaders, leading, memory_check
+from planner.formulas.headlines import OF_RUNS, Headline, leaders, leading, memory_check
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
 from planner.report.replay import Replay, replayed
 from planner.validation.nearest import Nearest, NearRun, PublishedRuns, published_runs
 
 RUNS = "published_runs.csv"
-OF_RUNS, PART = "80 % of published runs", "_part_time"
+PART = "_part_time"
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from itertools import count, takewhile
 from planner.book.added import added
 from planner.book.sheet import Sheet
 from planner.compare.runs_table import Run, read
+from planner.formulas.headlines import OF_RUNS
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
-from planner.report.expectation import OF_RUNS
 from planner.report.figures import CellFigures, as_said
 from planner.report.svg import Drawing, Scale
 from planner.scaled_units import factor
@@ -28,7 +28,7 @@ LINES = (
 COLUMNS = (
     FigureColumn("run_on", "Run", "text"), FigureColumn("run_name", "Scenario", "text"),
     FigureColumn("run_quantity", "What", "text"), FigureColumn("run_measured", "Measured"),
-    FigureColumn("run_expected", "Expected then"), FigureColumn("run_range", "80 % of published runs", "text"),
+    FigureColumn("run_expected", "Expected then"), FigureColumn("run_range", OF_RUNS, "text"),
     FigureColumn("run_bound", "Bound"), FigureColumn("run_ratio", "Measured over expected", "1"),
     FigureColumn("run_facts", "Chip, stack, note", "text"),
 )  # fmt: skip

@@ -200,7 +200,7 @@ def tick(value: float, unit: str = "") -> str:
         return f"{100 * value:g}\N{NO-BREAK SPACE}%"
     power = min(18, max(-12, 3 * math.floor(math.log10(abs(value)) / 3 + 1e-9)))
     if unit == "s" and abs(value) >= 1:
-        return f"{value:,g}\N{NO-BREAK SPACE}s"
+        return f"{value:,.15g}\N{NO-BREAK SPACE}s"
     if not unit and 0.01 <= abs(value) < 10_000:
         return f"{value:g}"
     number = f"{value / 10.0**power:.3g}"

@@ -16,12 +16,12 @@ from planner.book.workbook import Book
 from planner.catalog.table import Ids
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
-from planner.formulas.input_values import id_table, typed
+from planner.formulas.input_values import check_together, id_table, typed, wholes
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
 from planner.scenario.which import CHIP, ID, MODEL, NAME
 from planner.xlsx.address import Spot, address
-from planner.xlsx.cellvalue import NA, Formula, Value
+from planner.xlsx.cellvalue import NA, Formula, Value, is_number
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.sheetedit import Content
 
@@ -96,12 +96,23 @@ class Column:
         header = self._header(request, identifier)
         contents |= {address(self.table.by_name[name].row, self.column): value
                      for name, value in header.items() if name in self.table.by_name}  # fmt: skip
+        given: dict[str, Value] = {}
         for name, text in request.settings.items():
             line = names.get(name)
             if line is None:
                 raise self._unknown(name, names)
-            contents[address(line.row, self.column)] = content(self.book, line, text)
+            given[name] = contents[address(line.row, self.column)] = content(self.book, line, text)
+        self._check_parts(given, str(header[CHIP]).lower())
         return contents
+
+    def _check_parts(self, given: Mapping[str, Value], chip: str) -> None:
+        """Raise UserError where what is set leaves nothing of what the chip on the sheet of chips has."""
+        table, known = self.book.databases.get("hardware"), dict(given)
+        at = [row for row in table.rows if table.sheet.text(row, table.id_column).lower() == chip] if table else []
+        for name in wholes(given):
+            if table and at and name in table.columns:
+                known.setdefault(name, table.sheet.value(at[0], table.columns[name]))
+        check_together(given, {name: float(value) for name, value in known.items() if is_number(value)})
 
     def _copy(self, contents: dict[str, Content], row: int, line: LineItem | None, keeps_overrides: bool) -> None:
         """One cell of Inputs as the source has it."""

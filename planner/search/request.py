@@ -20,7 +20,7 @@ from planner.errors import UserError
 from planner.formulas import asking, library
 from planner.formulas.evaluation import Facts, code
 from planner.formulas.headlines import headlines, led_as, memory_check
-from planner.formulas.input_values import is_whole, limits, meant, values
+from planner.formulas.input_values import check_together, is_whole, limits, meant, values
 from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template
 from planner.processes import ALONE, Processes
@@ -100,6 +100,8 @@ def request(
         for model in dict.fromkeys(map(databases.models.identify, models)) or (None,)
         for chip in dict.fromkeys(map(databases.hardware.identify, chips)) or (None,)
     ]
+    for subject in subjects:
+        check_together(given, {**(subject.facts.hardware or {}), **given})
     return Request(loaded, subjects, given, axes, conditions, backend, among)
 
 

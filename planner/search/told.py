@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -12,8 +12,8 @@ from planner import csvfile, progress
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas.binding import of_headline
-from planner.formulas.expected import BEYOND
-from planner.formulas.headlines import RANGE, fit, headlines
+from planner.formulas.expected import BEYOND, chip_calibration
+from planner.formulas.headlines import OF_RUNS, RANGE, fit, headlines
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
 from planner.search import sensible
@@ -144,9 +144,7 @@ def _of_each(template: Template, found: Found) -> Iterator[str]:
         between = f"{said[1]} to {said[2]}" if len(said) == len(RANGE) + 1 else ""
         rows.append([plan.subject.said, said[0], between, "" if chance is None else percent(chance, 0)])
     yield ""
-    yield from aligned(
-        ["the best of each", aim.row.name, "80 % of published runs", "chance that it beats the first"], rows
-    ).splitlines()
+    yield from aligned(["the best of each", aim.row.name, OF_RUNS, "chance that it beats the first"], rows).splitlines()
 
 
 def _cost(found: Found, plan: Plan) -> float:
@@ -241,15 +239,29 @@ def extrapolated(asked: Request, plan: Plan) -> str:
     """`mesh_pipeline 32 > 16`: what is more than in any run that calibrations are fitted to; blank where nothing is."""
     if not (sensible.is_training(asked.template) or sensible.is_serving(asked.template)):
         return ""
-    name = "training" if sensible.is_training(asked.template) else "inference"
-    most = _most(name, str((plan.subject.facts.hardware or {}).get("topology")))
+    value = plan.results.value
+    if value("calibration_id") != chip_calibration(value):
+        most = _most_of_own(asked.template, value)
+    else:
+        name = "training" if sensible.is_training(asked.template) else "inference"
+        known = _most(name, str((plan.subject.facts.hardware or {}).get("topology")))
+        most = {each: known.get(each, 1.0) for each in WATCHED if each in asked.template.by_name}
     beyond = [
-        f"{each} {value:g} > {most.get(each, 1.0):g}" for each in WATCHED
-        if each in asked.template.by_name
-        and isinstance(value := plan.results.value(each), float) and value > most.get(each, 1.0)
+        f"{each} {number:g} > {limit:g}" for each, limit in most.items()
+        if isinstance(number := value(each), float) and number > limit
     ]  # fmt: skip
     others = BEYOND.keys() & asked.template.by_name.keys() - set(WATCHED.values())
-    return ", ".join([*beyond, *(BEYOND[name] for name in BEYOND if name in others and plan.results.value(name) == 1)])
+    return ", ".join([*beyond, *(BEYOND[name] for name in BEYOND if name in others and value(name) == 1)])
+
+
+def _most_of_own(template: Template, value: Callable[[str], Value]) -> dict[str, float]:
+    """The largest value of each watched input in the runs of a person's own calibration, which says so of some."""
+    rows = {each: template.row(beyond) for each, beyond in WATCHED.items() if beyond in template.by_name}
+    limits = {
+        each: value(name) for each, row in rows.items() for name in row.reads
+        if template.row(name).kind == "calibration"
+    }  # fmt: skip
+    return {each: max(1.0, limit) for each, limit in limits.items() if isinstance(limit, float)}
 
 
 @cache

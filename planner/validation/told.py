@@ -10,6 +10,7 @@ import numpy as np
 
 from planner import table
 from planner.formulas import library
+from planner.formulas.headlines import OF_RUNS
 from planner.spoken import few, percent, printed
 from planner.validation.judged import Judged
 
@@ -95,7 +96,7 @@ def _runs(rows: Sequence[Judged]) -> str:
         ranged = "N/A" if row.low is None else f"{low} to {high}"
         body.append([row.run.id, row.run.output, printed(row.run.measured, unit), printed(row.expected, unit), ranged,
                      percent(None if ratio is None else ratio - 1, 0, signed=True)])  # fmt: skip
-    header = ["run", "what", "measured", "expected", "80 % of published runs", "off by"]
+    header = ["run", "what", "measured", "expected", OF_RUNS, "off by"]
     return table.aligned(header, body, right=("measured", "expected", "off by"))
 
 

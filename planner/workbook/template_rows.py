@@ -60,9 +60,13 @@ def _shown(template: Template, owners: Mapping[str, str]) -> tuple[Row, ...]:
 def included_first(templates: Sequence[Template]) -> list[Template]:
     """The templates as they are given, but each after those that it wholly contains: references point backward."""
     ordered: dict[str, Template] = {}
-    for template in templates:
-        for part in (other for other in templates if other is not template):
+
+    def put(template: Template) -> None:
+        for part in (other for other in templates if other.name != template.name):
             if part.name in template.digests and part.by_name.keys() <= template.by_name.keys():
-                ordered.setdefault(part.name, part)
+                put(part)
         ordered.setdefault(template.name, template)
+
+    for template in templates:
+        put(template)
     return list(ordered.values())
