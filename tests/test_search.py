@@ -545,12 +545,12 @@ def test_a_plan_beyond_what_was_fitted_is_marked():
 
 def test_a_plan_beyond_ones_own_runs_is_marked_by_these():
     """A calibration of one's own says itself how far its runs go; published runs say nothing of it."""
-    from planner.search.optimum import at
+    from planner.search.found import Plan
     from planner.search.told import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
     for stages, most, said in ((8.0, 2.0, "mesh_pipeline 8 > 2"), (128.0, 256.0, "")):
-        plan = at(wanted, wanted.subjects[0], {"mesh_pipeline": stages})
+        plan = Plan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages})
         far = {f"train_most_{name}": 1e6 for name in ("chips", "tensor", "context")} | {"train_most_pipeline": most}
         known = {"calibration_id": "mine", "beyond_tokens": 0.0, "beyond_kind": 0.0, **far}
         results = SimpleNamespace(value=lambda name, known=known, plan=plan: known.get(name, plan.results.value(name)))
