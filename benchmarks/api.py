@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import planner
 
 ROUNDS = 5
 PLANNER = [sys.executable, "-m", "planner"]
-PLAN = {"model": "llama3.1-405b", "hardware": "h100-sxm"}
-ARGUMENTS = ["-m", PLAN["model"], "-H", PLAN["hardware"], "--set", "n_chips=512"]
+MODEL, CHIP = "llama3.1-405b", "h100-sxm"
+ARGUMENTS = ["-m", MODEL, "-H", CHIP, "--set", "n_chips=512"]
 
 
 def seconds(function: Callable[[], object]) -> float:
@@ -34,11 +35,16 @@ def process(*arguments: str) -> float:
     )
 
 
+def headlines(template: str, n_chips: float) -> object:
+    """The headlines of a plan on so many chips."""
+    return planner.calc(template, model=MODEL, hardware=CHIP, n_chips=n_chips).headlines
+
+
 def main() -> None:
     """Print a line for each case: the median, beside the goal."""
     for template in ("training", "inference"):
         chips = [float(count) for count in range(512, 672, 8)]
-        times = [seconds(lambda n=n: planner.calc(template, **PLAN, n_chips=n).headlines) for n in chips]  # noqa: B023
+        times = [seconds(partial(headlines, template, n)) for n in chips]
         median = statistics.median(times[1:])
         print(f"planner.calc of {template}, its headlines {1e3 * median:9.2f} ms  (goal 5 ms)")
         told, plain = (process(command, template, *ARGUMENTS) for command in ("sensitivity", "calc"))

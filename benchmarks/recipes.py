@@ -14,7 +14,7 @@ import time
 from planner.catalog.databases import Databases
 from planner.errors import UserError
 from planner.formulas import library
-from planner.formulas.evaluation import evaluate
+from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.lookups import facts
 from planner.search.found import objective
 from planner.search.optimum import optimum
@@ -24,6 +24,13 @@ from planner.validation.runs import models_of, read, shipped
 STAY = ("n_chips", "n_slices", "seq_len", "batch_tokens", "compute_dtype", "weight_dtype", "optimizer", "is_causal",
         "stack", "hbm_bytes", "hbm_bandwidth", "peak_flops", "price_per_chip_hour")  # fmt: skip
 STEP = "step_time_expected"
+
+
+def step_of(results: Results) -> float:
+    """The expected step of a plan, in seconds."""
+    value = results.value(STEP)
+    assert isinstance(value, float)
+    return value
 
 
 def main() -> None:
@@ -53,12 +60,12 @@ def main() -> None:
                 print(f"{run.id:14} {error.what[:90]}")
             continue
         seconds.append(time.perf_counter() - begun)
-        recipe = own.value(STEP)
+        recipe = step_of(own)
         ratios.append(recipe / found.best)
         inside += recipe <= found.end
         ties += recipe <= found.bar
         if each:
-            best = min(found.plans, key=lambda plan: plan.results.value(STEP))
+            best = min(found.plans, key=lambda plan: step_of(plan.results))
             ways = {name: int(value) for name, value in best.moved.items() if isinstance(value, float) and value > 1}
             place = "tie" if recipe <= found.bar else "in" if recipe <= found.end else "out"
             print(f"{run.id:14} {run.model:24} {run.hardware:10} {ratios[-1]:5.2f} {place:3} {ways}")

@@ -139,6 +139,11 @@ def lines_of(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
                      + ["| " + " | ".join(each) + " |" for each in rows])  # fmt: skip
 
 
+def _count(row: Judged, setting: str) -> float:
+    value = row.run.values.get(setting, 1.0)
+    return value if isinstance(value, float) else 1.0
+
+
 def table_of_kinds(of: Found) -> str:
     """Kinds of runs with sources left out, dense and experts apart, then in sample."""
     rows = [
@@ -150,7 +155,7 @@ def table_of_kinds(of: Found) -> str:
     wide = {"train": "mesh_tensor", "serving": "n_chips"}
     for name, setting in wide.items():
         kinds = SERVING if name == "serving" else (name,)
-        beyond = [row for row in of.left_out if row.run.kind in kinds and float(row.run.values.get(setting, 1)) > WIDE]
+        beyond = [row for row in of.left_out if row.run.kind in kinds and _count(row, setting) > WIDE]
         rows.append(told.cells(f"{name}, over {WIDE} tensor ways", summary(beyond)))
     rows.append(told.cells("serving, all four", summary([row for row in of.left_out if row.run.kind in SERVING])))
     header = [
@@ -268,7 +273,7 @@ def table_of_parameters() -> str:
 def _values(values: Mapping[str, float]) -> str:
     """The value that chips share, and those of chips that differ."""
     common = values[COMMON]
-    others = {f"{value:.3g}": [] for value in values.values() if value != common}
+    others: dict[str, list[str]] = {f"{value:.3g}": [] for value in values.values() if value != common}
     for owner, value in values.items():
         if value != common and (owner in FAMILIES or value != values["tpu" if owner.startswith("tpu") else "gpu"]):
             others[f"{value:.3g}"].append(owner)
@@ -297,7 +302,8 @@ def _drawn(name: str) -> str:
 
 def failed_checks(of: Found) -> str:
     """How many training runs fail a check, of those whose recomputation is stated and of the others."""
-    told_of, others = [], []
+    told_of: list[bool] = []
+    others: list[bool] = []
     for each in of.together:
         if each.template.name == "training":
             checks = each.template.of_kind("check")
@@ -324,8 +330,8 @@ def chart(rows: Sequence[Judged]) -> str:
     points = [(name, row.run.measured, row.expected, row.run.id)
               for name, kinds in groups.items() for row in rows if row.run.kind in kinds and row.expected]  # fmt: skip
     both = [value for _, measured, expected, _ in points for value in (measured, expected)]
-    x = svg.spanning(both, 58.0, svg.WIDTH - 10, True, 0.02)
-    y = svg.spanning(both, 395.0, top + 30, True, 0.02)
+    x = svg.spanning(both, 58.0, svg.WIDTH - 10, 1.0)
+    y = svg.spanning(both, 395.0, top + 30, 1.0)
     svg.axes(drawing, x, y, "Measured", "Expected by a fit without the run's source", "s", "s")
     for factor in (0.8, 1.0, 1.25):
         ends = [(x(value), y(value * factor)) for value in (min(both), max(both))]
