@@ -33,7 +33,7 @@ def plans(kind: str) -> list[Run]:
     """Thirty plans of a kind: published ones, matmuls and attention of many sizes, collectives of all payloads."""
     rng = np.random.default_rng(7)
     if kind == "matmul":
-        sizes = 2.0 ** rng.integers(6, 14, (30, 3))
+        sizes = 2.0 ** rng.integers(7, 15, (30, 3))
         return [
             operation(f"matmul {at}", "matmul", "expected_time", tokens=b, d_in=d, d_out=f)
             for at, (b, d, f) in enumerate(sizes)
