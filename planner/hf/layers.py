@@ -50,10 +50,13 @@ def attention(
 
 
 def listed(config: Config, row: ModelRow) -> list[str] | None:
-    """The kinds that `layer_types` lists, or None. Raises UserError for a kind that isn't known, or a wrong length."""
+    """The kinds that `layer_types` lists, or None. Raises UserError as `known_kinds` does."""
     names = config.items("layer_types", str)
-    if names is None:
-        return None
+    return None if names is None else known_kinds(config, row, names)
+
+
+def known_kinds(config: Config, row: ModelRow, names: list[str]) -> list[str]:
+    """The kinds of layers that `layer_types` calls so. Raises UserError for an unknown one, or a wrong length."""
     unknown = next((kind for kind in names if kind not in _KINDS), None)
     if unknown is not None:
         raise config.fault("layer_types", f'has the kind "{unknown}"', f"known: {', '.join(_KINDS)}")

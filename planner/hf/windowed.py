@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from planner.hf.config import Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
 from planner.hf.experts import experts, n_routed, one_shared, step_sparse
-from planner.hf.layers import all_full, check_length, listed, one_full_in, window
+from planner.hf.layers import all_full, check_length, known_kinds, listed, one_full_in, window
 from planner.hf.rules import ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken
 from planner.hf.unequal_layers import Layer, by_layer
 
@@ -91,12 +91,11 @@ def _gates(config: Config, row: ModelRow, layers: Sequence[Layer], field: str) -
 
 def _step_kinds(config: Config, row: ModelRow) -> list[str]:
     """`layer_types`, behind which the hub's configs have the kinds of layers of multi-token prediction."""
-    kinds = config.items("layer_types", str)
-    if kinds is None:
+    names = config.items("layer_types", str)
+    if names is None:
         return all_full(config, row)
-    beyond = len(kinds) - row.count("n_layers")
-    cut = kinds[:-beyond] if 0 < beyond == row.count("mtp_layers") else kinds
-    return listed(Config(config.path, {**config.fields, "layer_types": cut}, prefix=config.prefix), row) or []
+    has_further = len(names) == row.count("n_layers") + row.count("mtp_layers")
+    return known_kinds(config, row, names[: row.count("n_layers")] if has_further else names)
 
 
 def _step_layers(config: Config, row: ModelRow) -> list[Layer]:
