@@ -24,8 +24,8 @@ HOST = Path(__file__).parent / "data" / "this_host"  # whose README says where i
 CHIP = Databases(hardware_csv=HOST / "chip.csv")
 TRUTHS = (
     {"gemm_efficiency": 0.9, "matmul_ramp": 160.0, "attention_speed": 0.3, "attention_read_speed": 0.15},
-    {"gemm_efficiency": 0.6, "matmul_ramp": 40.0, "hbm_efficiency": 0.7, "attention_speed": 0.7},
-    {"gemm_efficiency": 0.8, "hbm_efficiency": 0.6, "attention_speed": 0.25, "attention_read_speed": 0.1},
+    {"gemm_efficiency": 0.6, "matmul_ramp": 40.0, "operation_hbm_efficiency": 0.7, "attention_speed": 0.7},
+    {"gemm_efficiency": 0.8, "operation_hbm_efficiency": 0.6, "attention_speed": 0.25, "attention_read_speed": 0.1},
 )
 
 

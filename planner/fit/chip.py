@@ -40,7 +40,7 @@ FOLDS = 8  # parts of the runs that are left out in turn
 INSIDE = 1e-6  # that a start lies within its bounds
 OPERATIONS = (
     "gemm_efficiency",
-    "hbm_efficiency",
+    "operation_hbm_efficiency",
     "operation_overhead",
     "matmul_ramp",
     "attention_speed",

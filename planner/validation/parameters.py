@@ -56,7 +56,10 @@ GROUPS = (
         stacks=(("unfused", "serve_overhead_factor", 1.0, 6.0), ("unfused", "cache_reads_power", 0.0, 1.0)),
         drawn=0.3,  # most chips have one source or two
     ),
-    Group("matmuls", ("matmul",), of_families=("operation_overhead",), of_chips=("gemm_efficiency",)),
+    Group(
+        "matmuls", ("matmul",),
+        common=("operation_hbm_efficiency",), of_families=("operation_overhead",), of_chips=("gemm_efficiency",),
+    ),
     Group(
         "training", ("train",),
         common=(
@@ -81,7 +84,8 @@ START = {
     "fabric_collective_overhead": 20e-6, "serve_expert_overhead": 40e-6,
     "serve_activation_passes": 4.0, "serve_exposure": 3.1, "exchange_exposure": 1.0, "node_latency": 30e-6,
     "fabric_latency": 380e-6,
-    "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_overhead": 4e-6, "attention_speed": 1.0,
+    "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_hbm_efficiency": 0.91,
+    "operation_overhead": 4e-6, "attention_speed": 1.0,
     "attention_read_speed": 1.0, "train_matmul_factor": 1.0,
     "train_attention_factor": 1.5, "serve_overhead_factor": 2.6, "cache_reads_power": 0.75,
 }  # fmt: skip
@@ -95,6 +99,7 @@ PRIORS: dict[str | tuple[str, str], Prior] = {
     "serve_overhead_factor": Prior(2.5, 0.3, "host-bound serving of 2023"),
     "serve_matmul_efficiency": Prior(0.8, 0.3, "mamf-finder: 0.80 to 0.87 of the peak on large matmuls"),
     "hbm_efficiency": Prior(0.9, 0.3, "STREAM-like kernels reach 0.85 to 0.95"),
+    "operation_hbm_efficiency": Prior(0.9, 1.0, "STREAM-like kernels reach 0.85 to 0.95"),
     "matmul_ramp": Prior(83.0, 0.3, "Vidur's sweep of an A100: 83"),
     "fabric_latency": Prior(380e-6, 1.0, "NCCL all-reduces over several nodes"),
     "node_latency": Prior(35e-6, 0.1, "NCCL all-reduces within a node"),
@@ -129,5 +134,6 @@ UNMEASURED = {
     (MEASURED, "gemm_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "serve_matmul_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
+    (MEASURED, "operation_hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
 }
 """What no run of the published ones tells of: serving on TPUs, experts that are spread over nodes."""
