@@ -20,6 +20,7 @@ from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import COUNT, RATIO, SAID, YES_NO, number_format, row_format
 from planner.workbook.checks_sheet import is_of_database
+from planner.workbook.page import PER_WIDTH, lines_of
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError
@@ -27,7 +28,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.workbooks import agree, by_name, cached, copy_scenario, differences, sheet_of, typed_of, write_plan
+from tests.workbooks import agree, by_name, cached, copy_scenario, differences, few_rows, sheet_of, typed_of, write_plan
 
 FIRST = layout.FIRST_SCENARIO
 AS_SHOWN = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true"  # a CSV of what cells show
@@ -102,6 +103,24 @@ def test_long_names_of_scenarios_take_two_lines(default: Path) -> None:
                 assert sheet.cell(row, FIRST).alignment.wrap_text, sheet.title
                 assert (sheet.row_dimensions[row].height or 0) >= 26, sheet.title
     assert looked >= 7
+
+
+def test_longer_ids_are_shown_whole(tmp_path: Path) -> None:
+    """Where an id of 78 letters is called up it wraps, in a row of all its lines: Roofline, Operations and Sensitivity
+    showed the end of it alone."""
+    shown = "a_plan_with_quite_a_longid" * 3
+    (tmp_path / "long.csv").write_text(f"scenario,model,hardware\n{shown},llama3-8b,h100-sxm\n", encoding="utf-8")
+    plan = plan_of((), (), ("inference",), tmp_path / "long.csv", (), few_rows(("llama3-8b",), ("h100-sxm",)))
+    (tmp_path / "plan.xlsx").write_bytes(build(plan))
+    book = openpyxl.load_workbook(tmp_path / "plan.xlsx", data_only=True)
+    for name in ("Dashboard", "Inputs", "Inference", "Operations", "Roofline", "Sensitivity", "Checks"):
+        sheet = book[name]
+        called_up = [cell for row in sheet.iter_rows(max_row=12) for cell in row if cell.value == shown]
+        assert called_up, name
+        for cell in called_up:
+            assert cell.alignment.wrap_text, sheet.title
+            lines = lines_of(shown, int(sheet.column_dimensions[cell.column_letter].width * PER_WIDTH))
+            assert (sheet.row_dimensions[cell.row].height or 15) >= 13 * lines, sheet.title
 
 
 def test_a_range_has_room_on_cover(default: Path) -> None:

@@ -78,12 +78,11 @@ def write(
 
 def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
     """The header rows that are the same on every calculation sheet: who each scenario is, on two lines."""
-    page.scenario_header(plan.columns, titles)
+    page.scenario_header(plan, titles)
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         said = f'IF({source}="",{_model_on_chip()},{source})' if row == layout.TITLE_ROW else f'{source}&""'
-        style = {layout.ID_ROW: "plan_cross_words", layout.TITLE_ROW: "plan_said"}.get(row, "plan_cross")
-        page.across(row, plan.columns, said, style, "@")
+        page.across(row, plan.columns, said, "plan_said" if row == layout.TITLE_ROW else "plan_cross_words", "@")
 
 
 def _model_on_chip() -> str:

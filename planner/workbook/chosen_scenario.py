@@ -38,7 +38,10 @@ class ChosenBlock:
 
     def put_id(self, selector: str) -> str:
         """Write the id of the scenario that the cell `selector` of Dashboard chooses."""
-        return self.put("chosen_scenario", "Scenario", "text", "@", selector, "Dashboard[scenario]", "plan_cross")
+        names, style = "Dashboard[scenario]", "plan_cross_words"
+        found = self.put("chosen_scenario", "Scenario", "text", "@", selector, names, style)
+        self.page.may_show[self.last, VALUE] = [each.id for each in self.plan.scenarios]
+        return found
 
     def put_index(self, chosen: str, style: str) -> str:
         """Write which of the scenario columns has the id in the cell `chosen`."""

@@ -34,7 +34,7 @@ from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import LINE_HEIGHT, PLAIN_COLUMN, Live, Page
+from planner.workbook.page import PLAIN_COLUMN, Live, Page
 from planner.workbook.verdict import BESIDE, FAILED, Told, Verdict, write_changes, write_failures, write_words
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
@@ -45,7 +45,6 @@ PURPOSE = (
     "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more."
 )
 WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
-SHORT = 20  # letters of an id for which one line is enough where it is chosen
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
 BEST, FAILS = "Cheapest that passes", "Does not pass"
@@ -78,8 +77,8 @@ class Board:
         for at, (label, value, source) in enumerate(choices, start=self.at + 1):
             self.page.describe(at, (f"{label} shown", "text", f"shown_{label.lower()}"))
             self.page.put(at, layout.FORMULA, value, "plan_input_words", "@")
-            if label == "Scenario" and max(len(each.id) for each in self.plan.scenarios) > SHORT:
-                self.page.rows[at].height = 2 * LINE_HEIGHT + 2
+            if label == "Scenario":
+                self.page.may_show[at, layout.FORMULA] = [each.id for each in self.plan.scenarios]
             self.page.choose(address(at, layout.FORMULA), source, label, f"{told} follow this choice.")
             self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
         self.at += len(choices) + 2

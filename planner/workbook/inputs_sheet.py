@@ -49,7 +49,8 @@ class Inputs:
 def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     """Write the sheet; `ranges` holds the id ranges of `models`, `hardware` and `dtypes` for the dropdowns."""
     page = Page(book, NAME, "Inputs", PURPOSE)
-    page.scenario_header(plan.columns, ("Note", "Source"))
+    page.scenario_header(plan, ("Note", "Source"))
+    page.may_show[layout.TITLE_ROW, layout.FIRST_SCENARIO] = [each.name for each in plan.scenarios if each.is_named]
     inputs = Inputs(page)
     _header_rows(page, plan, ranges)
     row = layout.FIRST_ROW

@@ -17,6 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from planner.dates import cell_number
 from planner.formulas.template import Row
 from planner.workbook import layout
+from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import FAILED_CHECKS, GREY, PALE_RED, RED, style_numbers
 from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import address, column_letters
@@ -26,6 +27,7 @@ from planner.xlsx.grid import HERE, Grid
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
 PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
+BOLD_PER_WIDTH = 1.05  # the same of letters that may be bold
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
 LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # letters that a validation's message may have
@@ -78,6 +80,7 @@ class Page:
         self.links: dict[tuple[int, int], str] = {}  # the places in this workbook that cells lead to
         self._styles = style_numbers(book)
         self.filled: dict[tuple[int, int], Filling] = {}  # what was put, by the first of the cells
+        self.may_show: dict[tuple[int, int], Collection[str]] = {}  # texts of which a cell shows one
         self.swept: dict[str, list[float]] = {}  # the values of each axis of a sweep
         self.rules: list[tuple[str, ...]] = []  # of validations and formats: area, kind, title, formulas, prompt
         self.put(1, 1, title, "plan_title")
@@ -197,15 +200,18 @@ class Page:
         for column, (text, style) in enumerate(zip(texts, layout.DESCRIBED, strict=False), start=1):
             self.put(row, column, text, style)
 
-    def scenario_header(self, columns: ScenarioColumns, titles: Iterable[str]) -> None:
+    def scenario_header(self, plan: BuildPlan, titles: Iterable[str]) -> None:
         """The header rows of a sheet whose columns are scenarios, but for the cells that say who each scenario is."""
         self.header(["Quantity", "Unit", "Name", *titles])
-        for column in columns:
+        for column in plan.columns:
             self.put(layout.HEADER_ROW, column, None, "plan_header")
         self.corner = address(layout.HARDWARE_ROW + 1, layout.FIRST_SCENARIO)
         self.titles = f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}"
         for row in (layout.ID_ROW, layout.TITLE_ROW):
             self.rows[row].height = 2 * LINE_HEIGHT + 4
+        told = ((each.id, each.name, each.model or "", each.hardware or "") for each in plan.scenarios)
+        for row, texts in zip(layout.HEADERS, zip(*told, strict=True), strict=True):
+            self.may_show[row, layout.FIRST_SCENARIO] = set(texts)
         for row, (name, label) in layout.HEADERS.items():
             self.put(row, layout.LABEL, label, "plan_label")
             self.put(row, layout.UNIT, "text", "plan_text")
@@ -258,12 +264,18 @@ class Page:
         letters_of = {column: column_letters(column) for column in {column for _, column in told}}
         wide = {column: columns[name].width for column, name in letters_of.items() if not columns[name].hidden}
         for (row, column), text in told.items():
-            if column not in wide or type(text) is not str:
-                continue
-            letters = max(int(wide[column] * PER_WIDTH), 8)
-            lines = lines_of(text, letters) if len(text) > letters else 1
-            if lines > 1:
-                self.rows[row].height = max(self.rows[row].height, LINE_HEIGHT * lines + 2)
+            if column in wide and type(text) is str:
+                self._heighten(row, text, wide[column] * PER_WIDTH)
+        for (row, column), texts in self.may_show.items():
+            for text in texts:
+                self._heighten(row, text, columns[column_letters(column)].width * BOLD_PER_WIDTH)
+
+    def _heighten(self, row: int, text: str, letters: float) -> None:
+        """Make a row at least as high as a text takes in lines of so many letters."""
+        line = max(int(letters), 8)
+        lines = lines_of(text, line) if len(text) > line else 1
+        if lines > 1:
+            self.rows[row].height = max(self.rows[row].height, LINE_HEIGHT * lines + 2)
 
     def _open_columns(self) -> tuple[int, int]:
         """The first two columns behind the labels that are not closed."""

@@ -69,7 +69,8 @@ def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Contai
     """
     page = Page(book, NAME, "Roofline", PURPOSE, corner="B9", titles="8:8")
     page.put(4, 1, "Scenario", "plan_label")
-    page.put(4, 2, Live(f"{operations.page.name}!$D$5"), "plan_cross")
+    page.put(4, 2, Live(f"{operations.page.name}!$D$5"), "plan_cross_words")
+    page.may_show[4, 2] = operations.page.may_show[5, 4]
     page.put(5, 1, "Phase", "plan_label")
     page.put(5, 2, Live(f"{operations.page.name}!$D$6"), "plan_cross")
     page.put(5, 3, "Choose both on Dashboard.", "plan_beside")
