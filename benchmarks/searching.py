@@ -73,7 +73,7 @@ def beside(python: str) -> None:
     """Print plans a second of the peer, called in a process, and of planner's tables, made in this one."""
     from planner.catalog.databases import Databases
     from planner.search.request import request
-    from planner.search.sweep import Sweep
+    from planner.search.sweep import SweptPlans
 
     told = subprocess.run([python, "-c", PEER], check=True, capture_output=True, text=True).stdout.split()
     for template, peer, over, wanted in (
@@ -85,7 +85,7 @@ def beside(python: str) -> None:
         rates = []
         for _ in range(ROUNDS):
             begun = time.perf_counter()
-            sweep = Sweep(request(template, ["llama2-70b"], ["h100-sxm"], [], over, [], Databases()), [wanted])
+            sweep = SweptPlans(request(template, ["llama2-70b"], ["h100-sxm"], [], over, [], Databases()), [wanted])
             count = sum(len(part[wanted]) for part in sweep.parts())
             rates.append(count / (time.perf_counter() - begun))
         ours = statistics.median(rates)

@@ -53,7 +53,7 @@ def time_workload(
     """
     if workload.transfer:
         return _transfer_time(workload, rules, floor_s)
-    call, is_spread = Call(workload), workload.mesh is not None
+    call, is_spread = CompiledLoop(workload), workload.mesh is not None
     loop, now = _loop(workload, call.buffers), agreed_clock() if is_spread else time.perf_counter
     taken = in_turns(call, loop, _warm_up(call, rules, now), rules, keep, is_spread=is_spread, now=now)
     looked_for = workload.collectives
@@ -114,7 +114,7 @@ class Buffers:
         self.output = jax.tree.map(lambda spec: jnp.zeros(spec.shape, spec.dtype, device=spec.sharding), self._output)
 
 
-class Call:
+class CompiledLoop:
     """A workload compiled ahead of time; called with n it runs n times and returns the seconds."""
 
     def __init__(self, workload: Workload) -> None:

@@ -27,7 +27,7 @@ NEVER = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Device:
+class TimedDevice:
     """The device that is timed and what it runs under: results compare only where these agree."""
 
     platform: str
@@ -45,11 +45,11 @@ class Device:
     libtpu_init_args: str
 
 
-def describe(devices: Sequence[Any], kinds: Mapping[str, str | None]) -> Device:
+def describe(devices: Sequence[Any], kinds: Mapping[str, str | None]) -> TimedDevice:
     """The first of JAX's devices; `kinds` is hardware_id -> jax_device_kind of the hardware table."""
     first = devices[0]
     client = getattr(first, "client", None)
-    return Device(
+    return TimedDevice(
         platform=str(first.platform),
         device_kind=str(first.device_kind),
         hardware_ids=matching(str(first.device_kind), kinds),

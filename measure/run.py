@@ -91,7 +91,7 @@ def _scaled(value: float, unit: str) -> str:
 
 
 def _attempt(
-    case: Case, device: devices.Device, rules: Rules, keep: Path | None, left: int, mesh: MeshSpec | None
+    case: Case, device: devices.TimedDevice, rules: Rules, keep: Path | None, left: int, mesh: MeshSpec | None
 ) -> dict[str, Any]:
     """The columns of a case that was measured, or its status and the reason why it was not; `left` cases follow."""
     try:
@@ -114,7 +114,7 @@ def _attempt(
     return columns | ({"profile_path": str(keep or "")} if flat is None else {})
 
 
-def _workload(case: Case, device: devices.Device, mesh: MeshSpec | None) -> Workload:
+def _workload(case: Case, device: devices.TimedDevice, mesh: MeshSpec | None) -> Workload:
     """The workload of a case. Raises CaseSkipped: for other hardware, without its mesh, or too large for this."""
     if case.skip:
         raise CaseSkipped(case.skip)
@@ -130,7 +130,7 @@ def _workload(case: Case, device: devices.Device, mesh: MeshSpec | None) -> Work
     return workload
 
 
-def _device(kinds: Mapping[str, str | None]) -> devices.Device:
+def _device(kinds: Mapping[str, str | None]) -> devices.TimedDevice:
     try:
         return devices.describe(clock.devices(), kinds)
     except RuntimeError as error:
@@ -158,7 +158,7 @@ def _place(case: Case, mesh: MeshSpec | None) -> dict[str, Any]:
     return {"axis": axis, "group_size": mesh.ways(axis) if axis else 0}
 
 
-def _common(device: devices.Device) -> Measurement:
+def _common(device: devices.TimedDevice) -> Measurement:
     """What all rows of this run have in common."""
     facts = {name: value for name, value in asdict(device).items() if name != "hardware_ids"}
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"

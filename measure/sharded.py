@@ -23,7 +23,7 @@ from planner.errors import nearest
 from planner.measure import cases, spread
 from planner.measure.mesh import SEVERAL, MeshSpec, group_size
 from planner.measure.records import Inputs
-from planner.measure.transformer import Step, Whole, in_layers
+from planner.measure.transformer import StepShape, Whole, in_layers
 from planner.measure.workload import Arguments, CaseSkipped, Operand, Workload
 
 SPREAD = ("collective", "sharded_matmul", "sharded_step")
@@ -206,7 +206,7 @@ MESH = ("data", "fsdp", "tensor")
 def sharded_step(given: Arguments, spec: MeshSpec, mesh: Mesh) -> Workload:
     """Layers over the mesh: sequences over data and FSDP ways, heads and feed-forward over tensor ways."""
     data, fsdp, tensor = (_same_ways(given, spec, name) for name in MESH)
-    whole, split = Step.of(given), Ways(spec)
+    whole, split = StepShape.of(given), Ways(spec)
     if whole.batch % (data * fsdp) or whole.d_model % fsdp:
         raise CaseSkipped(f"{data * fsdp} ways can't split {whole.batch} sequences, or {fsdp} its d_model, evenly")
     divided = {name: getattr(whole, name) for name in ("n_heads", "n_kv_heads", "d_ff", "vocab")}
@@ -240,7 +240,7 @@ class Layout:
         data, self._fsdp, self._tensor = (name if name in spec.names else None for name in MESH)
         self._batch = tuple(name for name in (data, self._fsdp) if name) or None
 
-    def placed(self, step: Step, operands: tuple[Operand, ...], n_layers: int) -> tuple[Operand, ...]:
+    def placed(self, step: StepShape, operands: tuple[Operand, ...], n_layers: int) -> tuple[Operand, ...]:
         """The operands of a step, each with its partition."""
         cotangent = (self._activation(step),) if step.is_training else ()
         caches = (self._cache,) * 2 if step.is_cached else ()
@@ -250,21 +250,21 @@ class Layout:
         )  # fmt: skip
         return tuple(replace(each, partition=lies) for each, lies in zip(operands, partitions, strict=True))
 
-    def outputs(self, step: Step, operands: tuple[Operand, ...], n_layers: int) -> Any:
+    def outputs(self, step: StepShape, operands: tuple[Operand, ...], n_layers: int) -> Any:
         """The partition of each output: the activations, new keys and values, and gradients as their arrays lie."""
         if step.is_training:
             return (self._activation(step), *(operand.partition for operand in operands[:-1]))
         written = (self._cache,) * 2 * n_layers if step.is_cached else ()
         return (self._activation(step), *written) if written else self._activation(step)
 
-    def _activation(self, step: Step) -> PartitionSpec:
+    def _activation(self, step: StepShape) -> PartitionSpec:
         return PartitionSpec(self._batch, None, self._tensor if step.vocab else None)
 
     @property
     def _cache(self) -> PartitionSpec:
         return PartitionSpec(self._batch, None, self._tensor)
 
-    def _matrices(self, step: Step) -> tuple[PartitionSpec, ...]:
+    def _matrices(self, step: StepShape) -> tuple[PartitionSpec, ...]:
         into, out = PartitionSpec(self._fsdp, self._tensor), PartitionSpec(self._tensor, None, self._fsdp)
         down = PartitionSpec(self._tensor, self._fsdp)
         return (into, into, into, out, *[into] * (step.n_matrices - 1), down)

@@ -55,7 +55,7 @@ BRISK = Rules(
 
 
 @dataclass(frozen=True)
-class Summary:
+class TimingSummary:
     """Timings in seconds: `mad` is the median absolute deviation, `ci_*` the median's 95 % bounds."""
 
     n_samples: int
@@ -82,13 +82,13 @@ class Summary:
         return width / abs(self.median) if self.median else math.inf
 
 
-def summarize(samples: Sequence[float]) -> Summary:
+def summarize(samples: Sequence[float]) -> TimingSummary:
     """Statistics of samples in seconds; the interval is a bootstrap with a fixed seed."""
     values = np.asarray(samples, dtype=float)
     median = float(np.median(values))
     drawn = np.random.default_rng(0).choice(values, (RESAMPLES, values.size))
     low, high = np.percentile(np.median(drawn, axis=1), [2.5, 97.5])
-    return Summary(
+    return TimingSummary(
         n_samples=values.size,
         median=median,
         least=float(values.min()),
@@ -138,7 +138,7 @@ def drift(samples: Sequence[float]) -> float:
 class LoopTime:
     """Time per iteration of a loop inside one program, in seconds."""
 
-    summary: Summary
+    summary: TimingSummary
     n_inner: int
     growth: float  # T(3n)/T(n)
     setup_s: float  # T(0): work that XLA hoists out of the loop turns up there
@@ -149,11 +149,11 @@ class Timing:
     """All that was measured of a case, in s; `floor_s` is the predicted least time, or NaN."""
 
     platform: str
-    wall: Summary
+    wall: TimingSummary
     drift: float
     dispatch_s: float
     loop: LoopTime | None = None
-    device: Summary | None = None
+    device: TimingSummary | None = None
     floor_s: float = math.nan
     compile_s: float = math.nan
     xla_flops: float = math.nan
@@ -169,12 +169,12 @@ class Timing:
         return self._counting[0]
 
     @property
-    def primary(self) -> Summary:
+    def primary(self) -> TimingSummary:
         """The time that counts, by `method`."""
         return self._counting[1]
 
     @property
-    def _counting(self) -> tuple[str, Summary]:
+    def _counting(self) -> tuple[str, TimingSummary]:
         if self.device and _is_time(self.device) and self.platform != "cpu":
             return "profiler", self.device
         if self.loop and not self.is_loop_elided:
@@ -257,6 +257,6 @@ def disagree(one: float, other: float) -> bool:
     return not AGREE[0] * other <= one <= AGREE[1] * other
 
 
-def _is_time(summary: Summary | None) -> bool:
+def _is_time(summary: TimingSummary | None) -> bool:
     """Whether there are timings, and their median is one that a run can take."""
     return summary is not None and not time_fault(summary.median)

@@ -51,7 +51,7 @@ def step(given: Arguments) -> Workload:
     Where `timed_layers` is less than `n_layers`, so many are run, and one alone: the rest is
     extrapolated.
     """
-    made = Step.of(given)
+    made = StepShape.of(given)
     return in_layers(given, lambda n: Workload(made.function(n), made.operands(n)))
 
 
@@ -113,7 +113,7 @@ class Dtypes:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepShape:
     """The shape of a step; its arrays are input, matrices of each layer, caches, head, cotangent."""
 
     batch: int
@@ -132,7 +132,7 @@ class Step:
     split: Whole = field(default_factory=Whole)
 
     @classmethod
-    def of(cls, given: Arguments) -> Step:
+    def of(cls, given: Arguments) -> StepShape:
         """A row's step. Raises CaseSkipped for one that makes no sense."""
         names = ("query_len", "kv_len", "d_model", "n_heads", "n_kv_heads", "d_ff")
         sizes: dict[str, Any] = {name: given.count(name) for name in names}

@@ -28,7 +28,7 @@ CELL_LIMIT = 32_767  # characters that a spreadsheet cell can hold
 
 
 @dataclass(frozen=True)
-class Sheet:
+class CsvFile:
     """A CSV file's bytes and header; `records` yields its rows. A million rows are held as the bytes of the file."""
 
     path: Path
@@ -113,7 +113,7 @@ def read(
     required: Sequence[str] = (),
     known: Sequence[str] = (),
     largest: int = regularfile.LARGE,
-) -> Sheet:
+) -> CsvFile:
     """Read a CSV of at most `largest` bytes whose header has the `required` columns.
 
     Raises UserError: no regular file, too large, unreadable, not UTF-8, separated by semicolons or tabs, a column
@@ -122,7 +122,7 @@ def read(
     return sheet_of(regularfile.read_bytes(path, largest=largest), path, required, known)
 
 
-def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Sequence[str] = ()) -> Sheet:
+def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Sequence[str] = ()) -> CsvFile:
     """The bytes of a CSV as a sheet; `path` is how its faults call it. Raises UserError as `read` does."""
     _check_encoding(data, path)
     if not data.removeprefix(BOM).strip():
@@ -130,7 +130,7 @@ def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Seque
     header = tuple(cell.strip() for cell in next(_rows(_reader(_Lines(data)), path)))
     _check_header(header, path)
     require(header, path, required, known)
-    return Sheet(path, header, data, hashlib.sha256(data).hexdigest(), _has_controls(data))
+    return CsvFile(path, header, data, hashlib.sha256(data).hexdigest(), _has_controls(data))
 
 
 def written(rows: Iterable[Iterable[object]]) -> str:

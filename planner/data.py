@@ -16,6 +16,6 @@ def folder(name: str) -> Path:
     return Path(import_module(f"planner.{name}").__path__[0])
 
 
-def table(name: str, columns: Sequence[str]) -> csvfile.Sheet:
+def table(name: str, columns: Sequence[str]) -> csvfile.CsvFile:
     """The CSV of this name in the folder of templates, which has these columns. Raises UserError as reading does."""
     return csvfile.read(folder("templates") / f"{name}.csv", required=columns, known=columns)

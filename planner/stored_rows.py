@@ -77,7 +77,7 @@ class Record:
 def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Value]:
     """The row of a file that has these cells alone, complete. Raises UserError for a row that can't be."""
     text = csvfile.written([cells, cells.values()])
-    reader = Reader(csvfile.Sheet(path, tuple(cells), text.encode(), ""), kind.fields, kind.laws)
+    reader = Reader(csvfile.CsvFile(path, tuple(cells), text.encode(), ""), kind.fields, kind.laws)
     try:
         ((_, start, _),) = reader.read()
     except UserError as error:
@@ -106,7 +106,7 @@ def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False
     write_atomically(path, data, check=lambda written: _check(kind, written, cells["id"]))
 
 
-def readable(kind: Kind, path: Path, identifier: str, *, force: bool) -> csvfile.Sheet | None:
+def readable(kind: Kind, path: Path, identifier: str, *, force: bool) -> csvfile.CsvFile | None:
     """The file that a row of this id can be put into; None where there is none yet. Raises UserError as `put` does."""
     refuse_if_unwritable(path)
     if not path.exists():

@@ -19,7 +19,7 @@ from planner.book import sheet, workbook
 from planner.catalog.databases import Databases
 from planner.formulas.template import Template
 from planner.recalc import inmemory
-from planner.recalc.evidence import Verdict, computed
+from planner.recalc.evidence import Judgement, computed
 from planner.report import expectation
 from planner.validation import judged, nearest
 from planner.validation.judged import Judged
@@ -83,10 +83,10 @@ def _parsed_once(xml: bytes, strings: Sequence[str] = ()) -> SheetXml:
     return _parsed.get((xml, tuple(strings)), lambda: SheetXml(xml, strings), len(xml))
 
 
-def _computed_once(package: Package, sheets: Mapping[str, SheetXml], *, is_as_saved: bool = True) -> Verdict:
+def _computed_once(package: Package, sheets: Mapping[str, SheetXml], *, is_as_saved: bool = True) -> Judgement:
     """What the formulas give follows from the workbook without what its cells and charts have cached."""
 
-    def make() -> Verdict:
+    def make() -> Judgement:
         bare = inmemory.stripped(package, sheets)
         parts = tuple((name, xml) for name, xml in bare.parts.items() if not name.startswith(CHARTS))
         return _computed.get((is_as_saved, parts), lambda: computed(bare, sheets, is_as_saved=is_as_saved), _size(bare))

@@ -8,12 +8,12 @@ import pytest
 
 from planner.recalc import alike_rows, edit, recalculate
 from planner.recalc.alike_rows import row_values
-from planner.recalc.cell_arrays import Column, Fixed
+from planner.recalc.cell_arrays import ColumnCells, Fixed
 from planner.recalc.dependents import dependents
 from planner.recalc.edits import Edits, NewRows
 from planner.recalc.engine import Address
 from planner.recalc.row_formulas import RowFormula
-from planner.xlsx.cellvalue import CellError, Formula, Value
+from planner.xlsx.cellvalue import CellError, CellFormula, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import NewRow, with_values
 from planner.xlsx.workbook_part import parse_sheets
@@ -81,7 +81,7 @@ def test_each_formula_is_computed_once_for_all_copies(monkeypatch: pytest.Monkey
     """However many copies of a row there are: once for the row itself, and once for all of them."""
     n_rows = list[int]()
 
-    def counted(formula: RowFormula, columns: Mapping[int, Column], fixed: Fixed) -> Column | None:
+    def counted(formula: RowFormula, columns: Mapping[int, ColumnCells], fixed: Fixed) -> ColumnCells | None:
         n_rows.append(len(columns[1].numbers))
         return compute(formula, columns, fixed)
 
@@ -107,7 +107,7 @@ def test_a_new_formula_reads_what_its_row_holds(like: dict[str, str]) -> None:
     book = package({"S": sheet(typed(A1=7.0, B1="$A1*2", A2=3.0, B2="$A2+1"))})
     recalculate(book)
     like = like or {"C1": "A1", "C2": "A1"}
-    edit(book, parse_sheets(book), "S", {"C1": Formula("$A1*2"), "C2": Formula("$A2+1")}, like)
+    edit(book, parse_sheets(book), "S", {"C1": CellFormula("$A1*2"), "C2": CellFormula("$A2+1")}, like)
     values = cached(book)
     assert (values["C1"], values["C2"]) == (14.0, 4.0)
 
@@ -118,7 +118,7 @@ def test_a_formula_that_an_edit_adds_has_a_value() -> None:
     recalculate(before)
     book = Package.from_bytes(before.to_bytes(), "book.xlsx")
     page = parse_sheets(book)["S"]
-    book.replace(book.sheets()["S"], with_values(page, {"C1": Formula("$A1*2")}, {"C1": "B1"}))
+    book.replace(book.sheets()["S"], with_values(page, {"C1": CellFormula("$A1*2")}, {"C1": "B1"}))
     recalculate_edited(book, before)
     assert cached(book)["C1"] == 14.0
 
@@ -127,7 +127,7 @@ def test_a_new_formula_reads_cells_that_were_in_its_row() -> None:
     """Copied from a row above into one in which something is typed already, or computed."""
     book = package({"S": sheet(typed(A1=7.0, B1="A1*2", C1="D1+E1", D1=1.0, E1="A1*3", A3=2.0, D3=99.0, E3="A3*3"))})
     recalculate(book)
-    contents = {"A3": 4.0, "B3": Formula("A3*2"), "C3": Formula("D3+E3")}
+    contents = {"A3": 4.0, "B3": CellFormula("A3*2"), "C3": CellFormula("D3+E3")}
     edit(book, parse_sheets(book), "S", contents, {"B3": "B1", "C3": "C1"})
     values = cached(book)
     assert (values["B3"], values["C3"], values["E3"]) == (8.0, 111.0, 12.0)
@@ -138,7 +138,7 @@ def test_a_formula_that_reads_a_new_one() -> None:
     """What stood in the row before follows a formula that is put into a cell that was blank."""
     book = package({"S": sheet(typed(A1=7.0, B1="C1*2", D1="B1+A1"))})
     recalculate(book)
-    edit(book, parse_sheets(book), "S", {"C1": Formula("$A1*3")}, {"C1": "A1"})
+    edit(book, parse_sheets(book), "S", {"C1": CellFormula("$A1*3")}, {"C1": "A1"})
     assert cached(book) == {"A1": 7.0, "B1": 42.0, "C1": 21.0, "D1": 49.0}
 
 

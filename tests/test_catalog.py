@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.catalog import load_hardware, load_models
-from planner.catalog.columns import Field, Rule
+from planner.catalog.columns import BlankRule, Field
 from planner.catalog.columns import parse as parse
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
 from planner.catalog.model_columns import MODEL_FIELDS
@@ -171,7 +171,7 @@ def test_the_dictionary_is_sound(fields: tuple[Field, ...]) -> None:
     assert len(set(names)) == len(names)
     for field in fields:
         assert {field.at_most, field.source} - {""} <= set(names)
-        if isinstance(field.blank, Rule):
+        if isinstance(field.blank, BlankRule):
             assert set(field.blank.inputs) <= set(names)
 
 

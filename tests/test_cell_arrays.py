@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planner.formulas.text import FormulaError, parse
 from planner.recalc import edit, recalculate
-from planner.recalc.cell_arrays import UNSURE, Column, Fixed, computed
+from planner.recalc.cell_arrays import UNSURE, ColumnCells, Fixed, computed
 from planner.recalc.row_formulas import row_formula
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import NA, Value, same_value
@@ -34,10 +34,10 @@ MORE = [
 def fixed_of(page: SheetXml) -> Fixed:
     """The cells of the sheet S as formulas take them; none of them ever changes."""
 
-    def fixed(on: str, area: Area) -> Column | None:
+    def fixed(on: str, area: Area) -> ColumnCells | None:
         columns, rows = range(area.left, area.right + 1), range(area.top, area.bottom + 1)
         cells = [page.cells.get(address(row, column)) for row in rows for column in columns]
-        return Column.of([cell.value if cell else None for cell in cells]) if on == "S" else None
+        return ColumnCells.of([cell.value if cell else None for cell in cells]) if on == "S" else None
 
     return fixed
 
@@ -54,7 +54,7 @@ def known(text: str, page: SheetXml) -> list[Value]:
     column = computed(formula, {}, fixed_of(page)) if formula else None
     if column is None or (column.kinds == UNSURE).any():
         return []
-    return Column(column.numbers.reshape(-1), column.kinds.reshape(-1)).values()
+    return ColumnCells(column.numbers.reshape(-1), column.kinds.reshape(-1)).values()
 
 
 def test_what_is_computed_is_what_the_engine_gives() -> None:
@@ -168,13 +168,13 @@ def test_columns_are_what_the_engine_gives(rows: list[tuple[Value, ...]], shapes
     book = package({"S": set_values(sheet(formulas).encode(), {**ELSEWHERE, **typed}).decode()})
     recalculate(book)
     page = parse_sheets(book)["S"]
-    columns = {at: Column.of([row[at - 1] for row in rows]) for at in range(1, 8)}
+    columns = {at: ColumnCells.of([row[at - 1] for row in rows]) for at in range(1, 8)}
     for at, shape in enumerate(shapes):
         formula = row_formula(shape.format(5), 5, "S")
         assert formula is not None, shape
         found = computed(formula, columns, fixed_of(page))
         assert found is not None, shape
-        values = Column(*(np.broadcast_to(each, len(rows)) for each in found))
+        values = ColumnCells(*(np.broadcast_to(each, len(rows)) for each in found))
         for number, value, kind in zip(range(5, last), values.values(), values.kinds.tolist(), strict=True):
             engine = page.cells[f"{chr(75 + at)}{number}"].value
             assert kind == UNSURE or same_value(value, engine, 1e-12), (shape, rows[number - 5], value, engine)

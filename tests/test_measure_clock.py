@@ -47,7 +47,7 @@ def test_dispatch_takes_microseconds():
 @pytest.mark.quiet
 def test_a_loop_that_xla_emptied_is_caught():
     """Seeded: operands that never change. XLA multiplies once, before the loop, and the guard says so."""
-    call = clock.Call(square(512))
+    call = clock.CompiledLoop(square(512))
     unfed = clock.Loop(square(512), call.buffers, feed_with=lambda operands, _: operands)
     taken = interleaved.in_turns(call, unfed, min(call() for _ in range(9)), QUICK)
     wall = summarize(taken.walls)
@@ -61,7 +61,7 @@ def test_a_loop_that_xla_emptied_is_caught():
 def test_feeding_an_iteration_passes_over_no_array(n_operands, element_bytes):
     """The loop's body computes the relu or the add, and nothing else as long as an operand is: it copies none."""
     add = workload("elementwise", {"n_elements": 4096, "n_operands": n_operands, "element_bytes": element_bytes})
-    text = clock.Loop(add, clock.Call(add).buffers)._program.as_text()
+    text = clock.Loop(add, clock.CompiledLoop(add).buffers)._program.as_text()
     body = next(part for part in text.split("\n\n") if "conditional(" in part)
     long = [line for line in body.splitlines() if re.search(r"= \w+\[4096\]\S* (?!get-tuple-element|parameter)", line)]
     assert len(long) == 1, long
@@ -72,7 +72,7 @@ def test_the_loop_keeps_its_work():
 
     def place(**fed):
         """Where the product stands, itself or called: the loop's body, or the program around it."""
-        parts = clock.Loop(square(64), clock.Call(square(64)).buffers, **fed)._program.as_text().split("\n\n")
+        parts = clock.Loop(square(64), clock.CompiledLoop(square(64)).buffers, **fed)._program.as_text().split("\n\n")
         product = next(part for part in parts if " dot(" in part)  # XLA of jax 0.9 makes no fusion of it
         calling = next((part for part in parts if re.search(rf"calls={product.split()[0]}\b(?!\.)", part)), product)
         (body,) = (found for part in parts for found in re.findall(r" body=([^,\s]+)", part))
@@ -92,7 +92,7 @@ def test_a_loop_that_keeps_its_work_is_what_counts():
 
 def test_calls_write_into_one_buffer():
     """The output of each call is donated to the next: the old one is gone, its place is used again."""
-    call = clock.Call(square(64))
+    call = clock.CompiledLoop(square(64))
     before = call.buffers.output
     call()
     assert before.is_deleted()
@@ -103,7 +103,7 @@ def test_calls_write_into_one_buffer():
 
 def test_calls_in_a_row_are_waited_for_once(monkeypatch):
     """Each is queued behind the one before: five runs and one wait, of all five together."""
-    call = clock.Call(square(64))
+    call = clock.CompiledLoop(square(64))
     waits, wait = [], clock.jax.block_until_ready
     monkeypatch.setattr(clock.jax, "block_until_ready", lambda made: waits.append(1) or wait(made))
     program, runs = call._program, []
@@ -114,7 +114,7 @@ def test_calls_in_a_row_are_waited_for_once(monkeypatch):
 
 def test_call_and_loop_share_their_arrays():
     """In any order: each hands the arrays back, and what comes out stays finite."""
-    call = clock.Call(square(64))
+    call = clock.CompiledLoop(square(64))
     loop = clock.Loop(square(64), call.buffers)
     assert min(loop(3), call(), call(), loop(2), call()) > 0
     assert clock.jnp.isfinite(call.buffers.output).all()
@@ -226,7 +226,7 @@ def test_a_loop_that_fails_is_left_out():
     def fails(_n):
         raise clock.jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED")
 
-    taken = interleaved.in_turns(clock.Call(square(64)), fails, 1e-4, QUICK)
+    taken = interleaved.in_turns(clock.CompiledLoop(square(64)), fails, 1e-4, QUICK)
     assert taken.loop is None
     assert len(taken.walls) >= QUICK.min_samples
 
@@ -246,12 +246,12 @@ def test_what_tries_patience_is_called_alone():
 
 def test_a_program_that_does_not_fit_is_skipped(monkeypatch):
     """Asked of the compiled program, before its arrays are made; a loop that alone doesn't fit is left out."""
-    call = clock.Call(square(64))
+    call = clock.CompiledLoop(square(64))
     needed = clock.program_bytes(call._program, are_arguments_there=False)
     assert needed >= 3 * 4 * 64**2
     monkeypatch.setattr(devices, "free_memory", lambda _: needed)
     with pytest.raises(CaseSkipped, match=r"the program takes .* GB; .* GB are free"):
-        clock.Call(square(64))
+        clock.CompiledLoop(square(64))
     monkeypatch.setattr(devices, "free_memory", lambda _: -1.0)
     assert clock._loop(square(64), call.buffers) is None
 

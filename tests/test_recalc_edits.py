@@ -12,7 +12,7 @@ import pytest
 from openpyxl.worksheet.table import Table
 
 from planner.recalc import edit, recalculate
-from planner.xlsx.cellvalue import NA, CellError, Formula
+from planner.xlsx.cellvalue import NA, CellError, CellFormula
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
@@ -125,7 +125,7 @@ def test_names_and_indirect_references_are_reached() -> None:
 def test_a_new_formula_that_reads_itself_spoils_nothing() -> None:
     """It has no value, and all else that the edit reaches has."""
     book = package({"S": sheet(SAVED.format(more='<c r="C2"><f>D1+1</f><v>1</v></c>'))})
-    contents = {"A1": 5.0, "D1": Formula("D1"), "E1": Formula("C1*2")}
+    contents = {"A1": 5.0, "D1": CellFormula("D1"), "E1": CellFormula("C1*2")}
     result = edit(book, parse_sheets(book), "S", contents)
     assert [cached(book)[ref] for ref in ("B1", "C1", "D1", "E1")] == [6.0, 12.0, None, 24.0]
     assert sorted(skip.ref for skip in result.skipped) == ["C2", "D1"]

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from planner.cli import group
 from planner.compare.comparison_sheet import find
-from planner.compare.runs_table import Run, read
+from planner.compare.runs_table import RecordedRun, read
 from planner.formulas.library import load
 from planner.measure.records import case_key
 from planner.report.exports import as_csv
@@ -57,7 +57,7 @@ def record(path: Path, *more: str, scenario: str = ID) -> Result:
     return command("record", str(path), "--scenario", scenario, *more)
 
 
-def runs(path: Path) -> list[Run]:
+def runs(path: Path) -> list[RecordedRun]:
     """The runs in a workbook."""
     return read(find(Package.read(path)))
 

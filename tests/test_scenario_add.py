@@ -17,7 +17,7 @@ from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.scenario.add import Request, add_to_file, comparing
+from planner.scenario.add import NewScenario, add_to_file, comparing
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import coordinates
@@ -106,7 +106,7 @@ def test_it_says_what_a_chip_lacks(tmp_path: Path) -> None:
     """As `planner build` does of a chip whose data sheet has no peak; and nothing of one that has all."""
     path = tmp_path / "plan.xlsx"
     write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=1)
-    assert add_to_file(path, Request("known"))[0].unanswered == []
+    assert add_to_file(path, NewScenario("known"))[0].unanswered == []
 
     def unknown(book: openpyxl.Workbook) -> None:
         rows = [[cell for cell in row if cell.value is not None] for row in book["Hardware"].iter_rows()]
@@ -117,7 +117,7 @@ def test_it_says_what_a_chip_lacks(tmp_path: Path) -> None:
                 book["Hardware"].cell(row[0].row, title.column).value = None
 
     edit(path, unknown)
-    (said,) = add_to_file(path, Request("mine"))[0].unanswered
+    (said,) = add_to_file(path, NewScenario("mine"))[0].unanswered
     assert "the expected decode step of mine is N/A" in said
     assert "peak_flops is not in the hardware table" in said
 

@@ -18,7 +18,7 @@ from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
-from planner.scenario.new_column import Request
+from planner.scenario.new_column import NewScenario
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import ID
 from planner.workbook.book import build
@@ -171,15 +171,15 @@ def test_a_scenario_of_the_same_workload_is_copied(plan: Path, words: tuple[str,
 @pytest.mark.parametrize(
     ("request_", "like", "meant"),
     [
-        (Request(None), TRAINS, "training"),
-        (Request(None, workload="inference"), SERVES, "inference"),
-        (Request(None, settings={"batch": "16"}), SERVES, "inference"),
-        (Request(None, settings={"seq_len": "4096"}), TRAINS, "training"),
-        (Request(None, like=SERVES), SERVES, "inference"),
-        (Request(None, like=SERVES, workload="training"), SERVES, "training"),
+        (NewScenario(None), TRAINS, "training"),
+        (NewScenario(None, workload="inference"), SERVES, "inference"),
+        (NewScenario(None, settings={"batch": "16"}), SERVES, "inference"),
+        (NewScenario(None, settings={"seq_len": "4096"}), TRAINS, "training"),
+        (NewScenario(None, like=SERVES), SERVES, "inference"),
+        (NewScenario(None, like=SERVES, workload="training"), SERVES, "training"),
     ],
 )
-def test_whose_column_is_copied_and_what_for(book: Book, request_: Request, like: str, meant: str) -> None:
+def test_whose_column_is_copied_and_what_for(book: Book, request_: NewScenario, like: str, meant: str) -> None:
     """So it is found for every way to ask: the source, and the workload of the new scenario."""
     workload = workload_of(book, request_)
     assert not lacks(book, workload)

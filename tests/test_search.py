@@ -25,8 +25,8 @@ from planner.search.conditions import with_conditions
 from planner.search.found import objective
 from planner.search.optimum import optimum
 from planner.search.request import request, values_over
-from planner.search.space import Axis, Space
-from planner.search.sweep import Sweep
+from planner.search.space import PlanAxis, PlanSpace
+from planner.search.sweep import SweptPlans
 from planner.search.ties import front, share_errors, unshared, within
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
@@ -92,8 +92,8 @@ def test_a_spec_that_says_no_values_is_refused(name, text, said):
 @pytest.mark.parametrize("size", [1, 2, 5, 7, 24, 100])
 def test_blocks_hold_every_plan_once_and_in_order(size):
     """The blocks of a space, whatever their size, are its plans in the order of their numbers, none of them larger."""
-    space = Space([Axis({"a": np.arange(3.0), "b": np.arange(3.0) * 10}), Axis({"c": np.arange(2.0)}),
-                   Axis({"d": np.arange(4.0)})])  # fmt: skip
+    space = PlanSpace([PlanAxis({"a": np.arange(3.0), "b": np.arange(3.0) * 10}), PlanAxis({"c": np.arange(2.0)}),
+                   PlanAxis({"d": np.arange(4.0)})])  # fmt: skip
     found, start = [], 0
     for block in space.blocks(size):
         assert block.start == start
@@ -226,8 +226,8 @@ def test_a_workbook_of_a_sweep_bears_the_time_that_it_is_given(tmp_path, monkeyp
 def test_a_condition_leaves_the_plans_that_meet_it():
     """With --where the table has exactly the combinations that meet it, in their order."""
     over = ["batch=1..64", "n_chips=8,16"]
-    every = Sweep(asked("inference", "llama3-70b", ["h100-sxm"], (), over), [TOKEN])
-    some = Sweep(asked("inference", "llama3-70b", ["h100-sxm"], (), over, [f"{TOKEN}<15ms"]), [TOKEN])
+    every = SweptPlans(asked("inference", "llama3-70b", ["h100-sxm"], (), over), [TOKEN])
+    some = SweptPlans(asked("inference", "llama3-70b", ["h100-sxm"], (), over, [f"{TOKEN}<15ms"]), [TOKEN])
     whole = {name: np.concatenate([part[name] for part in every.parts()]) for name in ("batch", "n_chips", TOKEN)}
     met = {name: np.concatenate([part[name] for part in some.parts()]) for name in whole}
     kept = whole[TOKEN] < 0.015
@@ -314,7 +314,7 @@ def test_plans_on_another_chip_are_ties_within_the_whole_range():
     both = asked("training", "llama3-70b", names, settings, ways)
     aim = [objective(both.template, "train_cost_expected", is_least=True)]
     found = optimum(both, aim, 3, alone=True)
-    sweep = Sweep(both, [aim[0].row.name, *(row.name for row in both.template.of_kind("check"))])
+    sweep = SweptPlans(both, [aim[0].row.name, *(row.name for row in both.template.of_kind("check"))])
     ties = dict.fromkeys(names, 0)
     for part in sweep.parts():
         passes = np.all([part[row.name] != 0 for row in both.template.of_kind("check")], axis=0)
@@ -534,23 +534,23 @@ def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
 
 def test_a_plan_beyond_what_was_fitted_is_marked():
     """128 stages are more than any published run has on a switch, and 8 are not."""
-    from planner.search.found import Plan
+    from planner.search.found import FoundPlan
     from planner.search.told import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
-    plans = [Plan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
+    plans = [FoundPlan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
     assert extrapolated(wanted, plans[0]) == ""
     assert extrapolated(wanted, plans[1]).startswith("mesh_pipeline 128 > ")
 
 
 def test_a_plan_beyond_ones_own_runs_is_marked_by_these():
     """A calibration of one's own says itself how far its runs go; published runs say nothing of it."""
-    from planner.search.found import Plan
+    from planner.search.found import FoundPlan
     from planner.search.told import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
     for stages, most, said in ((8.0, 2.0, "mesh_pipeline 8 > 2"), (128.0, 256.0, "")):
-        plan = Plan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages})
+        plan = FoundPlan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages})
         far = {f"train_most_{name}": 1e6 for name in ("chips", "tensor", "context")} | {"train_most_pipeline": most}
         known = {"calibration_id": "mine", "beyond_tokens": 0.0, "beyond_kind": 0.0, **far}
         results = SimpleNamespace(value=lambda name, known=known, plan=plan: known.get(name, plan.results.value(name)))

@@ -194,7 +194,7 @@ def test_what_the_database_knows_of_the_device_is_taken_from_there(
     """A device kind of one chip: its links and power are the database's, its peaks are measured, and that is said."""
     described = devices.describe
 
-    def as_v5e(found: Sequence[Any], kinds: Any) -> devices.Device:
+    def as_v5e(found: Sequence[Any], kinds: Any) -> devices.TimedDevice:
         own = described(found, kinds)
         return replace(own, platform="tpu", device_kind="TPU v5 lite", hardware_ids=("tpu-v5e",))
 

@@ -36,7 +36,7 @@ File = str | Path | None
 Stamp = tuple[int, int] | None  # when a file was written, and its bytes; None where there is none
 
 
-class Files(NamedTuple):
+class OwnTables(NamedTuple):
     """A person's own tables, as `Databases` takes them, and the stamp of each: one that has changed is another."""
 
     models_csv: Path | None
@@ -67,10 +67,10 @@ def calc(
     return plan.calculated(given)
 
 
-def files_of(models_csv: File, hardware_csv: File, calibrations_csv: File, *, only: bool) -> Files:
+def files_of(models_csv: File, hardware_csv: File, calibrations_csv: File, *, only: bool) -> OwnTables:
     """A person's own tables as they stand now."""
     own = [None if path is None else Path(path).absolute() for path in (models_csv, hardware_csv, calibrations_csv)]
-    return Files(own[0], own[1], own[2], only, tuple(_stamp(path) for path in own))
+    return OwnTables(own[0], own[1], own[2], only, tuple(_stamp(path) for path in own))
 
 
 def _stamp(path: Path | None) -> Stamp:
@@ -80,7 +80,7 @@ def _stamp(path: Path | None) -> Stamp:
     return found.st_mtime_ns, found.st_size
 
 
-def plan_of(template: str | Path, model: str | None, hardware: str | None, files: Files) -> Plan:
+def plan_of(template: str | Path, model: str | None, hardware: str | None, files: OwnTables) -> PreparedPlan:
     """A prepared plan, kept if its template is a shipped one; a template of one's own is read each time.
 
     Raises UserError for several models or chips, as a list of them is.
@@ -89,17 +89,17 @@ def plan_of(template: str | Path, model: str | None, hardware: str | None, files
         if not isinstance(one, str | None):
             raise UserError(f"{name}={one!r} is not one name", remedy="planner.sweep takes several")
     if str(template).endswith(".csv"):
-        return Plan.of(library.load(template), model, hardware, databases_of(files))
+        return PreparedPlan.of(library.load(template), model, hardware, databases_of(files))
     return _plan(str(template), model, hardware, files)
 
 
 @lru_cache(maxsize=KEPT)
-def _plan(template: str, model: str | None, hardware: str | None, files: Files) -> Plan:
-    return Plan.of(library.load(template), model, hardware, databases_of(files))
+def _plan(template: str, model: str | None, hardware: str | None, files: OwnTables) -> PreparedPlan:
+    return PreparedPlan.of(library.load(template), model, hardware, databases_of(files))
 
 
 @lru_cache(maxsize=4)
-def databases_of(files: Files) -> Databases:
+def databases_of(files: OwnTables) -> Databases:
     """The databases of some files, read when they are first asked for."""
     return Databases(files.models_csv, files.hardware_csv, files.calibrations_csv, files.only)
 
@@ -134,7 +134,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class PreparedPlan:
     """A question: a prepared template, and the ids of the model and the chip."""
 
     prepared: Prepared
@@ -143,7 +143,7 @@ class Plan:
     databases: Databases
 
     @classmethod
-    def of(cls, template: Template, model: str | None, hardware: str | None, databases: Databases) -> Plan:
+    def of(cls, template: Template, model: str | None, hardware: str | None, databases: Databases) -> PreparedPlan:
         """The plan of a model on a chip. Raises UserError for an id that the databases haven't."""
         model = databases.models.identify(model) if model else model
         hardware = databases.hardware.identify(hardware) if hardware else hardware
@@ -180,7 +180,7 @@ class Calculation(Mapping[str, Value]):
     `print` shows it as `planner calc` does.
     """
 
-    plan: Plan
+    plan: PreparedPlan
     results: Results
 
     def __getitem__(self, name: str) -> Value:

@@ -17,7 +17,7 @@ from planner.search import scenarios
 from planner.search.found import objectives_of
 from planner.search.optimum import optimum
 from planner.search.request import request, wanted
-from planner.search.sweep import Column, Part, Sweep
+from planner.search.sweep import Part, SweepColumn, SweptPlans
 from planner.search.tables import listed
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def sweep(
     databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over), _several(where),
                     databases, backend)  # fmt: skip
-    found = Sweep(asked, wanted(asked.template, _several(get)))
+    found = SweptPlans(asked, wanted(asked.template, _several(get)))
     return _frame(found.columns, list(found.parts()))
 
 
@@ -101,7 +101,7 @@ def _each(name: str, values: Setting | Iterable[Setting]) -> Iterator[str]:
         yield from texts({name: value})
 
 
-def _frame(columns: Sequence[Column], parts: Sequence[Part]) -> DataFrame:
+def _frame(columns: Sequence[SweepColumn], parts: Sequence[Part]) -> DataFrame:
     import pandas
 
     made: dict[str, Any] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner import csvfile, progress, table
 from planner.api import warned
-from planner.api.calc import File, Plan, Setting, files_of, plan_of, texts
+from planner.api.calc import File, PreparedPlan, Setting, files_of, plan_of, texts
 from planner.catalog import Value
 from planner.errors import Place, UserError
 from planner.formulas.input_values import values
@@ -52,7 +52,7 @@ def sensitivity(
     return _frame({"": of_plan(plan, values(plan.template, texts(settings)), of)})
 
 
-def of_plan(plan: Plan, given: Mapping[str, Value], name: str) -> Sensitivity:
+def of_plan(plan: PreparedPlan, given: Mapping[str, Value], name: str) -> Sensitivity:
     """The sensitivity of a row of a plan with these values typed. Raises UserError as calculating it does."""
     plan.warn_of_untaken(given)
     plan.calculated(given)  # it refuses values that can't be beside others

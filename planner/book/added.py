@@ -23,7 +23,7 @@ UNSIGNED = "0" * DIGITS
 _MARK = re.compile(rf"\[planner (?P<kind>[^\[\]]+), charts: (?P<charts>\d+), (?P<digest>[0-9a-f]{{{DIGITS}}})\]")
 
 
-class Added(NamedTuple):
+class AddedSheet(NamedTuple):
     """A sheet that planner added: its kind, how many charts it drew, the digest of its cells then and now."""
 
     kind: str
@@ -38,7 +38,7 @@ class Added(NamedTuple):
         return self.said == self.digest
 
 
-def is_as_written_but(each: Added, values: Mapping[Position, object]) -> bool:
+def is_as_written_but(each: AddedSheet, values: Mapping[Position, object]) -> bool:
     """Whether all cells of a sheet would be as planner wrote them if some had these values."""
     found = _marked(each.sheet)
     return found is not None and _digest(each.sheet, found[0], values) == each.said
@@ -50,12 +50,12 @@ def mark(kind: str, charts: int, digest: str = UNSIGNED) -> str:
     return f"{told} [planner {kind}, charts: {charts}, {digest}]"
 
 
-def added(sheets: Iterable[Sheet]) -> Iterator[Added]:
+def added(sheets: Iterable[Sheet]) -> Iterator[AddedSheet]:
     """Those among some sheets."""
     for sheet in sheets:
         if found := _marked(sheet):
             at, said = found
-            yield Added(said["kind"], sheet, int(said["charts"]), said["digest"], _digest(sheet, at))
+            yield AddedSheet(said["kind"], sheet, int(said["charts"]), said["digest"], _digest(sheet, at))
 
 
 def _digest(sheet: Sheet, marked: Position, instead: Mapping[Position, object] = MappingProxyType({})) -> str:

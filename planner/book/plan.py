@@ -89,7 +89,7 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class Headline(Quantity):
+class DashboardHeadline(Quantity):
     """A row of Dashboard with a number; `origin` is the sheet that calculates it, `bound_by` what binds it if said.
 
     Where Dashboard shows it in a unit that people say, the unit and the cells are those of the row that it reads.
@@ -139,7 +139,7 @@ class Plan:
     overrides: tuple[Quantity, ...]
     constants: tuple[Quantity, ...]
     tables: Mapping[str, tuple[Quantity, ...]]
-    headlines: tuple[Headline, ...]
+    headlines: tuple[DashboardHeadline, ...]
     checks: tuple[CheckRow, ...]
     notes: tuple[Note, ...]
 

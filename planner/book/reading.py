@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from planner.book.plan import CheckRow, Entry, Headline, Plan, Quantity, Scenario
+from planner.book.plan import CheckRow, DashboardHeadline, Entry, Plan, Quantity, Scenario
 from planner.book.problem_book import GIVEN_COLUMN, ProblemBook, open_book, problem_of
 from planner.book.row_formulas import usual_formula
 from planner.book.scenario_columns import inputs_column
@@ -66,12 +66,12 @@ def _given(book: ProblemBook, reader: _Reader) -> Iterator[Quantity]:
             yield replace(row, name=f"{problem_of(line)}.{line.name}")
 
 
-def _answers(book: ProblemBook, reader: _Reader) -> Iterator[Headline]:
+def _answers(book: ProblemBook, reader: _Reader) -> Iterator[DashboardHeadline]:
     """The answer of each problem, from Book."""
     for each in book.listed():
         cells = {"": reader.entry(each.sheet, each.row, each.answer)}
         texts = each.problem, each.question, each.unit, "", "", ""
-        yield Headline(each.sheet.name, each.row, *texts, cells, origin=each.sheet.name)
+        yield DashboardHeadline(each.sheet.name, each.row, *texts, cells, origin=each.sheet.name)
 
 
 def _agreements(book: ProblemBook, reader: _Reader) -> Iterator[CheckRow]:
@@ -134,7 +134,7 @@ class _Reader:
             if line.section == "Constants":
                 yield _row(table, line, {"": self.entry(table.sheet, line.row, table.head.fourth)})
 
-    def headlines(self, table: LineTable) -> Iterator[Headline]:
+    def headlines(self, table: LineTable) -> Iterator[DashboardHeadline]:
         """The rows of Dashboard that show a calculated row, each with what binds it."""
         rows = list(self.all(table))
         for row, below in zip(rows, [*rows[1:], None], strict=True):
@@ -144,7 +144,7 @@ class _Reader:
             bound = None
             if below is not None and not below.name and below.unit == "text" and below.section == row.section:
                 bound = below.cells
-            yield Headline(**vars(self._in_si(row, origin)), origin=origin, bound_by=bound)
+            yield DashboardHeadline(**vars(self._in_si(row, origin)), origin=origin, bound_by=bound)
 
     def columns(self, table: LineTable) -> Iterator[tuple[int, str]]:
         """Each column of values with its scenario's key: that of the Inputs column which its header reads."""

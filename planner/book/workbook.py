@@ -14,7 +14,7 @@ from planner.book.tables import HEADER, CaseTable, Database, LineTable, case_tab
 from planner.catalog.table import TABLES
 from planner.errors import Place, UserError
 from planner.recalc.engine import Address, EngineError
-from planner.recalc.evidence import Verdict
+from planner.recalc.evidence import Judgement
 from planner.recalc.inmemory import in_memory
 from planner.xlsx.address import Area, Position, Spot, column_letters, coordinates
 from planner.xlsx.cellvalue import CellError, Value, exact_text, same_value
@@ -73,7 +73,7 @@ class Book:
         return self._built_as(CASE_SHEETS)
 
     @cached_property
-    def computed(self) -> Verdict:
+    def computed(self) -> Judgement:
         """What every formula gives now. Raises EngineError where the engine can't have the workbook."""
         return in_memory(self.package, self.parsed)
 

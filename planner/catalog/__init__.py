@@ -8,7 +8,7 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog.calibrations import known_files, load_calibrations, own_stacks
-from planner.catalog.columns import Column, Field, Rule, Value, warn_of_unknown
+from planner.catalog.columns import BlankRule, Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
@@ -59,7 +59,7 @@ def only_on(column: str) -> str:
 def given_by(column: str) -> tuple[str, ...]:
     """The columns of the accelerators that give a blank number of another, if they aren't blank themselves."""
     rule = next((field.blank for field in HARDWARE_FIELDS if field.name == column), None)
-    return rule.needed if isinstance(rule, Rule) else ()
+    return rule.needed if isinstance(rule, BlankRule) else ()
 
 
 def load_dtypes(path: Path | None = None) -> Table:

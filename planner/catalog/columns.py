@@ -31,7 +31,7 @@ class Column:
     source: str = ""
 
 
-class Rule:
+class BlankRule:
     """What stands for a blank cell, computed from other cells of its row.
 
     The function's parameters are the columns that it reads. Its value is N/A when one of them is, save where the
@@ -64,7 +64,7 @@ class Field:
     label: str
     kind: ColumnKind = "count"
     unit: str = "1"
-    blank: Value | Rule = None
+    blank: Value | BlankRule = None
     aliases: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     positive: bool = False
@@ -84,7 +84,7 @@ def with_rules(fields: Iterable[Field], rules: Mapping[str, Callable[..., Value]
     """The fields, each that `rules` has a function for by its name with that rule for its blank cells."""
     waiting = dict(rules)
     found = tuple(
-        replace(field, blank=Rule(waiting.pop(field.name))) if field.name in waiting else field for field in fields
+        replace(field, blank=BlankRule(waiting.pop(field.name))) if field.name in waiting else field for field in fields
     )
     assert not waiting, f"rules of no field: {', '.join(waiting)}"
     return found
@@ -98,9 +98,9 @@ class Completion:
     def __init__(self, fields: Iterable[Field], names: Collection[str]) -> None:
         fields, fixed = tuple(fields), set[str]()
         self.shared: dict[str, Value] = dict.fromkeys(field.name for field in fields)
-        self.rules: list[tuple[str, Rule]] = []
+        self.rules: list[tuple[str, BlankRule]] = []
         for field in fields:
-            if isinstance(field.blank, Rule):
+            if isinstance(field.blank, BlankRule):
                 if field.name in names or not fixed.issuperset(field.blank.inputs):
                     self.rules.append((field.name, field.blank))
                     continue
@@ -110,7 +110,7 @@ class Completion:
             if field.name not in names:
                 fixed.add(field.name)
 
-    def of(self, given: Mapping[str, Value], rules: Iterable[tuple[str, Rule]] | None = None) -> dict[str, Value]:
+    def of(self, given: Mapping[str, Value], rules: Iterable[tuple[str, BlankRule]] | None = None) -> dict[str, Value]:
         """The value of every field: the row's own, what stands for a blank, what follows from the others by all rules,
         or by these alone.
         """

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from dataclasses import field as made_field
 
 from planner import plausible, progress
-from planner.catalog.columns import Completion, Field, Rule, UnfitCellError, Value, is_own
+from planner.catalog.columns import BlankRule, Completion, Field, UnfitCellError, Value, is_own
 from planner.catalog.columns import parse as parse
 from planner.catalog.laws import Law, bound
-from planner.csvfile import Sheet
+from planner.csvfile import CsvFile
 from planner.errors import Place, UserError, closest
 from planner.typed_numbers import is_scaled, said
 
@@ -72,7 +72,7 @@ class _Judged:
     places: tuple[int, ...]
     required: list[str] = made_field(default_factory=list)
     laws: list[Law] = made_field(default_factory=list)
-    rules: list[tuple[str, Rule]] = made_field(default_factory=list)
+    rules: list[tuple[str, BlankRule]] = made_field(default_factory=list)
     lawful: set[tuple[str, ...]] = made_field(default_factory=set)
 
 
@@ -83,7 +83,7 @@ class Reader:
     `read` is cheap enough for a million rows.
     """
 
-    def __init__(self, sheet: Sheet, fields: Sequence[Field], laws: Sequence[Law] = ()) -> None:
+    def __init__(self, sheet: CsvFile, fields: Sequence[Field], laws: Sequence[Law] = ()) -> None:
         self._sheet = sheet
         self._columns = _bind(sheet, fields)
         self.names = tuple(field.name for field in self._columns.values())
@@ -177,7 +177,7 @@ class Reader:
             *((name, None) for name in self._required if name != "id"),
             *(("", law) for law in self._laws),
         ):
-            wanted, rules = set((*law.reads, *law.said) if law else (required,)), list[tuple[str, Rule]]()
+            wanted, rules = set((*law.reads, *law.said) if law else (required,)), list[tuple[str, BlankRule]]()
             for name, rule in reversed(self._completion.rules):
                 if name in wanted:
                     wanted.update(rule.inputs)
@@ -235,7 +235,7 @@ def _batches(rows: Iterable[tuple[int, int, list[str]]]) -> Iterator[Batch]:
         yield batch
 
 
-def _bind(sheet: Sheet, fields: Sequence[Field]) -> dict[str, Field]:
+def _bind(sheet: CsvFile, fields: Sequence[Field]) -> dict[str, Field]:
     """The field that each column of the file fills; columns that no field knows are left out.
 
     Raises UserError for a column without a name, a misspelt one, or one that is there under two names.

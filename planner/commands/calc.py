@@ -59,7 +59,7 @@ def command(
     A check that fails is named on stderr; the numbers are printed all the same.
     """
     from planner.api import leading
-    from planner.api.calc import Plan
+    from planner.api.calc import PreparedPlan
     from planner.formulas import asking, library
     from planner.formulas.input_values import values
 
@@ -68,7 +68,7 @@ def command(
     _refuse_together({"--solve": unknown is not None or target is not None, "--why": whys}, {"--all": in_full})
     _refuse_together({"--why": whys}, {"--json": as_json, "--get": wanted, "--all": in_full})
     loaded = library.load(template)
-    plan = Plan.of(loaded, model, hardware, databases)
+    plan = PreparedPlan.of(loaded, model, hardware, databases)
     given = values(loaded, settings)
     names = asking.named(loaded, wanted)
     plan.warn_of_untaken(given)

@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from planner.formulas.finding import Named
+    from planner.formulas.finding import NamedThing
 
 TITLES = {"row": "Rows", "template": "Templates", "model": "Models", "chip": "Chips"}
 SHOWN = {"row": 12, "template": 4, "model": 4, "chip": 4}  # lines of each, which make a screen
@@ -44,7 +44,7 @@ def command(words: tuple[str, ...], in_full: bool) -> None:
             click.echo(f"... and {len(group) - len(shown):,} more: a word more, or --all")
 
 
-def _table(kind: str, group: Sequence[Named]) -> str:
+def _table(kind: str, group: Sequence[NamedThing]) -> str:
     """What was found of a kind: name and label, of rows their unit and templates too."""
     from planner.spoken import few
     from planner.table import aligned

@@ -18,7 +18,7 @@ from planner.measure.mesh import MeshSpec
 
 if TYPE_CHECKING:
     from planner.compare.landing import Landing
-    from planner.compare.measuring import Planned
+    from planner.compare.measuring import PlannedCase
     from planner.measure.records import Measurement
     from planner.measure.run import Case
     from planner.measure.timing import Rules
@@ -100,7 +100,7 @@ def _list(asked: Asked) -> None:
             click.echo(f"{label}  {key}")
 
 
-def _planned(package: Package, asked: Asked) -> list[Planned]:
+def _planned(package: Package, asked: Asked) -> list[PlannedCase]:
     """The rows of the Comparison that are asked for: where there is a mesh, those that lie on one."""
     from planner.compare import measuring
 

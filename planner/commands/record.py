@@ -48,4 +48,4 @@ def command(
         click.echo(f"{file}: {record(file, key, seconds_of(told[0][0]), note, chip)}")
     elif scenario is not None:
         facts = {"note": note or "", "device": device}
-        click.echo(f"{file}: {runs.record(file, scenario, runs.Told(*told[0], row), facts)}")
+        click.echo(f"{file}: {runs.record(file, scenario, runs.ToldRun(*told[0], row), facts)}")

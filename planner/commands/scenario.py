@@ -51,11 +51,11 @@ def add(
     """
     from planner import progress
     from planner.formulas.input_values import parsed
-    from planner.scenario.add import Request, add_to_file
+    from planner.scenario.add import NewScenario, add_to_file
     from planner.scenario.which import told
     from planner.update.outcome import lines
 
-    request = Request(name, model, hardware, parsed(settings), like, keep_overrides, workload, templates)
+    request = NewScenario(name, model, hardware, parsed(settings), like, keep_overrides, workload, templates)
     added, backup = add_to_file(file, request)
     for lack in added.unanswered:
         progress.warn(f"{lack}; type it on Inputs, or in the workbook's tables of models and chips")

@@ -44,7 +44,7 @@ def command(
     An elasticity is the percent by which the output changes for each percent of a quantity. Counts change by whole
     steps. Flags, stages and texts have no elasticity and are listed as left out.
     """
-    from planner.api.calc import Plan
+    from planner.api.calc import PreparedPlan
     from planner.api.sensitivity import OWN, as_csv, as_object, lines, of_plan, of_scenarios
     from planner.formulas import library
     from planner.formulas.input_values import values
@@ -61,7 +61,7 @@ def command(
     elif writes:
         raise UserError("--write is for a workbook", remedy="name FILE.xlsx")
     else:
-        plan = Plan.of(library.load(template), model, hardware, databases)
+        plan = PreparedPlan.of(library.load(template), model, hardware, databases)
         told = {"": of_plan(plan, values(plan.template, settings), name)}
     if output is not None:
         write_atomically(output, as_csv(told).encode())

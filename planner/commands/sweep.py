@@ -42,7 +42,7 @@ def command(
     from planner.processes import ALONE
     from planner.search import tables
     from planner.search.request import request, wanted
-    from planner.search.sweep import Sweep
+    from planner.search.sweep import SweptPlans
 
     with among.agreed():
         if output is not None:
@@ -50,7 +50,7 @@ def command(
             tables.check_writable(output, among)
         sharing = ALONE if output is None else among
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, sharing)
-        sweep = Sweep(asked, wanted(asked.template, names))
+        sweep = SweptPlans(asked, wanted(asked.template, names))
     with among.agreed():
         if output is None:
             from planner.search.told import first_lines

@@ -19,14 +19,14 @@ from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
 from planner.xlsx.address import Area, address
-from planner.xlsx.cellvalue import Formula, Value
+from planner.xlsx.cellvalue import CellFormula, Value
 from planner.xlsx.drawings import charts_of
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
-from planner.xlsx.workbook_part import Table, reshape_names, reshape_table, tables
+from planner.xlsx.workbook_part import ExcelTable, reshape_names, reshape_table, tables
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import every
 
@@ -131,7 +131,7 @@ def _copy_down(cells: Mapping[int, TemplateCell], source: int, number: int, new:
     for column, cell in cells.items():
         target = address(number, column)
         new.like[target] = address(source, column)
-        new.contents[target] = None if cell.formula is None else Formula(cell.formula.at(number))
+        new.contents[target] = None if cell.formula is None else CellFormula(cell.formula.at(number))
 
 
 def _type(
@@ -145,7 +145,7 @@ def _type(
     for name, value in typed.items():
         if name in sheet.columns:
             target = address(number, sheet.columns[name])
-            if not isinstance(new.contents.get(target), Formula):
+            if not isinstance(new.contents.get(target), CellFormula):
                 new.contents[target] = value
             if like is not None:
                 new.like[target] = address(like.number, sheet.columns[name])
@@ -280,7 +280,7 @@ def extend_charts(package: Package, sheet: ComparisonSheet, appended: Collection
                 drawn.text = rewritten(drawn.text or "", longer)
 
 
-def tables_of(package: Package, sheet: ComparisonSheet) -> list[tuple[str, Table]]:
+def tables_of(package: Package, sheet: ComparisonSheet) -> list[tuple[str, ExcelTable]]:
     """The tables on the sheet, each with its part."""
     parts = [link.target for link in package.relationships(sheet.part) if link.kind == "table"]
     return list(zip(parts, (table for table in tables(package) if table.sheet == sheet.name), strict=True))
@@ -306,7 +306,7 @@ def _stretch(sheet: ComparisonSheet, appended: Collection[int]) -> Stretch:
 
 
 def _refuse_in_the_way(
-    package: Package, sheet: ComparisonSheet, table: Table, new: Area, appended: Collection[int]
+    package: Package, sheet: ComparisonSheet, table: ExcelTable, new: Area, appended: Collection[int]
 ) -> None:
     """Raise UserError where a table can't be made to cover the area `new`."""
     place = Place(package.name, sheet=sheet.name)

@@ -13,7 +13,7 @@ from math import isclose, isfinite, isnan, nan
 from pathlib import Path
 from sys import float_info
 
-from planner.compare.checked_places import Fault, place_faults
+from planner.compare.checked_places import RowFault, place_faults
 from planner.errors import Place, UserError, closest, nearest
 from planner.formulas import library
 from planner.formulas.input_values import LARGEST, case_fault
@@ -71,20 +71,20 @@ def number_fault(value: float, unit: str) -> str:
     return f"{value:g} is too large for {unit}: it is at most {most:g}" if value > most else ""
 
 
-def row_faults(row: Measurement) -> Iterator[Fault]:
+def row_faults(row: Measurement) -> Iterator[RowFault]:
     """What can't be right in a row, by column."""
     if not row.case_key.strip():
-        yield Fault("case_key", "the key is empty", "every row names its case")
+        yield RowFault("case_key", "the key is empty", "every row names its case")
     if row.status == "measured":  # of any other nothing is used, and it may say why the case can't be run
         yield from _key_faults(row.case_key)
         yield from _case_faults(row)
     for column, most in _LIMITS.items():
         if abs(getattr(row, column)) > most:
             what = f"{getattr(row, column):g} is too large for {SCHEMA[column][0]}"
-            yield Fault(column, what, f"write at most {most:.0f}" if SCHEMA[column][0] in COUNTED else SI)
+            yield RowFault(column, what, f"write at most {most:.0f}" if SCHEMA[column][0] in COUNTED else SI)
     for column in POSITIVE:
         if getattr(row, column) <= 0:
-            yield Fault(
+            yield RowFault(
                 column, f"{getattr(row, column):g} is not above 0", "write what was measured, or leave it blank"
             )
     yield from place_faults(row)
@@ -100,7 +100,7 @@ _LIMITS = {name: MOST.get(unit, LARGEST) for name, (unit, _) in SCHEMA.items() i
 
 
 @cache
-def _key_faults(key: str) -> tuple[Fault, ...]:
+def _key_faults(key: str) -> tuple[RowFault, ...]:
     """What is wrong with the inputs that a key tells; a text of an analyst's own, which is no such key, tells none."""
     try:
         template, inputs = parse_key(key)
@@ -109,40 +109,42 @@ def _key_faults(key: str) -> tuple[Fault, ...]:
     return tuple(_input_faults("case_key", template, inputs)) if inputs else ()
 
 
-def _input_faults(column: str, template: str, inputs: Inputs) -> Iterator[Fault]:
+def _input_faults(column: str, template: str, inputs: Inputs) -> Iterator[RowFault]:
     """What is wrong with the inputs of a template's case, which stand in a column."""
     if template not in library.names():
-        yield Fault(column, f"there is no template {template!r}", nearest(template, library.names()))
+        yield RowFault(column, f"there is no template {template!r}", nearest(template, library.names()))
         return
     loaded = library.load(template)
     for name, value in inputs.items():
         row = loaded.by_name.get(name)
         if row is None or row.kind != "input":
             known = (each.name for each in loaded.of_kind("input"))
-            yield Fault(column, f"{template} has no input {name!r}", nearest(name, known))
+            yield RowFault(column, f"{template} has no input {name!r}", nearest(name, known))
         elif value is not None and (what := case_fault(row, value)):
-            yield Fault(column, f"{name}={value if isinstance(value, str) else f'{value:g}'}: {what}", _BY_HAND)
+            yield RowFault(column, f"{name}={value if isinstance(value, str) else f'{value:g}'}: {what}", _BY_HAND)
 
 
 _BY_HAND = "write the case that was run, as planner measure --list shows cases"
 
 
-def _case_faults(row: Measurement) -> Iterator[Fault]:
+def _case_faults(row: Measurement) -> Iterator[RowFault]:
     """A key that is not that of the template and the inputs beside it, where these are there."""
     template = row.template.lower()
     if template and not row.inputs and _has_other_template(row.case_key, template):
-        yield Fault("case_key", f"it is no key of the template beside it, {row.template}", "write the one that was run")
+        yield RowFault(
+            "case_key", f"it is no key of the template beside it, {row.template}", "write the one that was run"
+        )
     if not template or not row.inputs or row.inputs == "{}":
         return
     try:
         inputs = json.loads(row.inputs)
         own = case_key(template, inputs)
     except (ValueError, AttributeError, TypeError, OverflowError, RecursionError):  # of many brackets
-        yield Fault("inputs", "it is no JSON of inputs", 'write {"name": value, ...}, or leave it blank')
+        yield RowFault("inputs", "it is no JSON of inputs", 'write {"name": value, ...}, or leave it blank')
         return
     yield from _input_faults("inputs", template, inputs)
     if own != row.case_key:
-        yield Fault("case_key", "it is not the key of the template and inputs beside it", f"it would be {own}")
+        yield RowFault("case_key", "it is not the key of the template and inputs beside it", f"it would be {own}")
 
 
 def _has_other_template(key: str, template: str) -> bool:
@@ -153,7 +155,7 @@ def _has_other_template(key: str, template: str) -> bool:
     return bool(inputs) and other != template
 
 
-def _flag_faults(row: Measurement) -> Iterator[Fault]:
+def _flag_faults(row: Measurement) -> Iterator[RowFault]:
     """Words in `flags` that are nearly those of a guard: as it stands no command would know such a one.
 
     Any other word is a person's own, and a flag like the others: its row is shown, and not used in a fit.
@@ -164,60 +166,60 @@ def _flag_faults(row: Measurement) -> Iterator[Fault]:
         first = re.split("[=,]", word)[0].strip()
         if meant := closest(first, [*FLAGS, "loop/wall", "loop/device"], 1, LIKE):
             remedy = f"did you mean {meant[0]}? several are joined by a semicolon"
-            yield Fault("flags", f"unknown flag {word!r}", remedy)
+            yield RowFault("flags", f"unknown flag {word!r}", remedy)
 
 
-def _method_faults(row: Measurement) -> Iterator[Fault]:
+def _method_faults(row: Measurement) -> Iterator[RowFault]:
     """A method that is nearly one of planner's: its time would be held to no other column. Any other is a person's own.
 
     Behind a comma stands what it is extrapolated from.
     """
     method = row.method.partition(",")[0].strip()
     if method not in METHODS and (meant := closest(method, METHODS, 1, LIKE)):
-        yield Fault("method", f"unknown method {method!r}", f"did you mean {meant[0]}?")
+        yield RowFault("method", f"unknown method {method!r}", f"did you mean {meant[0]}?")
 
 
-def _unit_faults(row: Measurement) -> Iterator[Fault]:
+def _unit_faults(row: Measurement) -> Iterator[RowFault]:
     if isnan(row.t_median):
-        yield Fault("t_median", "a measured row needs a time above 0", "write seconds, or another status")
+        yield RowFault("t_median", "a measured row needs a time above 0", "write seconds, or another status")
         return
     if what := time_fault(row.t_median):
-        yield Fault("t_median", what, "write seconds, or another status")
+        yield RowFault("t_median", what, "write seconds, or another status")
         return
     same = {"wall": row.t_wall_call, "loop": row.t_loop, "profiler": row.t_device}.get(row.method, row.t_median)
     if not _agree(same, row.t_median):
-        yield Fault("t_median", f"{row.t_median:g} is not the time by {row.method}, {same:g}", SI)
+        yield RowFault("t_median", f"{row.t_median:g} is not the time by {row.method}, {same:g}", SI)
     for low, high in (("t_min", "t_p90"), ("ci95_low", "ci95_high")):
         if not _is_between(getattr(row, low), row.t_median, getattr(row, high)):
-            yield Fault("t_median", f"{row.t_median:g} is not between {low} and {high}", SI)
+            yield RowFault("t_median", f"{row.t_median:g} is not between {low} and {high}", SI)
     if not _is_between(row.t_min, row.t_mean, nan):
-        yield Fault("t_mean", f"{row.t_mean:g} is below t_min", SI)
+        yield RowFault("t_mean", f"{row.t_mean:g} is below t_min", SI)
     for column in ("t_min", "ci95_low"):
         if getattr(row, column) < -row.t_median:
             what = f"{getattr(row, column):g} is below 0 by more than t_median, {row.t_median:g}"
-            yield Fault(column, what, "write what was measured, or leave it blank")
+            yield RowFault(column, what, "write what was measured, or leave it blank")
     if row.t_mad > row.t_median * (1 + ROUNDING) and not row.t_min < 0:  # of times above 0 it can't be
-        yield Fault("t_mad", f"{row.t_mad:g} is above t_median, {row.t_median:g}", SI)
+        yield RowFault("t_mad", f"{row.t_mad:g} is above t_median, {row.t_median:g}", SI)
     for column, name in (("achieved_flops", "flops"), ("achieved_bandwidth", "memory_bytes")):
         achieved, work = getattr(row, column), getattr(row, name)
         if not _agree(achieved, work / row.t_median):
-            yield Fault(column, f"{achieved:g} is not the work over t_median, {work / row.t_median:g}", SI)
+            yield RowFault(column, f"{achieved:g} is not the work over t_median, {work / row.t_median:g}", SI)
         if what := work_fault(work, row.t_median, SCHEMA[column][0]):
-            yield Fault(name, what, "write FLOP, bytes and seconds")
+            yield RowFault(name, what, "write FLOP, bytes and seconds")
     if not isnan(row.bus_bandwidth):
         yield from _bus_faults(row)
 
 
-def _bus_faults(row: Measurement) -> Iterator[Fault]:
+def _bus_faults(row: Measurement) -> Iterator[RowFault]:
     """A bus bandwidth of a case that has none, or of another magnitude than the case's bytes over its time."""
     known = _bus_bytes(row.case_key)
     if known is None:
         return
     if not known:
-        yield Fault("bus_bandwidth", "the case is no collective", "leave it blank")
+        yield RowFault("bus_bandwidth", "the case is no collective", "leave it blank")
     elif not 1 / MAGNITUDE < row.bus_bandwidth * row.t_median / known < MAGNITUDE:
         what = f"{row.bus_bandwidth:g} is not the case's bytes over t_median, some {known / row.t_median:.3g}"
-        yield Fault("bus_bandwidth", what, SI)
+        yield RowFault("bus_bandwidth", what, SI)
 
 
 @cache

@@ -30,7 +30,7 @@ Of = TypeVar("Of")
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedCase:
     """A row of the Comparison with the case that it describes."""
 
     row: CaseRow
@@ -47,7 +47,7 @@ class Planned:
         return self.case.key if self.case.key in self.row.keys else min(self.row.keys)
 
 
-def planned_in(package: Package, only: Sequence[str] = ()) -> list[Planned]:
+def planned_in(package: Package, only: Sequence[str] = ()) -> list[PlannedCase]:
     """The cases that a workbook's Comparison lists; `only` keeps those that one of the texts means.
 
     Raises UserError for a row whose template is unknown, or where no row is left. A row with a key
@@ -55,7 +55,7 @@ def planned_in(package: Package, only: Sequence[str] = ()) -> list[Planned]:
     """
     sheet = find(package)
     place = Place(package.name, sheet=sheet.name)
-    planned = [Planned(row, _of_row(place, row)) for row in sheet.rows if row.text("template")]
+    planned = [PlannedCase(row, _of_row(place, row)) for row in sheet.rows if row.text("template")]
     if not planned:
         raise UserError("the Comparison lists no case", place=Place(package.name), remedy="add a row")
     return meant(planned, only, lambda each: (each.label, *each.row.keys), package.name)
@@ -170,7 +170,7 @@ def _here(kinds: Mapping[str, str]) -> tuple[str, ...]:
     return devices.describe(clock.devices(), kinds).hardware_ids
 
 
-def over_mesh(planned: Sequence[Planned], file: str) -> list[Planned]:
+def over_mesh(planned: Sequence[PlannedCase], file: str) -> list[PlannedCase]:
     """The cases that lie on a mesh. Raises UserError where there are none."""
     found = [each for each in planned if each.case.template in sharded.SPREAD]
     if not found:
@@ -179,14 +179,14 @@ def over_mesh(planned: Sequence[Planned], file: str) -> list[Planned]:
     return found
 
 
-def for_here(planned: Sequence[Planned], kinds: Mapping[str, str]) -> list[Case]:
+def for_here(planned: Sequence[PlannedCase], kinds: Mapping[str, str]) -> list[Case]:
     """The cases; another chip's prediction is no floor for a time measured here. `kinds` as `kinds_in` has them."""
     here = _here(kinds)
     chips = [(each.case, each.row.text("hardware_id")) for each in planned]
     return [replace(case, hardware_id=chip) if chip in here else replace(case, floor_s=nan) for case, chip in chips]
 
 
-def foreign(planned: Sequence[Planned], kinds: Mapping[str, str]) -> list[str]:
+def foreign(planned: Sequence[PlannedCase], kinds: Mapping[str, str]) -> list[str]:
     """A line for each chip other than this machine that rows predict: what will be said of their times."""
     here, device = _here(kinds), clock.devices()[0].device_kind
     chips = Counter(chip for each in planned if (chip := each.row.text("hardware_id")))
@@ -198,7 +198,7 @@ def foreign(planned: Sequence[Planned], kinds: Mapping[str, str]) -> list[str]:
     ]
 
 
-def land_planned(path: Path, planned: Sequence[Planned], done: Sequence[Measurement]) -> Landing:
+def land_planned(path: Path, planned: Sequence[PlannedCase], done: Sequence[Measurement]) -> Landing:
     """Land measurements in the rows that they were planned for, as the file is now.
 
     A case that was not measured keeps the numbers that it had; where it had none its flags say why.

@@ -16,7 +16,7 @@ from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, Case
 from planner.recalc import recalculate
 from planner.scaled_units import factor
 from planner.xlsx.address import address, column_letters
-from planner.xlsx.cellvalue import Formula, exact_text
+from planner.xlsx.cellvalue import CellFormula, exact_text
 from planner.xlsx.moved_parts import insert_rows
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content
@@ -74,7 +74,7 @@ TITLE_CELL = "A1"
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """A run of a scenario and what it was compared with; numbers in the template's unit, None where there is none.
 
     `row` is the machine name of what was measured, a row of `template`; `quantity` and `unit` are what people call it
@@ -112,19 +112,19 @@ class Run:
         return self.measured / self.expected if self.expected else None
 
 
-def read(sheet: ComparisonSheet) -> list[Run]:
+def read(sheet: ComparisonSheet) -> list[RecordedRun]:
     """The runs of a Comparison, in the order of their rows; a row without a measured number or a known unit is none."""
     return [run for _, run in numbered(sheet)]
 
 
-def numbered(sheet: ComparisonSheet) -> list[tuple[int, Run]]:
+def numbered(sheet: ComparisonSheet) -> list[tuple[int, RecordedRun]]:
     """The same, each with the number of its row."""
     columns = _columns(sheet)
     rows = (CaseRow(sheet.xml, number, columns) for number in sheet.run_rows)
     return [(row.number, run) for row in rows if (run := _read(row)) is not None]
 
 
-def _read(row: CaseRow) -> Run | None:
+def _read(row: CaseRow) -> RecordedRun | None:
     unit, measured = row.text("run_unit"), row.number_in("run_measured")
     size = _size(unit)
     if measured is None or size is None:
@@ -132,11 +132,11 @@ def _read(row: CaseRow) -> Run | None:
     values: dict[str, object] = {
         name: None if (number := row.number_in(f"run_{name}")) is None else number * size for name in SCALED
     }
-    texts = [each.name for each in fields(Run) if each.type == "str" and each.name not in ("on", "unit")]
+    texts = [each.name for each in fields(RecordedRun) if each.type == "str" and each.name not in ("on", "unit")]
     values |= {name: row.text(f"run_{name}") for name in texts}
     values |= {name: row.number_in(f"run_{name}") for name in ("spread", "samples")}
     values |= {"on": row.text(RUN_HEAD).removeprefix(RUN), "unit": unit, "inputs": _inputs(row.text("run_inputs"))}
-    return Run(**values)  # type: ignore[arg-type]
+    return RecordedRun(**values)  # type: ignore[arg-type]
 
 
 def _size(unit: str) -> float | None:
@@ -161,7 +161,7 @@ def _inputs(text: str) -> dict[str, Known]:
     return found
 
 
-def appended(sheet: ComparisonSheet, run: Run) -> tuple[int, dict[str, Content], dict[str, str]]:
+def appended(sheet: ComparisonSheet, run: RecordedRun) -> tuple[int, dict[str, Content], dict[str, str]]:
     """A run's row below the others: its number, its cells, and the cell whose look each one has, by address.
 
     Where the sheet has no table of runs yet, its title and its heads come with it.
@@ -188,7 +188,7 @@ def appended(sheet: ComparisonSheet, run: Run) -> tuple[int, dict[str, Content],
     for name, over in RATIOS.items():
         if {name, over, "run_measured"} <= columns.keys() and isinstance(cells.get(over), float):
             measured, other = (address(number, columns[each]) for each in ("run_measured", over))
-            contents[address(number, columns[name])] = Formula(f'IF({other}="","",{measured}/{other})')
+            contents[address(number, columns[name])] = CellFormula(f'IF({other}="","",{measured}/{other})')
     contents |= _keys(columns, sheet.runs_header or number - 1, number)
     like |= _looks(sheet, number, columns)
     return number, contents, like
@@ -203,9 +203,9 @@ def _keys(columns: Mapping[str, int], header: int, number: int) -> dict[str, Con
     )
     alike, above = (column_letters(columns[name]) for name in ("run_of", "run_number"))
     return {
-        of: Formula(f'{scenario}&"{PART}"&{row}'),
-        key: Formula(f'{of}&"{PART}"&COUNTIF({alike}${header}:{of},{of})'),
-        count: Formula(f'COUNTIF({above}${header}:{above}{number - 1},">0")+1'),
+        of: CellFormula(f'{scenario}&"{PART}"&{row}'),
+        key: CellFormula(f'{of}&"{PART}"&COUNTIF({alike}${header}:{of},{of})'),
+        count: CellFormula(f'COUNTIF({above}${header}:{above}{number - 1},">0")+1'),
     }
 
 
@@ -232,10 +232,10 @@ def _free_columns(sheet: ComparisonSheet) -> dict[str, int]:
     return found
 
 
-def _cells(run: Run) -> Iterator[tuple[str, Content]]:
+def _cells(run: RecordedRun) -> Iterator[tuple[str, Content]]:
     """What is typed into a run's row, by column."""
     size = _size(run.unit) or 1.0
-    for each in fields(Run):
+    for each in fields(RecordedRun):
         value = getattr(run, each.name)
         if each.name in SCALED:
             yield f"run_{each.name}", None if value is None else value / size

@@ -21,7 +21,7 @@ from planner.compare.measuring import device_kinds, predicted
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices
-from planner.measure.devices import Device
+from planner.measure.devices import TimedDevice
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement, in_digits
 from planner.measure.run import Case, measure_cases
@@ -55,7 +55,7 @@ CALIBRATION = "measured"  # of chips whose peaks are what they reach
 
 
 @dataclass(frozen=True)
-class Figure:
+class HostFigure:
     """What was measured of one column: its value, the spread of its samples over their median, and how."""
 
     column: str
@@ -70,14 +70,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedHost:
     """What was added: the figures with their notes."""
 
-    figures: Sequence[Figure]
+    figures: Sequence[HostFigure]
     notes: Sequence[str]
 
 
-def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable[[str], None]) -> Added:
+def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable[[str], None]) -> AddedHost:
     """Measure this machine and put it into a hardware CSV as a row of this name; `progress` gets a line for each case.
 
     Raises UserError before anything is measured where the name can't be an id, or is there and not to be replaced, or
@@ -104,7 +104,7 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
     known = shipped.rows[device.hardware_ids[0]] if len(device.hardware_ids) == 1 else {}
     cells = _cells(name, device, figures, known)
     put(HARDWARE, to, {column: _text(value) for column, value in cells.items()}, force=force)
-    return Added(list(figures.values()), list(_notes(timed, figures, known)))
+    return AddedHost(list(figures.values()), list(_notes(timed, figures, known)))
 
 
 class _Budget:
@@ -155,7 +155,7 @@ def _in_time(rows: Iterable[Measurement], budget: _Budget) -> Iterator[Measureme
             return
 
 
-def _cases(device: Device) -> Iterator[tuple[tuple[str, float], Case]]:
+def _cases(device: TimedDevice) -> Iterator[tuple[tuple[str, float], Case]]:
     """What is measured, by its column and its size: a copy first, then each size of matmul in all dtypes."""
     is_cpu = device.platform == "cpu"
     size = _copy_bytes(is_cpu)
@@ -184,20 +184,20 @@ def _case(label: str, template: str, given: Mapping[str, Value]) -> Case:
     return predicted(ComparisonCase(label, loaded, loaded.inputs(given)), "")
 
 
-def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, Figure]:
+def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, HostFigure]:
     """The best median rate of each column."""
-    found: dict[str, Figure] = {}
+    found: dict[str, HostFigure] = {}
     for (column, size), row in rows.items():
         if row.status == "measured":
             rate = row.achieved_bandwidth if column == BANDWIDTH else row.achieved_flops
             what = f"copy of {spoken(size, 'byte')}" if column == BANDWIDTH else f"{size:g} x {size:g} matmul"
             how = f"{what}, {row.n_samples} samples by {row.method}"
             if column not in found or rate > found[column].value:
-                found[column] = Figure(column, rate, row.spread, how)
+                found[column] = HostFigure(column, rate, row.spread, how)
     return found
 
 
-def _links(device: Device, budget: _Budget) -> dict[str, Figure]:
+def _links(device: TimedDevice, budget: _Budget) -> dict[str, HostFigure]:
     """What each device of this process sends, from all-reduces over all of them; nothing for one alone, or a mesh."""
     if device.n_devices < 2 or device.n_processes > 1:
         return {}
@@ -214,11 +214,13 @@ def _links(device: Device, budget: _Budget) -> dict[str, Figure]:
         bus = 2 * (ways - 1) / ways * payload / time_s.median  # as NCCL's tests count it
         if best is None or bus > best.value:
             how = f"all-reduce of {spoken(payload, 'byte')} over {ways} devices, {time_s.n_samples} samples"
-            best = Figure(LINKS, bus, time_s.spread, how)
+            best = HostFigure(LINKS, bus, time_s.spread, how)
     return {LINKS: best} if best else {}
 
 
-def _cells(name: str, device: Device, figures: Mapping[str, Figure], known: Mapping[str, Value]) -> dict[str, Value]:
+def _cells(
+    name: str, device: TimedDevice, figures: Mapping[str, HostFigure], known: Mapping[str, Value]
+) -> dict[str, Value]:
     """The row of a hardware CSV: what was measured, then what the database knows, then what the system says."""
     measured: dict[str, Value] = {column: float(f"{figure.value:.{DIGITS}g}") for column, figure in figures.items()}
     unmeasured = dict.fromkeys(column for column in known if column.startswith(PEAK))
@@ -249,7 +251,7 @@ def _is_part(held: float | None, known: Mapping[str, Value]) -> bool:
     return held is not None and isinstance(whole, float) and held < PART_OF_CHIP * whole
 
 
-def _source(device: Device, figures: Sequence[Figure]) -> str:
+def _source(device: TimedDevice, figures: Sequence[HostFigure]) -> str:
     """How some figures were measured, on what, under which versions and when."""
     told = "; ".join(f"{figure.column}: {figure.how}, spread {figure.spread:.1%}" for figure in figures)
     on = devices.host_name() if device.platform == "cpu" else f"{device.device_kind}, {device.runtime_version}"
@@ -265,7 +267,7 @@ def _text(value: Value) -> str:
 
 
 def _notes(
-    timed: Mapping[tuple[str, float], Measurement], figures: Mapping[str, Figure], known: Mapping[str, Value]
+    timed: Mapping[tuple[str, float], Measurement], figures: Mapping[str, HostFigure], known: Mapping[str, Value]
 ) -> Iterator[str]:
     """What a reader should know of the figures."""
     if known:

@@ -29,7 +29,7 @@ from planner.xlsx.opc import Package
 WORKBOOKS = (".xlsx", ".xlsm")
 
 
-class Filled(NamedTuple):
+class FilledWorkbook(NamedTuple):
     """What became of a workbook that the stacks were brought into."""
 
     sheet: str  # the tab that says what was fitted
@@ -56,7 +56,7 @@ class FittedFile:
         """The summary that is printed."""
         return written.lines(self.stacks, self.skipped, self.origin)
 
-    def write(self, target: Path, into: Path | None) -> Filled | None:
+    def write(self, target: Path, into: Path | None) -> FilledWorkbook | None:
         """Write the CSV of calibrations, and bring the stacks into a workbook; returns what became of that.
 
         Raises UserError as writing and updating do; where the workbook has a template of a person's own, which only
@@ -79,7 +79,7 @@ class FittedFile:
             fill = partial(sheet.write, found=self.stacks, skipped=self.skipped, origin=self.origin)
             name = added_sheet.put(package, sheet.KIND, sheet.PURPOSE, fill, sheet.may_replace)
             package.write(into)
-        return Filled(name, updated, backup)
+        return FilledWorkbook(name, updated, backup)
 
 
 def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str = "") -> FittedFile:

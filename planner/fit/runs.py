@@ -111,7 +111,7 @@ def _identified(table: Table, name: str) -> str:
     return table.identify(name) if name and table.has(name) else name
 
 
-def _of_run(identifier: str, run: runs_table.Run, databases: Databases, models: Table) -> Run:
+def _of_run(identifier: str, run: runs_table.RecordedRun, databases: Databases, models: Table) -> Run:
     """A row of the table of runs, with the inputs that the plan had on its day."""
     known = library.load(run.template).by_name if run.template in library.names() else {}
     fault = f"{FLAGGED}{run.flags}" if run.flags else ""

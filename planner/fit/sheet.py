@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from planner.book.added import Added, added, is_as_written_but
+from planner.book.added import AddedSheet, added, is_as_written_but
 from planner.book.sheet import Sheet
 from planner.catalog.calibrations import BY_NAME
 from planner.fit.runs import COUNTS_HALF
@@ -45,7 +45,7 @@ def set_aside(sheets: Iterable[Sheet]) -> set[Key]:
     }
 
 
-def may_replace(each: Added) -> bool:
+def may_replace(each: AddedSheet) -> bool:
     """Whether a person typed nothing on a sheet Fit but numbers in its column `used`."""
     return is_as_written_but(each, {at: float(_was_used(why)) for at, _, _, _, why in _used(each.sheet)})
 

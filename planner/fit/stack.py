@@ -52,7 +52,7 @@ class OwnRun:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class FittedParameter:
     """A parameter of a calibration: its number, what it was before, and how many runs moved it; 0: it stays."""
 
     name: str
@@ -69,7 +69,7 @@ class OwnCalibration:
     id: str
     fitted_for: str
     base: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FittedParameter, ...]
     runs: tuple[OwnRun, ...]
 
     @property
@@ -78,7 +78,7 @@ class OwnCalibration:
         return sorted({each.run.source.replace(" ", "_") for each in self.runs if each.run.is_fitted})
 
     @property
-    def moved(self) -> list[Parameter]:
+    def moved(self) -> list[FittedParameter]:
         """The parameters that the runs moved; no ranges and no reach."""
         return [each for each in self.parameters if each.rows and each.name not in _ENDS and each.name not in _REACH]
 
@@ -132,7 +132,7 @@ def _fitted(
     """The stack that the runs of chips of one calibration tell; `factors` are those of its base."""
     known = {name: line.value for name, line in stated.items()}
     parts = [each for each in together if each.template.by_name.keys() >= NEEDED]
-    found: dict[str, Parameter] = {}
+    found: dict[str, FittedParameter] = {}
     runs: dict[str, OwnRun] = {}
     for group in GROUPS:
         if not any(_has_runs(each, group) for each in parts):
@@ -148,7 +148,7 @@ def _fitted(
         for name, value in moved.items():
             lower, upper = bounds(name)
             value = float(np.clip(value, lower, upper))
-            found[name] = Parameter(name, value, known[name], fit.tells(name, used) or fit.tells(name), error)
+            found[name] = FittedParameter(name, value, known[name], fit.tells(name, used) or fit.tells(name), error)
         times = factors.get(group.range_factor)
         for each in _ranges(fit, left_out, used, known, error, times if isinstance(times, float) else 1.0):
             found[each.name] = each
@@ -159,8 +159,8 @@ def _fitted(
             runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
     for (family, name), reach in reaches(parts, families, {name for name, run in runs.items() if run.is_used}).items():
         if family == kind_of(chip) and reach.sources:
-            found[name] = Parameter(name, reach.value, stated[name].value, len(reach.sources))
-    everything = (found.get(name) or Parameter(name, line.value, line.value) for name, line in stated.items())
+            found[name] = FittedParameter(name, reach.value, stated[name].value, len(reach.sources))
+    everything = (found.get(name) or FittedParameter(name, line.value, line.value) for name, line in stated.items())
     missing = (
         OwnRun(run, is_used=False, why_not=NOTHING if np.isfinite(each.expected[at]) else each.why_not(at))
         for each in together
@@ -192,7 +192,7 @@ def _stated_error(group: Group, stated: Mapping[str, Stated]) -> float:
 
 def _ranges(
     fit: OwnFit, left_out: Numbers, used: NDArray[np.bool_], known: Mapping[str, float], error: float, times: float
-) -> Iterator[Parameter]:
+) -> Iterator[FittedParameter]:
     """The ends of the ranges of each kind and mix of which runs are used.
 
     The stack, with the factors of its base, makes a range `times` as wide: the ends are those of before that.
@@ -213,4 +213,4 @@ def _ranges(
                 width = max(LEAST_WIDTH, math.sqrt((BEFORE * before**2 + n * spread**2) / (BEFORE + n)))
                 lower, upper = bounds(name)
                 value = float(np.clip(math.exp(sign * width / times), lower, upper))
-                yield Parameter(name, value, known[name], len(own), error)
+                yield FittedParameter(name, value, known[name], len(own), error)

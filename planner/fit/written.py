@@ -9,7 +9,7 @@ from statistics import median
 from planner import csvfile, table
 from planner.catalog import Table
 from planner.catalog.calibrations import BY_NAME, COLUMNS, OF_STACKS, running
-from planner.fit.stack import OwnCalibration, OwnRun, Parameter
+from planner.fit.stack import FittedParameter, OwnCalibration, OwnRun
 from planner.spoken import few, percent
 from planner.validation.parameters import GROUPS
 
@@ -52,7 +52,7 @@ def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Pro
     return csvfile.written(lines)
 
 
-def _line(own: OwnCalibration, each: Parameter, origin: Provenance) -> list[str]:
+def _line(own: OwnCalibration, each: FittedParameter, origin: Provenance) -> list[str]:
     bounds = BY_NAME[each.name]
     error = "" if each.error is None else f"{each.error:.3f}"
     told = [str(each.rows), " ".join(own.sources), error] if each.rows else ["", f"as {own.fitted_for}", ""]

@@ -23,7 +23,7 @@ RANKED = ("MAX", "MIN")
 
 
 @dataclass(frozen=True)
-class Part:
+class CompetingPart:
     """One of the competing quantities: its formula in names, what a reader calls it, and a machine name for it."""
 
     text: str
@@ -40,7 +40,7 @@ class Constraint:
 
     row: Row
     function: str
-    parts: tuple[Part, ...]
+    parts: tuple[CompetingPart, ...]
     unit: str
 
     @property
@@ -50,11 +50,11 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class Told:
+class WhatBinds:
     """What binds, in a plan: the part, the next, and how many times the larger of the two is the smaller."""
 
-    binding: Part
-    following: Part
+    binding: CompetingPart
+    following: CompetingPart
     margin: float | None
 
     def words(self, over: str) -> str:
@@ -74,7 +74,7 @@ def _times(margin: float) -> str:
     return str(Decimal(f"{margin:.15g}").quantize(to, ROUND_HALF_UP))
 
 
-def told(each: Constraint, value: Callable[[str], float | None]) -> Told | None:
+def told(each: Constraint, value: Callable[[str], float | None]) -> WhatBinds | None:
     """What binds where `value` gives the number of a formula in names; None where a part is N/A or none counts."""
     numbers = [value(part.text) for part in each.parts]
     known = [number for number in numbers if number is not None]
@@ -83,7 +83,7 @@ def told(each: Constraint, value: Callable[[str], float | None]) -> Told | None:
     ranked = sorted(range(len(known)), key=lambda at: -known[at] if each.is_largest else known[at])
     first, second = ranked[:2]
     small, large = sorted((known[first], known[second]))
-    return Told(each.parts[first], each.parts[second], large / small if small > 0 else None)
+    return WhatBinds(each.parts[first], each.parts[second], large / small if small > 0 else None)
 
 
 def of_headline(each: Headline[Row], results: Results) -> str:
@@ -117,12 +117,12 @@ def _sum(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
     if len(addends) < 2 or len(names) < len(addends):
         return None
     inner = {name: found for name in names if (found := constraint(rows[name], rows)) and found.is_largest}
-    plain = {name: (Part(name, rows[name].label, name),) for name in names}
+    plain = {name: (CompetingPart(name, rows[name].label, name),) for name in names}
     parts = [part for name in names for part in (inner[name].parts if name in inner else plain[name])]
     return Constraint(row, "MAX", tuple(parts), row.unit) if inner else None
 
 
-def _unit(parts: Iterable[Part], row: Row, rows: Mapping[str, Row]) -> str:
+def _unit(parts: Iterable[CompetingPart], row: Row, rows: Mapping[str, Row]) -> str:
     """The unit of competing parts: the first's that has one."""
     for formula in (parse(part.text) for part in parts):
         unit = unit_of(formula, {name: parse_unit(rows[name].unit) for name in formula.names})
@@ -178,14 +178,14 @@ def _arguments(node: Node, function: str) -> Iterator[Node]:
         yield node
 
 
-def _named(formula: Formula, nodes: list[Node], row: Row, rows: Mapping[str, Row]) -> Iterator[Part]:
+def _named(formula: Formula, nodes: list[Node], row: Row, rows: Mapping[str, Row]) -> Iterator[CompetingPart]:
     taken: set[str] = set()
     for number, node in enumerate(nodes, start=1):
         names = list(dict.fromkeys(inner.name for inner in walk(node) if isinstance(inner, Name)))
         only = _said_by(names, row, rows) if len(names) == 1 or not _adds(node) else None
         name = only if only and only not in taken else f"part_{number}"
         taken.add(name)
-        yield Part(formula.of(node), rows[only].label if only else formula.of(node), name)
+        yield CompetingPart(formula.of(node), rows[only].label if only else formula.of(node), name)
 
 
 def _said_by(names: list[str], row: Row, rows: Mapping[str, Row]) -> str | None:

@@ -17,7 +17,7 @@ _WORD = re.compile(r"[^\s_,;:()]+")
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedThing:
     """A thing with a name: what it is, what a reader calls it, and where it stands.
 
     `kind` is row, template, model or chip. `also` are other words for it, `note` what is said of it beside;
@@ -58,27 +58,27 @@ class Named:
         return level, self.is_brought, len(_WORD.findall(f"{self.name} {self.label}"))
 
 
-def found(text: str) -> dict[str, list[Named]]:
+def found(text: str) -> dict[str, list[NamedThing]]:
     """What some words mean, by kind: the likest first, and first the kind of which the likest is."""
     words = text.lower().split()
     ranked = [(rank, at, each) for at, each in enumerate(everything()) if (rank := each.rank(words)) is not None]
-    groups: dict[str, list[Named]] = {}
+    groups: dict[str, list[NamedThing]] = {}
     for _, _, each in sorted(ranked, key=lambda one: one[:2]):
         groups.setdefault(each.kind, []).append(each)
     return groups
 
 
 @cache
-def everything() -> tuple[Named, ...]:
+def everything() -> tuple[NamedThing, ...]:
     """Every row, each once however many templates have it; every template, model and chip: made once a process."""
     shelf = library.shelf()
-    templates = (Named("template", template.name, about(template.name)) for template in shelf)
+    templates = (NamedThing("template", template.name, about(template.name)) for template in shelf)
     models = _of_table("model", catalog.load_models(), "vendor")
     chips = _of_table("chip", catalog.load_hardware(), "vendor", "kind")
     return (*_rows(shelf), *templates, *models, *chips)
 
 
-def _rows(shelf: Sequence[Template]) -> Iterator[Named]:
+def _rows(shelf: Sequence[Template]) -> Iterator[NamedThing]:
     """The rows of all templates: those of one name are one, described where it is written."""
     names = {template.name: template.by_name for template in shelf}
     places: dict[str, list[str]] = {}
@@ -93,10 +93,12 @@ def _rows(shelf: Sequence[Template]) -> Iterator[Named]:
         row = names[templates[0]][name]
         written = names.get(row.template, {}).get(name)
         row, is_brought = written or row, written is None
-        yield Named("row", name, row.label, row.unit, tuple(templates), tuple(also.get(name, ())), row.note, is_brought)
+        yield NamedThing(
+            "row", name, row.label, row.unit, tuple(templates), tuple(also.get(name, ())), row.note, is_brought
+        )
 
 
-def _of_table(kind: str, table: Table, *columns: str) -> Iterator[Named]:
+def _of_table(kind: str, table: Table, *columns: str) -> Iterator[NamedThing]:
     for identifier, cells in table.rows.items():
         note = " ".join(str(cells[column]) for column in columns if cells.get(column))
-        yield Named(kind, identifier, str(cells.get("name") or ""), note=note)
+        yield NamedThing(kind, identifier, str(cells.get("name") or ""), note=note)

@@ -32,7 +32,7 @@ FITTING = ("check", "needed", "room", "change")  # the kinds that tell whether a
 MOST = 12  # headlines of a template that names none
 
 
-class Named(Protocol):
+class NamedRow(Protocol):
     """A row of a template or of a workbook."""
 
     @property
@@ -48,7 +48,7 @@ class Named(Protocol):
         """Its unit."""
 
 
-AnyRow = TypeVar("AnyRow", bound=Named)
+AnyRow = TypeVar("AnyRow", bound=NamedRow)
 
 
 class Part(NamedTuple):
@@ -110,7 +110,7 @@ class Headline(Generic[AnyRow]):
 
 
 @dataclass(frozen=True)
-class Fit:
+class MemoryFit:
     """How a whole plan's memory is told: the check, what it needs, what there is, and what would make it fit.
 
     `check` and `needed` are rows, `room` is a formula in names of rows; each change is a row with the words behind it.
@@ -122,7 +122,7 @@ class Fit:
     changes: tuple[Part, ...]
 
 
-def fit(template: Template) -> Fit | None:
+def fit(template: Template) -> MemoryFit | None:
     """How a template's plan fits in memory; None of a part of a plan, or where a row is missing."""
     led = led_as(template)
     found = {kind: [Part(cells["label"], cells["name"]) for cells in _named(led, kind)] for kind in FITTING}
@@ -132,7 +132,7 @@ def fit(template: Template) -> Fit | None:
     names = {check.text, needed.text, *parse(room.text).names, *(part.text for part in changes)}
     if not names <= template.by_name.keys():
         return None
-    return Fit(check.text, needed.text, room, tuple(changes))
+    return MemoryFit(check.text, needed.text, room, tuple(changes))
 
 
 def headlines(template: Template) -> list[Headline[Row]]:

@@ -18,7 +18,7 @@ PHASES = ("decode", "prefill")
 
 
 @dataclass(frozen=True)
-class Operation:
+class LayerOperation:
     """One operation: its template with inputs bound to a step's names, and how often a step does it."""
 
     row: Row
@@ -33,7 +33,7 @@ class LayerOps:
 
     step: str
     steps: tuple[Row, ...]
-    operations: tuple[Operation, ...]
+    operations: tuple[LayerOperation, ...]
 
     @property
     def templates(self) -> list[Template]:
@@ -53,7 +53,7 @@ def load(step: Template) -> LayerOps:
         scope.add(row)
     scope.add(Row("phase", "Phase", "text", "input", PHASES[0], template=path.stem, place=Place(path)))
     steps: list[Row] = []
-    operations: list[Operation] = []
+    operations: list[LayerOperation] = []
     for line, cells in sheet.records():
         count = cells.pop("count").strip()
         row = row_of(cells, Place(path, line), path.stem)
@@ -67,7 +67,7 @@ def load(step: Template) -> LayerOps:
     return LayerOps(step.name, tuple(steps), tuple(operations))
 
 
-def _operation(row: Row, count: str, scope: Scope) -> Operation:
+def _operation(row: Row, count: str, scope: Scope) -> LayerOperation:
     name, bindings = parse_include(row, scope)
     template = library.load(name)
     inputs = bound_inputs(row, template, bindings)
@@ -85,7 +85,7 @@ def _operation(row: Row, count: str, scope: Scope) -> Operation:
         if used not in scope.rows:
             raise row.fault(f"count: unknown name {used}", nearest(used, scope.rows))
     _check_unit(row, times, scope, "1", "count")
-    return Operation(row, template, bindings, times)
+    return LayerOperation(row, template, bindings, times)
 
 
 def _check_unit(row: Row, formula: Formula, scope: Scope, wanted: str, what: str) -> None:

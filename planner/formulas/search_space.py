@@ -31,7 +31,7 @@ OF_SLICES = ("topology", "torus_axes", "max_chips", "wrap_multiple", "wrap_needs
 
 
 @dataclass(frozen=True)
-class Space:
+class TriedValues:
     """The values of an input that are tried first, in rising order, and which others there are between them.
 
     A count goes up by `step`, which is 0 for what is none; where they are `listed_as` something there are no others.
@@ -56,7 +56,7 @@ class Space:
         return at + sign * self.step
 
 
-def search_space(row: Row, values: Mapping[str, Value], now: Results) -> Space:
+def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedValues:
     """Where a row of a template is looked for; `values` are typed, `now` is what the template gives with them.
 
     Raises UserError where no slice of the chip has a multiple of the ways that are typed.
@@ -64,18 +64,18 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> Space:
     present = now.value(row.name)
     assert not isinstance(present, str), "a number is no text"
     if not is_count(row, present):
-        return Space(_around(row, present), 0.0)
+        return TriedValues(_around(row, present), 0.0)
     counts = step(now.template, row.name, values)
     sizes = slice_sizes(now) if row.name == CHIPS else None
     if sizes is None and len(dividing := shares(now.template, row.name, values)):
-        return Space(dividing, counts, listed_as="number that divides the chips")
+        return TriedValues(dividing, counts, listed_as="number that divides the chips")
     if sizes is None:
-        return Space(_around(row, present) * counts, counts)
+        return TriedValues(_around(row, present) * counts, counts)
     fitting = sizes[sizes % counts == 0]
     if not len(fitting):
         what = f"no slice of this chip, of up to {sizes[-1]:,.0f} chips, has a multiple of {counts:g}"
         raise UserError(what, remedy="set other ways")
-    return Space(fitting, counts, listed_as="size that slices have")
+    return TriedValues(fitting, counts, listed_as="size that slices have")
 
 
 def slice_sizes(now: Results) -> np.ndarray | None:

@@ -23,7 +23,7 @@ from planner.formulas.explanation import missing
 from planner.formulas.following import following, led_by, with_followers
 from planner.formulas.headlines import headlines
 from planner.formulas.input_values import limits
-from planner.formulas.search_space import Space, search_space
+from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import CALCULATED, Row, Template
 
 QUANTITIES = ("input", "model", "hardware", "calibration", "stack")  # the kinds of rows that are varied
@@ -204,7 +204,7 @@ def _moves(row: Row, values: Mapping[str, Value], now: Results) -> _Moves | str:
     return _Moves(row, value, up, down, is_count=space.step > 0)
 
 
-def _moved(value: float, sign: int, space: Space) -> float:
+def _moved(value: float, sign: int, space: TriedValues) -> float:
     """The next value above (`sign` 1) or below; N/A where there is none."""
     if not space.step:
         return value * (1 + sign * STEP)

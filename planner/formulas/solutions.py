@@ -9,7 +9,7 @@ from planner.catalog import Value
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import failed
 from planner.formulas.headlines import OF_RUNS
-from planner.formulas.search_space import Space
+from planner.formulas.search_space import TriedValues
 from planner.formulas.solving import End, Solution, TargetRange
 from planner.formulas.template import Row
 from planner.spoken import told
@@ -47,7 +47,7 @@ def lines(solution: Solution) -> list[str]:
     return said
 
 
-def _kind(space: Space) -> str:
+def _kind(space: TriedValues) -> str:
     """What an answer is one of."""
     if space.listed_as:
         return space.listed_as

@@ -23,7 +23,7 @@ from planner.formulas.evaluation import Facts, Results, encoded, evaluate
 from planner.formulas.following import following
 from planner.formulas.input_values import typed
 from planner.formulas.partial import partial
-from planner.formulas.search_space import Space, search_space
+from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
 from planner.spoken import told
@@ -90,7 +90,7 @@ class Solution:
     target: Target
     ranges: tuple[TargetRange, ...]
     exact: tuple[TargetRange, ...]
-    space: Space
+    space: TriedValues
     reached: tuple[float, float]
     at: Callable[[float], Results]
     followers: tuple[str, ...] = ()
@@ -195,7 +195,7 @@ def _refuse(template: Template, row: Row, target: Target) -> None:
         raise UserError(f"{target.row.name} doesn't depend on {row.name}", remedy=remedy)
 
 
-def _met_ranges(target: Target, space: Space, found: np.ndarray, of: Sweeper) -> Iterator[TargetRange]:
+def _met_ranges(target: Target, space: TriedValues, found: np.ndarray, of: Sweeper) -> Iterator[TargetRange]:
     """The ranges of the sweep in which the target is met, each end narrowed down."""
     inputs, met = space.values, target.is_met(found)
     edges = np.flatnonzero(np.diff(met.astype(int)))
@@ -214,7 +214,7 @@ def _met_ranges(target: Target, space: Space, found: np.ndarray, of: Sweeper) ->
         yield TargetRange(low, high)
 
 
-def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, space: Space) -> float:
+def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, space: TriedValues) -> float:
     """The value of the space nearest to `outside` that meets the target as `inside` does."""
     while True:
         between = space.between(inside, outside)
@@ -226,13 +226,13 @@ def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, space:
         inside, outside = float(between[first - 1]), float(between[first])
 
 
-def _between(target: Target, met: TargetRange, of: Sweeper, space: Space) -> TargetRange:
+def _between(target: Target, met: TargetRange, of: Sweeper, space: TriedValues) -> TargetRange:
     """The range with ends between the counts, where the target is met exactly and not jumped over."""
 
     def end(whole: End, sign: int) -> End:
         if whole.is_limit:
             return whole
-        at = _narrowed(target, of, whole.at, space.beside(whole.at, sign), Space(space.values, 0.0))
+        at = _narrowed(target, of, whole.at, space.beside(whole.at, sign), TriedValues(space.values, 0.0))
         is_met = math.isclose(float(of(np.array([at]))[0]), target.value, rel_tol=NEAR)
         return End(at, False) if is_met else whole
 

@@ -27,7 +27,7 @@ SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedModel:
     """What was added: the id, its headline numbers, and notes on what was assumed or left out."""
 
     identifier: str
@@ -37,7 +37,7 @@ class Added:
 
 def add(
     config: Path, to: Path, settings: Mapping[str, str], *, identifier: str = "", name: str = "", force: bool = False
-) -> Added:
+) -> AddedModel:
     """Add the model of a Hugging Face config.json to a models CSV. `settings` are columns that go before the config.
 
     Raises UserError as `understand` and planner.stored_rows.put do; nothing is written then.
@@ -54,7 +54,7 @@ def add(
         raise UserError(what, place=Place(config), remedy="type it with --set column=value")
     put(MODELS, to, cells, force=force)
     quantities = [_quantity(template.row(shown), results) for shown in SHOWN]
-    return Added(cells["id"], quantities, understood.notes)
+    return AddedModel(cells["id"], quantities, understood.notes)
 
 
 def _new_id(typed: str, config: Path) -> str:

@@ -45,7 +45,7 @@ class PlannedStep:
 
 
 @dataclass(frozen=True)
-class Line:
+class PageLine:
     """A line: a number in SI (a share for %), or None with the reason as `note`; what the plan has of it."""
 
     label: str
@@ -63,7 +63,7 @@ class Line:
         return percent(self.measured) if self.unit == PERCENT else spoken(self.measured, self.unit)
 
 
-def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips | None = None) -> list[Line]:
+def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips | None = None) -> list[PageLine]:
     """The first lines of a profile, in the order in which they are asked for."""
     return [
         *_step(profile, plan),
@@ -88,32 +88,32 @@ def step_seconds(profile: Profile) -> float | None:
     return spread(times)[0] if times else None
 
 
-def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
+def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
     times = profile.step_times
     planned = (plan.expected, f"expected: {plan.label}") if plan else (None, "")
     if not times:
-        yield Line("Step time", None, SECONDS, *planned, profile.lacks.get("steps", "the profile has no step"))
+        yield PageLine("Step time", None, SECONDS, *planned, profile.lacks.get("steps", "the profile has no step"))
         return
     median, deviation, n = spread(times)
     said = [f"median of {n} steps" if n > 1 else "n = 1" if profile.found != "whole" else ""]
     said.append("on the device that takes longest for it" if _devices(profile) > 1 else "")
     note = ": ".join(filter(None, (", ".join(filter(None, said)), HOW_FOUND[profile.found])))
     note += f", {short(profile.stepping)}" if profile.stepping else ""
-    yield Line("Step time", median, SECONDS, *planned, note)
+    yield PageLine("Step time", median, SECONDS, *planned, note)
     why = "" if n > 1 else "one step has no spread"
     in_range = ""
     if plan and plan.low is not None and plan.high is not None:
         in_range = f"expected from {spoken(plan.low, SECONDS, median)} to {spoken(plan.high, SECONDS, median)}"
-    yield Line(
+    yield PageLine(
         "Step time: spread", deviation if n > 1 else None, SECONDS, None, in_range, why or "between its quartiles"
     )
     if _is_mean(profile):
         what = "over all steps and devices: what the parts of a step add up to"
-        yield Line("Step time: mean", profile.step_parts.span, SECONDS, note=what)
+        yield PageLine("Step time: mean", profile.step_parts.span, SECONDS, note=what)
     if distances := profile.step_distances:
         what = "median from the end of a step to the end of the next: with what is between them"
-        yield Line("From step to step", spread(distances)[0], SECONDS, note=what)
-    yield Line("Steps", float(n), COUNT)
+        yield PageLine("From step to step", spread(distances)[0], SECONDS, note=what)
+    yield PageLine("Steps", float(n), COUNT)
 
 
 def _devices(profile: Profile) -> int:
@@ -126,7 +126,7 @@ def _is_mean(profile: Profile) -> bool:
     return len(profile.step_times) > 1 or (_devices(profile) > 1 and bool(profile.step_times))
 
 
-def _chips(chips: Chips | None, plan: PlannedStep | None) -> Iterator[Line]:
+def _chips(chips: Chips | None, plan: PlannedStep | None) -> Iterator[PageLine]:
     if chips is None or (chips.count is None and not chips.why):
         return
     planned, why, count = plan.chips if plan else None, [chips.why], chips.count
@@ -135,17 +135,17 @@ def _chips(chips: Chips | None, plan: PlannedStep | None) -> Iterator[Line]:
     elif planned and count and count > planned:
         why.append("more than the plan has: is it that run?")
     note = "; ".join(filter(None, why))
-    yield Line("Chips", count, COUNT, planned, "chips of the plan" if planned else "", note)
+    yield PageLine("Chips", count, COUNT, planned, "chips of the plan" if planned else "", note)
 
 
-def _utilisation(profile: Profile, plan: PlannedStep | None) -> Line:
+def _utilisation(profile: Profile, plan: PlannedStep | None) -> PageLine:
     seconds = step_seconds(profile)
     label = "MFU on the plan's FLOPs"
     if plan is None:
-        return Line(label, None, PERCENT, note="no plan to take the FLOPs from: --into plan.xlsx --scenario ID")
+        return PageLine(label, None, PERCENT, note="no plan to take the FLOPs from: --into plan.xlsx --scenario ID")
     found = plan.utilisation(seconds) if seconds else None
     why = "" if found is not None else "the plan has no MFU of such a step" if seconds else "no step time"
-    return Line(label, found, PERCENT, plan.mfu, "expected MFU" if plan.mfu else "", why)
+    return PageLine(label, found, PERCENT, plan.mfu, "expected MFU" if plan.mfu else "", why)
 
 
 def part(profile: Profile, name: str) -> float | None:
@@ -161,47 +161,47 @@ def parts_of(profile: Profile) -> str:
     return "of the mean step" if _is_mean(profile) else "of the step"
 
 
-def _communication(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
+def _communication(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
     own = plan.part(EXPOSED) if plan else None
     label, parts, seconds = "Exposed communication", profile.step_parts, part(profile, "communication")
     why = profile.lacks.get("communication", "")
-    yield Line(label, seconds, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing computes meanwhile")
+    yield PageLine(label, seconds, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing computes meanwhile")
     share = plan.share(own) if plan else None
     reached = None if seconds is None or not parts.span else seconds / parts.span
-    yield Line(f"{label}, of the step", reached, PERCENT, share, own[0] if own else "", why)
+    yield PageLine(f"{label}, of the step", reached, PERCENT, share, own[0] if own else "", why)
 
 
-def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[Line]:
+def _idle(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
     parts, own = profile.step_parts, plan.part(IDLE) if plan else None
     why = "" if parts.gap is not None else profile.lacks.get("gap", "the format has no idle time")
-    yield Line("Idle", parts.gap, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing runs")
+    yield PageLine("Idle", parts.gap, SECONDS, *_planned(own), why or f"{parts_of(profile)}, nothing runs")
     share = plan.share(own) if plan else None
-    yield Line("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
+    yield PageLine("Idle, of the step", parts.idle, PERCENT, share, own[0] if own else "", why)
     whole = mean_parts([device.parts for device in profile.active])
     gaps = sorted((gap for device in profile.devices for gap in device.gaps), key=lambda gap: -gap.seconds)
     why = why or ("no operation has a time" if whole.idle is None else "its largest gaps:" if gaps else "")
-    yield Line("Idle, of the whole profile", whole.idle, PERCENT, note=why)
+    yield PageLine("Idle, of the whole profile", whole.idle, PERCENT, note=why)
     for number, gap in enumerate(gaps[:GAPS], start=1):
         between = f"between {short(gap.before) or 'the beginning'} and {short(gap.after) or 'the end'}"
-        yield Line(f"Gap {number}", gap.seconds, SECONDS, note=between)
+        yield PageLine(f"Gap {number}", gap.seconds, SECONDS, note=between)
 
 
-def _host(profile: Profile) -> Iterator[Line]:
+def _host(profile: Profile) -> Iterator[PageLine]:
     parts, of = profile.step_parts, parts_of(profile)
-    yield Line("Exposed copies", parts.copy, SECONDS, note=f"{of}, nothing computes meanwhile")
-    yield Line("Other waits", parts.wait, SECONDS, note=f"{of}: for what the profile doesn't tell")
+    yield PageLine("Exposed copies", parts.copy, SECONDS, note=f"{of}, nothing computes meanwhile")
+    yield PageLine("Other waits", parts.wait, SECONDS, note=f"{of}: for what the profile doesn't tell")
 
 
-def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator[Line]:
+def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator[PageLine]:
     own = plan.part(LOST) if plan else None
     listed = (replace(row.one, name=row.name) for row in rows(profile, peaks))
     found = largest(profile, listed, peaks)
     label = "Largest waste"
     if found is None:
         why = peaks.why or profile.lacks.get("bytes") or profile.lacks.get("flops") or "no operation has FLOPs or bytes"
-        yield Line(label, None, SECONDS, *_planned(own), why)
+        yield PageLine(label, None, SECONDS, *_planned(own), why)
         return
-    yield Line(label, found.wasted, SECONDS, *_planned(own), _about(found, parts_of(profile)))
+    yield PageLine(label, found.wasted, SECONDS, *_planned(own), _about(found, parts_of(profile)))
 
 
 def _about(found: Waste, of: str) -> str:

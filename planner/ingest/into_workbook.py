@@ -21,19 +21,19 @@ from planner.compare.comparison_sheet import find
 from planner.compare.landing import Landing, land_in, put_by_key
 from planner.compare.prediction import hardware
 from planner.compare.row_of_measurement import OTHER_HARDWARE
-from planner.compare.runs_table import Run
+from planner.compare.runs_table import RecordedRun
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
 from planner.ingest.cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.ingest.chips import Chip, Chips, chip_of, chips_of
-from planner.ingest.first_page import Line, PlannedStep
+from planner.ingest.first_page import PageLine, PlannedStep
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profile_sheet import KIND
 from planner.profiles import reading
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
-from planner.scenario.record import DECODED, TIME, TRAINED, Told, put, said, snapshot
+from planner.scenario.record import DECODED, TIME, TRAINED, ToldRun, put, said, snapshot
 from planner.scenario.which import scenario_of
 from planner.spoken import PERCENT, few, percent
 from planner.table import counted
@@ -139,12 +139,12 @@ def _kind(plan: Plan, which: Scenario) -> str:
     return KIND if KIND not in there else f"{KIND}_{which.id}".translate(str.maketrans("[]", "()"))
 
 
-def share_line(cases: Cases) -> Line:
+def share_line(cases: Cases) -> PageLine:
     """How much of the operations' time was recognised."""
-    return Line("Recognised, of all operations' time", cases.share, PERCENT, note=cases.said)
+    return PageLine("Recognised, of all operations' time", cases.share, PERCENT, note=cases.said)
 
 
-def told_of(found: Ingested, which: Scenario | None, run: Run | None) -> list[tuple[str, str]]:
+def told_of(found: Ingested, which: Scenario | None, run: RecordedRun | None) -> list[tuple[str, str]]:
     """What a profile is of, in words."""
     profile = found.profile
     facts = [*profile.facts.items(), *(profile.devices[0].facts.items() if profile.devices else ())]
@@ -174,16 +174,16 @@ def _devices(profile: Profile) -> str:
     return f"{len(profile.devices)}, {len(profile.active)} of them ran something"
 
 
-def _chips(run: Run) -> str:
+def _chips(run: RecordedRun) -> str:
     chips = (run.inputs or {}).get("n_chips")
     return f"{chips:,.0f}" if isinstance(chips, float) else "?"
 
 
-def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> tuple[Run, PlannedStep]:
+def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> tuple[RecordedRun, PlannedStep]:
     """The profile's step as a run, and what the plan says of such a step."""
     times = found.profile.step_times
     seconds, deviation, n = spread(times) if times else (float("inf"), 0.0, 0)
-    run = snapshot(plan, which.id or which.name, Told("", TIME, row), seconds)
+    run = snapshot(plan, which.id or which.name, ToldRun("", TIME, row), seconds)
     flags = [run.flags, *([UNKNOWN_DEVICE] if not found.chip.id else [])]
     flags += [OTHER_HARDWARE] if found.chip.id and found.chip.id != which.hardware else []
     names = ", ".join(Path(path).name for path in found.profile.paths[:3])
@@ -201,13 +201,13 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
     return run, _planned(plan, which, run)
 
 
-def _is_same(old: Run, new: Run) -> bool:
+def _is_same(old: RecordedRun, new: RecordedRun) -> bool:
     """Whether a run of the table is of the same profile, which was written before."""
     alike = (old.scenario, old.row, old.source) == (new.scenario, new.row, new.source)
     return alike and isclose(old.measured, new.measured, rel_tol=1e-12)
 
 
-def _planned(plan: Plan, which: Scenario, run: Run) -> PlannedStep:
+def _planned(plan: Plan, which: Scenario, run: RecordedRun) -> PlannedStep:
     own = next(each for each in planned(CellFigures(plan)) if each.template == run.template and each.means(which.key))
     of_row = (part for each in own.headlines if each.row.name == run.row for part in each.parts)
     parts = {

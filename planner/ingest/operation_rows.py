@@ -109,7 +109,7 @@ def _of_steps(lost: Waste, operation: Operation) -> Waste:
 
 
 @dataclass(frozen=True)
-class Row:
+class OperationRow:
     """An operation over all devices, or several that differ in their number alone: `fusion (64 alike)`."""
 
     one: Operation
@@ -131,7 +131,7 @@ class Row:
         return self.one.flops / self.one.median if self.one.flops and is_drawn else None
 
 
-def rows(profile: Profile, peaks: Peaks) -> list[Row]:
+def rows(profile: Profile, peaks: Peaks) -> list[OperationRow]:
     """The operations over all devices, those that take the most time of their own first.
 
     Of more than have room those that differ in their number alone, as the layers of a model do, are one row.
@@ -151,9 +151,11 @@ def _unnumbered(one: Operation) -> Operation:
     return replace(one, name=_NUMBER.sub("", one.name), expression="")
 
 
-def _row(one: Operation, names: Sequence[str], peaks: Peaks, everything: float, lacks: Mapping[str, str]) -> Row:
+def _row(
+    one: Operation, names: Sequence[str], peaks: Peaks, everything: float, lacks: Mapping[str, str]
+) -> OperationRow:
     lost = lost_by(one, peaks)
-    return Row(
+    return OperationRow(
         one=one,
         name=names[0] if len(names) == 1 else f"{one.name} ({len(names)} alike)",
         share=one.self_time / everything if everything else None,

@@ -7,8 +7,8 @@ from statistics import median
 
 from openpyxl.chart import ScatterChart
 
-from planner.ingest.first_page import COUNT, SECONDS, Line, part, parts_of
-from planner.ingest.operation_rows import MOST, Peaks, Row, rows
+from planner.ingest.first_page import COUNT, SECONDS, PageLine, part, parts_of
+from planner.ingest.operation_rows import MOST, OperationRow, Peaks, rows
 from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
 from planner.spoken import PERCENT, cut
@@ -34,7 +34,7 @@ PARTS = (
 
 
 def writer(
-    profile: Profile, lines: Sequence[Line], peaks: Peaks, about: Sequence[tuple[str, str]]
+    profile: Profile, lines: Sequence[PageLine], peaks: Peaks, about: Sequence[tuple[str, str]]
 ) -> Callable[[Page], None]:
     """What fills the page; `about` are the texts that say what the profile is of: its files, device, scenario."""
 
@@ -44,7 +44,7 @@ def writer(
     return write
 
 
-COLUMNS: tuple[tuple[str, str, Callable[[Row], object]], ...] = (
+COLUMNS: tuple[tuple[str, str, Callable[[OperationRow], object]], ...] = (
     ("Operation", "@", lambda row: cut(row.name, LONGEST)),
     ("Self (ms)", SAID, lambda row: row.one.self_time / factor(MS, SECONDS)),
     ("Of all of them", SHARE, lambda row: row.share),
@@ -76,7 +76,7 @@ class _Sheet:
         self.page, self.profile, self.peaks = page, profile, peaks
         self.at = FIRST_ROW
 
-    def write(self, lines: Sequence[Line], about: Sequence[tuple[str, str]]) -> None:
+    def write(self, lines: Sequence[PageLine], about: Sequence[tuple[str, str]]) -> None:
         """All of it, and the chart."""
         self._lines(lines)
         beside = self.at + 1
@@ -112,7 +112,7 @@ class _Sheet:
                 )
         self.at += 1
 
-    def _lines(self, lines: Sequence[Line]) -> None:
+    def _lines(self, lines: Sequence[PageLine]) -> None:
         self._heads("", HEADS, right=(2, 4))
         for line in lines:
             (value, unit), (plan, _) = _in_words(line, line.measured), _in_words(line, line.plan)
@@ -190,7 +190,7 @@ class _Sheet:
         return chart
 
 
-def _in_words(line: Line, value: float | None) -> tuple[float | None, str]:
+def _in_words(line: PageLine, value: float | None) -> tuple[float | None, str]:
     """A line's number in the unit of the sheet, and the unit: times in ms, shares in percent."""
     unit, base = {SECONDS: (MS, SECONDS), PERCENT: (PERCENT, COUNT)}.get(line.unit, ("", COUNT))
     return (None if value is None else value / (factor(unit, base) if unit else 1.0)), unit

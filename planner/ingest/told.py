@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from planner import table
 from planner.ingest import first_page
 from planner.ingest.into_workbook import Ingested, share_line, told_of
-from planner.ingest.operation_rows import Row, rows
+from planner.ingest.operation_rows import OperationRow, rows
 from planner.ingest.profile_sheet import PARTS
 from planner.spoken import percent, spoken
 
@@ -43,7 +43,7 @@ def lines(found: Ingested) -> Iterator[str]:
     yield from table.aligned(heads, body, right=("self", "of all", "runs", "median", "of roofline")).splitlines()
 
 
-def _operation(row: Row) -> Iterator[str]:
+def _operation(row: OperationRow) -> Iterator[str]:
     """An operation's cells in the list."""
     yield first_page.short(row.name)[:LONGEST]
     yield spoken(row.one.self_time, "s")

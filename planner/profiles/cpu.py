@@ -19,8 +19,8 @@ from planner.profiles.recording import (
     Events,
     Integers,
     Marked,
+    ProgramRun,
     Recording,
-    Run,
     Runs,
     grouped,
     looked_up,
@@ -122,14 +122,14 @@ class HostOperations:
             first[number] = self._launched.get(run_id, first[number])
         return within(first, self._marks)
 
-    def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], list[Run]]:
+    def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], list[ProgramRun]]:
         """The runs of a device and their numbers: from the begin of the first operation to the end of the last."""
         keys = list(self._runs)
         found = []
         for number, mine in grouped(run):
             _, module, program_id = keys[number]
             low, high = int(events.begin[mine].min()), int(events.end[mine].max())
-            found.append((number, Run(module, program_id, low, high)))
+            found.append((number, ProgramRun(module, program_id, low, high)))
         found.sort(key=lambda each: each[1].begin)
         return [number for number, _ in found], [each for _, each in found]
 

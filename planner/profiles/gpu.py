@@ -23,8 +23,8 @@ from planner.profiles.recording import (
     Events,
     Integers,
     Marked,
+    ProgramRun,
     Recording,
-    Run,
     Runs,
     grouped,
     looked_up,
@@ -160,12 +160,12 @@ class _Table:
 def _runs(
     names: list[tuple[str, str]], modules: Integers, kinds: Integers, begin: Integers, end: Integers, order: Integers,
     copies: npt.NDArray[np.bool_], launches: Launches,
-) -> tuple[list[Run], Integers]:  # fmt: skip
+) -> tuple[list[ProgramRun], Integers]:  # fmt: skip
     """The runs of each module, from their first kernel to their last, and the run of each kernel (-1 for none).
 
     `copies` says which kinds are copies, which may be the host's.
     """
-    runs: list[Run] = []
+    runs: list[ProgramRun] = []
     run_of = np.full(len(kinds), -1, np.int64)
     same_name = Counter(name for name, _ in names)
     for at, places in grouped(modules[order]):
@@ -177,7 +177,7 @@ def _runs(
         often = {kind: max(1, round(count / repeats)) for kind, count in counts.items()}
         for part in _turns(mine, kinds, often, begin, end):
             run_of[part] = len(runs)
-            runs.append(Run(name, key, int(begin[part].min()), int(end[part].max())))
+            runs.append(ProgramRun(name, key, int(begin[part].min()), int(end[part].max())))
     if runs:  # what names no module, and isn't a copy, is of the run in which it begins
         unnamed = np.flatnonzero((modules < 0) & ~copies[kinds])
         by_begin = np.argsort([run.begin for run in runs], kind="stable")

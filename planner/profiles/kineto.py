@@ -44,7 +44,7 @@ _COVERED = 0.5  # of the kernels' time, at least, is launched within annotations
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
 
 
-class Note(NamedTuple):
+class Annotation(NamedTuple):
     """An annotation on the host: its name, begin and end in ps."""
 
     name: str
@@ -62,7 +62,7 @@ class KinetoEvents:
         self._launches = tuple(array("q") for _ in range(4))  # correlation, time, external id, thread (-1: of a graph)
         self._threads: dict[tuple[Any, Any], int] = {}
         self._kernels = tuple(array("q") for _ in range(6))  # device, begin, duration, correlation, external id, text
-        self._notes: list[Note] = []
+        self._notes: list[Annotation] = []
         self.count = 0
 
     def add(self, event: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class KinetoEvents:
                 row = (correlation, begin, -1, -1) if graph else (correlation, begin, external, self._thread(event))
                 _append(self._launches, row)
         elif kind in _ANNOTATIONS or STEP.match(name):
-            self._notes.append(Note(name, begin, begin + duration))
+            self._notes.append(Annotation(name, begin, begin + duration))
         else:
             dims = str(args.get("Input Dims", args.get("Input dims", "")))
             arguments = str(args.get("Concrete Inputs", "")) if tells(name) else ""
@@ -226,7 +226,7 @@ def _number(value: Any) -> int:
     return found if abs(found) <= FAR else -1
 
 
-def steps(notes: Sequence[Note], launched: Integers, duration: Integers) -> tuple[Integers, list[Marked]]:
+def steps(notes: Sequence[Annotation], launched: Integers, duration: Integers) -> tuple[Integers, list[Marked]]:
     """The step of each kernel by when it was launched (-1 for none), and the steps.
 
     Without the profiler's own steps those of a person's annotation, if kernels of most of the time are launched in
@@ -247,7 +247,7 @@ def _within(windows: Sequence[tuple[int, int, int]], launched: Integers) -> tupl
     return within(launched, marks), marks
 
 
-def _main_annotation(notes: Sequence[Note]) -> list[tuple[int, int, int]]:
+def _main_annotation(notes: Sequence[Annotation]) -> list[tuple[int, int, int]]:
     """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside."""
     outer = _outermost([note for note in notes if not note.name.startswith(_PARTS)])
     totals: Counter[str] = Counter()
@@ -260,7 +260,7 @@ def _main_annotation(notes: Sequence[Note]) -> list[tuple[int, int, int]]:
     return [(n, note.begin, note.end) for n, note in enumerate(ours)]
 
 
-def _optimizer_steps(notes: Sequence[Note]) -> list[tuple[int, int, int]]:
+def _optimizer_steps(notes: Sequence[Annotation]) -> list[tuple[int, int, int]]:
     """From the end of each call of the optimizer to the end of the next: what is before the first may be cut off.
 
     Of several optimizers that which is called most often, and of these the last.
@@ -274,9 +274,9 @@ def _optimizer_steps(notes: Sequence[Note]) -> list[tuple[int, int, int]]:
     return [(n, before + 1, end) for n, (before, end) in enumerate(pairwise(ends), start=1)]
 
 
-def _outermost(notes: Sequence[Note]) -> list[Note]:
+def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:
     """Those that lie in no other, by their begin."""
-    outer: list[Note] = []
+    outer: list[Annotation] = []
     for note in sorted(notes, key=lambda note: (note.begin, -note.end)):
         if not outer or note.begin >= outer[-1].end:
             outer.append(note)

@@ -16,7 +16,7 @@ from planner.errors import Place, UserError
 from planner.profiles import sources, tools
 from planner.profiles.profile import CORES, Device, Profile, whole_steps
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
-from planner.profiles.sources import Source
+from planner.profiles.sources import ProfileSource
 from planner.profiles.tool_table import ToolTable
 
 _APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
@@ -52,7 +52,7 @@ def read(*paths: Path) -> Profile:
     return profile
 
 
-def _joined(parts: Sequence[Source], files: Files) -> Profile:
+def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
     """One profile of what was read. Without any device it is left to the caller to say so.
 
     Raises UserError where the files can't be of one run.
@@ -142,14 +142,14 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
     return {key: reason for key, reason in reasons.items() if not there.get(key, False)}
 
 
-def _refuse_strangers(parts: Sequence[Source]) -> None:
+def _refuse_strangers(parts: Sequence[ProfileSource]) -> None:
     """Raise UserError where files can't be of one run: other devices, one host twice, captured at other times."""
     for one, other in combinations([part for part in parts if part.devices], 2):
         if why := _stranger(one, other):
             raise UserError(why, remedy=_REMEDY)
 
 
-def _stranger(one: Source, other: Source) -> str:
+def _stranger(one: ProfileSource, other: ProfileSource) -> str:
     both = f"{_name(one.path, other.path)} and {_name(other.path, one.path)}"
     kinds = [{device.kind for device in part.devices if device.kind} for part in (one, other)]
     if all(kinds) and not kinds[0] & kinds[1]:
@@ -165,7 +165,7 @@ def _stranger(one: Source, other: Source) -> str:
     return ""
 
 
-def _notes(parts: Sequence[Source], files: Files) -> Iterator[str]:
+def _notes(parts: Sequence[ProfileSource], files: Files) -> Iterator[str]:
     """What a reader should know: other runs beside this one, and hosts that have nothing in common."""
     if files.left:
         files_left = "1 file" if files.left == 1 else f"{files.left:,} files"
@@ -176,7 +176,7 @@ def _notes(parts: Sequence[Source], files: Files) -> Iterator[str]:
             return
 
 
-def _work(part: Source) -> set[str]:
+def _work(part: ProfileSource) -> set[str]:
     """The programs of a file, or the operations that take the most time where it has none."""
     if programs := {program.name for device in part.devices for program in device.programs if program.name}:
         return programs

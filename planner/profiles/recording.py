@@ -81,7 +81,7 @@ def looked_up(keys: Integers, index: Integers, *columns: Integers) -> list[Integ
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ProgramRun:
     """One run of a program: from when to when."""
 
     name: str
@@ -90,7 +90,7 @@ class Run:
     end: int
 
 
-def main_steps(runs: Sequence[Run]) -> tuple[list[Marked], Integers]:
+def main_steps(runs: Sequence[ProgramRun]) -> tuple[list[Marked], Integers]:
     """The runs of the main program as steps; and the step of each run.
 
     That is -1 for a run of another program, and for no run: the last entry, at -1.
@@ -121,7 +121,7 @@ class Runs:
         return len(self.which)
 
     @staticmethod
-    def of(runs: Iterable[Run]) -> Runs:
+    def of(runs: Iterable[ProgramRun]) -> Runs:
         """Runs from a list of them, in any order."""
         numbers: dict[tuple[str, str], int] = {}
         rows = [(numbers.setdefault((run.name, run.id), len(numbers)), run.begin, run.end) for run in runs]

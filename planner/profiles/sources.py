@@ -64,7 +64,7 @@ class UnknownJsonError(UserError):
 
 
 @dataclass
-class Source:
+class ProfileSource:
     """What one file holds: devices, or a tool's table; and what it lacks.
 
     `names_host` says whether its devices' host is told, by the file's name or in it; `when` are the begin and end of
@@ -81,7 +81,7 @@ class Source:
     when: tuple[float, float] | None = None
 
 
-def read_file(path: Path) -> Source:
+def read_file(path: Path) -> ProfileSource:
     """What a file of any format holds. Raises UserError where it can't be read as a profile."""
     head = _head(path)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -133,7 +133,7 @@ def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
     return None if _BINARY.search(head) else ("this is text, and no profile", _WANTED)
 
 
-def _of_planes(path: Path) -> Source:
+def _of_planes(path: Path) -> ProfileSource:
     with path.open("rb") as file:
         packed = file.read(2) == json_document.GZIP
     if not packed:
@@ -149,11 +149,11 @@ def _of_planes(path: Path) -> Source:
         return _devices(path, unpacked)
 
 
-def _devices(path: Path, data: Path) -> Source:
+def _devices(path: Path, data: Path) -> ProfileSource:
     """The devices of a file of planes."""
     try:
         planes = xspace.read(data, lambda far: progress.step(f"reading {path.name}: {far}"))
-        return _summed(Source(path, "xplane"), planes)
+        return _summed(ProfileSource(path, "xplane"), planes)
     except UserError as error:
         raise error.at(Place(path)) from None
     except _DAMAGED:
@@ -162,7 +162,7 @@ def _devices(path: Path, data: Path) -> Source:
         ) from None
 
 
-def _summed(made: Source, planes: tuple[Plane, ...]) -> Source:
+def _summed(made: ProfileSource, planes: tuple[Plane, ...]) -> ProfileSource:
     """The devices of planes added up; those of a host's own processor where there are no others."""
     name = host(made.path)
     for plane in planes:
@@ -218,7 +218,7 @@ def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> 
         yield from operations.recordings(name) if operations.found else ()
 
 
-def _of_json(path: Path) -> Source:
+def _of_json(path: Path) -> ProfileSource:
     traced, torch = TraceEvents(), KinetoEvents()
 
     def take(event: dict[str, Any]) -> None:
@@ -230,7 +230,7 @@ def _of_json(path: Path) -> Source:
     if torch.count:
         return _of_torch(path, torch, rest if isinstance(rest, dict) else {})
     if traced.count:
-        made = Source(path, "trace.json")
+        made = ProfileSource(path, "trace.json")
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
         return _summed(made, traced.planes())
@@ -239,7 +239,7 @@ def _of_json(path: Path) -> Source:
     return _of_table(path, rest)
 
 
-def _of_table(path: Path, document: Any) -> Source:
+def _of_table(path: Path, document: Any) -> ProfileSource:
     try:
         table = tools.table(document)
     except UserError as error:
@@ -248,22 +248,22 @@ def _of_table(path: Path, document: Any) -> Source:
         table = None
     if table is None:
         raise UnknownJsonError("this JSON is no profile that is known", place=Place(path), remedy=_WANTED)
-    return Source(path, table.format, table=table)
+    return ProfileSource(path, table.format, table=table)
 
 
-def _of_csv(path: Path) -> Source:
+def _of_csv(path: Path) -> ProfileSource:
     try:
         return _of_table(path, tool_table.csv_page(path))
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise UserError(f"this table can't be read: {error}", place=Place(path), remedy="export it again") from None
 
 
-def _of_torch(path: Path, torch: KinetoEvents, described: dict[str, Any]) -> Source:
+def _of_torch(path: Path, torch: KinetoEvents, described: dict[str, Any]) -> ProfileSource:
     told_of = described.get("distributedInfo")
     distributed = told_of if isinstance(told_of, dict) else {}
     rank, ranks = distributed.get("rank"), distributed.get("world_size")
     name = host(path) if rank is None else f"rank {rank}"
-    made = Source(path, "kineto", names_host=rank is not None, when=torch.when(described))
+    made = ProfileSource(path, "kineto", names_host=rank is not None, when=torch.when(described))
     if isinstance(ranks, int) and 1 < ranks < _MOST_RANKS:
         made.facts[RANKS] = str(ranks)
     made.devices = [device for each in torch.recordings(described, name) if (device := summarise(each))]

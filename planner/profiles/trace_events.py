@@ -18,7 +18,7 @@ import numpy as np
 
 from planner.profiles.recording import FAR
 from planner.profiles.xspace import Plane
-from planner.profiles.xspace_lines import Block, Event, Kinds, Stats
+from planner.profiles.xspace_lines import Event, EventBlock, Kinds, Stats
 
 _PASSING = {  # what is each event's own, and not its operation's
     "device_offset_ps", "device_duration_ps", "run_id", "correlation_id", "flow", "id", "_c", "_p", "_ct", "_pt", "_a",
@@ -57,14 +57,14 @@ class JsonLine:
             name, stats = self.kinds[number]
             yield Event(name, begin, duration, stats)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[EventBlock]:
         """All of them by their begin, many at a time."""
         begins = np.array(self.begins, np.int64)
         order = np.argsort(begins, kind="stable")
         numbers, durations = np.frombuffer(self.numbers, np.int32), np.frombuffer(self.durations, np.int64)
         for at in range(0, len(order), _BLOCK):
             some = order[at : at + _BLOCK]
-            yield Block(numbers[some].astype(np.int64), begins[some], begins[some] + durations[some])
+            yield EventBlock(numbers[some].astype(np.int64), begins[some], begins[some] + durations[some])
 
 
 class TraceEvents:

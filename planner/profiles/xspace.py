@@ -22,9 +22,9 @@ from planner.profiles.xspace_lines import (
     EVENT,
     AnyLine,
     Event,
+    EventLine,
     FileBytes,
     Kinds,
-    Line,
     Metadata,
     Stats,
     messages,
@@ -95,7 +95,7 @@ def _planes(data: FileBytes, told: Callable[[str], None]) -> tuple[Plane, ...]:
         if number == 1:
             told(f"{end / max(len(data.view), 1):.0%} of the planes found")
             planes.append(_plane(data, begin, end))
-    begins = [line.begin_ps for plane in planes for line in plane.lines if isinstance(line, Line)]
+    begins = [line.begin_ps for plane in planes for line in plane.lines if isinstance(line, EventLine)]
     base = min((begin for begin in begins if begin > _SINCE_1970), default=0)
     return tuple(_later(plane, base) for plane in planes) if base else tuple(planes)
 
@@ -103,7 +103,7 @@ def _planes(data: FileBytes, told: Callable[[str], None]) -> tuple[Plane, ...]:
 def _later(plane: Plane, base: int) -> Plane:
     """A plane whose times since 1970 count from a later time: no number of 64 bits holds so many picoseconds."""
     lines = (
-        replace(line, begin_ps=line.begin_ps - base) if isinstance(line, Line) and line.begin_ps >= base else line
+        replace(line, begin_ps=line.begin_ps - base) if isinstance(line, EventLine) and line.begin_ps >= base else line
         for line in plane.lines
     )
     return replace(plane, lines=tuple(lines))
@@ -126,7 +126,7 @@ def _plane(data: FileBytes, begin: int, end: int) -> Plane:
     return made
 
 
-def _line(data: FileBytes, begin: int, end: int, metadata: Metadata) -> Line:
+def _line(data: FileBytes, begin: int, end: int, metadata: Metadata) -> EventLine:
     """A line: its name and begin, which stand around its events."""
     described: Fields = {}
     view, at = data.view, begin
@@ -149,4 +149,4 @@ def _line(data: FileBytes, begin: int, end: int, metadata: Metadata) -> Line:
     if at != end:
         raise ValueError("a field longer than its message")
     begin_ps = wire.number(described, 3) * 1000  # the line's timestamp is in ns, its events' offsets in ps
-    return Line(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, (begin, end))
+    return EventLine(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, (begin, end))

@@ -50,7 +50,7 @@ class Event:
         return self.start_ps + self.duration_ps
 
 
-class Block(NamedTuple):
+class EventBlock(NamedTuple):
     """Some events of a line in its order: their metadata's id, begin and end in ps, one array each."""
 
     kinds: Integers
@@ -73,12 +73,12 @@ class AnyLine(Protocol):
     def events(self) -> Iterator[Event]:
         """Each event, with all its stats."""
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[EventBlock]:
         """The events without their own stats, many at a time."""
 
 
 @dataclass(frozen=True)
-class Line:
+class EventLine:
     """Events of one thread, stream or queue, which are read when they are asked for."""
 
     name: str
@@ -102,7 +102,7 @@ class Line:
             begin = self.begin_ps + wire.signed(wire.number(event, 2))
             yield Event(name, begin, wire.number(event, 3), stats)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[EventBlock]:
         """The events without their own stats, many at a time and a hundred times as fast."""
         for tags, after in self._tags():
             low = tags[0]
@@ -116,7 +116,7 @@ class Line:
                 found.append(value)
             kinds, offset, duration = found
             begin = offset + self.begin_ps
-            yield Block(kinds, begin, begin + duration)
+            yield EventBlock(kinds, begin, begin + duration)
 
     def _tags(self) -> Iterator[tuple[list[int], int]]:
         """Where each event begins, for some at a time, and where the last of them ends: field 4 of the line."""

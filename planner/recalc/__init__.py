@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from planner.recalc.edits import Edits, NewRows, formula_cells
 from planner.recalc.engine import EngineError, engine_name
-from planner.recalc.evidence import Reach, Verdict, computed, reach_of, recomputed
+from planner.recalc.evidence import EditReach, Judgement, computed, reach_of, recomputed
 from planner.recalc.row_formulas import reads_columns
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import Value, same_value
@@ -71,7 +71,7 @@ def recalculate(package: Package, *, is_as_saved: bool = False) -> Recalculated:
     return put_values(package, sheets, _asked(lambda: computed(package, sheets, is_as_saved=is_as_saved), sheets))
 
 
-def put_values(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdict) -> Recalculated:
+def put_values(package: Package, sheets: Mapping[str, SheetXml], verdict: Judgement) -> Recalculated:
     """Write the values of a verdict into the formula cells of a package, whose sheets are `sheets`."""
     result = Recalculated(engine_name())
     for name, new in _cached(sheets, verdict, result).items():
@@ -98,7 +98,7 @@ def edit(
     def edits_of(contents: Mapping[str, Content], rows: Sequence[NewRow]) -> Edits:
         return Edits.of(sheets, {name: contents}, NewRows.of(sheets[name], name, rows))
 
-    def verdict_of(edits: Edits, reach: Reach | None) -> Verdict:
+    def verdict_of(edits: Edits, reach: EditReach | None) -> Judgement:
         return _asked(lambda: recomputed(old, sheets, edits, package, reach), sheets)
 
     edits, reach = edits_of(contents, rows), None
@@ -138,7 +138,7 @@ def _put(
     contents: Mapping[str, Mapping[str, Content]],
     likes: Mapping[str, Mapping[str, str]],
     edits: Edits,
-    verdict: Verdict,
+    verdict: Judgement,
 ) -> Recalculated:
     """Write what is edited and what it reaches, in place."""
     result = Recalculated(engine_name())
@@ -159,15 +159,15 @@ def _put(
     return result
 
 
-def _asked(compute: Callable[[], Verdict], sheets: Mapping[str, SheetXml]) -> Verdict:
+def _asked(compute: Callable[[], Judgement], sheets: Mapping[str, SheetXml]) -> Judgement:
     """What the engine has; where it can't have the workbook at all, every formula is in doubt."""
     try:
         return compute()
     except EngineError as refusal:
-        return Verdict({}, dict.fromkeys(formula_cells(sheets), str(refusal)))
+        return Judgement({}, dict.fromkeys(formula_cells(sheets), str(refusal)))
 
 
-def _conclude(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculated) -> None:
+def _conclude(package: Package, sheets: Mapping[str, SheetXml], verdict: Judgement, result: Recalculated) -> None:
     """Say what has no value, and let charts keep the values of now; `sheets` are those of before."""
     result.skipped = [Skip(*cell, reason) for cell, reason in verdict.doubts.items()]
     result.kept = [Skip(*cell, reason) for cell, reason in verdict.kept.items()]
@@ -176,7 +176,7 @@ def _conclude(package: Package, sheets: Mapping[str, SheetXml], verdict: Verdict
     refresh(package, sheets)
 
 
-def _cached(sheets: Mapping[str, SheetXml], verdict: Verdict, result: Recalculated) -> dict[str, dict[str, Value]]:
+def _cached(sheets: Mapping[str, SheetXml], verdict: Judgement, result: Recalculated) -> dict[str, dict[str, Value]]:
     """The values to put into each sheet's formula cells, None where one is in doubt; `result` counts them."""
     caches: dict[str, dict[str, Value]] = {name: {} for name in sheets}
     for name, ref in verdict.doubts:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.formulas.arrays import Array
-from planner.recalc.cell_arrays import BLANK, NUMBER, UNSURE, Column, computed
+from planner.recalc.cell_arrays import BLANK, NUMBER, UNSURE, ColumnCells, computed
 from planner.recalc.dependents import Dependents
 from planner.recalc.edits import Edits
 from planner.recalc.engine import AGREEMENT, Address, Sheets
@@ -63,7 +63,7 @@ class _Rows:
         self._added = {ref for _, ref in edits.added}
         self._new_rows = {row.number for row in edits.new.rows}
         self._formula_of: dict[bytes, RowFormula | None] = {}
-        self._areas: dict[tuple[str, Area], Column | None] = {}
+        self._areas: dict[tuple[str, Area], ColumnCells | None] = {}
 
     def groups(self, alike: Iterable[AlikeRows]) -> list[tuple[Formulas, list[int]]]:
         """The rows by their formulas, as far as these can be computed."""
@@ -101,7 +101,7 @@ class _Rows:
         old = self._computed(formulas, before, 1)
         if not all(_same(self._saved(column, [source]), cells, AGREEMENT).all() for column, cells in old.items()):
             return
-        typed = {column: Column.of([row.typed.get(column) for row in rows]) for column in before}
+        typed = {column: ColumnCells.of([row.typed.get(column) for row in rows]) for column in before}
         new = self._computed(formulas, typed, len(rows))
         sure = np.ones(len(rows), bool)
         for cells in new.values():
@@ -129,9 +129,9 @@ class _Rows:
             found.append((column, self._formula_of[pattern]))
         return tuple(found), is_shared
 
-    def _computed(self, formulas: Formulas, cells: Mapping[int, Column], n_rows: int) -> dict[int, Column]:
+    def _computed(self, formulas: Formulas, cells: Mapping[int, ColumnCells], n_rows: int) -> dict[int, ColumnCells]:
         """What the formulas give, each after what it reads; what can't be computed, or reads such, is left out."""
-        known, found, waiting = dict(cells), dict[int, Column](), dict(formulas)
+        known, found, waiting = dict(cells), dict[int, ColumnCells](), dict(formulas)
         while ready := [at for at, formula in waiting.items() if not (formula and formula.columns & waiting.keys())]:
             for at in ready:
                 formula = waiting.pop(at)
@@ -139,33 +139,33 @@ class _Rows:
                     continue
                 result = computed(formula, known, self._fixed)
                 if result is not None:
-                    known[at] = found[at] = Column(*(np.broadcast_to(each, n_rows) for each in result))
+                    known[at] = found[at] = ColumnCells(*(np.broadcast_to(each, n_rows) for each in result))
         return found
 
-    def _saved(self, column: int, rows: Sequence[int]) -> Column:
+    def _saved(self, column: int, rows: Sequence[int]) -> ColumnCells:
         row_of = self._sheet.row
-        return Column.of([None if (found := row_of(row).get(column)) is None else found.value for row in rows])
+        return ColumnCells.of([None if (found := row_of(row).get(column)) is None else found.value for row in rows])
 
-    def _after(self, column: int, rows: Sequence[int], saved: Column) -> Column:
+    def _after(self, column: int, rows: Sequence[int], saved: ColumnCells) -> ColumnCells:
         """A column's cells with what was typed; where a formula was put it is unsure."""
         letters = column_letters(column)
         refs = [f"{letters}{row}" for row in rows]
         at = [place for place, ref in enumerate(refs) if ref in self._typed or ref in self._added]
         if not at:
             return saved
-        new = Column.of([self._typed.get(refs[place]) for place in at])
+        new = ColumnCells.of([self._typed.get(refs[place]) for place in at])
         numbers, kinds = saved.numbers.copy(), saved.kinds.copy()
         numbers[at], kinds[at] = new.numbers, new.kinds
         kinds[[place for place in at if refs[place] in self._added]] = UNSURE
-        return Column(numbers, kinds)
+        return ColumnCells(numbers, kinds)
 
-    def _fixed(self, on: str, area: Area) -> Column | None:
+    def _fixed(self, on: str, area: Area) -> ColumnCells | None:
         """Cells that no edit reaches; None where one may be."""
         if (on, area) not in self._areas:
             self._areas[on, area] = self._unreached(on, area)
         return self._areas[on, area]
 
-    def _unreached(self, on: str, area: Area) -> Column | None:
+    def _unreached(self, on: str, area: Area) -> ColumnCells | None:
         if on not in self._sheets or area.n_cells > LARGEST:
             return None
         sheet, refs = self._sheets[on], [address(row, column) for row in area.rows for column in area.columns]
@@ -177,7 +177,7 @@ class _Rows:
             return None
         if any(sheet.is_computed(ref) and self._reached.may_reach(on, ref) for ref in refs):
             return None
-        return Column.of([None if (cell := sheet.cell(ref)) is None else cell.value for ref in refs])
+        return ColumnCells.of([None if (cell := sheet.cell(ref)) is None else cell.value for ref in refs])
 
 
 def _inputs(formulas: Formulas) -> set[int]:
@@ -185,7 +185,7 @@ def _inputs(formulas: Formulas) -> set[int]:
     return {column for formula in formulas.values() if formula for column in formula.columns} - formulas.keys()
 
 
-def _same(one: Column, other: Column, tolerance: float) -> Array:
+def _same(one: ColumnCells, other: ColumnCells, tolerance: float) -> Array:
     """Where two columns have values of one kind that are equal, numbers within a relative tolerance."""
     a, b = one.numbers, other.numbers
     equal = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))

@@ -28,14 +28,14 @@ _LOWER: list[int] = []  # by code, one number for all texts that differ by case 
 _FOLDED: dict[str, int] = {}
 
 
-class Column(NamedTuple):
+class ColumnCells(NamedTuple):
     """Cells of some rows, or one that serves them all: numbers (N/A is NaN, a text its code) and what each is."""
 
     numbers: Array
     kinds: Array
 
     @classmethod
-    def of(cls, values: Sequence[Value]) -> Column:
+    def of(cls, values: Sequence[Value]) -> ColumnCells:
         """The values of some cells."""
         pairs = [(value, NUMBER) if type(value) is float else _coded(value) for value in values]
         return cls(np.array([number for number, _ in pairs]), np.array([kind for _, kind in pairs], np.int8))
@@ -46,19 +46,19 @@ class Column(NamedTuple):
         return [number if kind == NUMBER and number == number else _decoded(number, kind) for number, kind in pairs]
 
 
-Fixed = Callable[[str, Area], Column | None]  # the cells of an area, row by row; None where they may change
+Fixed = Callable[[str, Area], ColumnCells | None]  # the cells of an area, row by row; None where they may change
 
 
 class UnknownError(Exception):
     """A formula that is not computed here."""
 
 
-def computed(formula: RowFormula, columns: Mapping[int, Column], fixed: Fixed) -> Column | None:
+def computed(formula: RowFormula, columns: Mapping[int, ColumnCells], fixed: Fixed) -> ColumnCells | None:
     """What the formula gives in rows whose cells are `columns`; None where it can't be computed here at all."""
     if not formula.is_alike:
         return None
     cells = {f"c{number}": columns[number] for number in formula.columns}
-    ranges: dict[str, tuple[Area, Column]] = {}
+    ranges: dict[str, tuple[Area, ColumnCells]] = {}
     for at, (sheet, area) in enumerate(formula.areas):
         found = fixed(sheet, area)
         if found is None:
@@ -69,16 +69,16 @@ def computed(formula: RowFormula, columns: Mapping[int, Column], fixed: Fixed) -
             result = _Formula(cells, ranges).value(parse(formula.text, cells=True).root)
     except (FormulaError, UnknownError):
         return None
-    return Column(result.numbers, np.where(result.kinds == BLANK, NUMBER, result.kinds))
+    return ColumnCells(result.numbers, np.where(result.kinds == BLANK, NUMBER, result.kinds))
 
 
 class _Formula:
     """The values of a formula's nodes. `cells` are those of the rows by name, `areas` fixed cells elsewhere."""
 
-    def __init__(self, cells: Mapping[str, Column], areas: Mapping[str, tuple[Area, Column]]) -> None:
+    def __init__(self, cells: Mapping[str, ColumnCells], areas: Mapping[str, tuple[Area, ColumnCells]]) -> None:
         self._cells, self._areas = cells, areas
 
-    def value(self, node: Node) -> Column:
+    def value(self, node: Node) -> ColumnCells:
         """Raises UnknownError for what it doesn't know."""
         match node:
             case Number(value=value):
@@ -104,17 +104,17 @@ class _Formula:
         area, column = self.area(node)
         if not area.is_cell:
             raise UnknownError
-        return Column(column.numbers[0], column.kinds[0])
+        return ColumnCells(column.numbers[0], column.kinds[0])
 
-    def area(self, node: Node) -> tuple[Area, Column]:
+    def area(self, node: Node) -> tuple[Area, ColumnCells]:
         """Fixed cells, row by row."""
         if not isinstance(node, Name) or node.name not in self._areas:
             raise UnknownError
         return self._areas[node.name]
 
 
-def _one(number: float, kind: int) -> Column:
-    return Column(np.float64(number), np.int8(kind))
+def _one(number: float, kind: int) -> ColumnCells:
+    return ColumnCells(np.float64(number), np.int8(kind))
 
 
 def _coded(value: Value) -> tuple[float, int]:
@@ -142,29 +142,29 @@ def _decoded(number: float, kind: int) -> Value:
     return bool(number) if kind == TRUTH else NA if number != number else number
 
 
-def _applied(function: Callable[..., Array], most: int, kind: int, operands: Sequence[Column]) -> Column:
+def _applied(function: Callable[..., Array], most: int, kind: int, operands: Sequence[ColumnCells]) -> ColumnCells:
     """A function of numbers of the kinds up to `most`: N/A where one is, unsure where it is not finite or none."""
     result = function(*(operand.numbers for operand in operands)) * 1.0
     missing = functools.reduce(np.logical_or, [np.isnan(operand.numbers) for operand in operands])
     bad = functools.reduce(np.logical_or, [operand.kinds > most for operand in operands])
     known = np.where(missing, NUMBER, np.where(np.isnan(result), UNSURE, kind))
-    return Column(np.where(missing, np.nan, result), np.where(bad, UNSURE, known))
+    return ColumnCells(np.where(missing, np.nan, result), np.where(bad, UNSURE, known))
 
 
-def _number(function: Callable[..., Array], *operands: Column) -> Column:
+def _number(function: Callable[..., Array], *operands: ColumnCells) -> ColumnCells:
     return _applied(function, BLANK, NUMBER, operands)
 
 
-def _of_numbers(function: Callable[..., Array]) -> Callable[..., Column]:
+def _of_numbers(function: Callable[..., Array]) -> Callable[..., ColumnCells]:
     """Blanks and truths are left to the engine, for of a reference they are skipped."""
     return lambda *operands: _applied(function, NUMBER, NUMBER, operands)
 
 
-def _of_truths(function: Callable[..., Array]) -> Callable[..., Column]:
+def _of_truths(function: Callable[..., Array]) -> Callable[..., ColumnCells]:
     return lambda *operands: _applied(function, TRUTH, TRUTH, operands)
 
 
-def _lower(column: Column) -> Array:
+def _lower(column: ColumnCells) -> Array:
     """A number for each text, whatever its case, also for a blank cell; -1 for anything else."""
     blank = _LOWER[int(_coded("")[0])]
     pairs = zip(np.ravel(column.numbers).tolist(), np.ravel(column.kinds).tolist(), strict=True)
@@ -172,10 +172,10 @@ def _lower(column: Column) -> Array:
     return np.array(found).reshape(np.shape(column.numbers))
 
 
-def _compared(op: str) -> Callable[[Column, Column], Column]:
+def _compared(op: str) -> Callable[[ColumnCells, ColumnCells], ColumnCells]:
     """A comparison of numbers, or for = and <> of texts; what is nearly equal is unsure, as are truths."""
 
-    def compare(one: Column, other: Column) -> Column:
+    def compare(one: ColumnCells, other: ColumnCells) -> ColumnCells:
         a, b, kinds = one.numbers, other.numbers, (one.kinds, other.kinds)
         texts = (kinds[0] == TEXT) | (kinds[1] == TEXT)
         missing = np.isnan(a) | np.isnan(b)
@@ -188,16 +188,16 @@ def _compared(op: str) -> Callable[[Column, Column], Column]:
         elif op not in ("=", "<>"):
             odd = odd | texts
         known = np.where(missing, NUMBER, np.where(odd, UNSURE, TRUTH))
-        return Column(np.where(missing, np.nan, result), np.where(bad, UNSURE, known))
+        return ColumnCells(np.where(missing, np.nan, result), np.where(bad, UNSURE, known))
 
     return compare
 
 
-def _joined(one: Column, other: Column) -> Column:
+def _joined(one: ColumnCells, other: ColumnCells) -> ColumnCells:
     """Two texts concatenated."""
     kinds = np.broadcast_arrays(one.numbers, one.kinds, other.numbers, other.kinds)
     rows = zip(*(np.ravel(each).tolist() for each in kinds), strict=True)
-    return Column.of([_together(_as_text(a, kind), _as_text(b, of)) for a, kind, b, of in rows])
+    return ColumnCells.of([_together(_as_text(a, kind), _as_text(b, of)) for a, kind, b, of in rows])
 
 
 def _as_text(number: float, kind: int) -> str | CellError:
@@ -215,23 +215,23 @@ def _together(one: str | CellError, other: str | CellError) -> str | CellError:
     return _VAGUE if _VAGUE in (one, other) else NA
 
 
-def _if(condition: Column, then: Column, other: Column) -> Column:
+def _if(condition: ColumnCells, then: ColumnCells, other: ColumnCells) -> ColumnCells:
     truth, missing = condition.numbers != 0, np.isnan(condition.numbers)
     kinds = np.where(missing, NUMBER, np.where(truth, then.kinds, other.kinds))
     numbers = _CORE.choose(condition.numbers, then.numbers, other.numbers)
-    return Column(numbers, np.where(condition.kinds > BLANK, UNSURE, kinds))
+    return ColumnCells(numbers, np.where(condition.kinds > BLANK, UNSURE, kinds))
 
 
-def _iferror(value: Column, instead: Column) -> Column:
+def _iferror(value: ColumnCells, instead: ColumnCells) -> ColumnCells:
     missing = np.isnan(value.numbers) & (value.kinds == NUMBER)
-    return Column(np.where(missing, instead.numbers, value.numbers), np.where(missing, instead.kinds, value.kinds))
+    return ColumnCells(np.where(missing, instead.numbers, value.numbers), np.where(missing, instead.kinds, value.kinds))
 
 
-def _isna(value: Column) -> Column:
-    return Column(np.isnan(value.numbers) * 1.0, np.where(value.kinds == UNSURE, UNSURE, TRUTH))
+def _isna(value: ColumnCells) -> ColumnCells:
+    return ColumnCells(np.isnan(value.numbers) * 1.0, np.where(value.kinds == UNSURE, UNSURE, TRUTH))
 
 
-def _index(area: Area, cells: Column, places: Sequence[Column]) -> Column:
+def _index(area: Area, cells: ColumnCells, places: Sequence[ColumnCells]) -> ColumnCells:
     """INDEX of cells by row and column, or by one number where they are a single row or column."""
     height, width = len(area.rows), len(area.columns)
     if len(places) == 1:
@@ -243,10 +243,10 @@ def _index(area: Area, cells: Column, places: Sequence[Column]) -> Column:
     inside = (down >= 1) & (down <= height) & (right >= 1) & (right <= width)
     at = np.where(inside, (down - 1) * width + right - 1, 0).astype(int)
     kinds = np.where(missing, NUMBER, np.where(inside, cells.kinds[at], UNSURE))
-    return Column(np.where(missing, np.nan, cells.numbers[at]), np.where(bad, UNSURE, kinds))
+    return ColumnCells(np.where(missing, np.nan, cells.numbers[at]), np.where(bad, UNSURE, kinds))
 
 
-def _match(area: Area, cells: Column, wanted: Column) -> Column:
+def _match(area: Area, cells: ColumnCells, wanted: ColumnCells) -> ColumnCells:
     """MATCH of a text among cells, exactly but for its case; N/A where it isn't there."""
     if (area.top != area.bottom and area.left != area.right) or (cells.kinds == UNSURE).any():
         raise UnknownError
@@ -262,18 +262,18 @@ def _match(area: Area, cells: Column, wanted: Column) -> Column:
     found = [places.get(_FOLDED[text.lower()], np.nan) if text and _WILD.isdisjoint(text) else 0.0 for text in texts]
     missing = (kinds == NUMBER) & np.isnan(numbers)
     result = np.where(missing, np.nan, np.array(found))
-    return Column(result, np.where(missing | (result != 0), NUMBER, UNSURE))
+    return ColumnCells(result, np.where(missing | (result != 0), NUMBER, UNSURE))
 
 
 _CORE = Arithmetic(np)
 _VAGUE = CellError("#VALUE!")
 _SIGNS: dict[str, Callable[[Array], Array]] = {"-": lambda a: -a, "%": lambda a: a / 100}
-_OPERATORS: dict[str, Callable[[Column, Column], Column]] = {
+_OPERATORS: dict[str, Callable[[ColumnCells, ColumnCells], ColumnCells]] = {
     **{op: functools.partial(_number, _CORE.operators[op]) for op in ("+", "-", "*", "/", "^")},
     **{op: _compared(op) for op in ("=", "<>", "<", ">", "<=", ">=")},
     "&": _joined,
 }
-_FUNCTIONS: dict[str, Callable[..., Column]] = {
+_FUNCTIONS: dict[str, Callable[..., ColumnCells]] = {
     **{name: _of_numbers(_CORE.functions[name]) for name in ("MIN", "MAX", "ABS", "SQRT")},
     **{name: _of_truths(_CORE.functions[name]) for name in ("AND", "OR", "NOT")},
     "IF": _if,

@@ -11,7 +11,7 @@ from planner.recalc.engine import Address, Sheets
 from planner.recalc.row_formulas import AlikeRows
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cell import Cell
-from planner.xlsx.cellvalue import Formula, Value
+from planner.xlsx.cellvalue import CellFormula, Value
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
 
@@ -90,9 +90,9 @@ class Edits:
         typed = {
             cell: value
             for cell, value in cells.items()
-            if not isinstance(value, Formula) and (value is not None or sheets[cell[0]].cell(cell[1]) is not None)
+            if not isinstance(value, CellFormula) and (value is not None or sheets[cell[0]].cell(cell[1]) is not None)
         }
-        return cls(typed, {cell: value.text for cell, value in cells.items() if isinstance(value, Formula)}, new)
+        return cls(typed, {cell: value.text for cell, value in cells.items() if isinstance(value, CellFormula)}, new)
 
 
 def formula_cells(sheets: Sheets) -> dict[Address, Cell]:

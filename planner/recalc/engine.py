@@ -23,7 +23,7 @@ from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.workbook_part import Table, counts_from_1904, kept_elsewhere, tables
+from planner.xlsx.workbook_part import ExcelTable, counts_from_1904, kept_elsewhere, tables
 
 Address = tuple[str, str]  # the sheet's name and the cell's address on it
 Sheets = Mapping[str, SheetXml]
@@ -269,7 +269,7 @@ def _refusals() -> Iterator[None]:
         raise EngineError(f"the engine can't compute this workbook ({error})") from error
 
 
-def _tableless(xml: bytes, known: Mapping[str, Table]) -> bytes:
+def _tableless(xml: bytes, known: Mapping[str, ExcelTable]) -> bytes:
     """With what formulas read of tables by its address."""
     if not known:
         return xml

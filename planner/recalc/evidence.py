@@ -48,7 +48,7 @@ Reasons = dict[Address, str]
 
 
 @dataclass
-class Verdict:
+class Judgement:
     """The values to write, the cells to leave without one, those that keep what they have; with reasons.
 
     `new` are the values of rows' formulas that the file has not.
@@ -60,7 +60,7 @@ class Verdict:
     new: dict[Address, Value] = field(default_factory=dict)
 
 
-def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> Verdict:
+def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> Judgement:
     """Every formula's value. Raises EngineError when the engine can't compute the workbook at all.
 
     `is_as_saved` says that planner has not edited it: where all other formulas have their saved value, nobody has since
@@ -76,18 +76,18 @@ def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> 
     sound = _sound(values, doubts)
     if is_as_saved and wrong.keys() <= doubts.keys():
         kept = {cell: reason for cell, reason in doubts.items() if formulas[cell].value is not None}
-        return Verdict(sound, {cell: reason for cell, reason in doubts.items() if cell not in kept}, kept)
-    return Verdict(sound, doubts)
+        return Judgement(sound, {cell: reason for cell, reason in doubts.items() if cell not in kept}, kept)
+    return Judgement(sound, doubts)
 
 
-class Reach(NamedTuple):
+class EditReach(NamedTuple):
     """The formulas that edits may reach, and the values of those, and of new rows', that need no engine."""
 
     reached: Dependents
     known: RowValues
 
 
-def reach_of(before: Package, sheets: Sheets, edits: Edits, reached: Dependents | None = None) -> Reach:
+def reach_of(before: Package, sheets: Sheets, edits: Edits, reached: Dependents | None = None) -> EditReach:
     """What edits of a workbook may reach, and what of it is computed without the engine.
 
     `reached` is given where it is known: other values in the same cells reach the same.
@@ -95,12 +95,12 @@ def reach_of(before: Package, sheets: Sheets, edits: Edits, reached: Dependents 
     from planner.recalc.alike_rows import row_values  # here, for it loads numpy
 
     reached = reached or dependents(before, sheets, [*edits.typed, *edits.added], edits.new.places)
-    return Reach(reached, row_values(sheets, reached, edits))
+    return EditReach(reached, row_values(sheets, reached, edits))
 
 
 def recomputed(
-    before: Package, sheets: Sheets, edits: Edits, after: Package | None = None, reach: Reach | None = None
-) -> Verdict:
+    before: Package, sheets: Sheets, edits: Edits, after: Package | None = None, reach: EditReach | None = None
+) -> Judgement:
     """The values of the formulas that edits of `before`, whose sheets are `sheets`, reach.
 
     `after` is the workbook with the tables and the names that it is to have, where they reach further than before.
@@ -111,7 +111,7 @@ def recomputed(
     formulas = {(name, ref): at for name, ref in reached.formulas(sheets) if (at := sheets[name].cell(ref))}
     added = edits.added | edits.new.formulas(known.new)
     if not formulas and not added:
-        return Verdict(known.changed, {}, new=known.new)
+        return Judgement(known.changed, {}, new=known.new)
     typed = edits.typed | edits.new.typed() | known.changed | known.new
     texts = {cell: sheets[cell[0]].formula_of(at) or "" for cell, at in formulas.items()} | added
     read = cells_read(texts)
@@ -142,7 +142,7 @@ def recomputed(
     }
     doubts = dict.fromkeys(idioms, ARRAY_IDIOM) | _unknown(found, sheets, formulas, added) | doubts
     doubts = _with_dependents(engine, sheets, formulas, doubts)
-    return Verdict(_sound(values, doubts) | known.changed, doubts, kept, known.new)
+    return Judgement(_sound(values, doubts) | known.changed, doubts, kept, known.new)
 
 
 def _put_again(engine: Engine, sheets: Sheets, formulas: Formulas) -> None:

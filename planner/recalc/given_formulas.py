@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from planner.xlsx.address import MAX_COLUMN, MAX_ROW, folded, quoted
 from planner.xlsx.references import Corner, Piece, Reference, pieces, reference, rewritten
-from planner.xlsx.workbook_part import Table
+from planner.xlsx.workbook_part import ExcelTable
 
 _APART = re.compile(r""""[^"]*"|'[^']*'|\[[^\]]*\]|\s*:\s*""")
 CALLS = r"\b(?:SUMIF|AVERAGEIF|HYPERLINK|TEXT)\("
@@ -42,7 +42,7 @@ def _is_nowhere(piece: Piece, elsewhere: Collection[str]) -> bool:
     return piece.kind in ("reference", "name", "table") and "[" in piece.text and folded(sheet) not in elsewhere
 
 
-def without_tables(formula: str, row: int, tables: Mapping[str, Table]) -> str:
+def without_tables(formula: str, row: int, tables: Mapping[str, ExcelTable]) -> str:
     """A formula in this row with what it reads of tables, which are by folded name, by its address.
 
     Of a table the engine knows a whole column: it takes the cell of a formula's own row, and the total below, for a
@@ -59,7 +59,7 @@ def without_tables(formula: str, row: int, tables: Mapping[str, Table]) -> str:
     return "".join(map(given_piece, pieces(formula)))
 
 
-def _area(table: Table, inside: str, row: int) -> str:
+def _area(table: ExcelTable, inside: str, row: int) -> str:
     """The address of what stands in the brackets behind a table's name; blank where that can't be told."""
     parts = _PART.findall(inside) if inside.startswith("[") else [inside] * bool(inside)
     top, left, bottom, right = table.area

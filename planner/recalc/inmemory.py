@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from planner.recalc.engine import Address, Engine, EngineError, Unknown, understood
-from planner.recalc.evidence import ARRAY, BAD_NAME, UNKNOWN_NAME, Verdict, computed, with_dependents
+from planner.recalc.evidence import ARRAY, BAD_NAME, UNKNOWN_NAME, Judgement, computed, with_dependents
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.grid import Grid
 from planner.xlsx.opc import Package
@@ -24,7 +24,7 @@ _CACHED = re.compile(
 _LEFT = (b"</f><v>", b"/><v>", b"</f><is>", b"/><is>")  # what stands before a formula's value
 
 
-def in_memory(package: Package, sheets: Mapping[str, SheetXml]) -> Verdict:
+def in_memory(package: Package, sheets: Mapping[str, SheetXml]) -> Judgement:
     """What every formula gives now, and why there is no value where the engine can't be trusted with one.
 
     The file and its cached values stay as they are. Raises EngineError where the engine can't have the workbook at all.
@@ -50,14 +50,14 @@ def _without_cached(sheet: SheetXml) -> bytes:
 
 
 @dataclass
-class Fresh:
+class FreshValues:
     """Each sheet's values from A1 on, row by row, None where a formula has none; and why it has none."""
 
     values: dict[str, list[list[Any]]]
     doubts: dict[Address, str]
 
 
-def values_of(package: Package, grids: Mapping[str, Grid]) -> Fresh:
+def values_of(package: Package, grids: Mapping[str, Grid]) -> FreshValues:
     """The values of a workbook that was just written from `grids`: every formula plain, no cached value.
 
     They are held to the rules of `planner.recalc.evidence`.
@@ -65,10 +65,10 @@ def values_of(package: Package, grids: Mapping[str, Grid]) -> Fresh:
     try:
         return _values(Engine(package, {}), grids)
     except EngineError as refusal:
-        return Fresh({}, {cell: str(refusal) for cell in _formulas(grids)})
+        return FreshValues({}, {cell: str(refusal) for cell in _formulas(grids)})
 
 
-def _values(engine: Engine, grids: Mapping[str, Grid]) -> Fresh:
+def _values(engine: Engine, grids: Mapping[str, Grid]) -> FreshValues:
     found = {name: engine.block(name, *grid.size) for name, grid in grids.items()}
     doubts: dict[Address, str] = {}
     for name, grid in grids.items():
@@ -88,7 +88,7 @@ def _values(engine: Engine, grids: Mapping[str, Grid]) -> Fresh:
     for name, ref in doubts:
         row, column = coordinates(ref)
         found[name][row - 1][column - 1] = None
-    return Fresh(found, doubts)
+    return FreshValues(found, doubts)
 
 
 def _formulas(grids: Mapping[str, Grid]) -> Iterator[Address]:

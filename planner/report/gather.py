@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from planner import __version__
-from planner.book.plan import Headline, Plan
+from planner.book.plan import DashboardHeadline, Plan
 from planner.book.reading import read_plan
 from planner.collector import still
 from planner.dates import made_now
@@ -173,7 +173,7 @@ def _scenario(cells: CellFigures, plans: Sequence[Planned], index: int) -> Scena
     )
 
 
-def _binds(meant: Sequence[Headline], key: str) -> Iterator[tuple[str, str]]:
+def _binds(meant: Sequence[DashboardHeadline], key: str) -> Iterator[tuple[str, str]]:
     """What binds the first quantity of each sheet in a scenario."""
     of: dict[str, tuple[str, str]] = {}
     for row in meant:
@@ -216,7 +216,7 @@ def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> Iterator[Section
 
 
 def _lines(
-    cells: CellFigures, rows: Sequence[Headline], plan: Planned | None, keys: Sequence[str]
+    cells: CellFigures, rows: Sequence[DashboardHeadline], plan: Planned | None, keys: Sequence[str]
 ) -> Iterator[FigureRow]:
     """Rows of Dashboard that aren't among what to expect, and what binds a quantity."""
     told = {row.name for each in plan.headlines for row in each.rows} if plan else set()

@@ -78,7 +78,7 @@ class MeasuredCase:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedCases:
     """The cases of the Comparison that are of the plan's chips, and how many others were measured."""
 
     cases: tuple[MeasuredCase, ...]
@@ -118,7 +118,7 @@ class Compared:
         return f"{words}; the median took {middle} times the prediction, {close} at most {CLOSE} times.{left_out}"
 
 
-def compared(cells: CellFigures) -> Compared | None:
+def compared(cells: CellFigures) -> ComparedCases | None:
     """The cases; None where the workbook has no Comparison."""
     if (sheet := cells.comparison) is None:
         return None
@@ -135,7 +135,7 @@ def compared(cells: CellFigures) -> Compared | None:
     chips = {scenario.hardware for scenario in cells.plan.scenarios if scenario.hardware}
     own = tuple(case for case in cases if not chips or case.is_of(chips))
     foreign = sum(case.is_measured for case in cases) - sum(case.is_measured for case in own)
-    return Compared(own, foreign) if cases else None
+    return ComparedCases(own, foreign) if cases else None
 
 
 def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, unit: str) -> Figure:
@@ -156,7 +156,7 @@ def _says_something(name: str, cases: list[MeasuredCase]) -> bool:
 HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 12
 
 
-def measured_pictures(compared: Compared | None) -> Iterator[Picture]:
+def measured_pictures(compared: ComparedCases | None) -> Iterator[Picture]:
     """The picture, where something was measured."""
     cases = [] if compared is None else compared.measured
     if not cases or compared is None:

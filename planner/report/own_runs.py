@@ -7,7 +7,7 @@ from itertools import count, takewhile
 
 from planner.book.added import added
 from planner.book.sheet import Sheet
-from planner.compare.runs_table import Run, read
+from planner.compare.runs_table import RecordedRun, read
 from planner.formulas.headlines import OF_RUNS
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
@@ -87,7 +87,7 @@ def _line(sheet: Sheet, row: int) -> Iterator[Figure]:
     yield Figure.of_text(why)
 
 
-def _figures(run: Run, sheet: str) -> Iterator[Figure]:
+def _figures(run: RecordedRun, sheet: str) -> Iterator[Figure]:
     unit = run.unit if run.unit == PERCENT else "s" if run.row.endswith("time_expected") else "1"
 
     def number(value: float | None) -> Figure:
@@ -117,7 +117,7 @@ def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Pict
         yield Picture("runs", TITLE, _drawing(drawn, alt), alt, caption, tables[0])
 
 
-def _drawing(runs: Sequence[Run], alt: str) -> str:
+def _drawing(runs: Sequence[RecordedRun], alt: str) -> str:
     drawing = Drawing(ROW * len(runs) + 40)
     ends = [share for run in runs for share in (1.0, *_shares(run)) if share]
     low, high = min(ends), max(ends)
@@ -135,7 +135,7 @@ def _drawing(runs: Sequence[Run], alt: str) -> str:
     return drawing.svg(alt)
 
 
-def _row(drawing: Drawing, run: Run, index: int, scale: Scale, top: float) -> None:
+def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: float) -> None:
     """A run: its name and numbers above, its range, bound and point below."""
     measured, low, high, bound = _shares(run)
     middle, said = top + 20, _said(run)
@@ -152,7 +152,7 @@ def _row(drawing: Drawing, run: Run, index: int, scale: Scale, top: float) -> No
     drawing.name(RIGHT + 18, top + 5, numbers, "end")
 
 
-def _shares(run: Run) -> tuple[float | None, ...]:
+def _shares(run: RecordedRun) -> tuple[float | None, ...]:
     """The measured number, the ends of its range and its bound, over what was expected; None where there is none."""
     return tuple(
         number / run.expected if number and run.expected else None
@@ -160,7 +160,7 @@ def _shares(run: Run) -> tuple[float | None, ...]:
     )
 
 
-def _said(run: Run) -> str:
+def _said(run: RecordedRun) -> str:
     """What hovering shows of a run."""
     told = f"{run.name or run.scenario}, {run.on}: {run.quantity} {_number(run, run.measured)}, "
     told += f"expected {_number(run, run.expected)}"
@@ -169,7 +169,7 @@ def _said(run: Run) -> str:
     return told + (f", bound {_number(run, run.bound)}" if run.bound else "")
 
 
-def _number(run: Run, value: float | None) -> str:
+def _number(run: RecordedRun, value: float | None) -> str:
     """A number of a run as people say it, in the unit of the measured one."""
     unit = PERCENT if run.unit == PERCENT else "1/s" if run.unit.endswith("/s") else "s"
     return spoken(value, unit, run.measured)

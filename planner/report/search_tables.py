@@ -28,7 +28,7 @@ SUBJECTS = ("model", "hardware")
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchSheet:
     """A sheet Search: its lines of what was asked, and its table with the machine names of its columns."""
 
     sheet: Sheet
@@ -51,18 +51,18 @@ class Found:
         return " on ".join(row[self.place[name]].text for name in SUBJECTS if name in self.place)
 
 
-def searches(cells: CellFigures) -> list[Found]:
+def searches(cells: CellFigures) -> list[SearchSheet]:
     """The sheets Search of a workbook, in the order of the tabs."""
     kinds = (each.sheet for each in added(cells.plan.book.sheets.values()) if each.kind == KIND)
     return [found for sheet in kinds if (found := _found(cells, sheet))]
 
 
-def found_plans(cells: CellFigures, found: Sequence[Found]) -> tuple[SearchFound, ...]:
+def found_plans(cells: CellFigures, found: Sequence[SearchSheet]) -> tuple[SearchFound, ...]:
     """Of each the plans as a reader wants them, and all numbers."""
     return tuple(SearchFound(each.sheet.name, _for_readers(cells, each), each.table) for each in found)
 
 
-def _for_readers(cells: CellFigures, found: Found) -> FigureTable:
+def _for_readers(cells: CellFigures, found: SearchSheet) -> FigureTable:
     """A table of fewer columns: what moves in words, ranges as such, and what is now where it is not as found."""
     names = {each.id: each.title for each in cells.plan.scenarios}
     columns = {column.name: column for column in found.table.columns}
@@ -104,7 +104,7 @@ def _words(text: str) -> Figure:
     return Figure(text, "text", text, is_derived=True)
 
 
-def _found(cells: CellFigures, sheet: Sheet) -> Found | None:
+def _found(cells: CellFigures, sheet: Sheet) -> SearchSheet | None:
     """What stands on a sheet; None where nobody finds its table any more."""
     names = next(
         (row for row, columns in sheet.filled.items() if PLAN in (sheet.text(row, each) for each in columns)), 0
@@ -123,7 +123,9 @@ def _found(cells: CellFigures, sheet: Sheet) -> Found | None:
         tuple(_figure(cells, sheet, row, place, *of) for place, of in zip(places, made, strict=True)) for row in rows
     )
     notes = tuple(f"{label}: {text}." for label, text in asked)
-    return Found(sheet, asked, FigureTable(tuple(column for column, _ in made), tuple(figures), notes, sheet.name))
+    return SearchSheet(
+        sheet, asked, FigureTable(tuple(column for column, _ in made), tuple(figures), notes, sheet.name)
+    )
 
 
 def _asked(sheet: Sheet, below: int) -> list[tuple[str, str]]:
@@ -179,7 +181,7 @@ BEST_CAPTION = "The best plans in their order, with the range of 80 % of publish
 Drawn = tuple[str, str, str, str]  # title, what it shows in words, drawing, caption
 
 
-def search_pictures(found: Sequence[Found]) -> Iterator[Picture]:
+def search_pictures(found: Sequence[SearchSheet]) -> Iterator[Picture]:
     """Of each a picture: a front of the first two objectives, or the best plans as bars."""
     for at, each in enumerate(found, start=1):
         drawn = _front(each) if len(each.aims) > 1 else _best(each) if each.aims else None
@@ -188,7 +190,7 @@ def search_pictures(found: Sequence[Found]) -> Iterator[Picture]:
             yield Picture(f"search-{at}", title, drawing, alt, caption, each.table)
 
 
-def _front(found: Found) -> Drawn | None:
+def _front(found: SearchSheet) -> Drawn | None:
     x_at, y_at = (found.place[name] for name in found.aims[:2])
     rows = [row for row in found.table.rows if min(row[x_at].number, row[y_at].number) > 0]
     if not rows:
@@ -214,7 +216,7 @@ def _front(found: Found) -> Drawn | None:
     return title, alt, drawing.svg(alt), FRONT_CAPTION
 
 
-def _best(found: Found) -> Drawn | None:
+def _best(found: SearchSheet) -> Drawn | None:
     at = found.place[found.aims[0]]
     column = found.table.columns[at]
     title = f"What the search found: {within(column.label)} of the best plans"

@@ -19,7 +19,7 @@ from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
-from planner.scenario.new_column import Column, Request
+from planner.scenario.new_column import NewColumn, NewScenario
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.unanswered import unanswered
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
@@ -37,12 +37,12 @@ from planner.xlsx.workbook_part import PRINTED, names_over, reshape_names
 from planner.xlsx.worksheet import Worksheet, as_wide
 from planner.xlsx.xmltree import every, local_name
 
-__all__ = ["Added", "Request", "add", "add_to_file"]
+__all__ = ["AddedScenario", "NewScenario", "add", "add_to_file"]
 CACHES = ("numCache", "strCache")  # what a range held when the file was saved
 
 
 @dataclass
-class Added:
+class AddedScenario:
     """What was done: the new scenario's id, the one it is like, its column on each sheet, what a person should know.
 
     `workload` is what it is meant for, where that is a choice; `updated` what the update did that added its sheets;
@@ -59,7 +59,7 @@ class Added:
     unanswered: Sequence[str] = ()
 
 
-def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
+def add_to_file(path: Path, request: NewScenario) -> tuple[AddedScenario, Path | None]:
     """Add a scenario to the workbook at `path`, which is replaced whole or not at all.
 
     Where sheets are added too, the old file is kept beside it; returns where that is.
@@ -71,7 +71,7 @@ def add_to_file(path: Path, request: Request) -> tuple[Added, Path | None]:
     return added, backup
 
 
-def add(package: Package, request: Request) -> Added:
+def add(package: Package, request: NewScenario) -> AddedScenario:
     """Add a scenario to a package, in place, and the sheets of its workload where it has none.
 
     Raises UserError as `add_to_file` does; without new sheets nothing is changed then.
@@ -89,12 +89,12 @@ def add(package: Package, request: Request) -> Added:
     identifier = _identifier(book, request, source)
     request = completed(book, source, request, workload)
     meant = request.settings.get(WORKLOAD) or book.said(WORKLOAD, source)
-    added = Added(identifier, book.said(ID, source), columns, [], workload=meant, updated=updated)
+    added = AddedScenario(identifier, book.said(ID, source), columns, [], workload=meant, updated=updated)
     contents: dict[str, Mapping[str, Content]] = {}
     likes: dict[str, Mapping[str, str]] = {}
     for table in book.by_scenario:
         name = table.sheet.name
-        new = Column(book, table, own_column(book, table, source), columns[name], added.remarks)
+        new = NewColumn(book, table, own_column(book, table, source), columns[name], added.remarks)
         contents[name] = new.inputs(request, identifier) if table is book.inputs else new.formulas()
         likes[name] = new.like()
     added.remarks += left_out(book)
@@ -113,7 +113,7 @@ def add(package: Package, request: Request) -> Added:
     return added
 
 
-def _identifier(book: Book, request: Request, source: int) -> str:
+def _identifier(book: Book, request: NewScenario, source: int) -> str:
     """The new id: from the name, or from the model and the chip where none is given."""
     if request.name is not None:
         return new_identifier(book, request.name)

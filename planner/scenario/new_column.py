@@ -21,7 +21,7 @@ from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
 from planner.scenario.which import CHIP, ID, MODEL, NAME
 from planner.xlsx.address import Spot, address
-from planner.xlsx.cellvalue import NA, Formula, Value, is_number
+from planner.xlsx.cellvalue import NA, CellFormula, Value, is_number
 from planner.xlsx.pattern import Pattern
 from planner.xlsx.sheetedit import Content
 
@@ -29,7 +29,7 @@ OVERRIDES, CONSTANTS = "Overrides", "Constants"
 
 
 @dataclass(frozen=True)
-class Request:
+class NewScenario:
     """What the new scenario is: a name, and what differs from the scenario that it is made like.
 
     Without a name it is called after its model and chip. `workload` is what it is meant for; `like` names the scenario,
@@ -47,7 +47,7 @@ class Request:
 
 
 @dataclass
-class Column:
+class NewColumn:
     """A column of a table about to be filled like another one."""
 
     book: Book
@@ -73,14 +73,14 @@ class Column:
             own = self.table.sheet.patterns.get((row, self.source))
             formula = self._pristine(lines[row]) if row in lines else own
             if formula is not None:
-                contents[address(row, self.column)] = Formula(formula.at(row, self.column))
+                contents[address(row, self.column)] = CellFormula(formula.at(row, self.column))
             elif self.table.sheet.is_typed(row, self.source):
                 name = lines[row].name or lines[row].label if row in lines else "a row of yours"
                 cell = Spot(self.table.sheet.name, row, self.column)
                 self.remarks.append(f"{cell} ({name}) is blank: a number is typed there for {self._like()}")
         return contents
 
-    def inputs(self, request: Request, identifier: str) -> dict[str, Content]:
+    def inputs(self, request: NewScenario, identifier: str) -> dict[str, Content]:
         """The typed cells of Inputs: those of the source, but for overrides, and what the request sets."""
         contents: dict[str, Content] = dict.fromkeys(self.like())
         names: dict[str, LineItem] = {}
@@ -123,11 +123,11 @@ class Column:
             if value not in (None, "") or formula is not None:
                 self.remarks.append(f"{line.name if line else ''} is not overridden as it is in {self._like()}")
         elif formula is not None:
-            contents[target] = Formula(formula.at(row, self.column))
+            contents[target] = CellFormula(formula.at(row, self.column))
         elif line is not None or value not in (None, ""):
             contents[target] = value
 
-    def _header(self, request: Request, identifier: str) -> dict[str, Value]:
+    def _header(self, request: NewScenario, identifier: str) -> dict[str, Value]:
         chosen = ((MODEL, "models", request.model), (CHIP, "hardware", request.hardware))
         header: dict[str, Value] = {ID: identifier, NAME: request.name.strip() if request.name else None}
         for name, kind, wanted in chosen:

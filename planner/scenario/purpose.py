@@ -11,14 +11,14 @@ from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.formulas.following import followed
 from planner.formulas.sweeps import sweeps, swept_templates
-from planner.scenario.new_column import OVERRIDES, Request, content
+from planner.scenario.new_column import OVERRIDES, NewScenario, content
 from planner.scenario.which import column_of
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD, Workloads
 from planner.xlsx.cellvalue import Value as CellValue
 from planner.xlsx.cellvalue import is_number
 
 
-def workload_of(book: Book, request: Request) -> str:
+def workload_of(book: Book, request: NewScenario) -> str:
     """The workload that is asked for: by its name, or by inputs of a request that no other has; blank for none.
 
     Raises UserError for a name that is no workload.
@@ -54,7 +54,7 @@ def source_of(book: Book, like: str | None, workload: str) -> int:
     return next(alike, book.inputs.columns[-1]) if workload else book.inputs.columns[-1]
 
 
-def completed(book: Book, source: int, request: Request, workload: str) -> Request:
+def completed(book: Book, source: int, request: NewScenario, workload: str) -> NewScenario:
     """The request with its workload, where Inputs has a row for it, and with the inputs that follow others of it.
 
     A mesh that is the one which follows the chips of the source follows those of the new scenario too.

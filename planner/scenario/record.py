@@ -12,7 +12,7 @@ from planner.book.reading import read_plan
 from planner.catalog import Value
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.row_of_measurement import ABOVE_PEAK
-from planner.compare.runs_table import Run, appended
+from planner.compare.runs_table import RecordedRun, appended
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
@@ -36,7 +36,7 @@ PER_CENT = 100.0
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldRun:
     """What a person says of a run: a number as typed, in which of the three units, and of what it is.
 
     `row` is the name or the label of a row of the scenario's plan; blank means the step, else its first headline.
@@ -65,11 +65,11 @@ class Told:
         return f"give at most {MOST[self.unit]:g}" if value > MOST[self.unit] else f"give at least {SHORTEST:g}"
 
 
-def record(path: Path, scenario: str, told: Told, facts: Mapping[str, object]) -> str:
+def record(path: Path, scenario: str, told: ToldRun, facts: Mapping[str, object]) -> str:
     """Put a run of a scenario into the table of runs of the workbook at `path`; a line for a person.
 
-    `facts` are those of a `Run` that its recorder knows: note, device, source. Raises UserError for a scenario or a
-    row that isn't there, for a number that no run has, and as reading and writing do.
+    `facts` are those of a `RecordedRun` that its recorder knows: note, device, source. Raises UserError for a scenario
+    or a row that isn't there, for a number that no run has, and as reading and writing do.
     """
     number = told.number
     with in_place(path) as package:
@@ -80,14 +80,14 @@ def record(path: Path, scenario: str, told: Told, facts: Mapping[str, object]) -
     return f"{sheet.name} row {row}: {said(run)}"
 
 
-def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: Run) -> int:
+def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) -> int:
     """Put a run into the package's table of runs; returns the number of its row."""
     row, contents, like = appended(sheet, run)
     edit(package, plan.book.parsed, sheet.name, contents, like)
     return row
 
 
-def said(run: Run) -> str:
+def said(run: RecordedRun) -> str:
     """A run beside what was expected, for a person."""
     unit = PERCENT if run.unit == PERCENT else RATE if run.unit.endswith("/s") else TIME
     number = spoken(run.measured, unit)
@@ -105,7 +105,7 @@ def said(run: Run) -> str:
     return line
 
 
-def snapshot(plan: Plan, scenario: str, told: Told, measured: float) -> Run:
+def snapshot(plan: Plan, scenario: str, told: ToldRun, measured: float) -> RecordedRun:
     """A run of this number, and what the plan expects of it now. Raises UserError as `record` does."""
     which = scenario_of(plan, scenario)
     plans = [each for each in planned(CellFigures(plan)) if each.means(which.key)]
@@ -117,7 +117,7 @@ def snapshot(plan: Plan, scenario: str, told: Told, measured: float) -> Run:
 
     low, high = (number(f"{row.name}{end}") for end in RANGE)
     bound = number(_bound(own, row))
-    return Run(
+    return RecordedRun(
         scenario=which.id or which.key,
         name=which.name,
         template=own.template,
@@ -146,7 +146,7 @@ def _beats(measured: float, bound: float, unit: str) -> bool:
     return measured * TOLERATED < bound if unit == TIME else measured > bound * TOLERATED
 
 
-def _measured(plans: Sequence[Planned], told: Told, place: Place, scenario: Scenario) -> tuple[Planned, Quantity]:
+def _measured(plans: Sequence[Planned], told: ToldRun, place: Place, scenario: Scenario) -> tuple[Planned, Quantity]:
     """The row that was measured, and the plan that has it."""
     rows = [(each, _rows(each, told.unit)) for each in plans]
     for own, known in rows:

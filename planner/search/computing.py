@@ -25,7 +25,7 @@ from planner.formulas.evaluation import Facts, encoded, run
 from planner.formulas.following import Follower, followers, with_followers
 from planner.formulas.partial import Partial, partial
 from planner.formulas.template import Template
-from planner.search.space import Block, Space
+from planner.search.space import PlanBlock, PlanSpace
 
 Found = TypeVar("Found")
 THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
@@ -41,7 +41,7 @@ class Plans:
     template: Template
     facts: Facts  # what the template's lookups read
     given: Mapping[str, Value]  # what is typed
-    space: Space  # what moves
+    space: PlanSpace  # what moves
     wanted: Sequence[str]  # the rows that are computed of each
     backend: str = "numpy"  # `numpy`, or `jax`: all its devices
 
@@ -65,7 +65,7 @@ class Plans:
         wanted = dict.fromkeys(self.wanted)
         return partial(self.template, self.facts, self._stays, moving, wanted, xp=_library(self.backend))
 
-    def _values(self, block: Block) -> dict[str, Array]:
+    def _values(self, block: PlanBlock) -> dict[str, Array]:
         """What moves in a block, and what follows it: arrays that broadcast to its shape."""
         arrays = dict(block.arrays)
         for each in self._moving:
@@ -81,8 +81,8 @@ class Plans:
         return encoded(self.template.row(name), self.given.get(name, self.template.row(name).default), {})
 
     def each(
-        self, reduce: Callable[[Block, dict[str, Array]], Found], is_ours: Callable[[int], bool] = lambda _: True
-    ) -> Iterator[tuple[Block, Found]]:
+        self, reduce: Callable[[PlanBlock, dict[str, Array]], Found], is_ours: Callable[[int], bool] = lambda _: True
+    ) -> Iterator[tuple[PlanBlock, Found]]:
         """What `reduce` makes of each block and its rows, in order; a few blocks are under way at a time.
 
         `is_ours` says by the number of a block's first plan whether this process computes it.
@@ -92,11 +92,11 @@ class Plans:
             yield from _on_devices(self.space, self._values, self.left, reduce, is_ours)
             return
 
-        def work(block: Block) -> tuple[Block, Found]:
+        def work(block: PlanBlock) -> tuple[PlanBlock, Found]:
             with np.errstate(all="ignore"):
                 return block, reduce(block, self.left(self._values(block)))
 
-        under_way: deque[Future[tuple[Block, Found]]] = deque()
+        under_way: deque[Future[tuple[PlanBlock, Found]]] = deque()
         with ThreadPoolExecutor(THREADS) as pool:
             try:
                 for block in self.space.blocks():
@@ -122,9 +122,9 @@ def _library(backend: str) -> ModuleType:
 
 
 def _on_devices(
-    space: Space, values: Callable[[Block], Values], left: Partial, reduce: Callable[[Block, dict[str, Array]], Found],
-    is_ours: Callable[[int], bool],
-) -> Iterator[tuple[Block, Found]]:  # fmt: skip
+    space: PlanSpace, values: Callable[[PlanBlock], Values], left: Partial,
+    reduce: Callable[[PlanBlock, dict[str, Array]], Found], is_ours: Callable[[int], bool],
+) -> Iterator[tuple[PlanBlock, Found]]:  # fmt: skip
     """What `reduce` makes of each block and its rows, in order; of those that are ours by their first plan's number.
 
     `values` gives the arrays of all that moves in a block; `left` is what is to be computed, in JAX's arithmetic.
@@ -152,7 +152,7 @@ def _padded(array: np.ndarray, size: int) -> np.ndarray:
     return np.pad(np.asarray(array, dtype=np.float64), (0, size - len(array)), mode="edge")
 
 
-def _shaped(array: Array, block: Block) -> Array:
+def _shaped(array: Array, block: PlanBlock) -> Array:
     """A row's numbers as an array of the block's shape, without what it was filled up with; one number as it is."""
     host = np.asarray(array)
     return host[: block.count].reshape(block.shape) if host.ndim else host

@@ -18,7 +18,7 @@ from planner.formulas.following import with_followers
 from planner.formulas.headlines import RANGE, headlines
 from planner.formulas.template import Row, Template
 from planner.search.request import Request, Subject
-from planner.search.space import Axis
+from planner.search.space import PlanAxis
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FoundPlan:
     """One of the best: what moves in it, all its rows, and whether no published run tells it from the best."""
 
     subject: Subject
@@ -53,7 +53,7 @@ class Plan:
     is_tie: bool = False
 
     @classmethod
-    def of(cls, asked: Request, subject: Subject, moved: Mapping[str, Value], *, is_tie: bool = False) -> Plan:
+    def of(cls, asked: Request, subject: Subject, moved: Mapping[str, Value], *, is_tie: bool = False) -> FoundPlan:
         """The plan of a subject in which these inputs are moved."""
         values = with_followers(asked.template, {**asked.given, **moved})
         return cls(subject, moved, evaluate(asked.template, subject.facts, values), is_tie)
@@ -65,7 +65,7 @@ class Chosen:
 
     subject: Subject
     ranks: np.ndarray
-    moved: Axis
+    moved: PlanAxis
     is_tie: np.ndarray
 
 
@@ -87,9 +87,11 @@ class Found:
     bar: float = math.nan  # up to this cost a plan that shares the best one's error is a tie
     end: float = math.nan  # up to this cost, the end of the best one's range, one of another model or chip is a tie
     front: int = 0  # of several objectives, how many plans no other beats in all
-    plans: list[Plan] = field(default_factory=list)  # what is told: the best, or some along the front
+    plans: list[FoundPlan] = field(default_factory=list)  # what is told: the best, or some along the front
     chosen: list[Chosen] = field(default_factory=list)  # the best, or the whole front
-    of_each: list[Plan] = field(default_factory=list)  # of one objective, each model and chip's best, the first leading
+    of_each: list[FoundPlan] = field(
+        default_factory=list
+    )  # of one objective, each model and chip's best, the first leading
 
     def count(self, other: Found) -> None:
         """Count the plans of another part of the search."""

@@ -17,9 +17,9 @@ from planner.formulas.evaluation import text_of
 from planner.formulas.headlines import led_as, memory_check
 from planner.search import sensible
 from planner.search.computing import Plans
-from planner.search.found import Chosen, Found, Objective, Plan
+from planner.search.found import Chosen, Found, FoundPlan, Objective
 from planner.search.request import Request
-from planner.search.space import Axis, Block, Space
+from planner.search.space import PlanAxis, PlanBlock, PlanSpace
 from planner.search.ties import front, share_errors, unshared, within
 
 KEPT = 2000  # plans of a block that are kept whether they are near the best or not
@@ -82,7 +82,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
         plans = Plans(template, subject.facts, asked.given, space, wanted, asked.backend)
 
-        def reduced(block: Block, rows: dict[str, Array], subject: int = at) -> tuple[Found, _Pool, int]:
+        def reduced(block: PlanBlock, rows: dict[str, Array], subject: int = at) -> tuple[Found, _Pool, int]:
             return _reduce(block, rows, checks, asked.conditions, objectives, ends, subject)
 
         for _, (counts, candidates, lacks) in plans.each(reduced, asked.among.share(first, whole)):
@@ -124,7 +124,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
 
 
 def _reduce(
-    block: Block, rows: Mapping[str, Array], checks: Sequence[str], conditions: Sequence[str],
+    block: PlanBlock, rows: Mapping[str, Array], checks: Sequence[str], conditions: Sequence[str],
     objectives: Sequence[Objective], ends: str, subject: int,
 ) -> tuple[Found, _Pool, int]:  # fmt: skip
     """What a block comes to: its counts, the plans that may be among the best, and the first plan without a cost.
@@ -156,11 +156,11 @@ class _Choice:
     """Which candidates are told; `candidates` are all, the least cost first, and of equal ones the simpler first."""
 
     asked: Request
-    spaces: Sequence[Space]
+    spaces: Sequence[PlanSpace]
     candidates: _Pool
 
     @classmethod
-    def of(cls, asked: Request, spaces: Sequence[Space], pool: _Pool) -> _Choice:
+    def of(cls, asked: Request, spaces: Sequence[PlanSpace], pool: _Pool) -> _Choice:
         """The choice among the candidates of a pool, which may be in any order."""
         keys = cls(asked, spaces, pool).involved
         return cls(asked, spaces, pool.at(np.lexsort([*keys[::-1], *pool.costs.T[::-1]])))
@@ -210,7 +210,7 @@ class _Choice:
         for at, (subject, space) in enumerate(zip(self.asked.subjects, self.spaces, strict=True)):
             ranks = np.flatnonzero(self.candidates.subjects[places] == at)
             if len(ranks):
-                axis = Axis(space.plans(self.candidates.numbers[places[ranks]]))
+                axis = PlanAxis(space.plans(self.candidates.numbers[places[ranks]]))
                 ties = np.array([float(int(place) in tied) for place in places[ranks]])
                 found.append(Chosen(subject, ranks, axis, ties))
         return found
@@ -241,22 +241,24 @@ class _Choice:
         numbers = np.where(np.isnan(ways).all(axis=1), self.candidates.numbers, 0.0)
         return np.column_stack([np.nan_to_num(ways), numbers])
 
-    def plan(self, place: int, *, is_tie: bool = False) -> Plan:
+    def plan(self, place: int, *, is_tie: bool = False) -> FoundPlan:
         """The candidate at a place, with all its rows."""
         subject, number = int(self.candidates.subjects[place]), int(self.candidates.numbers[place])
         return _numbered(self.asked, self.spaces, subject, number, is_tie=is_tie)
 
 
-def _numbered(asked: Request, spaces: Sequence[Space], subject: int, number: int, *, is_tie: bool = False) -> Plan:
+def _numbered(
+    asked: Request, spaces: Sequence[PlanSpace], subject: int, number: int, *, is_tie: bool = False
+) -> FoundPlan:
     """The plan of a subject by its number in the subject's space."""
     moved = {
         name: text_of(value) if asked.template.row(name).unit == "text" else value
         for name, value in spaces[subject].plan(number).items()
     }
-    return Plan.of(asked, asked.subjects[subject], moved, is_tie=is_tie)
+    return FoundPlan.of(asked, asked.subjects[subject], moved, is_tie=is_tie)
 
 
-def _none(asked: Request, found: Found, unknown: Sequence[Plan]) -> UserError:
+def _none(asked: Request, found: Found, unknown: Sequence[FoundPlan]) -> UserError:
     """Why there is no best plan; `unknown` are plans that pass, one of each subject, of which an objective is N/A."""
     if unknown:
         names = [each.row.name for each in found.objectives]

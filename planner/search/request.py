@@ -25,7 +25,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template
 from planner.processes import ALONE, Processes
 from planner.search.conditions import with_conditions
-from planner.search.space import Axis
+from planner.search.space import PlanAxis
 
 MOST = 10_000_000  # values of one input
 NEAR = 1e-9  # how far beyond its end, relative, a range's last value may be by rounding
@@ -55,7 +55,7 @@ class Request:
     template: Template  # with a row for each condition
     subjects: Sequence[Subject]
     given: Mapping[str, Value]  # what is typed
-    axes: Sequence[Axis]  # what moves, in the order of --over
+    axes: Sequence[PlanAxis]  # what moves, in the order of --over
     conditions: Sequence[str]  # the names of their rows
     backend: str = "numpy"
     among: Processes = ALONE  # the processes that share the plans out
@@ -94,7 +94,7 @@ def request(
         row = loaded.row(name)
         if name in given:
             raise UserError(f"{name} is both set and varied", remedy=f"leave out --set {name} or --over {name}")
-        axes.append(Axis({row.name: values_over(row, text)}))
+        axes.append(PlanAxis({row.name: values_over(row, text)}))
     subjects = [
         Subject(model, chip, facts(loaded, model, chip, databases))
         for model in dict.fromkeys(map(databases.models.identify, models)) or (None,)

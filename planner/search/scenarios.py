@@ -20,11 +20,10 @@ from planner.errors import UserError
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import LOOKUPS, Row
 from planner.regularfile import refuse_other
-from planner.scenario.add import Request as Addition
-from planner.scenario.add import add
+from planner.scenario.add import NewScenario, add
 from planner.scenario.new_column import identified
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
-from planner.search.found import Found, Plan
+from planner.search.found import Found, FoundPlan
 from planner.search.optimum import KINDS
 from planner.search.request import Request
 from planner.search.search_sheet import NAME, PURPOSE, Now, fill, listed
@@ -105,7 +104,7 @@ def _added(path: Path, asked: Request, found: Found) -> str:
                 there.append(same)
                 continue
             workload = asked.template.name if asked.template.name in swept_templates() else None
-            addition = Addition(
+            addition = NewScenario(
                 _free(Book(package), name), plan.subject.model, plan.subject.hardware, settings, workload=workload
             )
             added = add(package, addition)
@@ -121,7 +120,7 @@ def _added(path: Path, asked: Request, found: Found) -> str:
     return "; ".join([*told, *([f"the file as it was: {backup}"] if backup else [])])
 
 
-def _same(book: Book, asked: Request, plan: Plan, settings: Mapping[str, str]) -> str:
+def _same(book: Book, asked: Request, plan: FoundPlan, settings: Mapping[str, str]) -> str:
     """The id of the scenario that has a plan's model, chip and inputs, and overrides nothing else; blank for none."""
     wanted = {MODEL: plan.subject.model or "", CHIP: plan.subject.hardware or "", **settings}
     read = [row.name for kind in LOOKUPS for row in asked.template.of_kind(kind)]
@@ -141,7 +140,7 @@ def _alike(value: object, text: str) -> bool:
         return ("" if value is None else value) == text
 
 
-def _typed(asked: Request, plan: Plan) -> dict[str, str]:
+def _typed(asked: Request, plan: FoundPlan) -> dict[str, str]:
     """What is typed for a plan: what the command was given, what moves, and what follows."""
     known = {**asked.given, **plan.moved, **plan.results.given}
     return {name: _text(value) for name, value in known.items()}
@@ -156,7 +155,7 @@ def _free(book: Book, name: str) -> str:
     return f"{name} {free_identifier(book, name).removeprefix(identifier(name)).strip('_')}".strip()
 
 
-def _names(plans: Sequence[Plan]) -> list[str]:
+def _names(plans: Sequence[FoundPlan]) -> list[str]:
     """What each plan is called: its model, chips and ways, and a number where two are called alike."""
     found: list[str] = []
     for plan in plans:
@@ -187,7 +186,7 @@ def put_search(package: Package, asked: Request, found: Found, ids: Sequence[str
     return put(package, NAME, PURPOSE, lambda page: fill(page, asked, found, plans, became, now))
 
 
-def _is_same(one: Plan, other: Plan) -> bool:
+def _is_same(one: FoundPlan, other: FoundPlan) -> bool:
     return one.subject is other.subject and one.moved == other.moved
 
 

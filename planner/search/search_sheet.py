@@ -15,11 +15,11 @@ from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.search import told
 from planner.search.computing import Plans
-from planner.search.found import Found, Objective, Plan
+from planner.search.found import Found, FoundPlan, Objective
 from planner.search.request import Request
 from planner.search.sheet import (
     FEW,
-    Head,
+    ColumnHead,
     assumptions,
     finished,
     head,
@@ -29,7 +29,7 @@ from planner.search.sheet import (
     scatter,
     widen,
 )
-from planner.search.space import Space
+from planner.search.space import PlanSpace
 from planner.search.sweep import texts
 from planner.search.ties import off
 from planner.spoken import within
@@ -57,12 +57,12 @@ def workbook(asked: Request, found: Found) -> tuple[bytes, int]:
     return finished(book, [page, assumptions(book, asked, moved)]), len(plans)
 
 
-def listed(asked: Request, found: Found) -> list[Plan]:
+def listed(asked: Request, found: Found) -> list[FoundPlan]:
     """All plans of the front, or the best, in their order, each with all rows."""
-    template, plans = asked.template, dict[int, Plan]()
+    template, plans = asked.template, dict[int, FoundPlan]()
     is_text = {row.name: row.unit == "text" for row in template.rows}
     for chosen in found.chosen:
-        space = Space([chosen.moved])
+        space = PlanSpace([chosen.moved])
         for block, rows in Plans(template, chosen.subject.facts, asked.given, space, list(is_text)).each(
             lambda _, rows: rows
         ):
@@ -73,12 +73,12 @@ def listed(asked: Request, found: Found) -> list[Plan]:
                 moved = {name: words[name][at] if name in words else float(arrays[name]) for name in space.names}
                 results = Results(template, arrays, {**asked.given, **moved}, {})
                 place = block.start + at
-                plans[int(chosen.ranks[place])] = Plan(chosen.subject, moved, results, bool(chosen.is_tie[place]))
+                plans[int(chosen.ranks[place])] = FoundPlan(chosen.subject, moved, results, bool(chosen.is_tie[place]))
     return [plans[rank] for rank in sorted(plans)]
 
 
 def fill(
-    page: Page, asked: Request, found: Found, plans: Sequence[Plan], ids: Mapping[int, str] | None = None,
+    page: Page, asked: Request, found: Found, plans: Sequence[FoundPlan], ids: Mapping[int, str] | None = None,
     now: Now | None = None,
 ) -> None:  # fmt: skip
     """Put the search on a page: what was asked and found, the chart beside it, the plans below.
@@ -116,7 +116,7 @@ def _rule(page: Page, rows: range) -> None:
         column, left = column + 1, left - page.pixels(column)
 
 
-def _told(asked: Request, found: Found, plans: Sequence[Plan]) -> list[tuple[str, str]]:
+def _told(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> list[tuple[str, str]]:
     """What was asked, how many plans were tried and refused, and what is the same in all that are listed."""
     template, several = asked.template, len(found.objectives) > 1
     lines = question(asked)
@@ -147,16 +147,16 @@ class _Table:
     """The columns of the plans, each a head and what gives its cells; and which of them are drawn."""
 
     def __init__(
-        self, asked: Request, found: Found, plans: Sequence[Plan], ids: Mapping[int, str], now: Now | None
+        self, asked: Request, found: Found, plans: Sequence[FoundPlan], ids: Mapping[int, str], now: Now | None
     ) -> None:
         self.asked, self.found, self.plans = asked, found, plans
-        self.columns: list[tuple[Head, Cells]] = []
+        self.columns: list[tuple[ColumnHead, Cells]] = []
         self.place: dict[str, int] = {}  # of an objective, and the ends of its range, the number of its column from 0
         if ids:
-            self._add(Head("Scenario", "scenario_id"), lambda at, _: ids.get(at, ""))
-        self._add(Head("Plan", "plan", COUNT), lambda at, _: float(at + 1))
+            self._add(ColumnHead("Scenario", "scenario_id"), lambda at, _: ids.get(at, ""))
+        self._add(ColumnHead("Plan", "plan", COUNT), lambda at, _: float(at + 1))
         for kind in asked.several:
-            head_of = Head({"model": "Model", "hardware": "Chip"}[kind], kind)
+            head_of = ColumnHead({"model": "Model", "hardware": "Chip"}[kind], kind)
             self._add(head_of, lambda at, _, kind=kind: getattr(plans[at].subject, kind))  # type: ignore[misc]
         names = {each.row.name for each in found.objectives}
         for name in (each for each in told.differing(plans) if each not in names):
@@ -171,7 +171,7 @@ class _Table:
         self._words("Extrapolated", "extrapolated", [told.extrapolated(asked, plan) for plan in plans])
         self._words("What binds", "what binds", [told.binds(asked, found, plan) for plan in plans])
 
-    def _add(self, each: Head, cells: Cells) -> None:
+    def _add(self, each: ColumnHead, cells: Cells) -> None:
         self.columns.append((each, cells))
 
     def _row(self, row: Row) -> None:
@@ -191,26 +191,28 @@ class _Table:
         mine = own._replace(label=f"Now: {own.label}", name=f"{row.name} now")
         self._add(mine, lambda _, at: Live(now(row, at)))
         off = f'IFERROR({column_letters(column)}{{0}}/{found}{{0}}-1,"")'
-        moved = Head(f"Now off what was found: {row.label}", f"{row.name} off", "+0.0%;-0.0%;0.0%")
+        moved = ColumnHead(f"Now off what was found: {row.label}", f"{row.name} off", "+0.0%;-0.0%;0.0%")
         self._add(moved, lambda _, at: Live(off.format(at)))
 
     def _off_best(self) -> None:
         aim, best = self.found.objectives[0], self.found.best
         costs = [float(aim.cost(plan.results[aim.row.name])) for plan in self.plans]
-        self._add(Head("Off the best", "off the best", PERCENT), lambda at, _: off(costs[at], best))
-        self._add(Head("Can't be told from the best", "is_tie", YES_NO), lambda at, _: float(self.plans[at].is_tie))
+        self._add(ColumnHead("Off the best", "off the best", PERCENT), lambda at, _: off(costs[at], best))
+        self._add(
+            ColumnHead("Can't be told from the best", "is_tie", YES_NO), lambda at, _: float(self.plans[at].is_tie)
+        )
 
     def _words(self, label: str, name: str, said: Sequence[str]) -> None:
         """A column of words, left out where none are said."""
         if any(said):
-            self._add(Head(label, name), lambda at, _: said[at])
+            self._add(ColumnHead(label, name), lambda at, _: said[at])
 
 
 def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
     """The best of each model and chip, and how likely it is better than the best of all."""
     rows = found.objectives[0].rows(asked.template)
     page.section(at, "The best of each model and chip", 2 + len(rows))
-    heads = [Head("Model and chip", "subject"), *map(head, rows), Head(CHANCE, "chance", "0%")]
+    heads = [ColumnHead("Model and chip", "subject"), *map(head, rows), ColumnHead(CHANCE, "chance", "0%")]
     cells = [
         [plan.subject.said, *(plan.results.value(row.name) for row in rows), "" if chance is None else chance]
         for plan, chance in told.chances(found)
@@ -221,7 +223,12 @@ def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
 
 
 def drawn(
-    page: Page, heads: Sequence[Head], place: Mapping[str, int], found: Found, plans: Sequence[Plan], rows: range
+    page: Page,
+    heads: Sequence[ColumnHead],
+    place: Mapping[str, int],
+    found: Found,
+    plans: Sequence[FoundPlan],
+    rows: range,
 ) -> ScatterChart:
     """The chart of a table of plans, which stands in these rows; `place` has the columns of numbers, counted from 0."""
     aims = [each.row for each in found.objectives]
@@ -229,7 +236,12 @@ def drawn(
 
 
 def _front(
-    page: Page, heads: Sequence[Head], place: Mapping[str, int], aims: Sequence[Row], plans: Sequence[Plan], rows: range
+    page: Page,
+    heads: Sequence[ColumnHead],
+    place: Mapping[str, int],
+    aims: Sequence[Row],
+    plans: Sequence[FoundPlan],
+    rows: range,
 ) -> ScatterChart:
     """The second objective over the first. The points of each model and chip are drawn from a closed column."""
     x, y = (place[row.name] for row in aims[:2])
@@ -248,7 +260,12 @@ def _front(
 
 
 def _best(
-    page: Page, heads: Sequence[Head], place: Mapping[str, int], aims: Sequence[Row], plans: Sequence[Plan], rows: range
+    page: Page,
+    heads: Sequence[ColumnHead],
+    place: Mapping[str, int],
+    aims: Sequence[Row],
+    plans: Sequence[FoundPlan],
+    rows: range,
 ) -> ScatterChart:
     """The objective of each plan in their order, and the ends of its range."""
     (aim,) = aims

@@ -14,7 +14,7 @@ from planner.formulas.partial import partial
 from planner.formulas.template import Template
 from planner.search import rules, serving_layouts, training_layouts
 from planner.search.request import Request, Subject
-from planner.search.space import Axis, Space
+from planner.search.space import PlanAxis, PlanSpace
 
 TRAINING, SERVING = {*training_layouts.WAYS, *training_layouts.SCHEDULE}, set(serving_layouts.NAMES)
 BATCH = "batch"
@@ -30,7 +30,7 @@ def is_serving(template: Template) -> bool:
     return template.by_name.keys() >= SERVING
 
 
-def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
+def space(asked: Request, subject: Subject, *, alone: bool) -> PlanSpace:
     """The plans of a model on a chip: every combination of what --over names and, unless `alone`, of sensible layouts.
 
     What is typed stays. Raises UserError where nothing is varied, and where no layout makes sense.
@@ -39,7 +39,7 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
     if alone or not (is_training(template) or is_serving(template)):
         if not asked.axes:
             raise UserError("nothing is varied", remedy="name an input, as in --over n_chips=1..64")
-        return Space(asked.axes)
+        return PlanSpace(asked.axes)
     made = training_layouts if is_training(template) else serving_layouts
     own = set(made.OWN)
     moved = {name: axis.columns[name] for axis in asked.axes for name in axis.columns}
@@ -64,12 +64,12 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> Space:
             f"no layout of {' or '.join(f'{each:,g}' for each in chips[:4])} chips makes sense for {subject.said}",
             remedy="other chips or a larger batch, or name the ways with --over and --alone",
         )
-    joined = Axis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})
+    joined = PlanAxis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})
     rest = [axis for axis in asked.axes if not set(axis.columns) & (own | set(read))]
-    return Space([joined, *rest, *_beside(template, fixed, asked.given)])
+    return PlanSpace([joined, *rest, *_beside(template, fixed, asked.given)])
 
 
-def _beside(template: Template, fixed: Mapping[str, object], given: Mapping[str, Value]) -> list[Axis]:
+def _beside(template: Template, fixed: Mapping[str, object], given: Mapping[str, Value]) -> list[PlanAxis]:
     """What a search moves beside layouts, where it isn't typed or named."""
     free = [name for name in ("remat", "zero_stage", BATCH) if name in template.by_name]
     found = []
@@ -78,10 +78,10 @@ def _beside(template: Template, fixed: Mapping[str, object], given: Mapping[str,
         if name in fixed or name in given or (name == BATCH and is_training(template)):
             continue
         if name == BATCH:
-            found.append(Axis({name: serving_layouts.BATCHES}))
+            found.append(PlanAxis({name: serving_layouts.BATCHES}))
         else:
             choices = [code(each) for each in rules.REMATS] if row.unit == "text" else [0.0, 1.0, 2.0, 3.0]
-            found.append(Axis({name: np.array(choices)}))
+            found.append(PlanAxis({name: np.array(choices)}))
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from planner.formulas.following import divisors
 from planner.search import rules
 from planner.search.rules import Values
-from planner.search.space import Axis
+from planner.search.space import PlanAxis
 
 NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
 SPLIT = ("prefill_chips", "prefill_tensor")  # the chips that prefill alone, beside those that decode
@@ -34,7 +34,7 @@ def _powers(most: float) -> list[float]:
     return [2.0**power for power in range(int(np.log2(most)) + 1)]
 
 
-def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Axis | None:
+def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> PlanAxis | None:
     """The layouts on each number of chips; all chips as tensor ways is 0 tensor ways, the template's own default.
 
     Beside each, where nobody says how many chips there are, others that prefill alone, and none.
@@ -44,7 +44,7 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
         for layout in dict.fromkeys(_all(values, fixed, chips))
         for split in dict.fromkeys(_splits(values, fixed, *layout))
     )
-    return Axis.of((*NAMES, *SPLIT), each)
+    return PlanAxis.of((*NAMES, *SPLIT), each)
 
 
 def _splits(

@@ -16,7 +16,7 @@ from planner.formulas.following import followers
 from planner.formulas.template import Row
 from planner.scaled_units import factor
 from planner.search.request import Request
-from planner.search.sweep import Column, Part
+from planner.search.sweep import Part, SweepColumn
 from planner.spoken import PERCENT
 from planner.workbook import cell_styles, charts, saving
 from planner.workbook.cell_styles import COUNT, row_format
@@ -34,7 +34,7 @@ FEW = 40  # points of a line that have a marker each
 NOTE = "Values of one moment, not formulas: planner makes them anew."
 
 
-class Head(NamedTuple):
+class ColumnHead(NamedTuple):
     """A column of a table."""
 
     label: str
@@ -49,19 +49,19 @@ class Head(NamedTuple):
         return guarded(value) if isinstance(value, str) else float(value) / self.factor  # type: ignore[arg-type]
 
 
-def head(row: Row) -> Head:
+def head(row: Row) -> ColumnHead:
     """The column of a row, in the unit that people say it in."""
     if row.unit == "text":
-        return Head(row.label, row.name)
+        return ColumnHead(row.label, row.name)
     form, scale = shown_format(row), 1.0 if row.display in ("", PERCENT) else factor(row.display, row.unit)
     says_unit = '"' in form or row.unit == "chip" or row.said_in in ("1", PERCENT)
-    return Head(row.label if says_unit else f"{row.label} ({row.said_in})", row.name, form, scale)
+    return ColumnHead(row.label if says_unit else f"{row.label} ({row.said_in})", row.name, form, scale)
 
 
-def put_table(page: Page, at: int, heads: Sequence[Head], rows: Iterable[Sequence[object]]) -> int:
+def put_table(page: Page, at: int, heads: Sequence[ColumnHead], rows: Iterable[Sequence[object]]) -> int:
     """Put a table from row `at` on: labels, machine names, then its rows; returns the row below the last.
 
-    A value is as its `Head` takes it, and a Live text a formula.
+    A value is as its `ColumnHead` takes it, and a Live text a formula.
     """
     for column, each in enumerate(heads, start=1):
         page.heads(at, column, each.label, each.name, right=each.form is not None)
@@ -73,7 +73,7 @@ def put_table(page: Page, at: int, heads: Sequence[Head], rows: Iterable[Sequenc
     return row + 1
 
 
-def widen(page: Page, at: int, heads: Sequence[Head], below: int, *, with_names: bool) -> None:
+def widen(page: Page, at: int, heads: Sequence[ColumnHead], below: int, *, with_names: bool) -> None:
     """Give the columns of a table whose head is in row `at` the widths that their texts need.
 
     With their names they are as wide as these; else the row of names is closed.
@@ -89,18 +89,18 @@ def widen(page: Page, at: int, heads: Sequence[Head], below: int, *, with_names:
         page.close_rows([at + 1])
 
 
-def raise_titles(page: Page, at: int, heads: Sequence[Head]) -> None:
+def raise_titles(page: Page, at: int, heads: Sequence[ColumnHead]) -> None:
     """Make the titles of a table in row `at` as high as they need in columns of these widths."""
     wide = (page.sheet.column_dimensions[column_letters(column)].width for column in range(1, len(heads) + 1))
     lines = (lines_of(each.label, int(PER_WIDTH * letters)) for each, letters in zip(heads, wide, strict=True))
     page.sheet.row_dimensions[at].height = 11.5 * max(lines) + 5
 
 
-def workbook(asked: Request, columns: Sequence[Column], parts: Iterable[Part]) -> tuple[bytes, int]:
+def workbook(asked: Request, columns: Sequence[SweepColumn], parts: Iterable[Part]) -> tuple[bytes, int]:
     """A sweep as the bytes of a workbook, and how many plans it has. Raises UserError for more than `MOST`."""
     book = cell_styles.new_book()
     page = Page(book, "Sweep", "Sweep", f"{asked.template.name}: every combination. {NOTE}", corner=f"A{FIRST_ROW + 2}")
-    heads = [head(each.row) if each.row else Head(each.name.capitalize(), each.name) for each in columns]
+    heads = [head(each.row) if each.row else ColumnHead(each.name.capitalize(), each.name) for each in columns]
     below = put_table(page, FIRST_ROW, heads, _rows(columns, parts))
     widen(page, FIRST_ROW, heads, below, with_names=True)
     last = below - 1
@@ -120,7 +120,7 @@ def finished(book: Workbook, pages: Sequence[Page]) -> bytes:
     return package.to_bytes(stamp=made_now().timetuple()[:6])
 
 
-def _rows(columns: Sequence[Column], parts: Iterable[Part]) -> Iterator[Sequence[object]]:
+def _rows(columns: Sequence[SweepColumn], parts: Iterable[Part]) -> Iterator[Sequence[object]]:
     count = 0
     for part in parts:
         for cells in zip(*(part[column.name].tolist() for column in columns), strict=True):
@@ -130,7 +130,7 @@ def _rows(columns: Sequence[Column], parts: Iterable[Part]) -> Iterator[Sequence
             yield cells
 
 
-def _draw(page: Page, asked: Request, columns: Sequence[Column], heads: Sequence[Head], last: int) -> None:
+def _draw(page: Page, asked: Request, columns: Sequence[SweepColumn], heads: Sequence[ColumnHead], last: int) -> None:
     """The first row that is shown over the last axis: a line for each combination of what moves beside."""
     moving = [at for at, column in enumerate(columns) if column.row is None or column.name in asked.moving]
     along = [at for at in moving if columns[at].unit != "text"]
@@ -149,7 +149,7 @@ def _draw(page: Page, asked: Request, columns: Sequence[Column], heads: Sequence
     page.sheet.add_chart(chart, f"{column_letters(len(heads) + 2)}{FIRST_ROW + 1}")
 
 
-def _runs(page: Page, heads: Sequence[Head], beside: Sequence[int], last: int) -> Iterator[tuple[int, int, str]]:
+def _runs(page: Page, heads: Sequence[ColumnHead], beside: Sequence[int], last: int) -> Iterator[tuple[int, int, str]]:
     """The lines from one to another in which nothing else than the last axis moves, and what stands there."""
 
     def key(row: int) -> tuple[object, ...]:
@@ -164,7 +164,7 @@ def _runs(page: Page, heads: Sequence[Head], beside: Sequence[int], last: int) -
         yield lines[0], lines[-1], ", ".join(said)
 
 
-def scatter(page: Page, title: str, heads: Sequence[Head], x: int, y: int, first: int, last: int) -> ScatterChart:
+def scatter(page: Page, title: str, heads: Sequence[ColumnHead], x: int, y: int, first: int, last: int) -> ScatterChart:
     """An empty chart of one column of a table over another, its axes in powers of ten where the numbers ask for it."""
     chart = charts.log_log(title)
     for axis, at in ((chart.x_axis, x), (chart.y_axis, y)):

@@ -18,13 +18,13 @@ BLOCK = 1 << 16  # plans of a block: their arrays stay in a core's cache
 
 
 @dataclass(frozen=True)
-class Axis:
+class PlanAxis:
     """Names that move together: of each an array of its values, all of one length; float64, codes for texts."""
 
     columns: Mapping[str, np.ndarray]
 
     @classmethod
-    def of(cls, names: Sequence[str], rows: Iterable[Sequence[float]]) -> Axis | None:
+    def of(cls, names: Sequence[str], rows: Iterable[Sequence[float]]) -> PlanAxis | None:
         """The axis of rows with a value for each name; None without any."""
         found = list(rows)
         table = np.array(found, dtype=np.float64).reshape(-1, len(names)).T.copy()
@@ -35,7 +35,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Block:
+class PlanBlock:
     """So many plans from the one numbered `start` on: the arrays of the axes, which broadcast to `shape`."""
 
     start: int
@@ -52,10 +52,10 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Space:
+class PlanSpace:
     """Every combination of some axes."""
 
-    axes: Sequence[Axis]
+    axes: Sequence[PlanAxis]
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ class Space:
         """What moves, in the order of the axes."""
         return tuple(name for axis in self.axes for name in axis.columns)
 
-    def blocks(self, size: int = BLOCK) -> Iterator[Block]:
+    def blocks(self, size: int = BLOCK) -> Iterator[PlanBlock]:
         """All plans in order, at most `size` in a block: the last axes whole, one in slices, each before it alone."""
         whole = len(self.axes)
         while whole > 0 and math.prod(self.lengths[whole - 1 :]) <= size:
@@ -80,7 +80,7 @@ class Space:
             return
         tail = self.lengths[whole:]
         if whole == 0:
-            yield Block(0, tail, self._arrays((), slice(None), 0))
+            yield PlanBlock(0, tail, self._arrays((), slice(None), 0))
             return
         sliced, step = whole - 1, max(1, size // math.prod(tail))
         for outer in range(math.prod(self.lengths[:sliced])):
@@ -89,7 +89,7 @@ class Space:
                 last = min(first + step, self.lengths[sliced])
                 start = (outer * self.lengths[sliced] + first) * math.prod(tail)
                 arrays = self._arrays(tuple(int(each) for each in place), slice(first, last), sliced)
-                yield Block(start, (last - first, *tail), arrays)
+                yield PlanBlock(start, (last - first, *tail), arrays)
 
     def _arrays(self, place: tuple[int, ...], part: slice, sliced: int) -> dict[str, Array]:
         """The arrays of a block: a number of each axis before the `sliced` one, a part of that, all of the others."""

@@ -14,11 +14,11 @@ from planner.formulas.evaluation import text_of
 from planner.formulas.template import Row
 from planner.search.computing import Plans
 from planner.search.request import Request, Subject
-from planner.search.space import Block, Space
+from planner.search.space import PlanBlock, PlanSpace
 
 
 @dataclass(frozen=True)
-class Column:
+class SweepColumn:
     """A column of the table; of a model or a chip there is no row."""
 
     name: str
@@ -35,7 +35,7 @@ Part = Mapping[str, np.ndarray]  # a part of the table: of each column an array,
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweptPlans:
     """The plans of a request in the order of its axes, models and chips first, and the rows that are shown of each."""
 
     asked: Request
@@ -48,21 +48,21 @@ class Sweep:
     @property
     def count(self) -> int:
         """How many plans are computed."""
-        return Space(self.asked.axes).count * len(self.asked.subjects)
+        return PlanSpace(self.asked.axes).count * len(self.asked.subjects)
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[SweepColumn]:
         """The columns: model and chip where there are several, what moves, what is shown."""
         template = self.asked.template
-        names = dict.fromkeys([*Space(self.asked.axes).names, *self.wanted])
-        return [*map(Column, self.asked.several), *(Column(name, template.row(name)) for name in names)]
+        names = dict.fromkeys([*PlanSpace(self.asked.axes).names, *self.wanted])
+        return [*map(SweepColumn, self.asked.several), *(SweepColumn(name, template.row(name)) for name in names)]
 
     def parts(self) -> Iterator[Part]:
         """The table's rows in order, those alone that meet the conditions, and of those this process's share.
 
         Raises UserError at the end where no plan meets them, so that nothing is written.
         """
-        among, done, each = self.asked.among, 0, Space(self.asked.axes).count
+        among, done, each = self.asked.among, 0, PlanSpace(self.asked.axes).count
         is_empty = among.count == 1  # another process may have what this one lacks
         shared = f", shared by {among.count} processes" if among.count > 1 else ""
         for at, subject in enumerate(self.asked.subjects):
@@ -75,12 +75,12 @@ class Sweep:
         if is_empty:
             raise UserError(f"none of {self.count:,} plans meets the conditions", remedy="ask for less in --where")
 
-    def _of(self, subject: Subject, first: int) -> Iterator[tuple[Block, Part]]:
+    def _of(self, subject: Subject, first: int) -> Iterator[tuple[PlanBlock, Part]]:
         asked, columns = self.asked, self.columns
         rows = [*self.wanted, *asked.conditions]
-        plans = Plans(asked.template, subject.facts, asked.given, Space(asked.axes), rows, asked.backend)
+        plans = Plans(asked.template, subject.facts, asked.given, PlanSpace(asked.axes), rows, asked.backend)
 
-        def table(block: Block, found: dict[str, Array]) -> Part:
+        def table(block: PlanBlock, found: dict[str, Array]) -> Part:
             kept = met(found, asked.conditions, block)
             part: dict[str, np.ndarray] = {}
             for column in columns:
@@ -96,7 +96,7 @@ class Sweep:
         return plans.each(table, asked.among.share(first, self.count))
 
 
-def met(found: Mapping[str, Array], conditions: Sequence[str], block: Block) -> np.ndarray | None:
+def met(found: Mapping[str, Array], conditions: Sequence[str], block: PlanBlock) -> np.ndarray | None:
     """For each plan of a block whether all conditions hold; None where there are none. What is N/A doesn't hold."""
     if not conditions:
         return None

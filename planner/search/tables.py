@@ -19,8 +19,8 @@ from planner.processes import ALONE, Processes
 from planner.search.computing import Plans
 from planner.search.found import Found
 from planner.search.request import Request
-from planner.search.space import Space
-from planner.search.sweep import Column, Part, texts
+from planner.search.space import PlanSpace
+from planner.search.sweep import Part, SweepColumn, texts
 from planner.spoken import EXACT
 from planner.xlsx.atomic import clear_left_over, write_atomically, written_atomically
 
@@ -30,7 +30,7 @@ TRIED = 1024  # numbers of a column that tell whether they repeat
 
 
 def write(
-    path: Path, asked: Request, columns: Sequence[Column], parts: Iterable[Part], among: Processes = ALONE
+    path: Path, asked: Request, columns: Sequence[SweepColumn], parts: Iterable[Part], among: Processes = ALONE
 ) -> int:
     """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError.
 
@@ -81,7 +81,7 @@ def check_writable(path: Path, among: Processes = ALONE) -> None:
         raise UserError("several processes write a folder, and this is a file", place=Place(path), remedy=remedy)
 
 
-def _csv(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+def _csv(path: Path, columns: Sequence[SweepColumn], parts: Iterable[Part]) -> int:
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(",".join(column.name for column in columns) + "\n")
@@ -116,7 +116,7 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\r\n') else text
 
 
-def write_parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+def write_parquet(path: Path, columns: Sequence[SweepColumn], parts: Iterable[Part]) -> int:
     """Write the table as Parquet, where nobody reads it yet; returns how many rows it has."""
     import pyarrow
     import pyarrow.parquet
@@ -135,7 +135,7 @@ def write_parquet(path: Path, columns: Sequence[Column], parts: Iterable[Part]) 
     return count
 
 
-def _write_shared(folder: Path, among: Processes, columns: Sequence[Column], parts: Iterable[Part]) -> int:
+def _write_shared(folder: Path, among: Processes, columns: Sequence[SweepColumn], parts: Iterable[Part]) -> int:
     """Write this process's rows as its part of the folder; returns how many rows all parts have.
 
     The parts come to their places when all are whole, and those that stood there before go; else none does. Part after
@@ -168,7 +168,7 @@ def clear(output: Path) -> None:
 TIE = "is_tie"  # the column that says 1 of a plan that can't be told from the best
 
 
-def listed(asked: Request, found: Found) -> tuple[list[Column], Part]:
+def listed(asked: Request, found: Found) -> tuple[list[SweepColumn], Part]:
     """The columns and rows: model, chip, whether it is a tie, what moves, objectives with their ranges, memory.
 
     Last is whether a plan lies outside of the fitted runs. Of several objectives the whole front.
@@ -180,14 +180,14 @@ def listed(asked: Request, found: Found) -> tuple[list[Column], Part]:
     memory = fit(template)
     others = [*ranges, *([memory.needed] if memory else []), EXTRAPOLATED]
     shown = [*objectives, *(name for name in others if name in template.by_name)]
-    columns = [Column(name) for name in ("model", "hardware")]
-    columns += [Column(name, template.row(name)) for name in dict.fromkeys([*moved, *shown])]
+    columns = [SweepColumn(name) for name in ("model", "hardware")]
+    columns += [SweepColumn(name, template.row(name)) for name in dict.fromkeys([*moved, *shown])]
     count = sum(len(each.ranks) for each in found.chosen)
     is_text = {column.name: column.unit == "text" for column in columns}
     table = {name: np.empty(count, dtype=object if text else np.float64) for name, text in is_text.items()}
     table[TIE] = np.empty(count)
     for each in found.chosen:
-        space = Space([each.moved])
+        space = PlanSpace([each.moved])
         plans = Plans(template, each.subject.facts, asked.given, space, [*dict.fromkeys([*moved, *shown])])
         table["model"][each.ranks], table["hardware"][each.ranks] = each.subject.model, each.subject.hardware
         table[TIE][each.ranks] = each.is_tie
@@ -195,5 +195,5 @@ def listed(asked: Request, found: Found) -> tuple[list[Column], Part]:
             ranks = each.ranks[block.start : block.start + block.count]
             for name, array in rows.items():
                 table[name][ranks] = block.flat(texts(array) if is_text[name] else array)
-    ties = [Column(TIE, None, "1")] if len(objectives) == 1 else []
+    ties = [SweepColumn(TIE, None, "1")] if len(objectives) == 1 else []
     return [*columns[:2], *ties, *columns[2:]], table

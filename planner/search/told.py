@@ -17,9 +17,9 @@ from planner.formulas.headlines import OF_RUNS, RANGE, fit, headlines
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
 from planner.search import sensible
-from planner.search.found import Found, Objective, Plan
+from planner.search.found import Found, FoundPlan, Objective
 from planner.search.request import Request
-from planner.search.sweep import Column, Sweep
+from planner.search.sweep import SweepColumn, SweptPlans
 from planner.search.ties import off, share_errors, unshared
 from planner.spoken import PERCENT, percent, shown
 from planner.table import aligned
@@ -35,7 +35,7 @@ WATCHED = {
 TEXTS = ("model", "hardware", "remat", "extrapolated", "what binds", "plan")
 
 
-def first_lines(sweep: Sweep) -> Iterator[str]:
+def first_lines(sweep: SweptPlans) -> Iterator[str]:
     """The first lines of a table with units, and how many plans there are."""
     rows: list[list[str]] = []
     for part in sweep.parts():
@@ -51,7 +51,7 @@ def first_lines(sweep: Sweep) -> Iterator[str]:
         yield f"The first {FIRST} of {sweep.count:,} plans; -o table.csv writes all."
 
 
-def cells_of(column: Column, values: Sequence[object] | np.ndarray) -> list[str]:
+def cells_of(column: SweepColumn, values: Sequence[object] | np.ndarray) -> list[str]:
     """A column's values as they are read: `4.39 s`, `85.9 GB`."""
     unit = PERCENT if column.row is not None and column.row.display == PERCENT else column.unit
     return [
@@ -61,7 +61,7 @@ def cells_of(column: Column, values: Sequence[object] | np.ndarray) -> list[str]
     ]  # fmt: skip
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+def table(columns: Sequence[SweepColumn], rows: Sequence[Sequence[str]]) -> list[str]:
     """An aligned table with the names of its columns above."""
     names = [column.name for column in columns]
     return aligned(names, rows, right=[column.name for column in columns if column.unit != "text"]).splitlines()
@@ -102,7 +102,7 @@ def passed(asked: Request, found: Found) -> str:
     return f"{found.passed:,} pass {'every check and condition' if asked.conditions else 'every check'}"
 
 
-def in_all(template: Template, plans: Sequence[Plan]) -> str:
+def in_all(template: Template, plans: Sequence[FoundPlan]) -> str:
     """What moves and is the same in all of some plans, in words; blank where nothing is."""
     return ", ".join(f"{name} {worded(template.row(name), value)}" for name, value in alike(plans).items())
 
@@ -129,7 +129,7 @@ def tied(asked: Request, found: Found) -> str:
     return f"{found.ties:,} plans are {within}, the simplest first"
 
 
-def chances(found: Found) -> Iterator[tuple[Plan, float | None]]:
+def chances(found: Found) -> Iterator[tuple[FoundPlan, float | None]]:
     """The best plan of each model and chip, and how likely it is better than the first, which is the best of all."""
     aim, (best, *_) = found.objectives[0], found.of_each
     for plan in found.of_each:
@@ -147,11 +147,11 @@ def _of_each(template: Template, found: Found) -> Iterator[str]:
     yield from aligned(["the best of each", aim.row.name, OF_RUNS, "chance that it beats the first"], rows).splitlines()
 
 
-def _cost(found: Found, plan: Plan) -> float:
+def _cost(found: Found, plan: FoundPlan) -> float:
     return float(found.objectives[0].cost(plan.results[found.objectives[0].row.name]))
 
 
-def alike(plans: Sequence[Plan]) -> dict[str, Value]:
+def alike(plans: Sequence[FoundPlan]) -> dict[str, Value]:
     """What moves in the search and is the same in all of some plans, but for ways of one and chips of none."""
     row = plans[0].results.template.row
     return {
@@ -160,7 +160,7 @@ def alike(plans: Sequence[Plan]) -> dict[str, Value]:
     }  # fmt: skip
 
 
-def differing(plans: Sequence[Plan]) -> list[str]:
+def differing(plans: Sequence[FoundPlan]) -> list[str]:
     """What moves in the search and isn't the same in all of some plans."""
     return [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
 
@@ -197,7 +197,7 @@ def _rank(found: Found, at: int) -> str:
     return "simplest" if at == 0 and len(found.objectives) == 1 and found.ties > 1 else str(at + 1)
 
 
-def binds(asked: Request, found: Found, plan: Plan) -> str:
+def binds(asked: Request, found: Found, plan: FoundPlan) -> str:
     """What binds a plan: of its objective, or of the first headline that says."""
     led = headlines(asked.template)
     own = [each for each in led if each.row.name == found.objectives[0].row.name]
@@ -206,13 +206,13 @@ def binds(asked: Request, found: Found, plan: Plan) -> str:
 
 def worded(row: Row, value: Value) -> str:
     """A row's value as it is read: `4.39 s`."""
-    return cells_of(Column(row.name, row), [value])[0]
+    return cells_of(SweepColumn(row.name, row), [value])[0]
 
 
 DECILE = 1.2815515655446004  # of the normal distribution: a range holds 80 %, from the first to the ninth decile
 
 
-def better(objective: Objective, one: Plan, other: Plan) -> float | None:
+def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | None:
     """The probability that `one` is better than `other`; None where the objective has no range.
 
     Each number is taken as log-normal about what is expected, as wide as its range, and their errors as independent.
@@ -235,7 +235,7 @@ def better(objective: Objective, one: Plan, other: Plan) -> float | None:
     return 0.5 * (1 + math.erf(distance / (width * math.sqrt(2)))) if width else float(distance > 0)
 
 
-def extrapolated(asked: Request, plan: Plan) -> str:
+def extrapolated(asked: Request, plan: FoundPlan) -> str:
     """`mesh_pipeline 32 > 16`: what is more than in any run that calibrations are fitted to; blank where nothing is."""
     if not (sensible.is_training(asked.template) or sensible.is_serving(asked.template)):
         return ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from planner.formulas.following import divisors
 from planner.search import rules
 from planner.search.rules import Values
-from planner.search.space import Axis
+from planner.search.space import PlanAxis
 
 WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context")
 SCHEDULE = ("n_microbatches", "pipeline_interleave")
@@ -19,12 +19,12 @@ READ = (
 )  # fmt: skip
 
 
-def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Axis | None:
+def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> PlanAxis | None:
     """The layouts on each number of chips: ways, microbatches, chunks, and torus axes of the tensor ways.
 
     `values` are the plan's own (`READ`); `fixed` are the values of names that are typed or moved otherwise.
     """
-    return Axis.of(OWN, _all(values, fixed, chips))
+    return PlanAxis.of(OWN, _all(values, fixed, chips))
 
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from operator import attrgetter
 
-from planner.book.added import UNSIGNED, Added, added, mark
+from planner.book.added import UNSIGNED, AddedSheet, added, mark
 from planner.book.sheet import Sheet
 from planner.recalc import recalculate
 from planner.workbook import cell_styles, saving
@@ -36,7 +36,7 @@ DIGITS = 15  # of a number that every spreadsheet program keeps
 
 def put(
     package: Package, kind: str, purpose: str, write: Callable[[Page], None],
-    may_replace: Callable[[Added], bool] = attrgetter("is_as_written"),
+    may_replace: Callable[[AddedSheet], bool] = attrgetter("is_as_written"),
 ) -> str:  # fmt: skip
     """Put a sheet of a kind, such as `Search`, into a package, in place; returns the name of its tab.
 
@@ -71,7 +71,7 @@ def _round(page: Page) -> None:
             page.grid.put(row, column, float(f"{value:.{DIGITS}g}"), look)
 
 
-def _is_alone(package: Package, sheet: Added) -> bool:
+def _is_alone(package: Package, sheet: AddedSheet) -> bool:
     """Whether nothing hangs on a sheet but the charts that planner drew: no notes, pictures or tables, no controls."""
     found = package.relationships(package.sheets()[sheet.sheet.name])
     drawings = [each.target for each in found if each.kind == "drawing"]

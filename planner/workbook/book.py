@@ -27,7 +27,7 @@ from planner.workbook import (
     sweep_sheet,
 )
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation
+from planner.workbook.calculation import CalculationSheet
 from planner.workbook.dashboard import Board
 from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.database_sheets import DatabaseSheets
@@ -72,7 +72,7 @@ def draft(plan: BuildPlan) -> Draft:
     made = made_now()
     tables = {table.kind: database_sheets.write(book, table) for table in plan.tables}
     typed = inputs_sheet.write(book, plan, {kind: database.ids for kind, database in tables.items()})
-    sheets: list[Calculation] = []
+    sheets: list[CalculationSheet] = []
     for template in plan.templates:
         sheets.append(calculation.write(book, plan, template, typed, tables, sheets))
     binding = constraints_sheet.write(book, plan, sheets, typed)
@@ -114,7 +114,12 @@ class _Cases:
 
 
 def _case_pages(
-    book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], typed: Inputs, tables: DatabaseSheets, board: Board
+    book: Workbook,
+    plan: BuildPlan,
+    sheets: Sequence[CalculationSheet],
+    typed: Inputs,
+    tables: DatabaseSheets,
+    board: Board,
 ) -> _Cases:
     """The operations of a step with their roofline, the sweeps of the chosen scenario, and the comparison."""
     cases = _Cases()

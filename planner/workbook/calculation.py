@@ -28,15 +28,15 @@ STYLE = {"input": "plan_cross", "constant": "plan_cross", "output": "plan_output
 
 
 @dataclass(frozen=True)
-class Calculation:
+class CalculationSheet:
     """Where each quantity of a template stands on its sheet."""
 
     template: Template
     page: Page
     rows: dict[str, int]
-    owners: Mapping[str, Calculation] = field(default_factory=dict)
+    owners: Mapping[str, CalculationSheet] = field(default_factory=dict)
 
-    def home(self, name: str) -> Calculation:
+    def home(self, name: str) -> CalculationSheet:
         """The sheet on which a row of the template stands: this one, or the earlier one that computes it."""
         return self if name in self.rows else self.owners[name]
 
@@ -53,8 +53,8 @@ class Calculation:
 
 def write(
     book: Workbook, plan: BuildPlan, template: Template, inputs: Inputs, databases: DatabaseSheets,
-    earlier: Sequence[Calculation] = (),
-) -> Calculation:  # fmt: skip
+    earlier: Sequence[CalculationSheet] = (),
+) -> CalculationSheet:  # fmt: skip
     """Write a template's sheet; what one of the `earlier` sheets computes is called up from there.
 
     Raises UserError for a lookup of a column that the database hasn't.
@@ -66,7 +66,7 @@ def write(
     matched = _matched_rows(page, plan, shares, databases)
     first = layout.FIRST_ROW + len(matched)
     places = {row.name: at for at, row in enumerate(shares.shown, start=first)}
-    sheet = Calculation(template, page, places, {name: sheets[owner] for name, owner in shares.owners.items()})
+    sheet = CalculationSheet(template, page, places, {name: sheets[owner] for name, owner in shares.owners.items()})
     writer = _RowWriter(plan, sheet, inputs, databases, matched)
     for row in shares.shown:
         writer.write(row)
@@ -110,7 +110,7 @@ def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databa
     return matched
 
 
-def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
+def _colours(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs) -> None:
     """A missing number is grey; orange is a number typed over its formula, or a row whose override is on Inputs."""
     first = layout.FIRST_SCENARIO
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
@@ -123,7 +123,7 @@ def _colours(sheet: Calculation, plan: BuildPlan, inputs: Inputs) -> None:
         sheet.page.colour(area, address(told, first), ink=BROWN, fill=ORANGE, bold=True)
 
 
-def _overridden(sheet: Calculation, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
+def _overridden(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
     """A closed block below all else that tells of each row whether an override is typed; the row of each there.
 
     A conditional format reads its own sheet alone, as Google Sheets wants it.
@@ -145,7 +145,7 @@ def _overridden(sheet: Calculation, plan: BuildPlan, inputs: Inputs, at: int) ->
 @dataclass(frozen=True)
 class _RowWriter:
     plan: BuildPlan
-    sheet: Calculation
+    sheet: CalculationSheet
     inputs: Inputs
     databases: DatabaseSheets
     matched: dict[str, int]
@@ -162,7 +162,7 @@ class _RowWriter:
         self._check_column(row)
         page.across(at, self.plan.columns, self.formula(row), style, form)
 
-    def caller(self, row: Row) -> Calculation | None:
+    def caller(self, row: Row) -> CalculationSheet | None:
         """The earlier sheet that the row is called up from; None where this sheet computes it."""
         return None if row.kind in TYPED else self.sheet.owners.get(row.name)
 

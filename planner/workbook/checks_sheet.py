@@ -20,7 +20,7 @@ from planner.formulas.text import parse
 from planner.table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook.calculation import CalculationSheet, header_rows
 from planner.workbook.cell_styles import MAGNITUDE, PALE_RED, RED, number_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.page import LINE_HEIGHT, Page
@@ -37,7 +37,7 @@ PURPOSE = (
 
 
 def write(
-    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation]
+    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[CalculationSheet]
 ) -> tuple[Page, str, dict[str, int]]:
     """Write the sheet; returns it, the formula that counts all failed checks, and where each summary stands."""
     page = Page(book, NAME, "Checks", PURPOSE)
@@ -50,12 +50,12 @@ def write(
     unique = "The scenario's id is its own"
     writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
                f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)")  # fmt: skip
-    compared = [Compared(f"{OWN}.inputs.unique_id", unique)]
+    compared = [ComparedSides(f"{OWN}.inputs.unique_id", unique)]
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
             label, name = f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}"
             told = sides(row, sheet.template.by_name) or NO_SIDES
-            compared.append(Compared(f"{OWN}.{name}", label, told[:2], told[2], sheet.here))
+            compared.append(ComparedSides(f"{OWN}.{name}", label, told[:2], told[2], sheet.here))
             writer.row(label, name, row.formula, joined(row.note, row.source), _counted(plan, inputs, sheet, row.name))
     last = writer.at - 1
     page.close_rows(range(first, writer.at))
@@ -83,7 +83,7 @@ def write(
     return page, f"SUM({plan.columns.across(NAME, failed)})", summaries
 
 
-def _missing(writer: _CheckWriter, inputs: Inputs, sheet: Calculation, counted: set[str]) -> None:
+def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, counted: set[str]) -> None:
     """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?
 
     What serves checks of the databases alone has none: a model of one's own has no published count, and needs none.
@@ -113,14 +113,14 @@ def _told(row: Row, where: str) -> str:
     return f"{column}; counts where {setting} is {text}" if text else column
 
 
-def _counted(plan: BuildPlan, inputs: Inputs, sheet: Calculation, name: str) -> str:
+def _counted(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str) -> str:
     """A check, where the scenario is meant for its workload."""
     typed, text = _workload(inputs), f'"{NOT_COUNTED}"'
     meant = [template for template in plan.workloads.templates if template is sheet.template]
     return plan.workloads.guarded(meant, typed, sheet.here(name), text)
 
 
-def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: Calculation, name: str) -> str:
+def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str) -> str:
     """1 where a number is missing; what only another topology has, or another way to pay, is not."""
     missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
     setting, text = facts.only_on(sheet.template.row(name))
@@ -171,7 +171,7 @@ OWN = "checks"  # how the names of the rows begin that are no check's
 NO_SIDES = ("", "", "1")
 
 
-class Compared(NamedTuple):
+class ComparedSides(NamedTuple):
     """A check: how the names of its rows begin, its label, the two sides that it compares, their unit and cells."""
 
     name: str
@@ -184,7 +184,7 @@ class Compared(NamedTuple):
 class _Failures:
     """What fails first in a scenario: `compared` are the checks of the rows from `first` on, in their order."""
 
-    def __init__(self, writer: _CheckWriter, first: int, compared: Sequence[Compared]) -> None:
+    def __init__(self, writer: _CheckWriter, first: int, compared: Sequence[ComparedSides]) -> None:
         self.writer, self.compared = writer, compared
         self.checks = range(first, first + len(compared))
         self.first = writer.at  # of the working

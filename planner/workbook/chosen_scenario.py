@@ -9,7 +9,7 @@ from planner.formulas.sweeps import Sweep
 from planner.formulas.template import Row
 from planner.workbook import display_units, inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation
+from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import number_format, row_format
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.layout import in_row, overridable
@@ -50,7 +50,7 @@ class ChosenBlock:
         label = "Column of the scenario"
         return self.put("scenario_index", label, "1", number_format("1"), formula, names, style)
 
-    def look_up(self, name: str, label: str, row: Row, sheet: Calculation, index: str) -> str:
+    def look_up(self, name: str, label: str, row: Row, sheet: CalculationSheet, index: str) -> str:
         """Write the value that a row of a template has in the scenario's column, on the sheet that has the row."""
         home = sheet.home(row.name)
         formula = in_row(self.plan.columns.across(home.page.name, home.rows[row.name]), index)
@@ -71,7 +71,7 @@ class ChosenScenario(ChosenBlock):
         plan: BuildPlan,
         inputs: Inputs,
         selector: str,
-        sweeps: Sequence[tuple[Sweep, Calculation]],
+        sweeps: Sequence[tuple[Sweep, CalculationSheet]],
     ) -> None:
         super().__init__(page, plan, self.FIRST_ROW)
         self.inputs = inputs
@@ -99,7 +99,7 @@ class ChosenScenario(ChosenBlock):
         """What a row's number is divided by to be shown in the unit that people say: `/$D$60`, or nothing."""
         return "".join(f"/{self.constant(each.name)}" for each in display_units.needed([row]))
 
-    def _look_up(self, sweep: Sweep, sheet: Calculation) -> None:
+    def _look_up(self, sweep: Sweep, sheet: CalculationSheet) -> None:
         """A row for each quantity of the template that the sweep's tables read or compare with."""
         for name in self.names(sweep):
             row, template = sweep.rows[name], sweep.template.name

@@ -18,7 +18,7 @@ from planner.formulas.text import parse
 from planner.spoken import within
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook.calculation import CalculationSheet, header_rows
 from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.layout import in_row
@@ -42,12 +42,12 @@ class Constraints:
     rows: dict[tuple[str, str], int]
     heights: dict[int, float]
 
-    def place(self, sheet: Calculation, name: str) -> int | None:
+    def place(self, sheet: CalculationSheet, name: str) -> int | None:
         """The row that says in words what binds a row of a calculation sheet; None where nothing competes in it."""
         return self.rows.get((sheet.home(name).page.name, name))
 
 
-def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs: Inputs) -> Constraints | None:
+def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], inputs: Inputs) -> Constraints | None:
     """Write the sheet, headlines first; None, and no sheet, where nothing competes on the way to any headline."""
     found = list(_found(plan, sheets))
     if not found:
@@ -80,7 +80,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[Calculation], inputs
     return constraints
 
 
-def _found(plan: BuildPlan, sheets: Sequence[Calculation]) -> Iterator[tuple[Constraint, Calculation]]:
+def _found(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> Iterator[tuple[Constraint, CalculationSheet]]:
     """Every constraint on the way to a headline, once, with the sheet that computes its row."""
     seen: set[tuple[str, str]] = set()
     for sheet in sheets:
@@ -92,7 +92,13 @@ def _found(plan: BuildPlan, sheets: Sequence[Calculation]) -> Iterator[tuple[Con
 
 
 def _block(
-    page: Page, plan: BuildPlan, each: Constraint, sheet: Calculation, title: str, at: int, margins: tuple[str, str]
+    page: Page,
+    plan: BuildPlan,
+    each: Constraint,
+    sheet: CalculationSheet,
+    title: str,
+    at: int,
+    margins: tuple[str, str],
 ) -> int:
     """One constraint: its parts, then what binds, the next part, how far it is, and all in words; the row below."""
     page.section(at, title, plan.columns.last_filled)

@@ -28,7 +28,7 @@ from planner.workbook import (
     own_runs,
 )
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation, header_rows
+from planner.workbook.calculation import CalculationSheet, header_rows
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
@@ -116,7 +116,7 @@ class Board:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[Calculation], constraints: Constraints | None
+    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[CalculationSheet], constraints: Constraints | None
 ) -> Board:
     """Write the sheet as far as its choices, with room for the verdict."""
     page = Page(book, NAME, "Dashboard", PURPOSE)
@@ -173,12 +173,12 @@ def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str
     return at + 1
 
 
-def _in_order(plan: BuildPlan, sheets: Sequence[Calculation]) -> list[Calculation]:
+def _in_order(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> list[CalculationSheet]:
     """The sheets as Dashboard shows them: the first scenario's workload, the others, and what these are made of."""
     workloads = {template.name for template in plan.workloads.templates}
     leading = plan.scenarios[0].values.get(WORKLOAD) if plan.scenarios else None
 
-    def place(sheet: Calculation) -> tuple[bool, bool]:
+    def place(sheet: CalculationSheet) -> tuple[bool, bool]:
         return sheet.template.name != leading, sheet.template.name not in workloads
 
     return sorted(sheets, key=place)

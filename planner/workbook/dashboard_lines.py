@@ -12,14 +12,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from planner.formulas import thresholds
-from planner.formulas.headlines import RANGE, Fit, Headline, Part, fit, headlines
+from planner.formulas.headlines import RANGE, Headline, MemoryFit, Part, fit, headlines
 from planner.formulas.template import Row
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, within
 from planner.table import joined
 from planner.workbook import display_units, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation
+from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import PALE_GREY, RED, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
@@ -72,14 +72,14 @@ class Units:
 class Lines:
     """Where the lines of one calculation sheet stand on Dashboard; a row of 0 is one that isn't there."""
 
-    sheet: Calculation
+    sheet: CalculationSheet
     first: int
     last: int = 0
     rows: dict[str, int] = field(default_factory=dict)  # of the numbers, by the names of their rows
     digits: dict[str, int] = field(default_factory=dict)  # with how many digits a headline is told; below it in words
     parts: range = range(0)  # of the first time that is made of parts
     runs: range = range(0)  # kept for what was recorded of it (`own_runs`)
-    told: Fit | None = None  # which rows of the template say whether its memory fits
+    told: MemoryFit | None = None  # which rows of the template say whether its memory fits
     fits: int = 0  # 1 or 0
     room: int = 0  # the memory that there is
     binds: int = 0  # what binds first, in words
@@ -112,7 +112,7 @@ class LineWriter:
     labels: set[str] = field(default_factory=set)
     headings: dict[str, int] = field(default_factory=dict)  # of the workloads that there are to choose
 
-    def write(self, sheet: Calculation, at: int) -> Lines:
+    def write(self, sheet: CalculationSheet, at: int) -> Lines:
         """The section of a sheet."""
         checks = sheet.template.of_kind("check")
         proved = sheet.template.closure(row.name for row in checks)  # what a check computes another way
@@ -140,7 +140,7 @@ class LineWriter:
         """Whether runs can be recorded of a sheet's plan, and are told below what to expect of it."""
         return bool(self.plan.comparison) and (lines.told is not None or lines.template in self.used)
 
-    def meant_for(self, sheet: Calculation) -> str:
+    def meant_for(self, sheet: CalculationSheet) -> str:
         """The condition that a scenario is meant for a sheet's workload; blank where there is nothing to choose.
 
         The heading of the workload's section is blank for a scenario that is meant for it.
@@ -148,7 +148,7 @@ class LineWriter:
         first = self.headings.get(sheet.template.name)
         return f'{HERE}{first}=""' if first else ""
 
-    def _heading(self, sheet: Calculation, at: int) -> None:
+    def _heading(self, sheet: CalculationSheet, at: int) -> None:
         """The heading of a section: numbers of a workload that a scenario isn't meant for are pale, and it says so."""
         self.page.section(at, sheet.template.name.capitalize(), self.plan.columns.last_filled)
         if self.meant and sheet.template in self.plan.workloads.templates:
@@ -162,7 +162,7 @@ class LineWriter:
             told = f"{column_letters(layout.FIRST_SCENARIO)}${at}"
             self.page.colour(self.plan.columns.area(at + 1, lines.last), f'{told}<>""', ink=PALE_GREY)
 
-    def guarded(self, sheet: Calculation, formula: str, otherwise: str) -> str:
+    def guarded(self, sheet: CalculationSheet, formula: str, otherwise: str) -> str:
         """A formula where a scenario is meant for the sheet's workload."""
         condition = self.meant_for(sheet)
         return f"IF({condition},{formula},{otherwise})" if condition else formula
@@ -229,7 +229,7 @@ class LineWriter:
             words += f'&"; asked "&FIXED({self.units.in_words(each.target, f"{HERE}{asked}")},{HERE}{digits})'
         return self.guarded(lines.sheet, f'IFERROR({words},"")', '""')
 
-    def _number(self, sheet: Calculation, each: Headline[Row], row: Row, at: int, is_proved: bool) -> None:
+    def _number(self, sheet: CalculationSheet, each: Headline[Row], row: Row, at: int, is_proved: bool) -> None:
         """A line of a number."""
         leads, has_range = row.name == each.row.name, len(each.rows) > 1
         texts = (row.note, row.source) if leads else (RANGE_NOTES[_end(row.name)],)
@@ -242,7 +242,7 @@ class LineWriter:
         style = "plan_lead" if has_range and leads else "plan_cross"
         self.across(at, sheet.here(row.name) + self.units.over(row), style, shown_format(row))
 
-    def _label(self, sheet: Calculation, label: str) -> str:
+    def _label(self, sheet: CalculationSheet, label: str) -> str:
         """A label that no other line has."""
         mine = label if label not in self.labels else f"{sheet.page.name}: {label}"
         self.labels.add(mine)
@@ -280,7 +280,7 @@ class LineWriter:
         self.close(range(at, lines.parts.stop))
         return lines.parts.stop
 
-    def _fit(self, lines: Lines, told: Fit, at: int) -> int:
+    def _fit(self, lines: Lines, told: MemoryFit, at: int) -> int:
         """Closed lines of whether the memory is enough, and of what there is."""
         sheet, needed = lines.sheet, lines.sheet.template.row(told.needed)
         lines.fits, lines.room = at, at + 1
@@ -316,7 +316,7 @@ def runs_of(leads: Sequence[Headline[Row]]) -> list[Headline[Row]]:
     return [each for each in leads if each.label and each.has_range and each.row.unit in RECORDED]
 
 
-def _parts(sheet: Calculation, each: Headline[Row]) -> list[Part]:
+def _parts(sheet: CalculationSheet, each: Headline[Row]) -> list[Part]:
     """The parts of a headline, where all of them are rows."""
     return list(each.parts) if all(part.text in sheet.template.by_name for part in each.parts) else []
 
@@ -326,7 +326,7 @@ def _end(name: str) -> str:
     return next((end for end in RANGE if name.endswith(end)), "")
 
 
-def linked(page: Page, at: int, sheet: Calculation, name: str) -> None:
+def linked(page: Page, at: int, sheet: CalculationSheet, name: str) -> None:
     """Make what a line says of where its number is from a link to that row, where it stands in SI units."""
     home = sheet.home(name)
     page.leads(at, home.page.name, home.rows[name])

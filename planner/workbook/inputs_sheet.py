@@ -176,7 +176,7 @@ CLOSED = "closed"
 
 
 @dataclass
-class Section:
+class InputsSection:
     """A heading of Inputs with its rows; a closed one opens by the + beside it."""
 
     title: str
@@ -184,10 +184,10 @@ class Section:
     rows: list[Row] = field(default_factory=list)
 
 
-def sections(inputs: Iterable[Row]) -> list[Section]:
+def sections(inputs: Iterable[Row]) -> list[InputsSection]:
     """The sections that some inputs fill, in the data's order; what it doesn't name stands before what is closed."""
     named, places = _named()
-    found = {title: Section(title, is_closed) for title, is_closed in named.items()}
+    found = {title: InputsSection(title, is_closed) for title, is_closed in named.items()}
     for row in inputs:
         found[places[row.name][0] if row.name in places else FURTHER].rows.append(row)
     for section in found.values():

@@ -39,7 +39,7 @@ _SPELLING = re.compile(
 _PLAIN_SHEET = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
-class Filled(NamedTuple):
+class FilledCells(NamedTuple):
     """Cells that planner filled from the first of them, where that stands and what is in it."""
 
     row: int
@@ -66,7 +66,7 @@ class BuiltSheet(Keyed):
     name: str
     rows: Mapping[int, str]
     columns: Mapping[int, str]
-    filled: Sequence[Filled]
+    filled: Sequence[FilledCells]
     rules: frozenset[int] = frozenset()  # digests of its rules
     end: int = 0  # the last row that ranges over a database, or over the runs of the Comparison, reach
 
@@ -109,7 +109,7 @@ class BuiltSheet(Keyed):
                 found.setdefault(key, []).append((each.column, each.look, each.digest if same else NOTHING))
         return sorted(found.items())
 
-    def _without_defaults(self) -> list[Filled]:
+    def _without_defaults(self) -> list[FilledCells]:
         is_open = self.kind == "inputs"
         return [each._replace(digest=NOTHING) if is_open and each.across == SCENARIOS else each for each in self.filled]
 
@@ -225,12 +225,12 @@ def _sheet(
     downs: list[int], rights: list[int], down: list[int], across: list[int], looks: list[int],
     digests: str, rules: str, end: int,
 ) -> BuiltSheet:  # fmt: skip
-    filled: list[Filled] = []
+    filled: list[FilledCells] = []
     row = column = 0
     several = zip(downs, rights, down, across, looks, _unpacked(digests, 3), strict=True)
     for by_row, by_column, *rest in several:
         row, column = row + by_row, column + by_column
-        filled.append(Filled(row, column, *rest))
+        filled.append(FilledCells(row, column, *rest))
     by_row_key, by_column_key = dict(zip(rows, keys, strict=True)), dict(zip(columns, names, strict=True))
     return BuiltSheet(kind, name, by_row_key, by_column_key, filled, frozenset(_unpacked(rules, 4)), end)
 

@@ -10,12 +10,12 @@ from openpyxl.workbook import Workbook
 from planner.errors import UserError
 from planner.formulas.evaluation import evaluate
 from planner.formulas.explanation import in_names
-from planner.formulas.layer_ops import PHASES, LayerOps, Operation
+from planner.formulas.layer_ops import PHASES, LayerOperation, LayerOps
 from planner.formulas.lookups import facts
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation
+from planner.workbook.calculation import CalculationSheet
 from planner.workbook.case_table import CaseColumns, Leaf
 from planner.workbook.cell_styles import COUNT, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
@@ -41,14 +41,14 @@ class Operations:
     rows: dict[str, int]
     counts: dict[str, str]
 
-    def of(self, operation: Operation, name: str) -> str | None:
+    def of(self, operation: LayerOperation, name: str) -> str | None:
         """A reference to an operation's quantity; None where its template hasn't it."""
         columns = self.tables[operation.template.name].columns
         return f"{NAME}!{address(self.rows[operation.row.name], columns[name])}" if name in columns else None
 
 
 def write(
-    book: Workbook, plan: BuildPlan, ops: LayerOps, step: Calculation, inputs: Inputs, databases: DatabaseSheets,
+    book: Workbook, plan: BuildPlan, ops: LayerOps, step: CalculationSheet, inputs: Inputs, databases: DatabaseSheets,
     selectors: dict[str, str],
 ) -> Operations:  # fmt: skip
     """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
@@ -82,7 +82,7 @@ def write(
     return Operations(page, ops, tables, rows, counts)
 
 
-def _leaf(operation: Operation, names: _Step) -> Leaf:
+def _leaf(operation: LayerOperation, names: _Step) -> Leaf:
     def leaf(row: Row, at: int) -> tuple[object, str]:  # noqa: ARG001 (a Leaf)
         if row.name in operation.bindings:
             return Live(operation.bindings[row.name].substitute(names)), "plan_formula"
@@ -96,7 +96,7 @@ def _leaf(operation: Operation, names: _Step) -> Leaf:
     return leaf
 
 
-def _form(operation: Operation, ops: LayerOps) -> Callable[[Row], str]:
+def _form(operation: LayerOperation, ops: LayerOps) -> Callable[[Row], str]:
     """How an operation's cell shows its number: a count as the row of the step that it is, which may have parts."""
     steps = {row.name: row for row in ops.steps}
 
@@ -135,7 +135,7 @@ class _Step(ChosenBlock):
     """
 
     def __init__(
-        self, page: Page, plan: BuildPlan, ops: LayerOps, step: Calculation, databases: DatabaseSheets,
+        self, page: Page, plan: BuildPlan, ops: LayerOps, step: CalculationSheet, databases: DatabaseSheets,
         selectors: dict[str, str],
     ) -> None:  # fmt: skip
         super().__init__(page, plan, FIRST_STEP_ROW)
@@ -164,7 +164,7 @@ class _Step(ChosenBlock):
         return self.places[name]
 
 
-def _called_up(ops: LayerOps, step: Calculation) -> list[str]:
+def _called_up(ops: LayerOps, step: CalculationSheet) -> list[str]:
     """The rows of the step's template that its operations are made of, in its order."""
     read = {name for row in ops.steps for name in row.reads}
     for operation in ops.operations:

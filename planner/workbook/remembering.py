@@ -18,7 +18,7 @@ from planner.workbook.memory import (
     NOTHING,
     SCENARIOS,
     BuiltSheet,
-    Filled,
+    FilledCells,
     Memory,
     of_formula,
     of_text,
@@ -109,17 +109,17 @@ def _names(texts: Mapping[int, str | None]) -> dict[int, str]:
     return {column: text for column, text in sorted(texts.items()) if text}
 
 
-def _all(cells: Cells) -> Iterator[Filled]:
+def _all(cells: Cells) -> Iterator[FilledCells]:
     """What was put into some cells, from top to bottom."""
     for (row, column), (down, across, look, value) in sorted(cells, key=itemgetter(0)):
         if isinstance(value, Live):
             first = value.replace(HERE, str(row) if down > 1 else column_letters(column))
-            yield Filled(row, column, down, across, look, of_formula(first))
+            yield FilledCells(row, column, down, across, look, of_formula(first))
         else:
-            yield Filled(row, column, 1, 1, look, of_value(value))
+            yield FilledCells(row, column, 1, 1, look, of_value(value))
 
 
-def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:
+def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[FilledCells]:
     """A table of line items: of the scenarios the first stands for all; of an input its default."""
     names = {page.filled[at][3]: at[0] for at in page.filled if at[1] == layout.NAME}
     defaults = {names[name]: of_value(row.default) for name, row in plan.inputs.items() if name in names}
@@ -134,7 +134,7 @@ def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[Filled]:
             yield each._replace(across=SCENARIOS, digest=usual)
 
 
-def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[Filled]:
+def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[FilledCells]:
     """The titles of the Comparison, and the first case of each template: what is typed there is a person's."""
     first = comparison_writer.FIRST_ROW
     templates: dict[str, int] = {}

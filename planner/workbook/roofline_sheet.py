@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from openpyxl.chart import ScatterChart
 from openpyxl.workbook import Workbook
 
-from planner.formulas.layer_ops import Operation
+from planner.formulas.layer_ops import LayerOperation
 from planner.formulas.thresholds import number
 from planner.workbook import charts, display_units
 from planner.workbook.cell_styles import PERCENT, RATIO, SAID, number_format
@@ -103,7 +103,7 @@ def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Contai
     return done
 
 
-def _operation(page: Page, operations: Operations, operation: Operation, at: int, inputs: Inputs) -> None:
+def _operation(page: Page, operations: Operations, operation: LayerOperation, at: int, inputs: Inputs) -> None:
     def of(name: str) -> str:
         return operations.of(operation, name) or "NA()"
 
@@ -133,7 +133,7 @@ def _operation(page: Page, operations: Operations, operation: Operation, at: int
         page.put(at, column, Live(text), style, form)
 
 
-def _shape(operation: Operation, of: Callable[[str], str]) -> str:
+def _shape(operation: LayerOperation, of: Callable[[str], str]) -> str:
     names = {
         "matmul": ("n_matmuls", "tokens", "d_in", "d_out"),
         "elementwise": ("n_elements",),

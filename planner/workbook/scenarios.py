@@ -15,7 +15,7 @@ from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
-from planner.csvfile import Sheet, unguarded
+from planner.csvfile import CsvFile, unguarded
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library, synonyms
 from planner.formulas.evaluation import Facts, evaluate
@@ -61,7 +61,7 @@ MOST_NAMED, FEW_NAMED = 6, 3  # scenarios, and inputs, that one line names
 
 
 def plan_of(
-    models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | Sheet | None,
+    models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | CsvFile | None,
     settings: Iterable[str], databases: Databases | None = None,
 ) -> BuildPlan:  # fmt: skip
     """The plan that the options of `planner build` name.
@@ -284,7 +284,7 @@ class _Known:
         on: list[str | None] = [self.hardware.identify(chip) for chip in chips] or [None]
         return [_scenario(model, chip, self.common) for model in named for chip in on]
 
-    def read(self, sheet: Sheet) -> Iterator[BuildScenario]:
+    def read(self, sheet: CsvFile) -> Iterator[BuildScenario]:
         """The scenarios of a CSV: columns scenario, name, model, hardware, and any row that a template has.
 
         A blank cell leaves the default. Raises UserError with file, line and column.

@@ -14,7 +14,7 @@ from planner.formulas.sweeps import EFFICIENCY, PRICE, Sweep
 from planner.formulas.template import Row
 from planner.spoken import within
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation
+from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, RATIO
 from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.display_units import shown_format
@@ -31,7 +31,7 @@ WIDTHS = (24.0, 16.0, 16.0, 16.0, 16.0)
 
 
 def write(
-    book: Workbook, plan: BuildPlan, found: Sequence[tuple[Sweep, Calculation]], inputs: Inputs, selector: str
+    book: Workbook, plan: BuildPlan, found: Sequence[tuple[Sweep, CalculationSheet]], inputs: Inputs, selector: str
 ) -> Page:
     """Write the sheet for each what-if with its template's sheet; `selector` is the cell of the chosen scenario."""
     page = Page(book, NAME, NAME, PURPOSE, corner="B4", titles="1:2")

@@ -16,7 +16,7 @@ from openpyxl.worksheet.pagebreak import Break
 from planner.formulas.sweeps import Sweep
 from planner.spoken import within
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import Calculation
+from planner.workbook.calculation import CalculationSheet
 from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Live, Page, lines_of
@@ -43,7 +43,7 @@ class Sweeps:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, sweeps: Sequence[tuple[Sweep, Calculation]], inputs: Inputs, selector: str
+    book: Workbook, plan: BuildPlan, sweeps: Sequence[tuple[Sweep, CalculationSheet]], inputs: Inputs, selector: str
 ) -> Sweeps:
     """Write the sheet for each sweep with its template's sheet. `selector` is the cell of the chosen scenario."""
     page = Page(book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")

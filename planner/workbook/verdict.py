@@ -15,7 +15,7 @@ from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
 from planner.workbook import layout
-from planner.workbook.calculation import Calculation
+from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, PALE_RED, RED, SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, linked, meant
 from planner.workbook.page import LINE_HEIGHT, Page
@@ -194,7 +194,7 @@ def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
     return last
 
 
-def _in_numbers(writer: LineWriter, sheet: Calculation, row: Row) -> list[str]:
+def _in_numbers(writer: LineWriter, sheet: CalculationSheet, row: Row) -> list[str]:
     """The two numbers of a check's comparison, as texts of a formula to be joined; none where it compares texts."""
     formula = row.expression
     found = [node for node in walk(formula.root) if isinstance(node, Binary) and node.op in COMPARISONS]
@@ -210,7 +210,7 @@ def _in_numbers(writer: LineWriter, sheet: Calculation, row: Row) -> list[str]:
     return ['": "', _number(writer, sheet, formula.of(left)), *other, *([f'" {display}"'] if display else [])]
 
 
-def _number(writer: LineWriter, sheet: Calculation, text: str) -> str:
+def _number(writer: LineWriter, sheet: CalculationSheet, text: str) -> str:
     """One side in words, in the unit that people say its first row in."""
     side = parse(text)
     over = writer.units.over(sheet.template.by_name[side.names[0]]) if side.names else ""

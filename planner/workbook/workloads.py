@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from planner.catalog import Value
-from planner.csvfile import Sheet
+from planner.csvfile import CsvFile
 from planner.formulas import library
 from planner.formulas.sweeps import Sweep, swept_templates
 from planner.formulas.template import Row, Template
@@ -79,7 +79,7 @@ def workloads(templates: Sequence[Template], sweeps: Sequence[Sweep]) -> Workloa
     return Workloads(tuple(template for template in templates if template.name in swept))
 
 
-def named_workloads(scenarios: Sheet | None, setting: str | None) -> set[str]:
+def named_workloads(scenarios: CsvFile | None, setting: str | None) -> set[str]:
     """What a CSV of scenarios and `--set` say of workloads, in small letters. Raises UserError as its records do."""
     texts = {setting or ""}
     if scenarios is not None:

@@ -26,7 +26,7 @@ class CellError:
 
 
 @dataclass(frozen=True)
-class Formula:
+class CellFormula:
     """A formula that is put into a cell, without the = that a person types before it."""
 
     text: str

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from planner.errors import Place, UserError
 from planner.xlsx.address import Area, Position, address, coordinates
 from planner.xlsx.cell import Cell, Span
-from planner.xlsx.cellvalue import Formula, Value, same_value, written_value
+from planner.xlsx.cellvalue import CellFormula, Value, same_value, written_value
 from planner.xlsx.markup import Edit, apply_edits, element_end, escaped, inside, is_empty, retagged, tag_end
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
 
-Content = Value | Formula
+Content = Value | CellFormula
 Values = Mapping[int, Value]  # column -> value
 
 _TYPE_AND_METADATA = (b"t", b"vm", b"cm")
@@ -95,7 +95,7 @@ class _Writer:
             whole = element_end(self._xml, *cell.span)
             self._edits.append(Edit(cell.span[0], whole, self._new_cell(ref, value, style, cached)))
         else:
-            assert not isinstance(value, Formula), "a formula is put into a cell made like another"
+            assert not isinstance(value, CellFormula), "a formula is put into a cell made like another"
             self._edits.append(self._rewritten(cell, *self._typed(ref, value), _TYPE_AND_METADATA))
 
     def put_cached(self, values: Mapping[str, Value]) -> None:
@@ -156,7 +156,7 @@ class _Writer:
         return type_, self._element(b"f", formula) + content
 
     def _new_cell(self, ref: str, value: Content, style: int | None, cached: Value) -> bytes:
-        if isinstance(value, Formula):
+        if isinstance(value, CellFormula):
             return self._cell(ref, style, *self._computed(escaped(value.text).encode(), cached))
         return self._cell(ref, style, *self._typed(ref, value))
 

@@ -168,7 +168,7 @@ def names_over(package: Package, wanted: Callable[[Reference], bool]) -> Iterato
             yield name.get("name", "")
 
 
-class Table(NamedTuple):
+class ExcelTable(NamedTuple):
     """What Excel calls a table: its range, its column heads, whether it has a row of heads and one of totals."""
 
     name: str
@@ -179,7 +179,7 @@ class Table(NamedTuple):
     totals_row: bool
 
 
-def tables(package: Package) -> list[Table]:
+def tables(package: Package) -> list[ExcelTable]:
     """The tables of every worksheet."""
     return [
         _table(sheet, package.tree(table))
@@ -208,8 +208,8 @@ def reshape_table(package: Package, part: str, reshaped: Callable[[Area], Area])
         reshape(root, reshaped, "table", "autoFilter")
 
 
-def _table(sheet: str, root: Element) -> Table:
-    return Table(
+def _table(sheet: str, root: Element) -> ExcelTable:
+    return ExcelTable(
         root.get("displayName", ""),
         sheet,
         Area.parse(root.get("ref", "")),
