@@ -26,13 +26,13 @@ from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.measuring import predicted as to_be_measured
 from planner.fit.fit import fit
-from planner.fit.runs import runs_of_csv
+from planner.fit.runs_to_fit import runs_of_csv
 from planner.formulas import library
 from planner.measure.measurements_csv import keep_measurements, write_measurements
 from planner.measure.records import parse_key
-from planner.measure.run import measure_cases
-from planner.table import aligned
-from planner.validation.prediction import predicted
+from planner.measure.timed_cases import measure_cases
+from planner.terminal_table import aligned
+from planner.validation.expected_times import predicted
 from planner.validation.runs import Run, models_of
 
 HELD = Path(__file__).parent.parent / "tests" / "data" / "this_host" / "held.csv"

@@ -19,14 +19,14 @@ from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Results
 from planner.report import svg
 from planner.spoken import percent
-from planner.validation import told
+from planner.validation import errors_text
+from planner.validation.errors_text import by, summary
+from planner.validation.expected_times import Together, predicted
 from planner.validation.fitting import Fit, Fitter
 from planner.validation.judged import Judged, judged, with_null, without_own_source
 from planner.validation.left_out import Fitted, fitted, left_out
 from planner.validation.parameters import FAMILIES, GROUPS, Group, prior_of
-from planner.validation.prediction import Together, predicted
 from planner.validation.runs import models_of, read, shipped
-from planner.validation.told import by, summary
 
 PAGE = Path(__file__).parent / "validation.md"
 CHART = Path(__file__).parent / "images" / "validation.svg"
@@ -147,17 +147,20 @@ def _count(row: Judged, setting: str) -> float:
 def table_of_kinds(of: Found) -> str:
     """Kinds of runs with sources left out, dense and experts apart, then in sample."""
     rows = [
-        told.cells(f"{kind}: {KINDS[kind]}", each) for kind, each in by(of.left_out, lambda row: row.run.kind).items()
+        errors_text.cells(f"{kind}: {KINDS[kind]}", each)
+        for kind, each in by(of.left_out, lambda row: row.run.kind).items()
     ]
     mixed = [row for row in of.left_out if row.run.kind == "train"]
     names = {"dense": "train, dense", "moe": "train, mixture of experts"}
-    rows[1:1] = [told.cells(names[mix], each) for mix, each in by(mixed, lambda row: row.mix).items()]
+    rows[1:1] = [errors_text.cells(names[mix], each) for mix, each in by(mixed, lambda row: row.mix).items()]
     wide = {"train": "mesh_tensor", "serving": "n_chips"}
     for name, setting in wide.items():
         kinds = SERVING if name == "serving" else (name,)
         beyond = [row for row in of.left_out if row.run.kind in kinds and _count(row, setting) > WIDE]
-        rows.append(told.cells(f"{name}, over {WIDE} tensor ways", summary(beyond)))
-    rows.append(told.cells("serving, all four", summary([row for row in of.left_out if row.run.kind in SERVING])))
+        rows.append(errors_text.cells(f"{name}, over {WIDE} tensor ways", summary(beyond)))
+    rows.append(
+        errors_text.cells("serving, all four", summary([row for row in of.left_out if row.run.kind in SERVING]))
+    )
     header = [
         "kind",
         "runs",

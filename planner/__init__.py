@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.api.build import build
     from planner.api.calc import calc
+    from planner.api.catalog_tables import hardware, models
     from planner.api.read import read
     from planner.api.search import optimize, sweep
     from planner.api.sensitivity import sensitivity
-    from planner.api.tables import hardware, models
     from planner.errors import UserError
 
 __version__ = "0.2.0"
@@ -36,8 +36,8 @@ _ROOMS = {
     "UserError": "planner.errors",
     "build": "planner.api.build",
     "calc": "planner.api.calc",
-    "hardware": "planner.api.tables",
-    "models": "planner.api.tables",
+    "hardware": "planner.api.catalog_tables",
+    "models": "planner.api.catalog_tables",
     "optimize": "planner.api.search",
     "read": "planner.api.read",
     "sensitivity": "planner.api.sensitivity",

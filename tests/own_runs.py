@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.catalog.databases import Databases
-from planner.validation.prediction import predicted
+from planner.validation.expected_times import predicted
 from planner.validation.runs import Run, models_of, read, shipped
 
 CHIP, CALIBRATION = "h100-sxm", "h100"

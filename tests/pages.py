@@ -23,7 +23,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.cli import group
 from planner.recalc import edit
 from planner.xlsx.opc import Package

@@ -13,13 +13,14 @@ from planner.api import calc
 from planner.compare import comparison_cases, prediction
 from planner.formulas import finding, sweeps
 from planner.formulas.sweeps import Drawn
-from planner.search import told
+from planner.search import search_text
 from tests import read_once
 from tests.workbooks import CHIPS, MODELS, few_rows
 
 _rows = sweeps._rows
 _KEPT = (
-    calc.databases_of, calc._plan, told._most, comparison_cases._listed, prediction._databases, finding.everything
+    calc.databases_of, calc._plan, search_text._most, comparison_cases._listed, prediction._databases,
+    finding.everything,
 )  # fmt: skip
 """What the application computes once in a process from the shipped tables or cases."""
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 from planner.recalc import alike_rows, edit, recalculate
+from planner.recalc.alike_formulas import RowFormula
 from planner.recalc.alike_rows import row_values
 from planner.recalc.cell_arrays import ColumnCells, Fixed
 from planner.recalc.dependents import dependents
 from planner.recalc.edits import Edits, NewRows
 from planner.recalc.engine import Address
-from planner.recalc.row_formulas import RowFormula
 from planner.xlsx.cellvalue import CellError, CellFormula, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import NewRow, with_values

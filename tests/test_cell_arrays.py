@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from planner.formulas.text import FormulaError, parse
 from planner.recalc import edit, recalculate
+from planner.recalc.alike_formulas import row_formula
 from planner.recalc.cell_arrays import UNSURE, ColumnCells, Fixed, computed
-from planner.recalc.row_formulas import row_formula
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import NA, Value, same_value
 from planner.xlsx.opc import Package

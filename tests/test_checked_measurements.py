@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from planner.compare.checked_measurements import FLAGS, METHODS, checked_measurements
 from planner.compare.comparison_cases import load
 from planner.compare.mesh_cases import cases_of
-from planner.compare.recording import METHOD as RECORDED
+from planner.compare.recorded_time import METHOD as RECORDED
 from planner.errors import UserError
-from planner.ingest.cases import METHOD
+from planner.ingest.profiled_cases import METHOD
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import LONGEST, Measurement, case_key, inputs_json

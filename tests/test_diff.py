@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.cli import group
 from planner.diff.as_html import as_html
 from planner.diff.as_text import as_text, both, percent

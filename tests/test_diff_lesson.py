@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from planner.book.reading import read_workbook
+from planner.book.read_plan import read_workbook
 from planner.cli import group
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.xlsx.opc import Package
 from tests.edits import programs
 from tests.edits.catalogue import MOVED, TYPED, a_note

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from tests.edits.catalogue import MOVED, TYPED, Edit
 from tests.edits.programs import by_hand, by_office, by_openpyxl, needs_office
 from tests.edits.running import HAND, all_of_them, made

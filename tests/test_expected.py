@@ -15,7 +15,7 @@ from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.expected import notes
 from planner.formulas.headlines import headlines
 from planner.formulas.lookups import facts
-from planner.validation.prediction import bound_of
+from planner.validation.expected_times import bound_of
 
 DATABASES = Databases()
 DENSE, EXPERTS = ("llama3-8b", "llama3.1-405b", "gpt2"), ("mixtral-8x7b", "deepseek-v3")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from planner import catalog
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.cli import group
 from planner.csvfile import guarded, unguarded
 from planner.formulas import library

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from openpyxl import load_workbook
 
 from planner import data
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.catalog import load_calibrations, load_stacks
 from planner.catalog.calibrations import BY_NAME
 from planner.catalog.databases import Databases
@@ -30,10 +30,10 @@ from planner.fit.stack import OwnCalibration, _ranges, far_off, fitted_stacks
 from planner.fit.written import Provenance
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.records import case_key
+from planner.validation.expected_times import predicted
 from planner.validation.fitting import START, Fit, Fitter, value_of
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS
-from planner.validation.prediction import predicted
 from planner.validation.runs import Run, models_of, read, shipped
 from planner.xlsx.opc import Package
 from tests.backfills import measurement

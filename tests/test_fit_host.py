@@ -13,11 +13,11 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.compare.checked_measurements import checked_measurements
 from planner.fit.fit import fit
-from planner.fit.runs import COUNTS, ENOUGH, runs_of_csv, with_noisy
+from planner.fit.runs_to_fit import COUNTS, ENOUGH, runs_of_csv, with_noisy
 from planner.fit.stack import OwnCalibration, fitted_stacks
 from planner.fit.written import Provenance, calibrations_csv
 from planner.measure.measurements_csv import write_measurements
-from planner.validation.prediction import Numbers, predicted
+from planner.validation.expected_times import Numbers, predicted
 from planner.validation.runs import Run, models_of
 
 HOST = Path(__file__).parent / "data" / "this_host"  # whose README says where it is from

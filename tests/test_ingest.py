@@ -21,12 +21,12 @@ from planner.compare.prediction import hardware
 from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
 from planner.formulas.library import load
-from planner.ingest import first_page, operation_rows, profile_sheet, told
-from planner.ingest.cases import cases_of
+from planner.ingest import first_page, operation_rows, profile_sheet, profile_text
 from planner.ingest.chips import Chip, Chips, chip_of, chips_of
 from planner.ingest.first_page import PlannedStep
 from planner.ingest.into_workbook import ingested
 from planner.ingest.operation_rows import Peaks, peaks_of
+from planner.ingest.profiled_cases import cases_of
 from planner.measure.records import case_key
 from planner.profiles import reading
 from planner.profiles.profile import Device, Operation, Parts, Profile, Program, Shape, Step
@@ -302,7 +302,7 @@ def test_what_ran_for_no_time_is_no_case(tmp_path: Path, seconds: tuple[float, f
     path.write_text(json.dumps({"deviceProperties": [{"name": "NVIDIA H100"}], "traceEvents": events}))
     found = ingested([path], "h100-sxm", None, "")
     assert [row.t_median for row in found.cases.rows] == [pytest.approx(each) for each in seconds if each]
-    assert list(told.lines(found))
+    assert list(profile_text.lines(found))
 
 
 def test_the_report_has_a_section_of_the_profile(landed: Path) -> None:

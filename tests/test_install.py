@@ -57,7 +57,7 @@ def test_the_wheel_does_the_main_jobs(tmp_path: Path) -> None:
     assert "planner/py.typed" in ZipFile(wheel).namelist()
     assert len(top) == 2
     subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", str(site), str(wheel)], check=True)
-    located = f"import planner.measure.run as m; assert m.__file__.startswith({str(site)!r}); "
+    located = f"import planner.measure.timed_cases as m; assert m.__file__.startswith({str(site)!r}); "
     command = located + "from planner.cli import main; main()"
     run(site, command, "build", cwd=work)
     assert "Inference" in Package.read(work / "plan.xlsx").sheets()

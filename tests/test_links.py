@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.catalog.checked_table import TABLES
 from planner.catalog.databases import Databases
-from planner.catalog.table import TABLES
 from planner.cli import group
 from planner.compare.runs_table import TITLE
 from planner.measure.records import case_key

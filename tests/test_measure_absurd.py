@@ -14,7 +14,7 @@ from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_cases import load
 from planner.compare.measuring import predicted
 from planner.compare.mesh_cases import cases_of
-from planner.measure import clock, run
+from planner.measure import clock, timed_cases
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.mesh import MeshSpec
 from planner.measure.timing import LoopTime, Timing, drift, summarize
@@ -52,16 +52,16 @@ timings = st.builds(
 @given(st.sampled_from(CASES), timings, st.none() | timings)
 @settings(deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_a_row_of_any_timing_is_taken_or_has_failed(
-    tmp_path_factory: pytest.TempPathFactory, case: run.Case, timing: Timing, flat: Timing | None
+    tmp_path_factory: pytest.TempPathFactory, case: timed_cases.Case, timing: Timing, flat: Timing | None
 ) -> None:
     """Zero, negative, tiny and huge seconds, of a whole case and of one of which a few layers were run."""
     told = iter([timing, flat])
     workload = SimpleNamespace(shallow=flat, timed_layers=3, n_layers=80)
     with (
         patch.object(clock, "time_workload", lambda *_, **__: next(told)),
-        patch.object(run, "_workload", lambda *_: workload),
+        patch.object(timed_cases, "_workload", lambda *_: workload),
     ):
-        (row,) = run.measure_cases([case], kinds={"cpu-generic": "cpu"})
+        (row,) = timed_cases.measure_cases([case], kinds={"cpu-generic": "cpu"})
     path = tmp_path_factory.mktemp("absurd") / "m.csv"
     write_measurements(path, [row])
     (kept,) = checked_measurements(path)

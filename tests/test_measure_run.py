@@ -12,7 +12,7 @@ from planner.measure import clock
 from planner.measure.cases import CASES
 from planner.measure.measurements_csv import read_measurements, write_measurements
 from planner.measure.records import Measurement, case_key
-from planner.measure.run import Case, measure_cases, outcome
+from planner.measure.timed_cases import Case, measure_cases, outcome
 from planner.measure.timing import LoopTime, Rules, Timing, summarize
 from planner.measure.workload import CaseSkipped
 

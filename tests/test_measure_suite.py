@@ -19,7 +19,7 @@ from planner.compare.landing import latest
 from planner.errors import UserError
 from planner.measure.measurements_csv import keep_measurements, read_measurements, write_measurements
 from planner.measure.records import Measurement
-from planner.measure.run import Case, measure_cases
+from planner.measure.timed_cases import Case, measure_cases
 from planner.measure.timing import BRISK, Rules
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.003, profiled_calls=3)

@@ -12,7 +12,7 @@ import pytest
 
 from planner.errors import UserError
 from planner.ingest.into_workbook import ingested
-from planner.ingest.told import lines
+from planner.ingest.profile_text import lines
 from planner.profiles import xla
 from planner.profiles.profile import Profile
 from planner.profiles.reading import read

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from planner.errors import UserError
-from planner.ingest.cases import case_of
 from planner.ingest.first_page import lines
 from planner.ingest.operation_rows import Peaks
+from planner.ingest.profiled_cases import case_of
 from planner.profiles.kineto_operators import attention
 from planner.profiles.profile import Operation, Shape
 from planner.profiles.reading import read

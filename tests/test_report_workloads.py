@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import planner
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.report.contents import Picture, ReportData
 from planner.report.figures import CellFigures
 from planner.report.gather import gather

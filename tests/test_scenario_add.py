@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from planner import catalog
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.book.workbook import Book
 from planner.check.run import check
 from planner.cli import group

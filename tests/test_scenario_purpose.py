@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from openpyxl.comments import Comment
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.check.run import check

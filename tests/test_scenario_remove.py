@@ -15,7 +15,7 @@ from openpyxl.styles import Font
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.table import Table
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.book.workbook import Book
 from planner.check.run import check
 from planner.cli import group

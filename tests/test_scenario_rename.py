@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.cli import group
 from tests.test_scenario_add import edit
 from tests.workbooks import write_small

@@ -20,7 +20,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
-from planner.search import rules, sensible
+from planner.search import layout_rules, sensible
 from planner.search.conditions import with_conditions
 from planner.search.found import objective
 from planner.search.optimum import optimum
@@ -453,7 +453,7 @@ def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
     assert ways["mesh_tensor"].max() == 8
     assert ways["mesh_context"].max() == 4
     assert (ways["n_microbatches"] >= ways["mesh_pipeline"]).all()
-    assert all(rules.is_even(126, int(stages)) for stages in set(ways["mesh_pipeline"]))
+    assert all(layout_rules.is_even(126, int(stages)) for stages in set(ways["mesh_pipeline"]))
     more = asked(
         "training", "llama3.1-405b", ["h100-sxm"], ["n_chips=1024", "batch_tokens=8388608"], ["mesh_tensor=16"]
     )
@@ -478,7 +478,7 @@ def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(
 
     A third search, of plans that are there, adds nothing and says so.
     """
-    from planner.book.reading import read_plan
+    from planner.book.read_plan import read_plan
 
     book, table = tmp_path / "plan.xlsx", tmp_path / "plans.csv"
     search = ["optimize", *question, "--top", "2", "--workbook", str(book), "-o", str(table), "--force"]
@@ -518,7 +518,7 @@ def test_a_workbook_with_numbers_of_its_own_is_told(tmp_path):
 
 def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
     """The probability that one chip's best plan is cheaper is that of log-normal draws with the told ranges."""
-    from planner.search.told import better
+    from planner.search.search_text import better
 
     wanted = asked("training", "llama3-70b", ["h100-sxm", "tpu-v5p"], ["n_chips=512"])
     aim = objective(wanted.template, "train_cost_expected", is_least=True)
@@ -535,7 +535,7 @@ def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
 def test_a_plan_beyond_what_was_fitted_is_marked():
     """128 stages are more than any published run has on a switch, and 8 are not."""
     from planner.search.found import FoundPlan
-    from planner.search.told import extrapolated
+    from planner.search.search_text import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
     plans = [FoundPlan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
@@ -546,7 +546,7 @@ def test_a_plan_beyond_what_was_fitted_is_marked():
 def test_a_plan_beyond_ones_own_runs_is_marked_by_these():
     """A calibration of one's own says itself how far its runs go; published runs say nothing of it."""
     from planner.search.found import FoundPlan
-    from planner.search.told import extrapolated
+    from planner.search.search_text import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
     for stages, most, said in ((8.0, 2.0, "mesh_pipeline 8 > 2"), (128.0, 256.0, "")):

@@ -167,7 +167,7 @@ def test_a_folder_of_parts_is_replaced_with_force_alone(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_process_that_is_killed_leaves_no_part_on_any_host(tmp_path: Path) -> None:
     """Where one of two processes is killed at its work, the other says so in a line, and the folder is gone."""
-    kill = "import os, planner.search.tables as tables; tables.write_parquet = lambda *_: os.kill(os.getpid(), 9)"
+    kill = "import os, planner.search.table_files as tables; tables.write_parquet = lambda *_: os.kill(os.getpid(), 9)"
     run = "import sys; sys.argv[0] = 'planner'; from planner import processes; processes.LOST_S = 5; {}; " \
           "from planner.__main__ import main; main()"  # fmt: skip
     arguments = ["sweep", *SERVING.split(), "--backend", "jax", "-o", "out.parquet"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.catalog.databases import Databases
-from planner.search import scenarios
+from planner.search import plans_as_scenarios
 from planner.search.found import Found, objective
 from planner.search.optimum import optimum
 from planner.search.request import Request, request
@@ -42,7 +42,7 @@ def test_libreoffice_recomputes_what_the_search_told(template: str, tmp_path: Pa
     """Every row of a scenario's column is, in LibreOffice too, what the search computed for its plan, within 1e-9."""
     path = tmp_path / "plan.xlsx"
     asked, found = searched(template)
-    scenarios.write(path, asked, found, Databases())
+    plans_as_scenarios.write(path, asked, found, Databases())
     cells = recalculated(path, tmp_path)
     plan = read_plan(path)
     table = next(rows for sheet, rows in plan.tables.items() if plan.book.templates[sheet] == template)

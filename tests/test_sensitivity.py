@@ -16,8 +16,8 @@ from planner.api.sensitivity import of_scenarios
 from planner.cli import group
 from planner.errors import UserError
 from planner.formulas import library
+from planner.formulas.elasticities import Elasticity, Sensitivity, sensitivity
 from planner.formulas.evaluation import Facts
-from planner.formulas.sensitivity import Elasticity, Sensitivity, sensitivity
 from planner.report.gather import gather
 from tests.pages import run
 from tests.workbooks import write_small

@@ -19,7 +19,7 @@ from planner.cli import group
 from planner.compare import this_host
 from planner.measure import devices
 from planner.measure.records import Measurement
-from planner.measure.run import Case
+from planner.measure.timed_cases import Case
 from planner.measure.timing import Rules
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.001, profiled_calls=2)

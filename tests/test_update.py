@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.check.run import check
 from planner.cli import group
 from planner.dates import made_now

@@ -7,7 +7,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.check.run import check
 from planner.compare import comparison_sheet as comparison
 from planner.update.update import update_file

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from planner import data
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.catalog.databases import Databases
 from planner.check.run import check
 from planner.cli import group

@@ -13,7 +13,7 @@ from openpyxl.comments import Comment
 from openpyxl.styles import PatternFill
 
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.check.run import check
 from planner.cli import group
 from planner.update.outcome import Updated, lines

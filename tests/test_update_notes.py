@@ -11,7 +11,7 @@ import pytest
 from openpyxl.comments import Comment
 
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.workbook.book import build

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.catalog.databases import Databases
 from planner.check.run import check
 from planner.update.outcome import lines

@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 from openpyxl.workbook.defined_name import DefinedName
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.moves import Moves, SheetMoves, Track

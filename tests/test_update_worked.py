@@ -16,7 +16,7 @@ from openpyxl.styles import Font, PatternFill
 from openpyxl.workbook.defined_name import DefinedName
 
 from planner.book.plan import Plan, Quantity
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_sheet import CaseRow
 from planner.update.outcome import Updated

@@ -11,11 +11,11 @@ import pytest
 from planner import data
 from planner.catalog.calibrations import BY_NAME
 from planner.catalog.databases import Databases
+from planner.validation.errors_text import Summary, summary
 from planner.validation.fitting import Fitter
 from planner.validation.judged import Judged, validated
 from planner.validation.left_out import Fitted
 from planner.validation.refit import refit
-from planner.validation.told import Summary, summary
 
 SERVING = ("static", "prefill", "decode", "tpot")
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ import pytest
 
 from planner import data
 from planner.catalog.databases import Databases
+from planner.validation.expected_times import predicted
 from planner.validation.judged import Judged, validated
-from planner.validation.prediction import predicted
 from planner.validation.runs import models_of, read, shipped
 
 REMADE = re.compile("remat|repeated")
@@ -44,7 +44,7 @@ def test_published_runs_pass_the_checks(published: list[Judged]) -> None:
 
     A check is N/A where a price or a published count of parameters is not known.
     """
-    from planner.validation.prediction import predicted
+    from planner.validation.expected_times import predicted
     from planner.validation.runs import models_of
 
     databases = Databases()

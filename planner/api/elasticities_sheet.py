@@ -8,7 +8,7 @@ from pathlib import Path
 from openpyxl.chart import BarChart, Series
 from openpyxl.chart.shapes import GraphicalProperties
 
-from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried
+from planner.formulas.elasticities import Elasticity, Sensitivity, Tried
 from planner.spoken import few, printed, within
 from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW, put

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner import table
+from planner import terminal_table
 from planner.catalog.databases import Databases
 from planner.formulas import expected
 from planner.formulas.binding import of_headline
@@ -71,7 +71,7 @@ def _plan(before: str, results: Results, model: str | None, hardware: str | None
         text if results.template.of_kind(kind) else None for kind, text in (("model", model), ("hardware", hardware))
     )
     chips = results.value("n_chips") if "n_chips" in rows else None
-    count = f"{table.shown(chips)} " if isinstance(chips, float) and hardware else ""
+    count = f"{terminal_table.shown(chips)} " if isinstance(chips, float) and hardware else ""
     what = " on ".join(text for text in (model, f"{count}{hardware}" if hardware else "") if text)
     stack = f", stack {results.value('stack')}" if "stack" in rows else ""
     return f"{before}{results.template.name}{f', {what}' if what else ''}{stack}:"
@@ -82,7 +82,7 @@ def _results(results: Results, model: str | None, hardware: str | None) -> list[
     rows = _shown(results.template)
     body = [[row.label, _said(results, row), row.name] for row in rows]
     title = _plan("", results, model, hardware)
-    return [title, *table.aligned(["", "", "name"], body, right=()).splitlines(), *_lacking(results, rows)]
+    return [title, *terminal_table.aligned(["", "", "name"], body, right=()).splitlines(), *_lacking(results, rows)]
 
 
 def _said(results: Results, row: Row) -> str:
@@ -110,7 +110,7 @@ def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
     told_of = [each.row for each in found]
     titles = [*TITLES, "asked"] if has_targets else TITLES
     right = ("expected", "bound", "asked")
-    return [*table.aligned(titles, rows, right=right).splitlines(), *_lacking(results, told_of)]
+    return [*terminal_table.aligned(titles, rows, right=right).splitlines(), *_lacking(results, told_of)]
 
 
 def _memory(results: Results) -> Iterator[str]:
@@ -153,7 +153,7 @@ def _binding(found: Sequence[Headline[Row]], results: Results) -> list[str]:
 
 def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Lines of two columns without a head."""
-    return table.aligned(["", ""], rows).splitlines()[1:]
+    return terminal_table.aligned(["", ""], rows).splitlines()[1:]
 
 
 def _made(made: Sequence[Headline[Row]], results: Results) -> list[str]:
@@ -167,7 +167,7 @@ def _made(made: Sequence[Headline[Row]], results: Results) -> list[str]:
         elif parts:
             whole = spoken(results.number(each.row.name), each.unit)
             said.append(f"Why not the ideal? The expected {each.label.lower()} of {whole} is made of")
-            said += table.aligned(["", "time", "share"], parts, right=("time", "share")).splitlines()[1:]
+            said += terminal_table.aligned(["", "time", "share"], parts, right=("time", "share")).splitlines()[1:]
     return ["", *said] if said else []
 
 
@@ -181,7 +181,9 @@ def _near(found: Nearest) -> list[str]:
     told = [column for column in columns if column[0].name not in ("model", "what") or len(set(column[1:])) > 1]
     titles, *rows = zip(*told, strict=True)
     right = [title.label for title in titles if title.unit != "text"]
-    said = table.aligned([title.label for title in titles], [[cell.text for cell in row] for row in rows], right)
+    said = terminal_table.aligned(
+        [title.label for title in titles], [[cell.text for cell in row] for row in rows], right
+    )
     title = "Runs like yours: the published runs nearest to this plan, and what is expected of each"
     return ["", title, *said.splitlines()]
 
@@ -189,5 +191,5 @@ def _near(found: Nearest) -> list[str]:
 def _more(results: Results) -> list[str]:
     """How to see the rest."""
     example = asked(results.template)[0]
-    rows = table.counted(len(results.template.rows), "row")
+    rows = terminal_table.counted(len(results.template.rows), "row")
     return ["", f"--all shows all {rows}, --why {example} explains a number."]

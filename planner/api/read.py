@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.api import warned
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.compare.comparison_sheet import IDENTITY, RESULTS, find
 from planner.formulas import library
 from planner.report.failed_checks import check_result, is_counted

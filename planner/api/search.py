@@ -13,12 +13,12 @@ from planner.api import warned
 from planner.api.calc import File, Setting, databases_of, files_of, texts
 from planner.errors import UserError
 from planner.regularfile import refuse_other
-from planner.search import scenarios
+from planner.search import plans_as_scenarios
 from planner.search.found import objectives_of
 from planner.search.optimum import optimum
 from planner.search.request import request, wanted
 from planner.search.sweep import Part, SweepColumn, SweptPlans
-from planner.search.tables import listed
+from planner.search.table_files import listed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -72,12 +72,12 @@ def optimize(
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over or {}),
                     _several(where), databases, backend)  # fmt: skip
     if workbook is not None:
-        scenarios.check_takes(Path(workbook), asked)
+        plans_as_scenarios.check_takes(Path(workbook), asked)
     objectives = objectives_of(asked.template, least, most)
     found = optimum(asked, objectives, top, alone=alone)
     columns, part = listed(asked, found)
     if workbook is not None:
-        scenarios.write(Path(workbook), asked, found, databases)
+        plans_as_scenarios.write(Path(workbook), asked, found, databases)
     frame = _frame(columns, [part])
     frame.attrs |= {"tried": found.tried, "passed": found.passed, "refused": dict(found.refused), "ties": found.ties}
     return frame

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planner import csvfile, progress, table
+from planner import csvfile, progress, terminal_table
 from planner.api import warned
 from planner.api.calc import File, PreparedPlan, Setting, files_of, plan_of, texts
 from planner.catalog import Value
 from planner.errors import Place, UserError
+from planner.formulas.elasticities import Elasticity, Sensitivity, Tried, default_row
+from planner.formulas.elasticities import sensitivity as elasticities
 from planner.formulas.input_values import values
-from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried, default_row
-from planner.formulas.sensitivity import sensitivity as elasticities
 from planner.spoken import few, printed
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def of_plan(plan: PreparedPlan, given: Mapping[str, Value], name: str) -> Sensit
 
 def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:
     """The sensitivity of each scenario of a workbook, by its id. Raises UserError where none can be told."""
-    from planner.book.reading import read_plan
+    from planner.book.read_plan import read_plan
     from planner.report.expectation import planned
     from planner.report.figures import CellFigures
     from planner.report.sensitivities import sensitivities, sensitivities_of_parts
@@ -116,7 +116,7 @@ def lines(found: Sensitivity, top: int = 0) -> list[str]:
         for each in told
     ]  # fmt: skip
     titles = ["", "now", "less", "more", f"{LESS} 1 % less  {MORE} 1 % more".center(2 * WIDTH + 1), ""]
-    said += table.aligned(titles, body, right=("now", "less", "more")).splitlines()
+    said += terminal_table.aligned(titles, body, right=("now", "less", "more")).splitlines()
     if len(told) < len(found.elasticities):
         said.append(f"and {len(found.elasticities) - len(told)} more: --top 0 tells all")
     if found.left_out:

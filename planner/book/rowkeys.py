@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from planner.book.tables import MACHINE_NAME
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 
 Typed = Mapping[int, Mapping[int, str | None]]
 """By row and column what is typed into the cells of a sheet: a text; blank for none, None for a number or a formula."""

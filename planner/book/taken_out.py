@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 
 from planner.book.workbook import Book
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.xlsx.address import Position, Spot, quoted
 from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.pattern import Pattern, RelativeReference

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 from planner.book.scenario_columns import ColumnNumbers, identifier
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, CaseTable, Database, LineTable, case_tables, database, line_table
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 from planner.errors import Place, UserError
 from planner.recalc.engine import Address, EngineError
 from planner.recalc.evidence import Judgement

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog.calibrations import known_files, load_calibrations, own_stacks
+from planner.catalog.checked_table import NOUNS, ById, Table, beside
 from planner.catalog.columns import BlankRule, Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
 from planner.catalog.rows import Reader
-from planner.catalog.table import NOUNS, ById, Table, beside
 from planner.errors import Place, UserError
 
 __all__ = [

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planner import __version__, csvfile, data, progress
+from planner.catalog.checked_table import Table
 from planner.catalog.columns import Column, Field, UnfitCellError, Value, number, parse
 from planner.catalog.hardware_columns import STACK_FIELDS
-from planner.catalog.table import Table
 from planner.errors import Place, UserError, nearest
 from planner.spoken import percent
 from planner.typed_numbers import PLAIN, echo

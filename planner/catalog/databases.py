@@ -9,7 +9,7 @@ from pathlib import Path
 
 from planner import catalog
 from planner.catalog.calibrations import known_files
-from planner.catalog.table import TABLES, Table
+from planner.catalog.checked_table import TABLES, Table
 
 
 @dataclass(frozen=True)

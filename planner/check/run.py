@@ -24,7 +24,7 @@ from planner.check import (  # noqa: F401 (each registers its rules)
     value_rules,
 )
 from planner.check.findings import RULES, Fault, Kind, Severity
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import plain
 from planner.xlsx.opc import Package

@@ -10,7 +10,7 @@ from planner.check.findings import Fault, rule
 from planner.check.precedents import Readers, origins
 from planner.recalc.engine import EngineError
 from planner.recalc.evidence import CLOCK_OR_DICE
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, CellError, exact_text
 

@@ -55,7 +55,7 @@ def command(
         return
     from planner import progress
     from planner.measure.mesh import MeshSpec
-    from planner.table import counted
+    from planner.terminal_table import counted
     from planner.workbook.book import build
     from planner.workbook.scenarios import plan_of, unanswered, with_mesh, without
 

@@ -124,13 +124,13 @@ def _told(calculation: Calculation) -> dict[str, Any]:
 
 def _print(results: Results, names: Sequence[str]) -> None:
     """A table of rows; on stderr what is missing for them."""
-    from planner import table
+    from planner import terminal_table
     from planner.formulas import explanation as trace
 
     rows, whole = [results.template.row(name) for name in names], len(results.template.rows)
-    click.echo(table.aligned(
+    click.echo(terminal_table.aligned(
         ["name", "value", "unit", "formula"],
-        [[row.name, table.shown(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
+        [[row.name, terminal_table.shown(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
         right=["value"],
     ))  # fmt: skip
     # What a chip hasn't, as the torus of a switch's, is no reason as long as no calculated row waits for it; nor is a
@@ -161,7 +161,7 @@ def _solve(
     from planner.formulas import solutions as solved
     from planner.formulas import solving as solve
     from planner.formulas.following import with_followers
-    from planner.table import shown
+    from planner.terminal_table import shown
 
     if unknown is None or target is None:
         what = "--solve NAME and --for NAME=VALUE belong together"

@@ -20,10 +20,10 @@ def command(file: Path, output: Path, force: bool) -> None:
     `planner build --scenarios` makes a workbook with the same results from it. What the CSV can't hold is listed.
     If a scenario uses a model or a chip of your own, the sheet Models or Hardware is written as a CSV too.
     """
-    from planner.book.reading import read_plan
+    from planner.book.read_plan import read_plan
     from planner.formulas import library
     from planner.scenario.export import OPTIONS, export
-    from planner.table import counted
+    from planner.terminal_table import counted
     from planner.xlsx.atomic import write_atomically
 
     to_screen = str(output) == "-"

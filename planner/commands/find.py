@@ -47,7 +47,7 @@ def command(words: tuple[str, ...], in_full: bool) -> None:
 def _table(kind: str, group: Sequence[NamedThing]) -> str:
     """What was found of a kind: name and label, of rows their unit and templates too."""
     from planner.spoken import few
-    from planner.table import aligned
+    from planner.terminal_table import aligned
 
     if kind != "row":
         return aligned([TITLES[kind], ""], [[each.name, each.label] for each in group])

@@ -41,7 +41,7 @@ def add(name: str, to: Path, budget: float, force: bool) -> None:
     """
     from planner.compare.this_host import add as add_host
     from planner.spoken import percent, shown
-    from planner.table import aligned
+    from planner.terminal_table import aligned
 
     with interrupts.noted():
         added = add_host(name, to, force=force, budget_s=budget, progress=lambda line: click.echo(line, err=True))

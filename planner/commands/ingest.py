@@ -29,7 +29,7 @@ def command(
     """
     from planner.errors import UserError
     from planner.ingest.into_workbook import ingested
-    from planner.ingest.told import lines
+    from planner.ingest.profile_text import lines
 
     if into is None and (scenario or row or note):
         raise UserError("--scenario, --of and --note are of a workbook", remedy="name it: --into plan.xlsx")

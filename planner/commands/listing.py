@@ -28,7 +28,7 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
     @as_json
     def list_rows(file: Path | None, as_json: bool) -> None:
         """List them, a line each."""
-        from planner.table import aligned, shown
+        from planner.terminal_table import aligned, shown
 
         rows = loader()(file).rows
         if as_json:
@@ -46,7 +46,7 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
     @as_json
     def show_row(identifier: str, file: Path | None, as_json: bool) -> None:
         """Show every number of one, with units and sources."""
-        from planner.table import aligned, shown
+        from planner.terminal_table import aligned, shown
 
         table = loader()(file)
         row = table.row(identifier)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from planner.compare.landing import Landing
     from planner.compare.measuring import PlannedCase
     from planner.measure.records import Measurement
-    from planner.measure.run import Case
+    from planner.measure.timed_cases import Case
     from planner.measure.timing import Rules
     from planner.xlsx.opc import Package
 
@@ -143,7 +143,7 @@ def _suite(suite: str, csv: Path, asked: Asked) -> None:
 def _measured(cases: Sequence[Case], kinds: Mapping[str, str], rules: Rules, asked: Asked) -> list[Measurement]:
     """Time the cases, and keep each in the CSV, if there is one, as soon as it is timed."""
     from planner.measure.measurements_csv import keep_measurements
-    from planner.measure.run import measure_cases
+    from planner.measure.timed_cases import measure_cases
 
     is_first = asked.together.is_first
     rows = measure_cases(

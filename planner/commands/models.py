@@ -42,7 +42,7 @@ def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str,
     """
     from planner.formulas.input_values import parsed
     from planner.hf.store import add as add_model
-    from planner.table import aligned, shown
+    from planner.terminal_table import aligned, shown
 
     added = add_model(config, to, parsed(settings), identifier=identifier, name=name, force=force)
     click.echo(f"Added {added.identifier} to {to}")

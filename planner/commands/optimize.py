@@ -55,16 +55,16 @@ def command(
     """
     from planner.formulas.headlines import headlines
     from planner.regularfile import refuse_other
-    from planner.search import scenarios, tables
+    from planner.search import plans_as_scenarios, table_files
     from planner.search.found import objectives_of
     from planner.search.optimum import optimum
     from planner.search.request import request
-    from planner.search.told import of_search
+    from planner.search.search_text import of_search
 
     with among.agreed():
         if output is not None:
             refuse_existing(output, force=force)
-            tables.check_writable(output)
+            table_files.check_writable(output)
         if workbook is not None:
             refuse_other(workbook, ".xlsx", "a workbook")
             if output is not None and output.resolve() == workbook.resolve():
@@ -75,7 +75,7 @@ def command(
             led = next((each.row.name for each in headlines(asked.template)), "NAME")
             raise UserError("no objective is given", remedy=f"write --minimize {led}, or --maximize")
         if workbook is not None:
-            scenarios.check_takes(workbook, asked)
+            plans_as_scenarios.check_takes(workbook, asked)
         first, second = ((*least, *others), most) if least else (least, (*most, *others))
         objectives = objectives_of(asked.template, first, second)
         found = optimum(asked, objectives, top, alone=alone)
@@ -84,6 +84,6 @@ def command(
             return
         click.echo("\n".join(of_search(asked, found)))
         if output is not None:
-            click.echo(f"Wrote {output}: {tables.write_found(output, asked, found):,} plans.")
+            click.echo(f"Wrote {output}: {table_files.write_found(output, asked, found):,} plans.")
         if workbook is not None:
-            click.echo(scenarios.write(workbook, asked, found, databases))
+            click.echo(plans_as_scenarios.write(workbook, asked, found, databases))

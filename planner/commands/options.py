@@ -113,7 +113,7 @@ def backend(command: Command) -> Command:
         from planner.processes import ALONE, join
 
         def clean() -> None:
-            from planner.search.tables import clear
+            from planner.search.table_files import clear
 
             if others["output"] is not None:
                 clear(others["output"])

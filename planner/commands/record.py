@@ -32,7 +32,7 @@ def command(
     edits of the plan leave that number as it is. --of says what was timed: by default the training step or the
     decode step; else time_per_output_token, time_to_first_token, prefill_time or static_batch_time.
     """
-    from planner.compare.recording import record, seconds_of
+    from planner.compare.recorded_time import record, seconds_of
     from planner.errors import UserError
     from planner.scenario import record as runs
 

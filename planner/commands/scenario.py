@@ -20,7 +20,7 @@ def command() -> None:
 def list_scenarios(file: Path) -> None:
     """List the scenarios of FILE: id, shown name, model, chip and workload."""
     from planner.scenario.which import scenarios
-    from planner.table import aligned
+    from planner.terminal_table import aligned
     from planner.xlsx.opc import Package
 
     header, rows = scenarios(Package.read(file))

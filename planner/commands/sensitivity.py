@@ -11,7 +11,7 @@ import click
 from planner.commands import options
 from planner.commands.options import PATH, Greedy, refuse_existing, settings
 from planner.errors import UserError
-from planner.table import counted
+from planner.terminal_table import counted
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases

@@ -19,7 +19,7 @@ def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
     The same workbook gives the same text; an inserted row or a moved column changes no other line. For `git diff`,
     put `*.xlsx diff=planner` into .gitattributes and run `git config diff.planner.textconv "planner show"`.
     """
-    from planner.book.reading import read_workbook
+    from planner.book.read_plan import read_workbook
     from planner.diff.workbook_as_text import Shown, lines, plain_lines
     from planner.errors import Place, UserError, nearest
     from planner.xlsx.opc import Package

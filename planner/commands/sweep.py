@@ -40,24 +40,24 @@ def command(
     FSDP ways on chips, is adjusted for each plan. --where takes a formula over any row of the template.
     """
     from planner.processes import ALONE
-    from planner.search import tables
+    from planner.search import table_files
     from planner.search.request import request, wanted
     from planner.search.sweep import SweptPlans
 
     with among.agreed():
         if output is not None:
             refuse_existing(output, force=force, may_be_folder=among.count > 1)
-            tables.check_writable(output, among)
+            table_files.check_writable(output, among)
         sharing = ALONE if output is None else among
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, sharing)
         sweep = SweptPlans(asked, wanted(asked.template, names))
     with among.agreed():
         if output is None:
-            from planner.search.told import first_lines
+            from planner.search.search_text import first_lines
 
             said = "\n".join(first_lines(sweep)) if among.is_first else ""
         else:
-            count = tables.write(output, asked, sweep.columns, sweep.parts(), among)
+            count = table_files.write(output, asked, sweep.columns, sweep.parts(), among)
             of = f" of {sweep.count:,}" if wheres else ""
             parts = f", in {among.count} parts" if among.count > 1 else ""
             said = f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns{parts}."

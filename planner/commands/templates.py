@@ -21,7 +21,7 @@ def list_templates(as_json: bool) -> None:
     """List the templates, with what each calculates."""
     from planner.formulas import library
     from planner.formulas.synonyms import about
-    from planner.table import aligned
+    from planner.terminal_table import aligned
 
     shelf = library.shelf()
     if as_json:
@@ -39,7 +39,7 @@ def show_template(template: str, as_json: bool) -> None:
     """Show every row of TEMPLATE and of what it includes: name, unit, kind, formula and source."""
     from planner.formulas import library
     from planner.formulas.explanation import in_names
-    from planner.table import aligned
+    from planner.terminal_table import aligned
 
     fields = ("name", "label", "unit", "kind", "formula", "source", "note")
     rows = library.load(template).rows

@@ -30,7 +30,7 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     """
     from planner import progress
     from planner.errors import Place, UserError
-    from planner.validation import told
+    from planner.validation import errors_text
     from planner.validation.judged import validated
 
     if leave_one_out and databases.calibrations_csv is not None:
@@ -45,4 +45,8 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     name = runs.name if runs else "the published runs"
     about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
     is_own = databases.calibrations_csv is not None
-    click.echo(told.as_json(rows) if as_json else told.as_text(rows, about, is_own=is_own, is_each=runs is not None))
+    click.echo(
+        errors_text.as_json(rows)
+        if as_json
+        else errors_text.as_text(rows, about, is_own=is_own, is_each=runs is not None)
+    )

@@ -22,7 +22,7 @@ from planner.formulas import library
 from planner.measure import clock, devices, sharded, spread
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import Inputs, Measurement
-from planner.measure.run import Case
+from planner.measure.timed_cases import Case
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 

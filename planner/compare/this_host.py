@@ -24,9 +24,9 @@ from planner.measure import clock, devices
 from planner.measure.devices import TimedDevice
 from planner.measure.mesh import MeshSpec
 from planner.measure.records import Measurement, in_digits
-from planner.measure.run import Case, measure_cases
 from planner.measure.sharded import collective
 from planner.measure.spread import laid_out
+from planner.measure.timed_cases import Case, measure_cases
 from planner.measure.timing import NOISY, Rules
 from planner.measure.workload import Arguments, CaseSkipped
 from planner.spoken import shown, spoken

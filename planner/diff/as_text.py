@@ -16,7 +16,7 @@ from planner.diff.differences import (
     Structure,
 )
 from planner.spoken import EXACT, printed
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.xlsx.cellvalue import CellError, Value, plain
 
 MOST = 40

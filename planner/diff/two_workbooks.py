@@ -12,7 +12,7 @@ from typing import Literal
 from planner.align.matching import Matched, Pairs, Token, matched, pairs
 from planner.align.meaning import Comparer, Meanings, Placed
 from planner.book.plan import Plan, Quantity
-from planner.book.reading import read_workbook
+from planner.book.read_plan import read_workbook
 from planner.diff.differences import (
     CellChange,
     CheckChange,

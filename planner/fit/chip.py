@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, least_squares
 
 from planner.catalog.calibrations import COMMON
+from planner.validation.expected_times import Numbers
 from planner.validation.fitting import SHARE, Fit, Fitter, Key
 from planner.validation.parameters import UNMEASURED, Group, bounds
-from planner.validation.prediction import Numbers
 
 FREEDOM = 3.0  # of Student's distribution
 OF_A_SOURCE = math.sqrt(0.5)  # of the stated error's spread: half of its square lies between sources, half within one

@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.catalog.columns import UnfitCellError, refuse_new_id
 from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.errors import Place, UserError
-from planner.fit import sheet, written
-from planner.fit.runs import OWN, runs_of_csv, runs_of_workbook
+from planner.fit import fit_sheet, written
+from planner.fit.runs_to_fit import OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
 from planner.update.outcome import Updated
@@ -76,8 +76,8 @@ class FittedFile:
             raise UserError(what, place=error.place, remedy=remedy) from None
         with locked(into):
             package = Package.read(into)
-            fill = partial(sheet.write, found=self.stacks, skipped=self.skipped, origin=self.origin)
-            name = added_sheet.put(package, sheet.KIND, sheet.PURPOSE, fill, sheet.may_replace)
+            fill = partial(fit_sheet.write, found=self.stacks, skipped=self.skipped, origin=self.origin)
+            name = added_sheet.put(package, fit_sheet.KIND, fit_sheet.PURPOSE, fill, fit_sheet.may_replace)
             package.write(into)
         return FilledWorkbook(name, updated, backup)
 
@@ -99,7 +99,7 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     is_workbook = path.suffix.lower() in WORKBOOKS
     with TemporaryDirectory(prefix="fit-") as folder:
         given, comparison, aside = (
-            _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None, set[sheet.Key]())
+            _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None, set[fit_sheet.Key]())
         )
         models = models_of(given)
         runs, devices = (
@@ -107,8 +107,10 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
             if comparison is None
             else runs_of_workbook(comparison, given, models)
         )
-        set_to_0 = (sheet.key_of(run.id, run.measured) in aside for run in runs)
-        runs = [replace(run, fault=sheet.BY_HAND) if is_so else run for run, is_so in zip(runs, set_to_0, strict=True)]
+        set_to_0 = (fit_sheet.key_of(run.id, run.measured) in aside for run in runs)
+        runs = [
+            replace(run, fault=fit_sheet.BY_HAND) if is_so else run for run, is_so in zip(runs, set_to_0, strict=True)
+        ]
         named = [replace(run, source=path.name) if run.source == OWN else run for run in runs]
         found = fitted_stacks([run for run in named if not run.fault], given, models, name)
     stacks = [own for own in found if any(each.is_used for each in own.runs)]
@@ -126,7 +128,7 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
 
 def _of_workbook(
     path: Path, databases: Databases, folder: Path
-) -> tuple[Databases, ComparisonSheet, Collection[sheet.Key]]:
+) -> tuple[Databases, ComparisonSheet, Collection[fit_sheet.Key]]:
     """The Comparison of a workbook, its own models and chips beside those given, as CSVs in a folder, and the runs that
     a person set aside."""
     with locked(path):
@@ -141,4 +143,4 @@ def _of_workbook(
         models_csv=databases.models_csv or files.get("models"),
         hardware_csv=databases.hardware_csv or files.get("hardware"),
     )
-    return given, find(package, plan.book.parsed), sheet.set_aside(plan.book.sheets.values())
+    return given, find(package, plan.book.parsed), fit_sheet.set_aside(plan.book.sheets.values())

@@ -23,10 +23,10 @@ from planner.catalog.databases import Databases
 from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
 from planner.formulas.expected import IDEAL
+from planner.validation.expected_times import Numbers, Together, predicted
 from planner.validation.fitting import STACKS, Fit, Fitter
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS, Group, bounds
-from planner.validation.prediction import Numbers, Together, predicted
 from planner.validation.reach import LEAST, MOST, TELLS_MOE, reaches
 from planner.validation.runs import Run
 

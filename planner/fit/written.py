@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from planner import csvfile, table
+from planner import csvfile, terminal_table
 from planner.catalog import Table
 from planner.catalog.calibrations import BY_NAME, COLUMNS, OF_STACKS, running
 from planner.fit.stack import FittedParameter, OwnCalibration, OwnRun
@@ -42,7 +42,7 @@ def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Pro
     lines: list[Sequence[str]] = [COLUMNS]
     for own in found:
         used = sum(each.is_used for each in own.runs)
-        said = f"{table.counted(used, 'run')} of {origin.file}; factors of {own.base}"
+        said = f"{terminal_table.counted(used, 'run')} of {origin.file}; factors of {own.base}"
         row = {**stacks.rows[own.base], "name": f"Fitted to {said}", "fitted_for": own.fitted_for}
         for name, column in OF_STACKS.items():
             value = row[name]
@@ -64,12 +64,12 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
     """What a fit says of itself: what each stack moved, what stayed, and which runs were used."""
     for own in found:
         used = [each for each in own.runs if each.is_used]
-        count = table.counted(len(used), "run")
+        count = terminal_table.counted(len(used), "run")
         yield f"stack {own.id}: {count} used, on chips of {own.fitted_for}, over stack {own.base}"
         for each in own.moved:
             unit = BY_NAME[each.name].unit
             unit = "" if unit == "1" else f" {unit}"
-            source = f"from {table.counted(each.rows, 'run')}"
+            source = f"from {terminal_table.counted(each.rows, 'run')}"
             yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {source}"
         if not own.moved:
             known = "the runs are as the shipped calibration has them, contradict each other"
@@ -80,12 +80,12 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
         yield f"the runs were measured with several versions of JAX, {versions}: how they differ is mixed in"
     left = [*(each for own in found for each in own.runs if not each.is_used), *skipped]
     if left:
-        yield f"{table.counted(len(left), 'run')} not used:"
+        yield f"{terminal_table.counted(len(left), 'run')} not used:"
         reasons: dict[str, list[str]] = {}
         for run in left:
             reasons.setdefault(run.why_not, []).append(run.run.id)
         for why, ids in sorted(reasons.items(), key=lambda found: -len(found[1])):
-            yield f"  {table.counted(len(ids), 'run')}, {why}: {few(ids)}"
+            yield f"  {terminal_table.counted(len(ids), 'run')}, {why}: {few(ids)}"
 
 
 def _errors(used: Sequence[OwnRun]) -> Iterator[str]:
@@ -97,6 +97,6 @@ def _errors(used: Sequence[OwnRun]) -> Iterator[str]:
             ratios.setdefault(group, []).append((abs(each.before - 1), abs(each.after - 1)))
     for last, (group, errors) in enumerate(ratios.items(), 1 - len(ratios)):
         before, after = (median(side) for side in zip(*errors, strict=True))
-        of = "the runs" if len(ratios) == 1 else f"{table.counted(len(errors), 'run')} of {group}"
+        of = "the runs" if len(ratios) == 1 else f"{terminal_table.counted(len(errors), 'run')} of {group}"
         end = "" if last else "; all else stays as shipped"
         yield f"  median error of {of} {percent(before)} -> {percent(after)}{end}"

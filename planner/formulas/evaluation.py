@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from planner.catalog import Value
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 from planner.errors import UserError, nearest
 from planner.formulas.arrays import Arithmetic, Array
 from planner.formulas.template import BY_ID, CALCULATED, Row, Template

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from planner import table
+from planner import terminal_table
 from planner.catalog import given_by
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 from planner.formulas.binding import constraint, told
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.lookups import only_on
@@ -48,10 +48,10 @@ def _fitted(results: Results, names: Sequence[str], facts: Facts) -> list[str]:
     rows = [row for row in rows if row.name not in (*results.given, *names)]
     if not rows:
         return []
-    told = [[f"  {row.name}", table.shown(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
+    told = [[f"  {row.name}", terminal_table.shown(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
             for row in rows]  # fmt: skip
     head = ["  name", "value", "unit", "where it is from"]
-    return ["", "It rests on these fitted numbers:", *table.aligned(head, told, right=("value",)).splitlines()]
+    return ["", "It rests on these fitted numbers:", *terminal_table.aligned(head, told, right=("value",)).splitlines()]
 
 
 def _fitted_on(results: Results, row: Row, facts: Facts) -> str:
@@ -69,7 +69,7 @@ def origin(results: Results, row: Row, facts: Facts) -> str:
         return _fitted_on(results, row, facts)
     if row.kind in LOOKUPS:
         return facts.origin(row.kind, _column(results, row))
-    return table.joined(row.source, row.note)
+    return terminal_table.joined(row.source, row.note)
 
 
 def missing(results: Results, names: Iterable[str]) -> list[str]:
@@ -157,13 +157,13 @@ class _Tree:
         """Add the lines of a row that stands so many levels down."""
         indent = "  " * level
         unit = "" if row.unit in ("1", "text") else f" {row.unit}"
-        head = f"{indent}{row.name} = {table.shown(self.results.value(row.name))}{unit}"
+        head = f"{indent}{row.name} = {terminal_table.shown(self.results.value(row.name))}{unit}"
         if row.name in self.told and level >= self.cut.get(row.name, 0):
             self.lines.append(f"{head}  (explained above)")
             return
         self.told.add(row.name)
         self.cut.pop(row.name, None)
-        self.lines.append(f"{head}  ({table.joined(row.label, row.source, row.note)})")
+        self.lines.append(f"{head}  ({terminal_table.joined(row.label, row.source, row.note)})")
         self.lines += [f"{indent}  {line}" for line in self.made(row)]
         reads = () if row.name in self.results.given else row.reads
         for name in reads if level != self.depth else ():
@@ -204,7 +204,7 @@ def _column(results: Results, row: Row) -> str:
 def _in_numbers(results: Results, row: Row) -> str:
     def number(name: str) -> str:
         value = results.value(name)
-        text = table.shown(value).replace(",", "")
+        text = terminal_table.shown(value).replace(",", "")
         return f'"{value}"' if isinstance(value, str) else f"({text})" if text.startswith("-") else text
 
     return row.expression.substitute(number)

@@ -13,7 +13,7 @@ from planner.formulas.search_space import TriedValues
 from planner.formulas.solving import End, Solution, TargetRange
 from planner.formulas.template import Row
 from planner.spoken import told
-from planner.table import shown
+from planner.terminal_table import shown
 
 
 def lines(solution: Solution) -> list[str]:

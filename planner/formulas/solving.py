@@ -27,7 +27,7 @@ from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
 from planner.spoken import told
-from planner.table import shown
+from planner.terminal_table import shown
 
 SOLVABLE = ("input", "model", "hardware")
 SAME = 1e-12  # what differs by less is the same but for rounding

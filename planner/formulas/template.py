@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from planner import csvfile, regularfile
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 from planner.errors import Place, UserError, nearest
 from planner.formulas.synonyms import meant
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse

@@ -11,7 +11,7 @@ from planner.hf.experts import experts, where_experts
 from planner.hf.layers import attention, check_length, n_linear
 from planner.hf.moe import GRANITEMOESHARED
 from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, maybe, size, taken
-from planner.table import counted
+from planner.terminal_table import counted
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from planner.hf.config import Config, read
 from planner.hf.families import FAMILIES, language_model
 from planner.hf.rules import ColumnValue, ModelRow
 from planner.stored_rows import MODELS, completed, put
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.typed_numbers import echo, is_scaled
 
 SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")

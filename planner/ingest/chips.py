@@ -13,7 +13,7 @@ from planner.catalog import Table, Value
 from planner.errors import UserError, closest
 from planner.measure.devices import matching
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile
-from planner.table import counted
+from planner.terminal_table import counted
 
 UNKNOWN = "unknown"
 NEAR = 0.15  # that a chip's peak may be off a whole number of its cores' peaks

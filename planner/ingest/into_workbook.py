@@ -14,7 +14,7 @@ from pathlib import Path
 from planner import progress
 from planner.book.added import added
 from planner.book.plan import Plan, Scenario
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.collector import still
 from planner.compare import runs_table
 from planner.compare.comparison_sheet import find
@@ -24,11 +24,11 @@ from planner.compare.row_of_measurement import OTHER_HARDWARE
 from planner.compare.runs_table import RecordedRun
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
-from planner.ingest.cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.ingest.chips import Chip, Chips, chip_of, chips_of
 from planner.ingest.first_page import PageLine, PlannedStep
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profile_sheet import KIND
+from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.profiles import reading
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread
 from planner.report.expectation import planned
@@ -36,7 +36,7 @@ from planner.report.figures import CellFigures
 from planner.scenario.record import DECODED, TIME, TRAINED, ToldRun, put, said, snapshot
 from planner.scenario.which import scenario_of
 from planner.spoken import PERCENT, few, percent
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.workbook import added_sheet
 from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package

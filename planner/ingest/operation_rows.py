@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from planner.ingest.cases import DTYPES, FAMILIES, dtype
 from planner.ingest.chips import Chip
+from planner.ingest.profiled_cases import DTYPES, FAMILIES, dtype
 from planner.profiles.hlo_text import size
 from planner.profiles.profile import CORES, Device, Operation, Profile, pooled
 from planner.profiles.recognition import matmul

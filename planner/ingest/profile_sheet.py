@@ -12,7 +12,7 @@ from planner.ingest.operation_rows import MOST, OperationRow, Peaks, rows
 from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
 from planner.spoken import PERCENT, cut
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW
 from planner.workbook.cell_styles import SAID, number_format

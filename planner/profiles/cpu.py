@@ -13,8 +13,7 @@ from functools import partial
 import numpy as np
 
 from planner.profiles import xla
-from planner.profiles.profile import Operation
-from planner.profiles.recording import (
+from planner.profiles.device_events import (
     UNSIGNED,
     Events,
     Integers,
@@ -28,6 +27,7 @@ from planner.profiles.recording import (
     main_steps,
     within,
 )
+from planner.profiles.profile import Operation
 from planner.profiles.xspace import Plane, host_events
 from planner.profiles.xspace_lines import Event
 

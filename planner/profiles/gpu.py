@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.profiles import xla
-from planner.profiles.profile import Operation
-from planner.profiles.recording import (
+from planner.profiles.device_events import (
     Events,
     Integers,
     Marked,
@@ -34,6 +33,7 @@ from planner.profiles.recording import (
     steps_of,
     within,
 )
+from planner.profiles.profile import Operation
 from planner.profiles.xspace import Plane, host_events
 from planner.profiles.xspace_lines import Event
 

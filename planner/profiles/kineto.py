@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from planner.profiles.device_events import FAR, Events, Integers, Marked, Recording, grouped, looked_up, within
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
 from planner.profiles.profile import Operation
-from planner.profiles.recording import FAR, Events, Integers, Marked, Recording, grouped, looked_up, within
 from planner.profiles.trace_events import Clock
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}

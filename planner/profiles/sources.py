@@ -16,10 +16,10 @@ from typing import Any
 from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import cpu, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
+from planner.profiles.device_events import Recording
 from planner.profiles.kineto import KinetoEvents
 from planner.profiles.profile import RANKS, Device
 from planner.profiles.profile_files import host
-from planner.profiles.recording import Recording
 from planner.profiles.summary import summarise
 from planner.profiles.tool_table import ToolTable
 from planner.profiles.trace_events import LIMIT, TraceEvents

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from planner import progress
 from planner.profiles import parts
+from planner.profiles.device_events import Events, Integers, Marked, Recording, grouped, joined, stepped
 from planner.profiles.parts import HOLDERS
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
-from planner.profiles.recording import Events, Integers, Marked, Recording, grouped, joined, stepped
 
 PS = 1e-12  # seconds
 GAPS = 12  # the largest that are kept

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from planner.profiles import wire, xla
-from planner.profiles.profile import CHIP_PLACE, Operation
-from planner.profiles.recording import (
+from planner.profiles.device_events import (
     UNSIGNED,
     Events,
     Integers,
@@ -23,6 +22,7 @@ from planner.profiles.recording import (
     of_main_program,
     steps_of,
 )
+from planner.profiles.profile import CHIP_PLACE, Operation
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import AnyLine
 

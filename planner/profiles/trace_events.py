@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.profiles.recording import FAR
+from planner.profiles.device_events import FAR
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Event, EventBlock, Kinds, Stats
 

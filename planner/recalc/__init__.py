@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from planner.recalc.alike_formulas import reads_columns
 from planner.recalc.edits import Edits, NewRows, formula_cells
 from planner.recalc.engine import EngineError, engine_name
 from planner.recalc.evidence import EditReach, Judgement, computed, reach_of, recomputed
-from planner.recalc.row_formulas import reads_columns
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.chart_caches import refresh

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.formulas.arrays import Array
+from planner.recalc.alike_formulas import OWN_ROW, AlikeRows, RowFormula, row_formula, text_of
 from planner.recalc.cell_arrays import BLANK, NUMBER, UNSURE, ColumnCells, computed
 from planner.recalc.dependents import Dependents
 from planner.recalc.edits import Edits
 from planner.recalc.engine import AGREEMENT, Address, Sheets
-from planner.recalc.row_formulas import OWN_ROW, AlikeRows, RowFormula, row_formula, text_of
 from planner.xlsx.address import Area, address, column_letters, column_number
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.sheetedit import NewRow

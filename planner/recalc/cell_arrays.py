@@ -15,7 +15,7 @@ import numpy as np
 
 from planner.formulas.arrays import EQUAL, Arithmetic, Array
 from planner.formulas.text import Binary, Call, FormulaError, Name, Node, Number, Text, Unary, parse
-from planner.recalc.row_formulas import RowFormula
+from planner.recalc.alike_formulas import RowFormula
 from planner.xlsx.address import Area
 from planner.xlsx.cellvalue import NA, CellError, Value
 

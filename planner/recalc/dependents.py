@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from planner.recalc.alike_formulas import FORMULA_CELL, OWN_ROW, AlikeRows, RowFormula, alike_rows, row_formula, text_of
 from planner.recalc.engine import Address, Sheets
 from planner.recalc.formula_reads import Reads, SheetFormulas, formulas_of, leading_to, names_of, readers
-from planner.recalc.row_formulas import FORMULA_CELL, OWN_ROW, AlikeRows, RowFormula, alike_rows, row_formula, text_of
 from planner.xlsx.address import Area, column_letters, column_number, coordinates, folded, in_quotes
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from planner.recalc.alike_formulas import AlikeRows
 from planner.recalc.engine import Address, Sheets
-from planner.recalc.row_formulas import AlikeRows
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellFormula, Value

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from planner.recalc.alike_formulas import row_formula
 from planner.recalc.engine import Address, Sheets
 from planner.recalc.formula_reads import may_read_further
-from planner.recalc.row_formulas import row_formula
 from planner.xlsx.address import Area, column_letters, column_of, coordinates, folded
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from planner.book.plan import Plan, Quantity
 from planner.book.row_formulas import usual_of
 from planner.book.tables import LineItem, LineTable
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 from planner.dates import LAST_DAY, day_of
 from planner.formulas.headlines import RANGE
 from planner.report.contents import Figure, FigureRow, Section, Source, Typed
 from planner.report.figures import CellFigures
 from planner.spoken import shown
-from planner.table import joined
+from planner.terminal_table import joined
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError, exact_text
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from planner.csvfile import FORMULA_STARTS
 from planner.report.contents import Figure, FigureTable, ReportData, Section
-from planner.table import joined
+from planner.terminal_table import joined
 
 SCHEMA = 2  # raised when a field is renamed or taken away
 

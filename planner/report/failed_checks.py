@@ -6,7 +6,7 @@ from planner.book.plan import CheckRow, Quantity
 from planner.formulas.comparisons import Compared, in_numbers
 from planner.report.contents import CheckResult
 from planner.report.figures import CellFigures
-from planner.table import joined
+from planner.terminal_table import joined
 
 
 def check_results(cells: CellFigures) -> tuple[tuple[CheckResult, ...], tuple[CheckResult, ...]]:

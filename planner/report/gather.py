@@ -8,11 +8,11 @@ from pathlib import Path
 
 from planner import __version__
 from planner.book.plan import DashboardHeadline, Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.collector import still
 from planner.dates import made_now
 from planner.errors import Place, UserError
-from planner.report import assumptions, changes, expectation, own_runs, search_tables, sweep_tables
+from planner.report import assumptions, changes, expectation, runs_of_workbook, search_tables, sweep_tables
 from planner.report.bar_pictures import CAPACITY, KEPT_FREE, MEMORIES, memory_pictures, memory_room, time_pictures
 from planner.report.contents import (
     Figure,
@@ -31,7 +31,7 @@ from planner.report.measured_times import compared, measured_pictures
 from planner.report.roofline_picture import roofline_pictures
 from planner.report.search_tables import search_pictures
 from planner.report.sensitivities import sensitivity_pictures
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.xlsx.address import Spot
 from planner.xlsx.opc import Package
 
@@ -55,7 +55,7 @@ def gather(path: Path) -> ReportData:
     cases, searches = compared(cells), search_tables.searches(cells)
     plans = expectation.planned(cells)
     failed, untold = check_results(cells)
-    own = own_runs.tables(cells)
+    own = runs_of_workbook.tables(cells)
     cover = assumptions.cover(plan)
     report: ReportData = cleaned(
         ReportData(
@@ -76,7 +76,7 @@ def gather(path: Path) -> ReportData:
                 *latency_pictures(cells),
                 *roofline_pictures(cells),
                 *sensitivity_pictures(plans),
-                *own_runs.pictures(cells, own),
+                *runs_of_workbook.pictures(cells, own),
                 *measured_pictures(cases),
                 *search_pictures(searches),
             ),

@@ -12,7 +12,7 @@ from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
 from planner.report.svg import Drawing, Scale
 from planner.spoken import percent, shown
-from planner.table import counted
+from planner.terminal_table import counted
 
 COLUMNS = (
     ("case_label", "Case", "text"), ("shape", "Shape", "text"), ("dtype", "Dtype", "text"),

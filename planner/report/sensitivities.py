@@ -12,8 +12,8 @@ from typing import NamedTuple
 from planner.book.plan import Scenario
 from planner.errors import UserError
 from planner.formulas import library
+from planner.formulas.elasticities import Elasticity, Sensitivity, Tried, default_row, sensitivity
 from planner.formulas.evaluation import Facts
-from planner.formulas.sensitivity import Elasticity, Sensitivity, Tried, default_row, sensitivity
 from planner.report import svg
 from planner.report.bar_chart import PARTS
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture

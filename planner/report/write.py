@@ -15,7 +15,7 @@ from planner.report.contents import Picture, ReportData
 from planner.report.documents import html, markdown, pdf
 from planner.report.exports import as_csv, as_json
 from planner.report.gather import gather
-from planner.table import counted
+from planner.terminal_table import counted
 from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
 
 FORMATS = (".html", ".htm", ".pdf", ".md", ".csv", ".json")

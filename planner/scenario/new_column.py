@@ -13,7 +13,7 @@ from planner.book.row_formulas import NOTHING, named_formula
 from planner.book.scenario_columns import inputs_column
 from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
-from planner.catalog.table import Ids
+from planner.catalog.checked_table import Ids
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.input_values import check_together, id_table, typed, wholes

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from planner.book.plan import Plan, Quantity, Scenario
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.catalog import Value
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.row_of_measurement import ABOVE_PEAK

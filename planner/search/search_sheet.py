@@ -13,11 +13,10 @@ from openpyxl.chart import ScatterChart
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
-from planner.search import told
+from planner.search import search_text
 from planner.search.computing import Plans
 from planner.search.found import Found, FoundPlan, Objective
-from planner.search.request import Request
-from planner.search.sheet import (
+from planner.search.plans_sheet import (
     FEW,
     ColumnHead,
     assumptions,
@@ -29,6 +28,7 @@ from planner.search.sheet import (
     scatter,
     widen,
 )
+from planner.search.request import Request
 from planner.search.space import PlanSpace
 from planner.search.sweep import texts
 from planner.search.ties import off
@@ -123,19 +123,19 @@ def _told(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> list[tupl
     for each in found.objectives:
         lines.append(("Least" if each.is_least else "Most", f"{each.row.label} ({each.row.name})"))
     if asked.given:
-        typed = (f"{name} {told.worded(template.row(name), value)}" for name, value in asked.given.items())
+        typed = (f"{name} {search_text.worded(template.row(name), value)}" for name, value in asked.given.items())
         lines.append(("Typed", ", ".join(typed)))
     lines.append(("Searched", ", ".join(found.plans[0].moved)))
-    lines.append(("Tried", f"{found.tried:,} plans, {told.passed(asked, found)}"))
-    for name, count in told.refusers(found):
+    lines.append(("Tried", f"{found.tried:,} plans, {search_text.passed(asked, found)}"))
+    for name, count in search_text.refusers(found):
         lines.append(("Refused by", f"{template.row(name).label}: {count:,}"))
     if found.unknown:
-        lines.append(("Left out", f"an objective is N/A: {told.left_out(asked, found)}"))
+        lines.append(("Left out", f"an objective is N/A: {search_text.left_out(asked, found)}"))
     if several:
         lines.append(("Front", f"{found.front:,} plans; none is better in all objectives than any of these"))
     elif found.ties > 1:
-        lines.append(("Ties", told.tied(asked, found)))
-    same = told.in_all(template, plans)
+        lines.append(("Ties", search_text.tied(asked, found)))
+    same = search_text.in_all(template, plans)
     return [*lines, *([("In all listed", same)] if same else [])]
 
 
@@ -159,7 +159,7 @@ class _Table:
             head_of = ColumnHead({"model": "Model", "hardware": "Chip"}[kind], kind)
             self._add(head_of, lambda at, _, kind=kind: getattr(plans[at].subject, kind))  # type: ignore[misc]
         names = {each.row.name for each in found.objectives}
-        for name in (each for each in told.differing(plans) if each not in names):
+        for name in (each for each in search_text.differing(plans) if each not in names):
             self._row(asked.template.row(name))
         for each in found.objectives:
             self._objective(each, now if ids else None)
@@ -168,8 +168,8 @@ class _Table:
         memory = fit(asked.template)
         if memory and memory.needed not in names:
             self._row(asked.template.row(memory.needed))
-        self._words("Extrapolated", "extrapolated", [told.extrapolated(asked, plan) for plan in plans])
-        self._words("What binds", "what binds", [told.binds(asked, found, plan) for plan in plans])
+        self._words("Extrapolated", "extrapolated", [search_text.extrapolated(asked, plan) for plan in plans])
+        self._words("What binds", "what binds", [search_text.binds(asked, found, plan) for plan in plans])
 
     def _add(self, each: ColumnHead, cells: Cells) -> None:
         self.columns.append((each, cells))
@@ -215,7 +215,7 @@ def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
     heads = [ColumnHead("Model and chip", "subject"), *map(head, rows), ColumnHead(CHANCE, "chance", "0%")]
     cells = [
         [plan.subject.said, *(plan.results.value(row.name) for row in rows), "" if chance is None else chance]
-        for plan, chance in told.chances(found)
+        for plan, chance in search_text.chances(found)
     ]
     put_table(page, at + 1, heads, cells)
     raise_titles(page, at + 1, heads)

@@ -12,7 +12,7 @@ from planner.errors import UserError
 from planner.formulas.evaluation import code, encoded, text_of
 from planner.formulas.partial import partial
 from planner.formulas.template import Template
-from planner.search import rules, serving_layouts, training_layouts
+from planner.search import layout_rules, serving_layouts, training_layouts
 from planner.search.request import Request, Subject
 from planner.search.space import PlanAxis, PlanSpace
 
@@ -80,7 +80,7 @@ def _beside(template: Template, fixed: Mapping[str, object], given: Mapping[str,
         if name == BATCH:
             found.append(PlanAxis({name: serving_layouts.BATCHES}))
         else:
-            choices = [code(each) for each in rules.REMATS] if row.unit == "text" else [0.0, 1.0, 2.0, 3.0]
+            choices = [code(each) for each in layout_rules.REMATS] if row.unit == "text" else [0.0, 1.0, 2.0, 3.0]
             found.append(PlanAxis({name: np.array(choices)}))
     return found
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from planner.formulas.following import divisors
-from planner.search import rules
-from planner.search.rules import Values
+from planner.search import layout_rules
+from planner.search.layout_rules import Values
 from planner.search.space import PlanAxis
 
 NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
@@ -59,7 +59,7 @@ def _splits(
     if not fixed.keys() & {"prefill_chips", "n_chips"}:
         most = min(MOST_CHIPS - count, count * MOST_TIMES)
         counts = [0.0, *(each for each in chip_counts(values) if count / MOST_TIMES <= each <= most)]
-    ways = {tensor or count / data / stages, _powers(rules.most_tensor_ways(values, axes))[-1]}
+    ways = {tensor or count / data / stages, _powers(layout_rules.most_tensor_ways(values, axes))[-1]}
     for chips in counts:
         for each in fixed.get("prefill_tensor") or (sorted({min(each, chips) for each in ways}) if chips else [0.0]):
             if not each or chips % each == 0:
@@ -67,12 +67,12 @@ def _splits(
 
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
-    layers, experts = (rules.number(values, name, 1.0) for name in ("n_layers", "n_experts"))
+    layers, experts = (layout_rules.number(values, name, 1.0) for name in ("n_layers", "n_experts"))
     for count in chips:
-        for axes in fixed.get("tensor_axes", rules.torus_axes(values)):
-            most = rules.most_tensor_ways(values, axes)
+        for axes in fixed.get("tensor_axes", layout_rules.torus_axes(values)):
+            most = layout_rules.most_tensor_ways(values, axes)
             for stages in fixed.get("serve_pipeline") or divisors(int(count)):
-                if "serve_pipeline" not in fixed and not rules.is_even(layers, int(stages)):
+                if "serve_pipeline" not in fixed and not layout_rules.is_even(layers, int(stages)):
                     continue
                 chips_of_stage = count / stages
                 for data in fixed.get("serve_data") or divisors(int(chips_of_stage)):

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from planner.formulas.following import divisors
-from planner.search import rules
-from planner.search.rules import Values
+from planner.search import layout_rules
+from planner.search.layout_rules import Values
 from planner.search.space import PlanAxis
 
 WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context")
@@ -28,23 +28,23 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
-    layers = rules.number(values, "n_layers", 1.0)
-    sequences = rules.number(values, "batch_tokens") / rules.number(values, "seq_len", 1.0)
+    layers = layout_rules.number(values, "n_layers", 1.0)
+    sequences = layout_rules.number(values, "batch_tokens") / layout_rules.number(values, "seq_len", 1.0)
     for count, slices in ((each, slices) for each in chips for slices in _slices(values, fixed, each)):
         each = count / slices
         joined = slices if values.get("slices_are") == "pipeline" else 1.0  # slices that are stages of one pipeline
-        for axes in fixed.get("tensor_axes", rules.torus_axes(values)):
+        for axes in fixed.get("tensor_axes", layout_rules.torus_axes(values)):
             allowed = _allowed(values, axes)
             for ways in _shared_out(int(each), fixed, allowed) if each == int(each) else ():
                 data, fsdp, _, expert, stages, _ = ways
                 stages *= joined
-                if stages > 1 and not rules.is_even(layers, int(stages)) and "mesh_pipeline" not in fixed:
+                if stages > 1 and not layout_rules.is_even(layers, int(stages)) and "mesh_pipeline" not in fixed:
                     continue
-                numbers = fixed.get("n_microbatches") or rules.microbatches(
+                numbers = fixed.get("n_microbatches") or layout_rules.microbatches(
                     sequences, int(data * fsdp * expert * slices / joined), int(stages)
                 )
                 for number in numbers:
-                    chunks = fixed.get("pipeline_interleave") or rules.chunks(layers, int(stages), int(number))
+                    chunks = fixed.get("pipeline_interleave") or layout_rules.chunks(layers, int(stages), int(number))
                     for chunk in chunks:
                         yield (count, slices, *ways, number, chunk, axes)
 
@@ -53,20 +53,23 @@ def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) 
     """How many slices: those that are named, else the fewest that are no larger than a torus may be."""
     if "n_slices" in fixed:
         return fixed["n_slices"]
-    most = rules.number(values, "max_chips", chips) if values.get("topology") == "torus" else chips
+    most = layout_rules.number(values, "max_chips", chips) if values.get("topology") == "torus" else chips
     return (float(math.ceil(chips / most)),)
 
 
 def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
     """By name whether so many ways make sense."""
-    tensor = rules.most_tensor_ways(values, axes)
+    tensor = layout_rules.most_tensor_ways(values, axes)
     fewest = 1 if axes == 1 else 2  # on one way there is nothing to lie along more axes
-    heads, experts = rules.number(values, "n_heads", 1.0), rules.number(values, "n_experts", 1.0)
-    layers, context = rules.number(values, "n_layers", 1.0), rules.most_context_ways(rules.number(values, "seq_len"))
+    heads, experts = layout_rules.number(values, "n_heads", 1.0), layout_rules.number(values, "n_experts", 1.0)
+    layers, context = (
+        layout_rules.number(values, "n_layers", 1.0),
+        layout_rules.most_context_ways(layout_rules.number(values, "seq_len")),
+    )
     return {
         "mesh_tensor": lambda ways: fewest <= ways <= tensor and heads % ways == 0,
         "mesh_expert": lambda ways: experts % ways == 0,
-        "mesh_pipeline": lambda ways: rules.is_even(layers, ways),
+        "mesh_pipeline": lambda ways: layout_rules.is_even(layers, ways),
         "mesh_context": lambda ways: ways == 1 or ways <= context,
     }
 

@@ -17,8 +17,8 @@ from planner.catalog import Value
 from planner.formulas.explanation import in_names
 from planner.formulas.template import BY_ID, CALCULATED, Row
 from planner.formulas.units import parse_unit
-from planner.table import joined
 from planner.teaching.problems import Answer, Problem
+from planner.terminal_table import joined
 from planner.workbook.build_plan import shared_rows
 from planner.workbook.cell_styles import ENGINEERING, RATIO, SMALL, number_format, row_format
 from planner.workbook.database_sheets import DatabaseSheets, looked_up

@@ -16,10 +16,10 @@ from planner.catalog.databases import Databases
 from planner.dates import made_now
 from planner.errors import UserError
 from planner.formulas.explanation import in_names
-from planner.table import counted
 from planner.teaching import chapter, problems
 from planner.teaching.chapter import A3, TOLERANCE, Chapter, Listed, ProblemBlock, form_of, unit_of, write_constants
 from planner.teaching.problems import Answer, Problem
+from planner.terminal_table import counted
 from planner.workbook import cell_styles, cover, database_sheets
 from planner.workbook.book import finished
 from planner.workbook.cell_styles import BROWN, ORANGE, PALE_RED, PERCENT, RED, number_format

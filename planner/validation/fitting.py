@@ -19,8 +19,8 @@ from planner.formulas.arrays import Array
 from planner.formulas.evaluation import code
 from planner.formulas.partial import Recompute, recomputed
 from planner.formulas.template import Row
+from planner.validation.expected_times import Numbers, Together, spread
 from planner.validation.parameters import DEVIATION, FAMILIES, START, Group, Prior, bounds, prior_of
-from planner.validation.prediction import Numbers, Together, spread
 
 SHARE = 0.35  # a run's weight is its source's number of runs to the power of minus this
 OUTLYING = 0.1  # from this residual on a run counts less

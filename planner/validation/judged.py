@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
-from planner.validation.prediction import Together, predicted
+from planner.validation.expected_times import Together, predicted
 from planner.validation.runs import Run, models_of, read, shipped
 
 if TYPE_CHECKING:

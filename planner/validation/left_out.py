@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from planner.catalog import Table
 from planner.catalog.calibrations import COMMON, MIXES, OF_LAYOUTS, TIE, kind_of
+from planner.validation.expected_times import Numbers, Together
 from planner.validation.fitting import Fit, Fitter
 from planner.validation.parameters import FAMILIES, GROUPS, Group
-from planner.validation.prediction import Numbers, Together
 from planner.validation.runs import Run
 
 LOW, HIGH = 0.1, 0.9  # quantiles of the range

@@ -24,8 +24,8 @@ from planner.formulas.evaluation import code
 from planner.formulas.expected import FAMILIES, chip_calibration
 from planner.formulas.template import Template
 from planner.spoken import PERCENT, percent, spoken
-from planner.table import shown
-from planner.validation.prediction import Numbers, Together, predicted
+from planner.terminal_table import shown
+from planner.validation.expected_times import Numbers, Together, predicted
 from planner.validation.runs import COLUMNS, REQUIRED, Run, models_of, shipped
 
 FEW = 5

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from planner.validation.expected_times import Together
 from planner.validation.fitting import Key
 from planner.validation.left_out import FEWEST_RUNS
 from planner.validation.parameters import FAMILIES
-from planner.validation.prediction import Together
 
 MOST: Mapping[str, Mapping[str, str]] = {
     "training": {

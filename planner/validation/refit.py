@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from planner import csvfile, data
 from planner.catalog.calibrations import BY_NAME, COMMON, FITTED, PARAMETERS, TIE
 from planner.catalog.databases import Databases
+from planner.validation.expected_times import predicted
 from planner.validation.fitting import Fit, Key
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
 from planner.validation.parameters import FAMILIES, MEASURED, UNMEASURED, Prior, prior_of
-from planner.validation.prediction import predicted
 from planner.validation.reach import Reach, reaches
 from planner.validation.runs import models_of, read, shipped
 from planner.xlsx.atomic import write_atomically

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog import Table, Value, load_models
+from planner.catalog.checked_table import beside
 from planner.catalog.columns import warn_of_unknown
 from planner.catalog.databases import Databases
-from planner.catalog.table import beside
 from planner.compare.checked_measurements import number_fault
 from planner.errors import Place, UserError
 from planner.formulas import library

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from openpyxl.workbook import Workbook
 
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 from planner.errors import UserError, nearest
 from planner.formulas.explanation import in_names
 from planner.formulas.template import CALCULATED, LOOKUPS, Row, Template
-from planner.table import joined
+from planner.terminal_table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import BROWN, ORANGE, row_format

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from openpyxl.workbook import Workbook
 
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 from planner.formulas import lookups as facts
 from planner.formulas.comparisons import sides
 from planner.formulas.template import Row, Template
 from planner.formulas.text import parse
-from planner.table import joined
+from planner.terminal_table import joined
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet, header_rows

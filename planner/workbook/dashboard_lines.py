@@ -16,7 +16,7 @@ from planner.formulas.headlines import RANGE, Headline, MemoryFit, Part, fit, he
 from planner.formulas.template import Row
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, within
-from planner.table import joined
+from planner.terminal_table import joined
 from planner.workbook import display_units, layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 
 from planner.catalog import Table, Value
-from planner.catalog.table import TABLES
+from planner.catalog.checked_table import TABLES
 from planner.formulas.template import BY_ID, Row
 from planner.workbook import layout
 from planner.workbook.cell_styles import number_format

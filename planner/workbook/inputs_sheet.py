@@ -11,7 +11,7 @@ from openpyxl.workbook import Workbook
 from planner import data
 from planner.formulas.input_values import LARGEST, id_table, limits
 from planner.formulas.template import Row
-from planner.table import joined
+from planner.terminal_table import joined
 from planner.workbook import layout
 from planner.workbook.build_plan import LONGEST, OVERRIDABLE, BuildPlan
 from planner.workbook.cell_styles import BROWN, ORANGE, row_format

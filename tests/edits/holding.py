@@ -13,7 +13,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.check.run import as_object as as_json
 from planner.check.run import check
 from planner.cli import group

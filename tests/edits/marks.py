@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.xlsx.address import address, column_letters, coordinates
 from planner.xlsx.markup import Edit, apply_edits, element_end, escaped
 from planner.xlsx.moved_cells import with_moved_formulas

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from planner.book.plan import Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from tests.edits.catalogue import (
     MOVED,
     TYPED,

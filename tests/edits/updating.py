@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from planner.book.plan import Entry, Plan
-from planner.book.reading import read_plan
+from planner.book.read_plan import read_plan
 from planner.check.run import check
 from planner.cli import group
 from planner.diff.formats import Formats

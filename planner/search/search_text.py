@@ -22,7 +22,7 @@ from planner.search.request import Request
 from planner.search.sweep import SweepColumn, SweptPlans
 from planner.search.ties import off, share_errors, unshared
 from planner.spoken import PERCENT, percent, shown
-from planner.table import aligned
+from planner.terminal_table import aligned
 from planner.validation.runs import COLUMNS, shipped
 
 FIRST = 20  # lines of a table that are printed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner import table
+from planner import terminal_table
 from planner.ingest import first_page
 from planner.ingest.into_workbook import Ingested, share_line, told_of
 from planner.ingest.operation_rows import OperationRow, rows
@@ -17,11 +17,11 @@ MOST, LONGEST = 12, 48  # operations that are listed, and letters of a name
 def lines(found: Ingested) -> Iterator[str]:
     """The lines, one section after the other."""
     profile = found.profile
-    yield from table.aligned(["", ""], [list(each) for each in told_of(found, None, None)]).splitlines()[1:]
+    yield from terminal_table.aligned(["", ""], [list(each) for each in told_of(found, None, None)]).splitlines()[1:]
     yield ""
     first = [*first_page.lines(profile, None, found.peaks, found.chips), share_line(found.cases)]
     said = [[line.label, line.said, line.note] for line in first]
-    yield from table.aligned(["First lines", "measured", ""], said, right=("measured",)).splitlines()
+    yield from terminal_table.aligned(["First lines", "measured", ""], said, right=("measured",)).splitlines()
     yield ""
     parts = profile.step_parts
     named = [(name, first_page.part(profile, name), when) for name, when in PARTS]
@@ -35,12 +35,14 @@ def lines(found: Ingested) -> Iterator[str]:
         for name, seconds, when in (*named, ("all of them", parts.span, ""))
     ]
     of = f"Parts {first_page.parts_of(profile)}"
-    yield from table.aligned([of, "time", "share", ""], body, right=("time", "share")).splitlines()
+    yield from terminal_table.aligned([of, "time", "share", ""], body, right=("time", "share")).splitlines()
     yield ""
     found_rows = rows(profile, found.peaks)
     body = [list(_operation(row)) for row in found_rows[:MOST]]
     heads = [f"Operations: {len(found_rows):,}", "self", "of all", "runs", "median", "category", "of roofline"]
-    yield from table.aligned(heads, body, right=("self", "of all", "runs", "median", "of roofline")).splitlines()
+    yield from terminal_table.aligned(
+        heads, body, right=("self", "of all", "runs", "median", "of roofline")
+    ).splitlines()
 
 
 def _operation(row: OperationRow) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from planner import table
+from planner import terminal_table
 from planner.formulas import library
 from planner.formulas.headlines import OF_RUNS
 from planner.spoken import few, percent, printed
@@ -77,7 +77,7 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each
         parts += ["", _table("kind and model", by(mixed, lambda row: apart(f"{row.run.kind}, {names[row.mix]}", row)))]
     parts += ["", _table("source", by(rows, lambda row: apart(row.run.source, row))), "", NOTE]
     if found := reasons(rows):
-        parts += ["", f"Nothing is expected of {table.counted(sum(map(len, found.values())), 'run')}:"]
+        parts += ["", f"Nothing is expected of {terminal_table.counted(sum(map(len, found.values())), 'run')}:"]
         parts += [f"  {few(ids)}: {why}" for why, ids in found.items()]
     if fast := impossible(rows):
         parts += ["", f"Faster than its bound, which no published run is: {few([row.run.id for row in fast])}.",
@@ -97,11 +97,13 @@ def _runs(rows: Sequence[Judged]) -> str:
         body.append([row.run.id, row.run.output, printed(row.run.measured, unit), printed(row.expected, unit), ranged,
                      percent(None if ratio is None else ratio - 1, 0, signed=True)])  # fmt: skip
     header = ["run", "what", "measured", "expected", OF_RUNS, "off by"]
-    return table.aligned(header, body, right=("measured", "expected", "off by"))
+    return terminal_table.aligned(header, body, right=("measured", "expected", "off by"))
 
 
 def _table(title: str, summaries: dict[str, Summary]) -> str:
-    return table.aligned([title, *TITLES], [cells(name, each) for name, each in summaries.items()], right=TITLES)
+    return terminal_table.aligned(
+        [title, *TITLES], [cells(name, each) for name, each in summaries.items()], right=TITLES
+    )
 
 
 def cells(name: str, each: Summary) -> list[str]:

@@ -19,7 +19,7 @@ from planner.measure.records import Inputs, Measurement, case_key
 from planner.profiles.profile import Operation, Profile, Shape
 from planner.profiles.recognition import Attention, Collective, Matmul, recognised
 from planner.spoken import percent
-from planner.table import counted
+from planner.terminal_table import counted
 
 Case = tuple[str, Inputs]
 DTYPES = {

@@ -25,11 +25,11 @@ from planner.scenario.new_column import identified
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
 from planner.search.found import Found, FoundPlan
 from planner.search.optimum import KINDS
+from planner.search.plans_sheet import head
 from planner.search.request import Request
 from planner.search.search_sheet import NAME, PURPOSE, Now, fill, listed
-from planner.search.sheet import head
-from planner.search.told import worded
-from planner.table import counted
+from planner.search.search_text import worded
+from planner.terminal_table import counted
 from planner.workbook.added_sheet import put
 from planner.workbook.book import build
 from planner.workbook.display_units import constant

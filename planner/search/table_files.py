@@ -39,7 +39,7 @@ def write(
     if among.count > 1:
         return _write_shared(path, among, columns, parts)
     if path.suffix.lower() == ".xlsx":
-        from planner.search.sheet import workbook
+        from planner.search.plans_sheet import workbook
 
         made, count = workbook(asked, columns, parts)
         write_atomically(path, made)
