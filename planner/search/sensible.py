@@ -1,4 +1,4 @@
-"""The space of a search: what --over names, combined with the layouts that `rules.py` allows."""
+"""The space of a search: what --over names, combined with the layouts that `layout_rules.py` allows."""
 
 from __future__ import annotations
 
