@@ -12,9 +12,10 @@ from planner.formulas.layer_ops import LayerOperation
 from planner.formulas.thresholds import number
 from planner.workbook import charts, display_units
 from planner.workbook.cell_styles import PERCENT, RATIO, SAID, number_format
+from planner.workbook.chosen_scenario import VALUE
 from planner.workbook.display_units import MS, US
 from planner.workbook.inputs_sheet import OPENS, Inputs
-from planner.workbook.operations_sheet import Operations
+from planner.workbook.operations_sheet import FIRST_STEP_ROW, Operations
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -70,7 +71,7 @@ def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Contai
     page = Page(book, NAME, "Roofline", PURPOSE, corner="B9", titles="8:8")
     page.put(4, 1, "Scenario", "plan_label")
     page.put(4, 2, Live(f"{operations.page.name}!$D$5"), "plan_cross_words")
-    page.may_show[4, 2] = operations.page.may_show[5, 4]
+    page.may_show[4, 2] = operations.page.may_show[FIRST_STEP_ROW, VALUE]
     page.put(5, 1, "Phase", "plan_label")
     page.put(5, 2, Live(f"{operations.page.name}!$D$6"), "plan_cross")
     page.put(5, 3, "Choose both on Dashboard.", "plan_beside")
