@@ -155,7 +155,7 @@ def test_what_lies_beyond_the_runs_is_told():
     mesh = {"n_chips": 512, "mesh_fsdp": 8, "mesh_tensor": 64}
     wide = results("training", "llama3-70b", "h100-sxm", **mesh)
     usual = results("training", "llama3-70b", "h100-sxm", n_chips=512, mesh_fsdp=512)
-    served = results("inference", "llama3-70b", "tpu-v5e", n_chips=16)
+    served = results("inference", "llama3-70b", "tpu-v5e", n_chips=8)
     told = [
         list(notes(lambda name, each=each: each.value(name) if name in each.template.by_name else None, 1))
         for each in (wide, usual, served)

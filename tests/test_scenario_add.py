@@ -119,7 +119,7 @@ def test_it_says_what_a_chip_lacks(tmp_path: Path) -> None:
     edit(path, unknown)
     (said,) = add_to_file(path, NewScenario("mine"))[0].unanswered
     assert "the expected decode step of mine is N/A" in said
-    assert "peak_flops is not in the hardware table" in said
+    assert "the chip has no peak_bf16 in the hardware table" in said
 
 
 def test_what_is_said_of_all_scenarios_is_said_once(tmp_path: Path) -> None:

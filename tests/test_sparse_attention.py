@@ -100,3 +100,20 @@ def test_a_mean_step_is_that_of_the_mean_context(context: int) -> None:
     query = {"batch": 64, "prompt_len": 30000, "generate_len": 2000, "kv_dtype": "fp8", "serve_data": 8}
     there = calc("inference", context_len=31000, **query)["decode_step_time_expected"]
     assert calc("inference", context_len=context, **query)["mean_step_time_expected"] == pytest.approx(there, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model", ["llama3-70b", "gemma2-9b", "gemma3-27b", "gpt-oss-120b", "deepseek-v3", "deepseek-v3.2"]
+)
+def test_attention_takes_as_much_work_as_the_matmuls_at_its_parity(model: str) -> None:
+    """Of layers that see all, of windows and of indexers: at that context both take as much, by their own rows."""
+    parity = planner.calc("transformer", model=model)["attention_parity_context"]
+    assert isinstance(parity, float)
+    there = planner.calc("transformer", model=model, context_len=round(parity))
+    work = there["attention_flops_per_token"], 2 * there["n_params_layers_multiplied"]
+    assert work[0] == pytest.approx(work[1], rel=1e-4)
+
+
+def test_attention_never_takes_as_much_work_where_every_layer_has_a_window() -> None:
+    """A longer context adds no work to Phi-3 mini, whose windows see less than the matmuls take."""
+    assert planner.calc("transformer", model="phi-3-mini")["attention_parity_context"] is None

@@ -20,6 +20,8 @@ from planner.spoken import PERCENT, between, percent, printed, spoken
 from planner.validation.nearest import Nearest, nearest
 
 TITLES = ["", "expected", OF_RUNS, "bound"]
+TIMES = ("expected_time", "expected_time_low", "expected_time_high", "lower_bound_time")
+"""What an operation's time is called in its template, that which leads first."""
 
 
 def lines(
@@ -53,9 +55,16 @@ def asked(template: Template) -> list[str]:
 
 
 def _shown(template: Template) -> list[Row]:
-    """The results of a template; of one that has none, as it is there to be included, what it calculates itself and
-    what nothing of it reads, but under no prefix; of one that calculates nothing, all its rows.
+    """The results of a template, an operation's expected time and its bound first.
+
+    Of a template that has no results, as it is there to be included, what it calculates itself and what nothing of it
+    reads, but under no prefix; of one that calculates nothing, all its rows.
     """
+    times = [template.by_name[name] for name in TIMES if name in template.by_name]
+    return list({row.name: row for row in (*times, *_results_of(template))}.values())
+
+
+def _results_of(template: Template) -> list[Row]:
     if outputs := template.of_kind("output"):
         return outputs
     read = {name for row in template.rows if row.kind != "check" for name in row.reads}

@@ -22,6 +22,8 @@ BEYOND = {
     "beyond_context": "so many context ways", "beyond_tokens": "so small a microbatch", "beyond_kind": "experts",
 }  # fmt: skip
 """Rows that are 1 where a plan lies outside of the fitted runs, and what it has that none of them has."""
+MUCH = 1.1
+"""A context longer than that of the memory by more than this factor is told."""
 LEAST = 1.01
 """Numbers that are nearer to each other than this look alike to a reader."""
 
@@ -51,9 +53,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         yield f"{how_many} published runs of this chip: the median of {FAMILIES[calibration]}, with a wider range."
     elif own_runs == 0:
         yield "No published runs of this kind on this chip: fitted to other chips' runs, with a wider range."
-    prompt, held = value("prompt_len"), value("context_len")
-    if isinstance(prompt, float) and isinstance(held, float) and prompt > held:
-        yield f"Memory is that of a context of {held:,.0f} tokens, and the prompt has {prompt:,.0f}: set context_len."
+    yield from _of_the_cache(value)
     tokens, step = value("train_tokens"), value("batch_tokens")
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
@@ -64,6 +64,27 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
             yield f"Extrapolated: no run that serves on {kind} is published."
         else:
             yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."
+
+
+def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
+    """Where the memory is that of another cache than the sequences have, or than the expected time reads."""
+    prompt, mean, answer, held = (
+        value(name) for name in ("prompt_len", "mean_context_len", "generate_len", "context_len")
+    )
+    if isinstance(prompt, float) and isinstance(held, float) and prompt > held:
+        yield f"Memory is that of a context of {held:,.0f} tokens, and the prompt has {prompt:,.0f}: set context_len."
+    elif isinstance(mean, float) and isinstance(held, float) and mean > MUCH * held:
+        last = f", {prompt + answer:,.0f} in the end" if isinstance(prompt, float) and isinstance(answer, float) else ""
+        yield (
+            f"Memory is that of a context of {held:,.0f} tokens, and sequences have {mean:,.0f} on average{last}: set "
+            "context_len."
+        )
+    shared, read = value("kv_chips"), value("cache_chips")
+    if value("stack") != IDEAL and isinstance(shared, float) and isinstance(read, float) and read < shared:
+        yield (
+            f"Memory shares the cache among {shared:,.0f} chips, the expected time among {read:,.0f}, as servers that "
+            "split heads keep copies: set kv_head_sharding=1 for copies in both, cache_by_batch=1 for none."
+        )
 
 
 def agreements(template: Template, number: Numbers) -> Iterator[str]:

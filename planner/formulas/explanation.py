@@ -129,6 +129,9 @@ def _missing(results: Results, row: Row) -> str:
         return f"{row.name} is {said}{why}" if said else f"{row.name} is N/A by its formula ({row.formula})"
     if row.kind in BY_ID and row.column[1]:  # their tables have no blanks: it is the row that is not there
         return f"there is no {row.kind} {results.value(row.column[1])!r}"
+    if row.kind == "hardware" and row.column[1]:
+        chosen = results.value(row.column[1])
+        return f"the chip has no {row.column[0]}_{chosen} in the hardware table (--set {row.column[1]} chooses another)"
     others = given_by(row.column[0]) if row.kind == "hardware" else ()
     giving = f" ({' and '.join(others)} would give it)" if others else ""
     return f"{row.name} is not in the {row.kind} table{giving}"
