@@ -59,7 +59,7 @@ def edit(path: Path, change: Edit) -> None:
 
 def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:
     """The row of a machine name."""
-    return next(row for row in range(1, 400) if book[sheet].cell(row, 3).value == name)
+    return next(row for row in range(1, book[sheet].max_row + 1) if book[sheet].cell(row, 3).value == name)
 
 
 def test_it_computes_what_its_template_does(plan: Path) -> None:

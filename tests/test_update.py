@@ -65,7 +65,7 @@ def updated(path: Path) -> tuple[Updated, Plan]:
 
 def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:
     """The row of a machine name."""
-    return next(row for row in range(1, 400) if book[sheet].cell(row, 3).value == name)
+    return next(row for row in range(1, book[sheet].max_row + 1) if book[sheet].cell(row, 3).value == name)
 
 
 def typed(plan: Plan) -> dict[tuple[str, str], object]:
