@@ -79,6 +79,16 @@ def test_ranges_over_free_rows(built: bytes, tmp_path: Path) -> None:
     assert values_of(path, 4) == [58, n_cases + 2, 60, n_cases + heads + 2]
 
 
+def test_times_in_another_unit_are_asked_about(built: bytes, tmp_path: Path) -> None:
+    """12 us written as 12 lands, in a row that is there and in a new one, and a line asks for its unit; of 1 ms not."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
+    old, new = keys(path)[0], more(path, 2)
+    done = backfill(path, measurement(old, 12.0), measurement(new[0], 12.0), measurement(new[1], 1e-3))
+    assert "2 rows take over 1,000 times what is expected, such as " in done.output
+    assert "in seconds, of one run?" not in backfill(path, measurement(old, 1e-3)).output
+
+
 def test_new_rows_above_the_peak_are_flagged(built: bytes, tmp_path: Path) -> None:
     """A time that no chip can reach, in a row that is there and in new ones: flagged, said once, and idempotent."""
     path = tmp_path / "plan.xlsx"

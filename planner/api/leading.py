@@ -166,7 +166,7 @@ def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _made(made: Sequence[Headline[Row]], results: Results) -> list[str]:
-    """The parts of each time: a table for a template's only one, a line for each of several."""
+    """Lines for the parts of each headline's time: a table where one headline has parts, else a line for each."""
     said: list[str] = []
     for each in made:
         parts = [(part.label, spoken(part.seconds, "s"), _share(part.share)) for part in each.shares(results.number)]

@@ -28,10 +28,13 @@ from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find
 from planner.compare.row_of_measurement import (
     ABOVE_PEAK,
+    EXPECTED,
+    FAR_SLOWER,
     FLOOR,
     OTHER_HARDWARE,
     cells_of,
     flags_of,
+    is_far_slower,
     keeps,
     latest,
     row_of,
@@ -65,6 +68,7 @@ class Landing:
     unchanged: int = 0
     other_hardware: list[tuple[str, str]] = field(default_factory=list)  # predicted for, timed on
     above_peak: list[tuple[str, str]] = field(default_factory=list)  # those too fast to be true: key, label if known
+    far_slower: list[tuple[str, str]] = field(default_factory=list)  # those of another unit, it seems: the same
     timed: list[tuple[str, str]] = field(default_factory=list)  # templates and chips of rows whose times are landed
     unknown_chips: list[str] = field(default_factory=list)  # lines about chips of these that the workbook hasn't
     left_alone: list[str] = field(
@@ -104,6 +108,8 @@ class Landing:
             self.other_hardware.append(pair)
         if ABOVE_PEAK in flags:
             self.above_peak.append((measured.case_key, row.text("case_label")))
+        if OTHER_HARDWARE not in flags and is_far_slower(measured, row.number_in(EXPECTED)):
+            self.far_slower.append((measured.case_key, row.text("case_label")))
         if new := self._changed(row, typed, over_formulas=over_formulas):
             self.values |= new
         else:
@@ -144,7 +150,10 @@ class Landing:
             "change the Chip to compare like with like"
             for (chip, here), count in Counter(self.other_hardware).items()
         ]
-        return [*pairs, *filter(None, [self.kept(), *self.unknown_chips, self.too_fast(), self.too_short])]
+        return [
+            *pairs,
+            *filter(None, [self.kept(), *self.unknown_chips, self.too_fast(), self.too_slow(), self.too_short]),
+        ]
 
     def kept(self) -> str:
         """A line about times left alone, for the new ones are of no known chip; blank where there are none."""
@@ -166,6 +175,16 @@ class Landing:
         return (
             f"{rows} faster than the chip's peak FLOP/s and bandwidth allow, such as {first}: "
             f"flagged {ABOVE_PEAK}; is the time in seconds, of one run, on that chip?"
+        )
+
+    def too_slow(self) -> str:
+        """A line about times that are in another unit, it seems; blank where there are none."""
+        if not self.far_slower:
+            return ""
+        count, first = len(self.far_slower), case_in_words(*self.far_slower[0])
+        rows = "1 row takes" if count == 1 else f"{count:,} rows take"
+        return (
+            f"{rows} over {FAR_SLOWER:,} times what is expected, such as {first}: is the time in seconds, of one run?"
         )
 
 
@@ -230,12 +249,14 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
 def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Content]) -> dict[str, Value]:
     """The flags of new rows too fast to be true: by address, from their formulas' `value`."""
     columns = landing.sheet.columns
-    if not {FLOOR, "flags"} <= columns.keys():
+    if not {FLOOR, EXPECTED, "flags"} <= columns.keys():
         return {}
     found: dict[str, Value] = {}
     for number, one in new.measured.items():
-        floor = value(address(number, columns[FLOOR]))
+        floor, expected = (value(address(number, columns[name])) for name in (FLOOR, EXPECTED))
         flags = flags_of(one, "", floor if isinstance(floor, float) else None)
+        if is_far_slower(one, expected if isinstance(expected, float) else None):
+            landing.far_slower.append((one.case_key, ""))
         if flags and ABOVE_PEAK in flags:
             landing.above_peak.append((one.case_key, ""))
             found[address(number, columns["flags"])] = flags

@@ -17,6 +17,8 @@ ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more t
 RAN_AS = ("compiler_flags", "mesh", "mesh_axis", "device_order")  # columns of where and how a row's time was taken
 _NEVER = datetime.min.replace(tzinfo=UTC)  # of a time whose moment isn't said
 FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
+EXPECTED = "expected_time"  # the column of what current software reaches
+FAR_SLOWER = 1000  # times the expected: that much slower is a time in ms or us, written as seconds
 
 
 def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> list[Measurement]:
@@ -103,6 +105,11 @@ def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | Non
     elif floor is not None and measured.t_median * TOLERATED < floor and ABOVE_PEAK not in flags:
         flags.append(ABOVE_PEAK)
     return "; ".join(flags) or None
+
+
+def is_far_slower(measured: Measurement, expected: float | None) -> bool:
+    """Whether a time is so much longer than the expected one, in s, that it has another unit; None is not known."""
+    return expected is not None and measured.t_median > FAR_SLOWER * expected
 
 
 def jax_of(source: str) -> str:

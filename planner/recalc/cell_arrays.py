@@ -156,7 +156,7 @@ def _number(function: Callable[..., Array], *operands: ColumnCells) -> ColumnCel
 
 
 def _of_numbers(function: Callable[..., Array]) -> Callable[..., ColumnCells]:
-    """Blanks and truths are left to the engine, for of a reference they are skipped."""
+    """A function of numbers as one of cells: unsure, and left to the engine, where one is blank or a truth."""
     return lambda *operands: _applied(function, NUMBER, NUMBER, operands)
 
 

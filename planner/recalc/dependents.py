@@ -165,7 +165,7 @@ def _elsewhere(
 
 
 def _own_formulas(alike: Iterable[AlikeRows], other: str) -> Iterator[bytes]:
-    """A sheet's formulas: of those that name another one in their own row each, of others those of a first row."""
+    """One formula for each pattern of alike rows, or all of them where it names the sheet `other` in its own row."""
     for rows in alike:
         for pattern in rows.patterns.values():
             is_own = OWN_ROW in pattern and in_quotes(other) in folded(html.unescape(pattern.decode()))

@@ -122,7 +122,7 @@ def names_of(package: Package) -> dict[str, Reads]:
 def readers(
     texts: Mapping[str, SheetFormulas], changed: Collection[str], names: Mapping[str, Reads]
 ) -> tuple[set[str], set[str]]:
-    """The sheets that read one of those, through others and names too, themselves included; and the names."""
+    """All sheets that depend on the `changed` ones, these included, and the defined names that lead to one of them."""
     reached = set(changed)
     while True:
         sheets = frozenset(map(folded, reached))

@@ -27,7 +27,7 @@ class Judge:
         self._alike: dict[tuple[int, int], bool] = {}
 
     def keeps(self, at: Position, other: Position | None, final: Position) -> bool:
-        """Whether the file's content stays; what became of it is noted."""
+        """Whether the file's cell stays; else planner's new one is written. What became of it is noted."""
         filled = is_filled(self.old, *at)
         if at[0] in self.turned and (at[1] in self.old.scenario_columns or self.old.columns.get(at[1]) == FOURTH):
             if self.merge.is_own(self.old, at):

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from planner.recalc import Recalculated
 from planner.spoken import few
 
+SAID = "said"  # what a list of things is told after
+
 
 @dataclass
 class Updated:
-    """What became of the workbook: a person's work that stands in the new one, and what planner changed."""
+    """What became of the workbook: a person's work that stands in the new one, and what planner changed.
 
-    typed: list[str] = field(default_factory=list)
-    typed_over: list[str] = field(default_factory=list)
-    formulas: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    cleared: list[str] = field(default_factory=list)
-    both: list[str] = field(default_factory=list)
+    Each list has its line, in the order of the fields.
+    """
+
+    typed: list[str] = field(default_factory=list, metadata={SAID: "Kept what is typed"})
+    typed_over: list[str] = field(default_factory=list, metadata={SAID: "Kept, typed over a formula"})
+    formulas: list[str] = field(default_factory=list, metadata={SAID: "Kept, formulas that you changed"})
+    texts: list[str] = field(default_factory=list, metadata={SAID: "Kept, texts that you wrote"})
+    own_sheets: list[str] = field(default_factory=list, metadata={SAID: "Kept, sheets of yours"})
+    moments: list[str] = field(default_factory=list, metadata={SAID: "Kept as they were, values of one moment"})
+    cleared: list[str] = field(default_factory=list, metadata={SAID: "Kept, cells that you emptied"})
+    own_rows: list[str] = field(default_factory=list, metadata={SAID: "Kept, rows of yours"})
+    kept_rows: list[str] = field(
+        default_factory=list, metadata={SAID: "Kept for what you did there, rows that are no more"}
+    )
+    unasked: list[str] = field(default_factory=list, metadata={SAID: "Typed, but the template asks for it no more"})
+    own_columns: list[str] = field(default_factory=list, metadata={SAID: "Kept, columns of yours"})
+    new_sheets: list[str] = field(default_factory=list, metadata={SAID: "New sheets"})
+    new_rows: list[str] = field(default_factory=list, metadata={SAID: "New rows"})
+    gone_rows: list[str] = field(default_factory=list, metadata={SAID: "Rows that are no more"})
+    numbers: list[str] = field(default_factory=list, metadata={SAID: "Newer numbers"})
+    renewed: list[str] = field(default_factory=list, metadata={SAID: "Newer formulas and texts"})
+    both: list[str] = field(default_factory=list, metadata={SAID: "Kept yours where planner's changed too"})
     own_cells: int = 0
     formats: int = 0
-    renewed: list[str] = field(default_factory=list)
-    numbers: list[str] = field(default_factory=list)
-    own_sheets: list[str] = field(default_factory=list)
-    moments: list[str] = field(default_factory=list)
-    own_rows: list[str] = field(default_factory=list)
-    own_columns: list[str] = field(default_factory=list)
-    kept_rows: list[str] = field(default_factory=list)
-    unasked: list[str] = field(default_factory=list)
-    new_rows: list[str] = field(default_factory=list)
-    gone_rows: list[str] = field(default_factory=list)
-    new_sheets: list[str] = field(default_factory=list)
     notes: int = 0
     rules: int = 0
     remarks: list[str] = field(default_factory=list)
@@ -47,25 +54,8 @@ def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists 
     if not updated.is_needed:
         return ["nothing to update"]
     note = f"; {updated.recalculated.note}" if updated.recalculated else ""
-    said = [
-        ("Kept what is typed", updated.typed),
-        ("Kept, typed over a formula", updated.typed_over),
-        ("Kept, formulas that you changed", updated.formulas),
-        ("Kept, texts that you wrote", updated.texts),
-        ("Kept, sheets of yours", updated.own_sheets),
-        ("Kept as they were, values of one moment", updated.moments),
-        ("Kept, cells that you emptied", updated.cleared),
-        ("Kept, rows of yours", updated.own_rows),
-        ("Kept for what you did there, rows that are no more", updated.kept_rows),
-        ("Typed, but the template asks for it no more", updated.unasked),
-        ("Kept, columns of yours", updated.own_columns),
-        ("New sheets", updated.new_sheets),
-        ("New rows", updated.new_rows),
-        ("Rows that are no more", updated.gone_rows),
-        ("Newer numbers", updated.numbers),
-        ("Newer formulas and texts", updated.renewed),
-        ("Kept yours where planner's changed too", updated.both),
-    ]
+    told = [each for each in fields(updated) if SAID in each.metadata]
+    said = [(each.metadata[SAID], getattr(updated, each.name)) for each in told]
     counts = {
         "note": updated.notes,
         "cell in a format of yours": updated.formats,

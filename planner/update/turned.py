@@ -19,7 +19,7 @@ FOURTH, FIFTH = TEXTS[3:]  # of a constant its number, and its source with a not
 
 
 def turned(old: KeyedSheet, fresh: Keyed, places: FinalPlaces) -> dict[int, dict[int, int | None]]:
-    """By row of a file's sheet that is of another kind now, where each of its columns goes; None for nowhere.
+    """Rows of a file's sheet that became constants or ceased to be: {row: {old column: new one, None for nowhere}}.
 
     A constant's number goes to the first scenario's, a scenario's to the constant's. A row that is calculated now has
     no number before somebody overrides it.

@@ -179,10 +179,10 @@ def mark(series: Series, colour: str, symbol: str = "circle", size: int = 8, edg
     series.smooth = False
 
 
-def labelled(page: Page, x: int, y: int, row: int, label: str, colour: str = PALETTE[0], side: str = "r") -> Series:
-    """One point with a label beside it, right or left: the text of the cell in column `label` of its row."""
+def labelled(page: Page, x: int, y: int, row: int, colour: str = PALETTE[0], side: str = "r") -> Series:
+    """One point with a label beside it, right or left: the text in column A of its row."""
     series = Series(column(page, y, row, row), column(page, x, row, row))
-    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!${label}${row}"))
+    series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!$A${row}"))
     mark(series, colour)
     series.dLbls = labels("showSerName")
     series.dLbls.showBubbleSize = False

@@ -87,7 +87,7 @@ def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
             chart.series.append(charts.line(x, y, f"{table.axis.row.label}, swept: {title}", colour, 12700))
     drawn = len(chart.series)
     for row in table.rows:
-        chart.series.append(charts.labelled(sweeps.page, columns[across], columns[up], row, "A"))
+        chart.series.append(charts.labelled(sweeps.page, columns[across], columns[up], row))
     x, y = (charts.column(sweeps.page, table.own[name], first, first) for name in (across, up))
     chart.series.append(charts.ring(x, y, "The scenario"))
     charts.hide_from_legend(chart, range(drawn, drawn + len(table.rows)))

@@ -58,7 +58,7 @@ class Roofline:
         rows = range(self.points[0], self.points[1] + 1)
         for index, row in enumerate(rows):
             colour = charts.PALETTE[index % len(charts.PALETTE)]
-            chart.series.append(charts.labelled(page, 2, 3, row, "A", colour, "rl"[index % 2]))
+            chart.series.append(charts.labelled(page, 2, 3, row, colour, "rl"[index % 2]))
         charts.hide_from_legend(chart, range(2, 2 + len(rows)))
         return chart
 

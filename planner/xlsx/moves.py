@@ -89,22 +89,21 @@ class Track:
 
 @dataclass(frozen=True)
 class SheetMoves:
-    """Where a sheet's cells go: its name then, its rows and columns; and rows that go to another sheet.
+    """Where a sheet's cells go, and what references to them become."""
 
-    `elsewhere` (row -> sheet and row) counts for a reference to a single cell, which can lead anywhere; `there` says
-    by the sheet where this one's columns stand on it. `tops` (row -> row) counts for a range of several rows that
-    begins there: whatever becomes of its first row, it begins where all of them do. `turned` has rows whose cells are
-    of another kind then: by column where a reference to one cell is led, None for nowhere; a range leaves them out.
-    `wholes` (first and last row -> those then) counts for a range of exactly these rows, whatever becomes of each.
-    """
-
-    name: str
+    name: str  # the sheet's name then
     rows: Track = field(default_factory=Track)
     columns: Track = field(default_factory=Track)
+    # Row -> sheet and row that it goes to, for a reference to a single cell: a range can't be split over sheets.
     elsewhere: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    # Such a sheet -> where this one's columns stand on it.
     there: Mapping[str, Track] = field(default_factory=dict)
+    # First row of a range of several -> the first then, where the range outlives its first row or begins above it.
     tops: Mapping[int, int] = field(default_factory=dict)
+    # Rows of another kind then -> column -> the column where a reference to one cell is led, None for nowhere. A range
+    # leaves these rows out.
     turned: Mapping[int, Mapping[int, int | None]] = field(default_factory=dict)
+    # First and last row of a range -> those then, for a range of exactly these rows.
     wholes: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
