@@ -237,6 +237,21 @@ def test_what_loses_it_without_an_error_is_listed(plan: Path) -> None:
     ]
 
 
+def test_what_a_person_wrote_beside_the_lines_of_its_column_is_listed(plan: Path) -> None:
+    """A formula, a text and a number below planner's rows are told where they go with the column; another's are not."""
+
+    def work(book: openpyxl.Workbook) -> None:
+        row = book["Matmul"].max_row + 3
+        for at, value in enumerate(("=AVERAGE(F12:H12)", "bought in May", 1234)):
+            book["Matmul"].cell(row + at, 7).value = value
+        book["Matmul"].cell(row, 6).value = "mine"
+
+    edit(plan, work)
+    done = run("scenario", "remove", plan, IDS[1])
+    told = [line.split(" went with it: ")[1] for line in done.output.splitlines() if "went with it" in line]
+    assert told == ["=AVERAGE(F12:H12)", "bought in May", "1,234"]
+
+
 def test_the_only_note_of_a_sheet(plan: Path) -> None:
     """A note that was the sheet's only one goes with all that showed it: the file is clean by every rule."""
 

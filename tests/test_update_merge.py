@@ -285,6 +285,24 @@ def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tupl
     ]
 
 
+def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) -> None:
+    """Where the template has its rows in another order, a range of a person's that lacks one of its own now is named;
+    a range that still has all of its rows is not.
+    """
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    first, _, last = (row_of(book, "Mine", name) for name in ("total_rows", "total_cost", "cost_share"))
+    assert last == first + 2
+    mine = book.create_sheet("Own")
+    mine["A1"], mine["A2"] = f"=SUM(Mine!F{first}:F{last})", f"=SUM(Mine!F{first}:F{first + 1})"
+    saved(book, path)
+    rows, cost = (next(line for line in SMALL.splitlines() if line.startswith(name)) for name in ("total_r", "total_c"))
+    cost_first = cost.replace("total_rows", "batch_rows")
+    own.write_text(SMALL.replace(f"{rows}\n{cost}", f"{cost_first}\n{rows}"))
+    done, _ = update_file(path, [str(own)], FEW)
+    assert done.remarks == [f"Own!A1 reads Mine!F{first}:F{last}, without 1 row now, which moved out of it"]
+
+
 def test_check_asks_nothing_of_rows_that_were_kept(small: tuple[Path, Path]) -> None:
     """A row that the template has no more, kept for what is typed or written there, may have the label of the one that
     came in its place, and no validation; that nothing reads an input is said of it as of any other.

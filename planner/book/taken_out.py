@@ -1,6 +1,7 @@
-"""What formulas of a person's own sheets lose, and show no trace of, where planner's rows or columns are taken out.
+"""What formulas of a person's own sheets lose, and show no trace of, where planner's rows or columns go or change places.
 
-A reference to a cell that is gone is `#REF!`; a range goes on without it, and a name in quotes is looked for in vain.
+A reference to a cell that is gone is `#REF!`; a range goes on without it, and without what stands in another order now;
+a name in quotes is looked for in vain.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from planner.book.workbook import Book
 from planner.terminal_table import counted
 from planner.xlsx.address import Position, Spot, quoted
-from planner.xlsx.moves import Moves, SheetMoves
+from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.pattern import Pattern, RelativeReference
 from planner.xlsx.references import calls_around
 
@@ -36,6 +37,24 @@ def narrower(book: Book, sheets: Iterable[str], moves: Moves) -> Iterator[str]:
                     yield f"{Spot(name, *at)} reads {quoted(on)}!{area}, without {_said(read, there)} now"
 
 
+def reordered(book: Book, sheets: Iterable[str], moves: Moves) -> Iterator[str]:
+    """The formulas of some sheets that read a range of which rows or columns stand outside it now, in another order."""
+    for name in sheets:
+        for at, formula in book.sheets[name].patterns.items():
+            for on, area in dict.fromkeys((each.sheet or name, each.area(*at)) for each in formula.references):
+                read = moves.of(on).as_read
+                if not read.is_idle and (then := read.area(area)) is not None:
+                    rows = _outside(read.rows, area.rows, then.rows)
+                    columns = _outside(read.columns, area.columns, then.columns)
+                    if left := _counted(rows, columns):
+                        yield f"{Spot(name, *at)} reads {quoted(on)}!{area}, without {left} now, which moved out of it"
+
+
+def _outside(track: Track, before: range, then: range) -> int:
+    """How many rows or columns that planner knows were in a range, and are not in what it is then."""
+    return sum(number in before and number not in track.gone and track(number) not in then for number in track.known)
+
+
 def _all_counted(formula: Pattern) -> Iterator[RelativeReference]:
     """What a formula reads, but for ranges in which a function only finds a cell."""
     if formula.functions.isdisjoint(LOOKUPS):
@@ -50,7 +69,11 @@ def _all_counted(formula: Pattern) -> Iterator[RelativeReference]:
 def _said(moves: SheetMoves, cells: Iterable[Position]) -> str:
     """The rows and the columns of some cells that are taken out, in words."""
     rows, columns = (set(numbers) for numbers in zip(*cells, strict=True))
-    counts = {"row": len(rows & moves.rows.gone), "column": len(columns & moves.columns.gone)}
+    return _counted(len(rows & moves.rows.gone), len(columns & moves.columns.gone))
+
+
+def _counted(rows: int, columns: int) -> str:
+    counts = {"row": rows, "column": columns}
     return " and ".join(counted(count, what) for what, count in counts.items() if count)
 
 

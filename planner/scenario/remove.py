@@ -21,6 +21,7 @@ from planner.compare.comparison_sheet import found_in
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, recalculate
 from planner.scenario.which import ID, column_of
+from planner.spoken import printed
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters, coordinates
 from planner.xlsx.atomic import kept_beside
@@ -72,7 +73,8 @@ def remove(package: Package, scenario: str) -> Removed:
     columns = {table.sheet.name: column for table in book.by_scenario for column in table.columns
                if inputs_column(book.inputs, table, column) == gone}  # fmt: skip
     _refuse_what_spans(book, columns)
-    remarks = [*_notes(package, columns), *_said_elsewhere(book, name, columns), *_last_of_its_workload(book, gone)]
+    remarks = [*_notes(package, columns), *_beside_lines(book, columns), *_said_elsewhere(book, name, columns)]
+    remarks += _last_of_its_workload(book, gone)
     tracks = {sheet: Track({column + 1: column}, frozenset({column})) for sheet, column in columns.items()}
     moves = Moves({sheet: SheetMoves(sheet, columns=track) for sheet, track in tracks.items()})
     remarks += narrower(book, book.own_sheets, moves)
@@ -151,6 +153,29 @@ def _notes(package: Package, columns: Mapping[str, int]) -> Iterator[str]:
         if coordinates(note.ref)[1] == columns.get(note.sheet):
             take_note(package, note.sheet, note.ref)
             yield f"the note on {note.sheet}!{note.ref} went with it: {' '.join(note.text.split())}"
+
+
+def _beside_lines(book: Book, columns: Mapping[str, int]) -> Iterator[str]:
+    """The cells of a person's in the columns, in rows of no table, which go too: typed ones, and formulas that no other
+    scenario has in its column, as planner's rows of helpers do.
+    """
+    for table in book.by_scenario:
+        sheet, column, known = (
+            table.sheet,
+            columns.get(table.sheet.name, 0),
+            {line.row for line in table.lines if line.name},
+        )
+        for row, filled in sheet.filled.items():
+            formula = sheet.patterns.get((row, column))
+            others = {sheet.patterns.get((row, other)) for other in table.columns if other != column}
+            if (
+                row > table.head.row
+                and row not in known
+                and column in filled
+                and (not formula or formula not in others)
+            ):
+                held = f"={formula.at(row, column)}" if formula else printed(sheet.value(row, column), "1")
+                yield f"{Spot(sheet.name, row, column)} went with it: {held}"
 
 
 def _runs(book: Book) -> tuple[str, Collection[int]]:

@@ -22,7 +22,7 @@ from planner import __version__, collector, progress
 from planner.book.added import added
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
-from planner.book.taken_out import narrower, sought
+from planner.book.taken_out import narrower, reordered, sought
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.dates import cell_number, made_now
@@ -136,6 +136,7 @@ def _join(merge: ThreeWay) -> None:
     lost = [
         *_read_of_another_kind(merge),
         *narrower(book, book.own_sheets, merge.ours.moves),
+        *reordered(book, book.own_sheets, merge.ours.moves),
         *sought(book, book.own_sheets, gone),
     ]
     merge.done.remarks += [*map(str, move(package, merge.ours.moves, ours, merge.drawn_moves)), *lost]
