@@ -1,4 +1,4 @@
-"""What formulas of a person's own sheets lose, and show no trace of, where planner's rows or columns go or change places.
+"""What formulas of a person's own sheets lose, and show no trace of, where planner's rows or columns go or move.
 
 A reference to a cell that is gone is `#REF!`; a range goes on without it, and without what stands in another order now;
 a name in quotes is looked for in vain.
