@@ -249,12 +249,13 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
 def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Content]) -> dict[str, Value]:
     """The flags of new rows too fast to be true: by address, from their formulas' `value`."""
     columns = landing.sheet.columns
-    if not {FLOOR, EXPECTED, "flags"} <= columns.keys():
+    if not {FLOOR, "flags"} <= columns.keys():
         return {}
     found: dict[str, Value] = {}
     for number, one in new.measured.items():
-        floor, expected = (value(address(number, columns[name])) for name in (FLOOR, EXPECTED))
+        floor = value(address(number, columns[FLOOR]))
         flags = flags_of(one, "", floor if isinstance(floor, float) else None)
+        expected = value(address(number, columns[EXPECTED])) if EXPECTED in columns else None
         if is_far_slower(one, expected if isinstance(expected, float) else None):
             landing.far_slower.append((one.case_key, ""))
         if flags and ABOVE_PEAK in flags:

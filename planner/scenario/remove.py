@@ -160,20 +160,13 @@ def _beside_lines(book: Book, columns: Mapping[str, int]) -> Iterator[str]:
     scenario has in its column, as planner's rows of helpers do.
     """
     for table in book.by_scenario:
-        sheet, column, known = (
-            table.sheet,
-            columns.get(table.sheet.name, 0),
-            {line.row for line in table.lines if line.name},
-        )
-        for row, filled in sheet.filled.items():
+        sheet, column = table.sheet, columns.get(table.sheet.name, 0)
+        named = {line.row for line in table.lines if line.name}
+        beside = (row for row, filled in sheet.filled.items() if row > table.head.row and column in filled)
+        for row in (row for row in beside if row not in named):
             formula = sheet.patterns.get((row, column))
             others = {sheet.patterns.get((row, other)) for other in table.columns if other != column}
-            if (
-                row > table.head.row
-                and row not in known
-                and column in filled
-                and (not formula or formula not in others)
-            ):
+            if formula is None or formula not in others:
                 held = f"={formula.at(row, column)}" if formula else printed(sheet.value(row, column), "1")
                 yield f"{Spot(sheet.name, row, column)} went with it: {held}"
 
