@@ -8,7 +8,7 @@ import json
 import pytest
 
 from planner.errors import UserError
-from planner.ingest.first_page import lines
+from planner.ingest.first_page import between_steps, lines
 from planner.ingest.operation_rows import Peaks
 from planner.ingest.profiled_cases import case_of
 from planner.profiles.kineto_operators import attention
@@ -378,6 +378,7 @@ def test_the_time_between_steps_is_told(tmp_path):
     found = {line.label: line for line in lines(read(path), None, Peaks(None, None))}
     assert found["Step time"].measured == pytest.approx(30e-6)
     assert found["From step to step"].measured == pytest.approx(100e-6)
+    assert between_steps(read(path)).startswith("100 us from step to step, 70 % of it between them: ")
 
 
 def test_an_int8_matmul_gives_32_bits(tmp_path):

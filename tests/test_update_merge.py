@@ -286,8 +286,8 @@ def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tupl
 
 
 def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) -> None:
-    """Where the template has its rows in another order, a range of a person's that lacks one of its own now is named;
-    a range that still has all of its rows is not.
+    """Where the template has its rows in another order, ranges of a person's that lack one of their rows now, or have
+    one more, are named; a range that still has just its rows is not.
     """
     path, own = small
     book = openpyxl.load_workbook(path)
@@ -295,12 +295,16 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
     assert last == first + 2
     mine = book.create_sheet("Own")
     mine["A1"], mine["A2"] = f"=SUM(Mine!F{first}:F{last})", f"=SUM(Mine!F{first}:F{first + 1})"
+    mine["A3"] = f"=SUM(Mine!F{first + 1}:F{last})"
     saved(book, path)
     rows, cost = (next(line for line in SMALL.splitlines() if line.startswith(name)) for name in ("total_r", "total_c"))
     cost_first = cost.replace("total_rows", "batch_rows")
     own.write_text(SMALL.replace(f"{rows}\n{cost}", f"{cost_first}\n{rows}"))
     done, _ = update_file(path, [str(own)], FEW)
-    assert done.remarks == [f"Own!A1 reads Mine!F{first}:F{last}, without 1 row now, which moved out of it"]
+    assert done.remarks == [
+        f"Own!A1 reads Mine!F{first}:F{last}, without 1 row that moved out of it now",
+        f"Own!A3 reads Mine!F{first + 1}:F{last}, with 1 row more now",
+    ]
 
 
 def test_check_asks_nothing_of_rows_that_were_kept(small: tuple[Path, Path]) -> None:

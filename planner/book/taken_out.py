@@ -38,21 +38,26 @@ def narrower(book: Book, sheets: Iterable[str], moves: Moves) -> Iterator[str]:
 
 
 def reordered(book: Book, sheets: Iterable[str], moves: Moves) -> Iterator[str]:
-    """The formulas of some sheets that read a range of which rows or columns stand outside it now, in another order."""
+    """The formulas of some sheets that read a range which other rows or columns make up now, in another order."""
     for name in sheets:
         for at, formula in book.sheets[name].patterns.items():
             for on, area in dict.fromkeys((each.sheet or name, each.area(*at)) for each in formula.references):
                 read = moves.of(on).as_read
-                if not read.is_idle and (then := read.area(area)) is not None:
-                    rows = _outside(read.rows, area.rows, then.rows)
-                    columns = _outside(read.columns, area.columns, then.columns)
-                    if left := _counted(rows, columns):
-                        yield f"{Spot(name, *at)} reads {quoted(on)}!{area}, without {left} now, which moved out of it"
+                if read.is_idle or (then := read.area(area)) is None:
+                    continue
+                (rows_left, rows_come), (columns_left, columns_come) = (
+                    _changed(read.rows, area.rows, then.rows), _changed(read.columns, area.columns, then.columns)
+                )  # fmt: skip
+                left, come = _counted(rows_left, columns_left), _counted(rows_come, columns_come)
+                said = [f"without {left} that moved out of it" if left else "", f"with {come} more" if come else ""]
+                if any(said):
+                    yield f"{Spot(name, *at)} reads {quoted(on)}!{area}, {' and '.join(filter(None, said))} now"
 
 
-def _outside(track: Track, before: range, then: range) -> int:
-    """How many rows or columns that planner knows were in a range, and are not in what it is then."""
-    return sum(number in before and number not in track.gone and track(number) not in then for number in track.known)
+def _changed(track: Track, before: range, then: range) -> tuple[int, int]:
+    """How many of the rows or columns that planner knows leave a range, and how many come into it."""
+    ways = [(number in before, track(number) in then) for number in track.known if number not in track.gone]
+    return ways.count((True, False)), ways.count((False, True))
 
 
 def _all_counted(formula: Pattern) -> Iterator[RelativeReference]:

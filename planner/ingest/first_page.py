@@ -15,6 +15,7 @@ from planner.spoken import PERCENT, cut, percent, spoken
 
 SECONDS, COUNT = "s", "1"
 GAPS = 3  # the largest that are told
+MUCH_BETWEEN = 1.05  # from step to step over a step: more is told
 LONGEST = 60  # letters of an operation's name in a line
 EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_part_time"), ("efficiency_part_time",)
 
@@ -86,6 +87,18 @@ def step_seconds(profile: Profile) -> float | None:
     """The median time of a step; None where the profile has none."""
     times = profile.step_times
     return spread(times)[0] if times else None
+
+
+def between_steps(profile: Profile) -> str:
+    """A line about what is between the steps, where that is much: a log's time of a step has it. Blank where not."""
+    step, distances = step_seconds(profile), profile.step_distances
+    whole = spread(distances)[0] if distances else 0.0
+    if step is None or whole <= MUCH_BETWEEN * step:
+        return ""
+    return (
+        f"{spoken(whole, SECONDS, step)} from step to step, {percent(1 - step / whole, 0)} of it between them: a "
+        "log's time of a step and its tokens a second have that too"
+    )
 
 
 def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:

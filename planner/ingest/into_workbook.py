@@ -127,7 +127,8 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         package.write(path)
     marked = [f"flagged {run.flags}"] if run.flags and f"flagged {run.flags}" not in said_of_run else []
     sheet_written = f"sheet {name}: {counted(len(lines), 'first line')}"
-    return [said_of_run, *marked, *found.profile.notes, *_landed(landing, found), sheet_written]
+    between = filter(None, [first_page.between_steps(found.profile)])
+    return [said_of_run, *marked, *between, *found.profile.notes, *_landed(landing, found), sheet_written]
 
 
 def _kind(plan: Plan, which: Scenario) -> str:
