@@ -57,6 +57,26 @@ def test_equals_an_independent_count(identifier: str) -> None:
     assert value(row_of(CONFIGS[identifier]), "n_params_total") == (COUNTED["models"] | PUBLISHED)[identifier]
 
 
+@pytest.mark.parametrize(
+    ("changes", "kv_heads", "total"),
+    [
+        # Replit Code v1.5 3B: of a layer 2*D*D + 2*D*8*128 + 2*4*D*D and two norms; published as 3.3 B.
+        ({"d_model": 3072, "n_heads": 24, "n_layers": 32, "vocab_size": 32768, "max_seq_len": 4096,
+          "attn_config": {"alibi": True, "attn_type": "grouped_query_attention", "kv_n_heads": 8}}, 8, 3_322_088_448),
+        # The same with one head, and a gated block of 8,192.
+        ({"d_model": 3072, "n_heads": 24, "n_layers": 32, "vocab_size": 32768, "max_seq_len": 4096,
+          "attn_config": {"alibi": True, "attn_type": "multiquery_attention"},
+          "ffn_config": {"ffn_type": "mptglu", "ffn_hidden_size": 8192}}, 1,
+         32768 * 3072 + 32 * (2 * 3072**2 + 2 * 3072 * 128 + 3 * 3072 * 8192 + 2 * 3072) + 3072),
+    ],
+)  # fmt: skip
+def test_mpt_with_fewer_kv_heads(tmp_path: Path, changes: Config, kv_heads: int, total: int) -> None:
+    """The heads of keys and values, and the kind of the feed-forward block, stand in configs of their own."""
+    (tmp_path / "config.json").write_text(json.dumps(config_of("mpt-7b", **changes)), encoding="utf-8")
+    row = row_of(tmp_path / "config.json")
+    assert (row["n_kv_heads"], value(row, "n_params_total")) == (kv_heads, total)
+
+
 def test_variations_equal_an_independent_count(tmp_path: Path) -> None:
     """Small configs with every field of each family changed, left out or null count as transformers counts them:
     everyday each fourth, else all of them."""

@@ -62,6 +62,16 @@ def runs(path: Path) -> list[RecordedRun]:
     return read(find(Package.read(path)))
 
 
+def test_a_run_of_another_chip_is_refused(plan: Path) -> None:
+    """A run is recorded of the scenario's own chip alone, whatever its letters' case; nothing is written else."""
+    before = plan.read_bytes()
+    done = record(plan, "--time", "1ms", "-H", "a100-sxm-80")
+    assert done.exit_code == 2
+    assert "is a plan of " in done.output
+    assert plan.read_bytes() == before
+    assert record(plan, "--time", "1ms", "-H", "TPU-v5e").exit_code == 0
+
+
 def matmul(size: int) -> str:
     """The key of a matmul that no workbook starts with."""
     return case_key("matmul", load("matmul").inputs({"tokens": 8.0, "d_in": float(size), "d_out": 8.0}))

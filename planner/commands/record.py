@@ -13,7 +13,12 @@ from planner.commands.options import PATH
 @click.argument("file", type=PATH)
 @click.option("--case", "key", metavar="KEY", help="A case: its label or key, part of one, or its row number.")
 @click.option(
-    "-H", "--hardware", "chip", metavar="CHIP", default="", help="The chip, if the case has a row for several."
+    "-H",
+    "--hardware",
+    "chip",
+    metavar="CHIP",
+    default="",
+    help="The chip: which row of a case, if it has several; of a scenario its own.",
 )
 @click.option("--scenario", metavar="ID", help="The scenario that was run, by id or name.")
 @click.option("--time", "time", metavar="TIME", help="The time of one run: seconds, or 6.4s, 3ms, 250us.")
@@ -48,4 +53,4 @@ def command(
         click.echo(f"{file}: {record(file, key, seconds_of(told[0][0]), note, chip)}")
     elif scenario is not None:
         facts = {"note": note or "", "device": device}
-        click.echo(f"{file}: {runs.record(file, scenario, runs.ToldRun(*told[0], row), facts)}")
+        click.echo(f"{file}: {runs.record(file, scenario, runs.ToldRun(*told[0], row), facts, chip)}")

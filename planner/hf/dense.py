@@ -289,17 +289,34 @@ STARCODER2 = Family("starcoder2", {
 })  # fmt: skip
 
 
+def _mpt_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
+    attention = config.part("attn_config")
+    kind = attention.text("attn_type")
+    if kind == "grouped_query_attention":
+        return attention.said("kv_n_heads", least=1)
+    return 1 if kind == "multiquery_attention" else row["n_heads"]
+
+
+def _mpt_d_ff(config: Config, row: ModelRow) -> ColumnValue:
+    said = config.part("ffn_config").count("ffn_hidden_size", least=1)
+    return said or config.said("expansion_ratio", least=1) * row.count("d_model")
+
+
+def _mpt_positions(config: Config, row: ModelRow) -> ColumnValue:
+    """Learned positions, unless the attention tells them: ALiBi, or RoPE in the code of llm-foundry."""
+    attention = config.part("attn_config")
+    is_told = attention.flag("alibi", default=True) or attention.flag("rope")
+    return 0 if is_told or not config.flag("learned_pos_emb", default=True) else row["max_context"]
+
+
 MPT = Family("mpt", {
     **PLAIN, **biases(where("no_bias", False, True, default=True)), "n_layers": layers("n_layers"),
     "d_model": size("d_model"), "n_heads": size("n_heads"),
-    "n_kv_heads": of("n_heads"), "tied_embeddings": tied(True),
-    "d_ff": lambda config, row: config.said("expansion_ratio", least=1) * row.count("d_model"),
+    "n_kv_heads": _mpt_kv_heads, "tied_embeddings": tied(True), "d_ff": _mpt_d_ff,
+    "mlp_gated": lambda config, _: config.part("ffn_config").text("ffn_type") == "mptglu",
     "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
     "max_context": size("max_seq_len"),
-    "pos_emb_rows": lambda config, row: (
-        0 if config.part("attn_config").flag("alibi", default=True) or not config.flag("learned_pos_emb", default=True)
-        else row["max_context"]
-    ),
+    "pos_emb_rows": _mpt_positions,
 })  # fmt: skip
 
 NEMOTRON = Family("nemotron", {**LLAMA, "mlp_gated": False, "norm": "layernorm"})

@@ -35,7 +35,12 @@ _BEGINS = (
     (b"\xfd7zXZ", "this is packed with xz", "unpack it: unxz FILE"),
     (b"BZh", "this is packed with bzip2", "unpack it: bunzip2 FILE"),
     (b"\x89HDF", "this is an HDF5 file, and no profile", _GIVE),
+    (b"\xff\xfe", "this is text in UTF-16", "save it as UTF-8"),
 )
+_REPORTS = {  # by the end of their names: nothing in them says what they are
+    (".nsys-rep", ".qdrep"): "a report of Nsight Systems", (".ncu-rep",): "a report of Nsight Compute",
+    (".pftrace", ".perfetto-trace"): "a trace of Perfetto in its own format",
+}  # fmt: skip
 _PAGE = re.compile(rb"<!doctype html|<html|<head", re.I)
 _TOOL = re.compile(
     r"(?:^|\.)(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_profile|memory_viewer|pod_viewer"
@@ -126,6 +131,9 @@ def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
     if tool := _TOOL.search(path.name):
         what = f"this is what the tool {tool[1]} keeps for itself, which isn't read"
         return what, "give the .xplane.pb beside it, or the tool's table exported as JSON or CSV"
+    for ends, what in _REPORTS.items():
+        if path.name.endswith(ends):
+            return f"this is {what}, which isn't read", _GIVE
     if path.name.endswith((".hlo_proto.pb", ".hlo.pb")):
         return "this is a compiled program, and no profile", _GIVE
     if b"tfevents" in path.name.encode():

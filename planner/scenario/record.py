@@ -11,7 +11,7 @@ from planner.book.plan import Plan, Quantity, Scenario
 from planner.book.read_plan import read_plan
 from planner.catalog import Value
 from planner.compare.comparison_sheet import ComparisonSheet, find
-from planner.compare.row_of_measurement import ABOVE_PEAK
+from planner.compare.row_of_measurement import ABOVE_PEAK, is_chip
 from planner.compare.runs_table import RecordedRun, appended
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
@@ -65,17 +65,22 @@ class ToldRun:
         return f"give at most {MOST[self.unit]:g}" if value > MOST[self.unit] else f"give at least {SHORTEST:g}"
 
 
-def record(path: Path, scenario: str, told: ToldRun, facts: Mapping[str, object]) -> str:
+def record(path: Path, scenario: str, told: ToldRun, facts: Mapping[str, object], chip: str = "") -> str:
     """Put a run of a scenario into the table of runs of the workbook at `path`; a line for a person.
 
-    `facts` are those of a `RecordedRun` that its recorder knows: note, device, source. Raises UserError for a scenario
-    or a row that isn't there, for a number that no run has, and as reading and writing do.
+    `facts` are those of a `RecordedRun` that its recorder knows: note, device, source; `chip` is what it says that ran
+    it, where it says so. Raises UserError for a scenario or a row that isn't there, for another chip than the
+    scenario's, for a number that no run has, and as reading and writing do.
     """
     number = told.number
     with in_place(path) as package:
         plan = read_plan(package)
         sheet = find(package, plan.book.parsed)
         run = replace(snapshot(plan, scenario, told, number), **facts)  # type: ignore[arg-type]
+        if chip and not is_chip(run.chip, chip):
+            what = f"{run.scenario} is a plan of {run.chip or 'no chip'}, and {chip} is said to have run it"
+            remedy = "name the scenario of that chip, or add one with planner scenario add"
+            raise UserError(what, place=Place(path), remedy=remedy)
         row = put(package, plan, sheet, run)
     return f"{sheet.name} row {row}: {said(run)}"
 
