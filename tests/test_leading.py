@@ -363,7 +363,7 @@ def test_utilisation_and_recomputation_beside_the_parts() -> None:
 def test_what_binds_a_token_is_what_most_of_its_bound_is_made_of() -> None:
     """The prefills between tokens count beside the parts of a decode step."""
     binds = calc(*SERVING).partition("What binds")[2]
-    assert "Time per output token, with prefills  Prefills of the other sequences between tokens, 1.0" in binds
+    assert "Time per output token, with prefills  Prefills of the other sequences between tokens, 1.09x above" in binds
     short = calc(*SERVING, "prompt_len=1024", "context_len=2048").partition("What binds")[2]
     assert "Time per output token, with prefills  Decode step at the mean context, " in short
 

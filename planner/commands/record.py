@@ -13,12 +13,7 @@ from planner.commands.options import PATH
 @click.argument("file", type=PATH)
 @click.option("--case", "key", metavar="KEY", help="A case: its label or key, part of one, or its row number.")
 @click.option(
-    "-H",
-    "--hardware",
-    "chip",
-    metavar="CHIP",
-    default="",
-    help="The chip: which row of a case, if it has several; of a scenario its own.",
+    "-H", "--hardware", "chip", metavar="CHIP", default="", help="The chip: which row of a case; a scenario's own."
 )
 @click.option("--scenario", metavar="ID", help="The scenario that was run, by id or name.")
 @click.option("--time", "time", metavar="TIME", help="The time of one run: seconds, or 6.4s, 3ms, 250us.")
