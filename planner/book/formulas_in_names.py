@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 from planner.book.scenario_columns import FIRST_SCENARIO
 from planner.book.tables import Database, Head, LineItem, LineTable
@@ -18,6 +17,8 @@ from planner.xlsx.pattern import Pattern
 OVERRIDE = "override or "
 GIVEN, OR = "given", "given or "
 """How a problem's line says that its value is typed, or may be."""
+INDEX = "scenario_index"
+"""The row that told the chosen scenario's column once for all sheets, in workbooks that planner made before."""
 _INPUT = re.compile(r"Inputs\[(\w+)\]")
 _LOOKUP = re.compile(r"(models|hardware)\[(model|hardware)_id\]\.(\w+)(?:\[(\w+)\])?")
 _BY_ID = re.compile(r"(dtypes|calibration|stacks)\[(\w+)\]\.(\w+)")
@@ -172,25 +173,26 @@ class StepWriter(Writer):
         raise UnreadableError(f"it doesn't read a row {name}")
 
     def elsewhere(self, table: LineTable, name: str) -> str:
-        """The chosen column of another sheet's row; that the range has one row, the live formula says or doesn't."""
-        says = any(
-            not isinstance(cells, str) and cells.is_range and str(behind).startswith(",1,")
-            for cells, behind in pairwise(self.formula.parts)
-        )
-        return f"INDEX({self.across(table, name)},{'1,' * says}{self.cell('scenario_index')})"
+        """The cell of another sheet's row in the column that has the chosen scenario's id."""
+        if INDEX in self.table.by_name:
+            column = self.cell(INDEX)
+        else:
+            column = f"MATCH({self.cell('chosen_scenario')},{self.across(table, table.id_row)},0)"
+        return f"INDEX({self.across(table, table.by_name[name].row)},1,{column})"
 
     def matched(self, name: str, table: str) -> str:
         """The place of an id among a database's, or among those of all scenarios."""
         if table in self.book.inputs.by_name:
-            return f"MATCH({self.cell(name)},{self.across(self.book.inputs, table)},0)"
+            return f"MATCH({self.cell(name)},{self.across(self.book.inputs, self.book.inputs.id_row)},0)"
         return super().matched(name, table)
 
-    def across(self, table: LineTable, name: str) -> str:
+    def across(self, table: LineTable, row: int) -> str:
         """The range over all scenarios of another sheet's row."""
-        row, areas = table.by_name[name].row, self.areas(table.sheet.name)
+        areas = list(self.areas(table.sheet.name))
         last = FIRST_SCENARIO + len(table.columns) - 1
+        left = column_letters(min([FIRST_SCENARIO, *(area.left for area in areas)]))
         right = column_letters(max([last, *(area.right for area in areas)]))
-        return f"{quoted(table.sheet.name)}!${column_letters(FIRST_SCENARIO)}${row}:${right}${row}"
+        return f"{quoted(table.sheet.name)}!${left}${row}:${right}${row}"
 
 
 class ProblemWriter(Writer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 from planner.book.plan import CheckRow, DashboardHeadline, Entry, Plan, Quantity, Scenario
@@ -137,7 +138,7 @@ class _Reader:
     def headlines(self, table: LineTable) -> Iterator[DashboardHeadline]:
         """The rows of Dashboard that show a calculated row, each with what binds it."""
         rows = list(self.all(table))
-        for row, below in zip(rows, [*rows[1:], None], strict=True):
+        for row, below in zip_longest(rows, rows[1:]):
             origin = self._origin(table, row)
             if not row.name or not origin:
                 continue

@@ -220,7 +220,7 @@ def _now(book: Book, asked: Request, rows: Sequence[Row]) -> Now | None:
         return None
     if not set(shown.values()) <= book.inputs.by_name.keys():
         return None
-    first, last = (column_letters(each) for each in (table.columns[0], table.columns[-1] + SPARE_SCENARIOS))
+    first, last = (column_letters(each) for each in (table.columns[0] - 1, table.columns[-1] + SPARE_SCENARIOS))
     constants = f"{quoted(book.inputs.sheet.name)}!${column_letters(book.inputs.head.fourth)}"
 
     def across(name: str) -> str:

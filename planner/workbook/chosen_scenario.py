@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from planner.formulas import thresholds
 from planner.formulas.sweeps import Sweep
 from planner.formulas.template import Row
-from planner.workbook import display_units, inputs_sheet, layout
+from planner.workbook import display_units, inputs_sheet
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet
-from planner.workbook.cell_styles import number_format, row_format
+from planner.workbook.cell_styles import row_format
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import in_row, overridable
+from planner.workbook.layout import overridable
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import column_letters
 
@@ -43,17 +43,10 @@ class ChosenBlock:
         self.page.may_show[self.last, VALUE] = [each.id for each in self.plan.scenarios]
         return found
 
-    def put_index(self, chosen: str, style: str) -> str:
-        """Write which of the scenario columns has the id in the cell `chosen`."""
-        formula = f"MATCH({chosen},{self.plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)},0)"
-        names = "MATCH(chosen_scenario, scenario_id, 0)"
-        label = "Column of the scenario"
-        return self.put("scenario_index", label, "1", number_format("1"), formula, names, style)
-
-    def look_up(self, name: str, label: str, row: Row, sheet: CalculationSheet, index: str) -> str:
+    def look_up(self, name: str, label: str, row: Row, sheet: CalculationSheet, chosen: str) -> str:
         """Write the value that a row of a template has in the scenario's column, on the sheet that has the row."""
         home = sheet.home(row.name)
-        formula = in_row(self.plan.columns.across(home.page.name, home.rows[row.name]), index)
+        formula = self.plan.columns.of_scenario(home.page.name, home.rows[row.name], chosen)
         return self.put(name, label, row.unit, row_format(row), formula, f"{home.page.name}[{row.name}]", "plan_cross")
 
 
@@ -77,7 +70,6 @@ class ChosenScenario(ChosenBlock):
         self.inputs = inputs
         self.places: dict[tuple[str, str], str] = {}
         self.chosen = self.put_id(selector)
-        self.index = self.put_index(self.chosen, "plan_cross")
         for sweep, sheet in sweeps:
             self._look_up(sweep, sheet)
         self._look_up_constants(sweep.rows[name] for sweep, _ in sweeps for name in sweep.shown)
@@ -104,7 +96,7 @@ class ChosenScenario(ChosenBlock):
         for name in self.names(sweep):
             row, template = sweep.rows[name], sweep.template.name
             label = f"{sheet.page.name}: {row.label}"
-            self.places[template, name] = self.look_up(f"{template}.{name}", label, row, sheet, self.index)
+            self.places[template, name] = self.look_up(f"{template}.{name}", label, row, sheet, self.chosen)
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:
@@ -136,5 +128,5 @@ class ChosenScenario(ChosenBlock):
         """A formula that gives way to the scenario's override, where the workbook has a cell for one."""
         if name not in self.inputs.override_rows:
             return formula
-        typed = self.plan.columns.across(inputs_sheet.NAME, self.inputs.override_rows[name])
-        return overridable(in_row(typed, self.index), formula)
+        typed = self.plan.columns.of_scenario(inputs_sheet.NAME, self.inputs.override_rows[name], self.chosen)
+        return overridable(typed, formula)

@@ -28,7 +28,7 @@ from planner.workbook.database_sheets import DatabaseSheet, DatabaseSheets
 from planner.workbook.display_units import US
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import in_row, or_blank
+from planner.workbook.layout import or_blank
 from planner.workbook.own_runs import REACH, RunsTable
 from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
@@ -129,9 +129,8 @@ def _efficiencies(plan: BuildPlan, inputs: Inputs, selector: str) -> Mapping[str
     """The efficiencies of the scenario that is chosen on Dashboard."""
     if plan.layer_ops is None:
         return {}
-    chosen = f"MATCH({selector},{plan.columns.across(INPUTS, layout.ID_ROW)},0)"
     return {
-        name: or_blank(in_row(plan.columns.across(INPUTS, inputs.input_rows[name]), chosen))
+        name: or_blank(plan.columns.of_scenario(INPUTS, inputs.input_rows[name], selector))
         for name in EFFICIENCIES
         if name in inputs.input_rows
     }

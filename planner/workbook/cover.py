@@ -111,14 +111,14 @@ def write_cover(
 def _verdicts(page: Page, told: Verdicts, at: int) -> int:
     """A row for each scenario, and closed ones for those that are added; returns the row below them.
 
-    The last column, which is closed, has the place of the row's scenario on Dashboard.
+    The last column, which is closed, has the place of the row's scenario in the ranges of Dashboard, from 2 on.
     """
     last = len(told.titles) + 2
     for column, title in enumerate((SCENARIO, *told.titles, "Column"), start=1):
         page.put(at, column, title, "plan_titles")
     page.rows[at].height = 3 * LINE_HEIGHT + 2
     rows = range(at + 1, at + 1 + told.filled + told.spare)
-    for place, row in enumerate(rows, start=1):
+    for place, row in enumerate(rows, start=2):
         which = f"${column_letters(last)}{row}"
         name = in_row(told.names, which)
         page.put(row, 1, Live(f'IFERROR(IF({name}="","",{name}),"")'), "plan_lead_words")

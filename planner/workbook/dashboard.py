@@ -201,7 +201,7 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     asked_for = problem(led_as(each.sheet.template))
     if not each.cost or not each.fits or not asked_for:
         return at
-    sheet, over = each.sheet, writer.plan.columns.over
+    sheet, over = each.sheet, writer.plan.columns.over  # its text counts as 0 where a range is an argument of its own
     key, passes, cost, cheaper, best, least, beside = range(at, at + 7)
     asked = "&".join(f'" "&{sheet.here(name)}' for name in asked_for if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
@@ -212,10 +212,10 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
          f"IFERROR(IF(AND({HERE}{each.fits}=1,{HERE}{n_failed}=0,{HERE}{each.cost}>0),1,0),0)"),
         (cost, "cost of what passes", "1", "compared", f"IF({HERE}{passes}=1,{HERE}{each.cost},0)"),
         (cheaper, "that pass and are cheaper", "1", "cheaper",
-         f"SUMPRODUCT(({same})*{over(passes)}*({over(cost)}<{HERE}{cost}))"),
+         f"SUMPRODUCT(({same})*({over(cost)}<{HERE}{cost}),{over(passes)})"),
         (best, "is the cheapest that passes", "1", "best", f"IF({HERE}{passes}=1,IF({HERE}{cheaper}=0,1,0),0)"),
         (least, "cost of the cheapest that passes", "1", "least",
-         f"IFERROR(SUMPRODUCT(({same})*{over(best)}*{over(cost)})/SUMPRODUCT(({same})*{over(best)}),0)"),
+         f"IFERROR(SUMPRODUCT(({same})*1,{over(best)},{over(cost)})/SUMPRODUCT(({same})*1,{over(best)}),0)"),
         (beside, "beside the others", "text", "beside",
          f'IF(SUMPRODUCT(({same})*1)<2,"",IF({HERE}{passes}=0,"{FAILS}",IF({HERE}{best}=1,"{BEST}",{times})))'),
     )  # fmt: skip

@@ -67,12 +67,13 @@ def write(
     if not told:
         return None
     page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
-    ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
-    index = _chosen(page, at + 1, "Column of the scenario", "1", "shown_index", f"MATCH({selector},{ids},0)")
+    ids = plan.columns.over(layout.ID_ROW)
+    label, matched = "Column of the scenario, Note being 1", f"MATCH({selector},{ids},0)"
+    index = _chosen(page, at + 1, label, "1", "shown_index", matched)
     workload, at = "", at + 2
     if len(told) > 1 and WORKLOAD in inputs.input_rows:
-        across = plan.columns.across(inputs_sheet.NAME, inputs.input_rows[WORKLOAD])
-        workload = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", in_row(across, index))
+        typed = plan.columns.of_scenario(inputs_sheet.NAME, inputs.input_rows[WORKLOAD], selector)
+        workload = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", typed)
         at += 1
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")

@@ -58,12 +58,22 @@ class ScenarioColumns:
         return f"{address(top, FIRST_SCENARIO)}:{address(bottom, self.last)}"
 
     def over(self, row: int) -> str:
-        """The scenario columns of one row of the same sheet, sized ahead: `$F$4:$AC$4`."""
-        return f"${column_letters(FIRST_SCENARIO)}${row}:${column_letters(self.last)}${row}"
+        """The scenario columns of one row of the same sheet, sized ahead, and the text before them: `$E$4:$AC$4`.
+
+        With that text a range holds the scenario that an analyst moves or inserts before the first one, too.
+        """
+        return f"${column_letters(SOURCE)}${row}:${column_letters(self.last)}${row}"
 
     def across(self, sheet: str, row: int) -> str:
-        """The same of another sheet: `Inputs!$F$4:$AC$4`."""
+        """The same of another sheet: `Inputs!$E$4:$AC$4`."""
         return f"{sheet}!{self.over(row)}"
+
+    def of_scenario(self, sheet: str, row: int, chosen: str) -> str:
+        """The cell of a sheet's row in the column of the scenario whose id is in the cell `chosen`.
+
+        It is found among that sheet's own ids: an analyst may have its scenarios in another order than Inputs.
+        """
+        return in_row(self.across(sheet, row), f"MATCH({chosen},{self.across(sheet, ID_ROW)},0)")
 
 
 def sheet_name(template: str) -> str:

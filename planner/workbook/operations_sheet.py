@@ -21,7 +21,6 @@ from planner.workbook.cell_styles import COUNT, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
 from planner.workbook.database_sheets import DatabaseSheets
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -144,16 +143,16 @@ class _Step(ChosenBlock):
         self.places: dict[str, str] = {"chosen_scenario": self.put_id(selectors["scenario"])}
         phases = f"Dashboard[phase]: {' or '.join(PHASES)}"
         self.places["phase"] = self.put("phase", "Phase", "text", "@", selectors["phase"], phases, "plan_cross")
-        self.places["scenario_index"] = self.put_index(self.places["chosen_scenario"], "plan_formula")
-        chips = plan.columns.across(inputs_sheet.NAME, layout.HARDWARE_ROW)
-        matched = f"MATCH({in_row(chips, self.places['scenario_index'])},{databases['hardware'].ids},0)"
+        chosen = self.places["chosen_scenario"]
+        chip = plan.columns.of_scenario(inputs_sheet.NAME, layout.HARDWARE_ROW, chosen)
+        matched = f"MATCH({chip},{databases['hardware'].ids},0)"
         names = "MATCH(hardware_id, hardware, 0)"
         self.places["hardware_row"] = self.put(
             "hardware_row", "Row of Hardware", "1", number_format("1"), matched, names, "plan_formula"
         )
         for name in _called_up(ops, step):
             row = step.template.row(name)
-            self.places[name] = self.look_up(name, row.label, row, step, self.places["scenario_index"])
+            self.places[name] = self.look_up(name, row.label, row, step, chosen)
         for row in ops.steps:
             formula, names = row.expression.substitute(self), in_names(row)
             form = row_format(row)
