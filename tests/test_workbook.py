@@ -275,17 +275,15 @@ def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
     assert outputs[0] == outputs[1]
 
 
-def chunks() -> list[tuple[int, int]]:
-    """Slices of the model table that make workbooks of a few hundred scenarios."""
-    count = len(catalog.load_models().rows)
-    return [(first, min(first + 7, count)) for first in range(0, count, 7)]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("first", "last"), chunks())
-def test_every_model_on_every_chip(first: int, last: int, tmp_path: Path) -> None:
-    """For every model on every chip the workbook's cached values are the array functions' values."""
-    models, chips = list(catalog.load_models().rows)[first:last], list(catalog.load_hardware().rows)
+@pytest.mark.parametrize("first", range(0, len(catalog.load_models().rows), 14))
+def test_every_model_on_a_third_of_the_chips(first: int, tmp_path: Path) -> None:
+    """For every model on every third chip the workbook's cached values are the array functions' values.
+
+    Each workbook has another third of the chips; all pairs would take a quarter of the time of all tests.
+    """
+    models = list(catalog.load_models().rows)[first : first + 14]
+    chips = list(catalog.load_hardware().rows)[first // 14 % 3 :: 3]
     path = tmp_path / "many.xlsx"
     plan = plan_of(models, chips, SERVING, None, ["n_chips=8", "batch=32"])
     path.write_bytes(build(plan))  # too large to be kept for other tests
@@ -294,10 +292,9 @@ def test_every_model_on_every_chip(first: int, last: int, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @needs_libreoffice
-@pytest.mark.parametrize("first", [0, 30, 60])
-def test_libreoffice_on_many_models_and_chips(first: int, tmp_path: Path) -> None:
+def test_libreoffice_on_many_models_and_chips(tmp_path: Path) -> None:
     """On models and chips of every kind LibreOffice computes what the array functions compute."""
-    models, chips = list(catalog.load_models().rows)[first : first + 30 : 3], list(catalog.load_hardware().rows)[::2]
+    models, chips = list(catalog.load_models().rows)[::3], list(catalog.load_hardware().rows)[::6]
     path = tmp_path / "many.xlsx"
     plan = plan_of(models, chips, SERVING, None, ["n_chips=8", "batch=32"])
     path.write_bytes(build(plan))  # too large to be kept for other tests
