@@ -390,13 +390,16 @@ def test_a_formula_in_names_is_whose_the_formula_is(small: tuple[Path, Path]) ->
 
 
 def _renamed_and_copied(book: openpyxl.Workbook) -> None:
-    """Three sheets of other names, a copy of one, the Cover further down, and no Log."""
+    """Three sheets of other names, copies of two in front of them, the Cover further down, and no Log."""
     for cell in (cell for sheet in book for row in sheet.iter_rows() for cell in row):
         if isinstance(cell.value, str) and cell.value.startswith("="):
             cell.value = cell.value.replace("Mine!", "'My plan'!").replace("Inputs!", "Typed!")
     for name, new in (("Mine", "My plan"), ("Inputs", "Typed"), ("Cover", "Front")):
         book[name].title = new
-    book.copy_worksheet(book["My plan"])
+    for name in ("My plan", "Typed"):
+        copied = book.copy_worksheet(book[name])
+        copied.title = {"Typed": "Inputs"}.get(name, copied.title)
+        book.move_sheet(copied, -99)
     book["Front"].insert_rows(next(row for row in range(4, 99) if book["Front"].cell(row, 1).value == "Version"), 2)
     del book["Log"]
 
@@ -418,7 +421,7 @@ UNREMEMBERED = [
 @pytest.mark.parametrize(
     ("edited", "own_sheets", "new_sheets", "remarks"),
     [
-        (_renamed_and_copied, ["My plan Copy"], ["Log"], []),
+        (_renamed_and_copied, ["Inputs", "My plan Copy"], ["Log"], []),
         (_no_cover, [], ["Cover"], UNREMEMBERED),
         (_no_memory, [], [], UNREMEMBERED),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
@@ -293,11 +293,27 @@ class Book:
         for sheet in self.sheets.values():
             if sheet.title and not sheet.cells[sheet.title_at].kind:
                 titled.setdefault(sheet.title, []).append(sheet)
-        return {
-            name: next((sheet for sheet in titled[name] if sheet.name == name), titled[name][0])
-            for name in names
-            if name in titled
-        }
+        return {name: self._original(name, titled[name]) for name in names if name in titled}
+
+    def _original(self, name: str, sheets: Sequence[Sheet]) -> Sheet:
+        """Planner's own among a sheet and its copies: the one that other sheets read.
+
+        Formulas follow a sheet that is renamed, and a copy may have its name then. Of those that none reads it is the
+        one that is called as it was built, or the first.
+        """
+        if len(sheets) == 1:
+            return sheets[0]
+        return min(sheets, key=lambda sheet: (-self._readers[sheet.name], sheet.name != name))
+
+    @cached_property
+    def _readers(self) -> Counter[str]:
+        """How many other sheets read each sheet."""
+        found: Counter[str] = Counter()
+        for sheet in self.sheets.values():
+            patterns = set(sheet.patterns.values())
+            read = {reference.sheet for pattern in patterns for reference in pattern.references}
+            found.update(read - {"", sheet.name})
+        return found
 
     def _is_original(self, sheet: Sheet) -> bool:
         """Whether a sheet is planner's own and no copy of it: what the tables read, or one that was never renamed."""
@@ -307,9 +323,11 @@ class Book:
         return [table for table in self.tables if table.kind == kind]
 
     def _only(self, kind: str, name: str) -> LineTable:
-        """The table of its kind: that of the sheet's first name where an analyst has copied it; empty without one."""
-        found = sorted(self._of(kind), key=lambda table: table.sheet.name != name)
-        return found[0] if found else LineTable(Sheet.empty(name, len(self.sheets)), kind, (), ())
+        """The table of its kind: the original's where an analyst has copied the sheet; empty without one."""
+        found = {table.sheet: table for table in self._of(kind)}
+        if not found:
+            return LineTable(Sheet.empty(name, len(self.sheets)), kind, (), ())
+        return found[self._original(name, list(found))]
 
     def _read_by(self, *tables: LineTable) -> set[str]:
         """The sheets that tables read: a copy of a calculation sheet is the analyst's own, and not among them."""
