@@ -238,6 +238,13 @@ def test_a_share_may_be_written_in_percent(planner: Planner) -> None:
     assert "column measured: '3%' is no measured number" in planner(line(measured="3%")).stderr
 
 
+def test_a_measured_share_is_held_against_what_leads(planner: Planner) -> None:
+    """`mfu` is the template's bound too: what was measured is compared with the utilisation to expect."""
+    plain, leading = (rows_of(planner(line(output=name, measured="0.36", unit="1"), options=("--json",)))[0]
+                      for name in ("mfu", "mfu_expected"))  # fmt: skip
+    assert plain == leading
+
+
 def test_a_file_that_is_not_there(planner: Planner) -> None:
     """A missing file is one line and exit code 2."""
     result = planner(options=("nowhere.csv",))

@@ -32,7 +32,7 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 @click.command("measure")
 @click.argument("file", type=PATH, required=False)
 @click.option("--suite", type=click.Choice(SUITES), help="The built-in cases instead of a workbook's; needs --csv.")
-@click.option("--csv", "csv", type=PATH, help="Append each measurement to this CSV.")
+@click.option("--csv", "csv", type=PATH, help="Put each measurement into this CSV, over an older one of the same case.")
 @repeatable("--case", "only", metavar="NAME", help=f"Only cases that match NAME: {MEANT}.")
 @click.option("--list", "is_list", is_flag=True, help="List the cases with their keys, and measure nothing.")
 @click.option("-H", "--hardware", metavar="CHIP", default="", help="This machine's chip, if JAX doesn't name it.")
@@ -40,7 +40,8 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 @repeatable("--flags", "variants", metavar="FLAGS", help="Measure with these XLA flags. Repeatable, to compare.")
 @click.option("--mesh", metavar="AXES", default="", help="Run cases over several devices: data=2,tensor=4.")
 @click.option("--device-order", metavar="IDS", default="", help="Order of the mesh's devices: 0,1,3,2.")
-@click.option("--budget", metavar="SECONDS", type=float, default=float("inf"), help="Start no case after this time.")
+@click.option("--budget", metavar="SECONDS", type=click.FloatRange(min=0), default=float("inf"),
+              help="Start no case after this time.")  # fmt: skip
 @click.option("--keep-profiles", metavar="DIR", type=PATH, help="Keep the profiler's files here.")
 def command(is_list: bool, mesh: str, device_order: str, **options: Any) -> None:
     """Time the cases on the Comparison sheet of FILE and write the medians there, or those of a --suite into a --csv.

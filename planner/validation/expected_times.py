@@ -18,10 +18,9 @@ from planner.formulas.explanation import missing
 from planner.formulas.lookups import by_id
 from planner.formulas.template import LOOKUPS, Row, Template
 from planner.formulas.units import parse_unit
-from planner.validation.runs import Run
+from planner.validation.runs import EXPECTED, Run
 
 Numbers = NDArray[np.float64]
-SUFFIX = "_expected"
 BOUNDS = {
     "step_time_expected": "step_time_lower_bound",
     "prefill_time_expected": "prefill_lower_bound_time",
@@ -34,7 +33,7 @@ BOUNDS = {
 
 def bound_of(output: str) -> str:
     """The name of an expected row's bound."""
-    return BOUNDS.get(output) or output.removesuffix(SUFFIX) + "_bound"
+    return BOUNDS.get(output) or output.removesuffix(EXPECTED) + "_bound"
 
 
 def is_rate(row: Row) -> bool:

@@ -34,6 +34,8 @@ KIND_OF_OUTPUT = {
     "static_batch": "static", "prefill": "prefill", "time_to_first_token": "prefill", "decode_step": "decode",
     "expected_time": "matmul",
 }  # fmt: skip
+EXPECTED = "_expected"
+"""What the name of a row that leads ends with, where the row without it is a bound: `mfu` and `mfu_expected`."""
 SERVED = "tpot"  # what else is measured of serving: with prompts between the steps
 
 
@@ -135,6 +137,8 @@ def _completed(
     """The run with its settings as values, its ids as the tables write them, and its time in the template's unit."""
     try:
         template = load(run.template)
+        if run.output + EXPECTED in template.by_name:  # `mfu` was measured: it is compared with what leads, not a bound
+            run = replace(run, output=run.output + EXPECTED)
         if not template.row(run.output).unit or template.row(run.output).kind not in CALCULATED:
             raise UserError(f"{run.output} is no number that the template computes")
         written = factor(unit, template.row(run.output).unit) if unit else 1.0
