@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class Fitter:
         self.measured = np.concatenate([part.measured for part in self.parts])
         self.is_rate = np.concatenate([part.is_rate for part in self.parts])
         self.is_moe = np.concatenate([part.is_moe for part in self.parts])
-        chips = {name for part in self.parts for name in part.calibrations}
+        chips = {name for part in self.parts for name in part.calibrations.known if name}
         self.unknown = _unknown(group, sorted(chips))
 
     def fit(self, mask: NDArray[np.bool_]) -> Fit:
@@ -145,6 +146,25 @@ def _unknown(group: Group, calibrations: Sequence[str]) -> list[_Unknown]:
     return found
 
 
+class RunIds(NamedTuple):
+    """What is called up for each run: the ids, each once, and which of them each run has; blank for none."""
+
+    known: list[str]
+    at: NDArray[np.int_]
+
+    @classmethod
+    def of(cls, codes: Numbers, known: Iterable[str]) -> RunIds:
+        """The ids that codes stand for."""
+        texts = {code(text): text for text in known}
+        ids, places = np.unique([texts.get(float(each), "") for each in codes], return_inverse=True)
+        return cls(ids.tolist(), places)
+
+    @property
+    def each(self) -> list[str]:
+        """The id of each run."""
+        return [self.known[place] for place in self.at]
+
+
 class _Part:
     """The runs of one template that a group is fitted to."""
 
@@ -156,11 +176,8 @@ class _Part:
         self.is_rate, self.bound = together.is_rate[chosen], together.bound[chosen]
         self.outputs = [run.output for run in self.runs]
         arrays = {name: spread(array, count)[chosen] for name, array in together.results.arrays.items()}
-        self.ids = {
-            kind: _texts(arrays[selector], known)
-            for kind, selector, known in (("calibration", "calibration_id", families), ("stack", "stack", STACKS))
-        }
-        self.calibrations = {name for name in self.ids["calibration"] if name}
+        self.calibrations = RunIds.of(arrays["calibration_id"], families)
+        self.stacks = RunIds.of(arrays["stack"], STACKS)
         wanted = sorted(set(self.outputs))
         needed = template.closure(wanted)
         self.lookups = [row for row in template.of_kind("calibration", "stack") if row.name in needed]
@@ -180,12 +197,10 @@ class _Part:
     def _values(self, row: Row, fit: Fit) -> Numbers:
         name = row.column[0]
         if row.kind == "stack":
-            found = {stack: fit.stacks.get((stack, name)) for stack in set(self.ids["stack"])}
-            given = [found[stack] for stack in self.ids["stack"]]
-            usual = self.usual[row.name]
-            return np.array([other if one is None else one for one, other in zip(given, usual, strict=True)])
-        numbers = {each: value_of(fit, self.families, each, name) for each in set(self.ids["calibration"])}
-        return np.array([numbers[each] for each in self.ids["calibration"]])
+            given = np.array([fit.stacks.get((stack, name), np.nan) for stack in self.stacks.known])[self.stacks.at]
+            return np.where(np.isnan(given), self.usual[row.name], given)
+        numbers = [value_of(fit, self.families, each, name) for each in self.calibrations.known]
+        return np.array(numbers)[self.calibrations.at]
 
 
 def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str) -> float:
@@ -194,12 +209,6 @@ def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str)
         if (owner, name) in fit.calibrations:
             return fit.calibrations[owner, name]
     return START[name]
-
-
-def _texts(codes: Numbers, known: Iterable[str]) -> list[str]:
-    """The texts that codes stand for."""
-    texts = {code(text): text for text in known}
-    return [texts.get(float(each), "") for each in codes]
 
 
 def _of_kinds(together: Sequence[Together], kinds: Sequence[str]) -> list[tuple[Together, NDArray[np.int_]]]:

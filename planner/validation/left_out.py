@@ -142,12 +142,12 @@ class LeftOut:
     @cached_property
     def chips(self) -> list[str]:
         """The calibration of each run's chip."""
-        return [chip for part in self.fitter.parts for chip in part.ids["calibration"]]
+        return [chip for part in self.fitter.parts for chip in part.calibrations.each]
 
     @cached_property
     def stacks(self) -> list[str]:
         """The stack of each run."""
-        return [stack for part in self.fitter.parts for stack in part.ids["stack"]]
+        return [stack for part in self.fitter.parts for stack in part.stacks.each]
 
     def errors(self, without: str | None = None) -> Errors:
         """The errors of the runs that make a range: without a source, unless one other alone were left."""
