@@ -171,6 +171,34 @@ def test_trace_json_of_a_gpu(tmp_path):
     assert found.devices[0].programs[0].count == 4
 
 
+def test_trace_json_of_a_gpu_has_the_steps_that_the_host_marks(tmp_path):
+    """A kernel is of the step in which it was launched, whenever it runs: steps of 30 us end with the next's first."""
+    names = [
+        {"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "/device:GPU:0"}},
+        {"ph": "M", "pid": 2, "tid": 13, "name": "thread_name", "args": {"name": "Stream #13(Compute)"}},
+        {"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}},
+    ]
+    marks = [
+        {"ph": "X", "pid": 7, "tid": 1, "ts": 10 * step, "dur": 9, "name": "train", "args": {"step_num": str(5 + step)}}
+        for step in range(3)
+    ]
+    launches = [
+        {"ph": "X", "pid": 7, "tid": 2, "ts": 10 * step + 2 + n, "dur": 0.5, "name": "cuLaunchKernel",
+         "args": {"correlation_id": str(2 * step + n)}}
+        for step in range(3) for n in range(2)
+    ]  # fmt: skip
+    kernels = [
+        {"ph": "X", "pid": 2, "tid": 13, "ts": 100 + 30 * step + 20 * n, "dur": 8, "name": f"k{n}",
+         "args": {"hlo_module": f"jit_part{n}", "hlo_op": "fusion.1", "correlation_id": str(2 * step + n)}}
+        for step in range(3) for n in range(2)
+    ]  # fmt: skip
+    path = tmp_path / "x.trace.json"
+    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": [*names, *kernels, *marks, *launches]}))
+    (device,) = read(path).devices
+    assert [(step.index, step.found) for step in device.steps] == [(5, "marker"), (6, "marker"), (7, "marker")]
+    assert [round(step.parts.compute * 1e6) for step in device.steps] == [16] * 3
+
+
 @pytest.mark.parametrize("offset", [{}, {"device_offset_ps": "5", "device_duration_ps": "5000000"}])
 @pytest.mark.parametrize("ts", [-5e9, 1e30, 1e17, float("nan"), "yesterday"])
 def test_a_first_event_of_an_absurd_time_in_a_trace_json_costs_only_itself(tmp_path, ts, offset):
@@ -258,7 +286,7 @@ def test_a_run_on_the_host_is_of_the_step_that_launched_it(tmp_path, first):
 
 
 def test_marks_that_end_before_what_they_launch_are_no_steps(tmp_path):
-    """A trace.json tells no launch: marks of four steps within the first run of 8 us leave the other three runs out."""
+    """A CPU has no launches: marks of four steps within the first run of 8 us leave the other three runs out."""
     events = [
         {"ph": "M", "pid": 7, "name": "process_name", "args": {"name": "/host:CPU"}},
         *(

@@ -106,10 +106,11 @@ class Launches:
 
     def steps(self, correlation: Integers) -> tuple[list[Marked], Integers]:
         """The marked steps, and that of each kernel by its launch; no steps where none of them launched any."""
-        if not self._marks:
+        ids, begins = (np.array(column, np.int64) for column in self._launched)
+        if not self._marks or not len(ids):
             return [], np.full(len(correlation), -1, np.int64)
-        (times,) = looked_up(correlation, *(np.array(column, np.int64) for column in self._launched))
-        found = np.where(times >= 0, within(times, self._marks), -1)
+        (at,) = looked_up(correlation, ids, np.arange(len(ids)))
+        found = np.where(at >= 0, within(begins[at], self._marks), -1)
         return (self._marks if (found >= 0).any() else []), found
 
 

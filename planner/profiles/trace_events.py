@@ -1,6 +1,7 @@
 """The trace.json of XLA's profiler (JAX, TensorFlow, torch_xla) as planes and lines, as its .xplane.pb has them.
 
-It has no FLOPs of the device, no flow between threads and no device's name, and ends after a million events.
+It has no FLOPs of the device and no device's name, and ends after a million events. What the host launches is told as
+in the planes, of GPUs alone.
 
 Since when its clock counts isn't told: since 1970, since the machine's start or since the profile's. So the first
 events wait for each other: the one in the middle of them tells it, and an event of an absurd time costs only itself.
@@ -20,8 +21,9 @@ from planner.profiles.device_events import FAR
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Event, EventBlock, Kinds, Stats
 
+_LAUNCH = "correlation_id"  # of a kernel, and of the host's call that launches it
 _PASSING = {  # what is each event's own, and not its operation's
-    "device_offset_ps", "device_duration_ps", "run_id", "correlation_id", "flow", "id", "_c", "_p", "_ct", "_pt", "_a",
+    "device_offset_ps", "device_duration_ps", "run_id", _LAUNCH, "flow", "id", "_c", "_p", "_ct", "_pt", "_a",
     "group_id", "Time Scale Multiplier", "queue_id", "context_id", "source_stack", "source", "context",
     "memory_access_breakdown",
 }  # fmt: skip
@@ -49,13 +51,16 @@ class JsonLine:
     numbers: array[int] = field(default_factory=lambda: array("i"))
     begins: array[int] = field(default_factory=lambda: array("q"))
     durations: array[int] = field(default_factory=lambda: array("q"))
+    launches: array[int] = field(default_factory=lambda: array("q"))  # what is launched, or by which; -1: not told
 
     @property
     def events(self) -> Iterator[Event]:
-        """Each event with the stats of its kind."""
-        for number, begin, duration in zip(self.numbers, self.begins, self.durations, strict=True):
+        """Each event with the stats of its kind, and its launch's number where it has one."""
+        for number, begin, duration, launch in zip(
+            self.numbers, self.begins, self.durations, self.launches, strict=True
+        ):
             name, stats = self.kinds[number]
-            yield Event(name, begin, duration, stats)
+            yield Event(name, begin, duration, stats if launch < 0 else stats | {_LAUNCH: launch})
 
     def blocks(self) -> Iterator[EventBlock]:
         """All of them by their begin, many at a time."""
@@ -68,7 +73,7 @@ class JsonLine:
 
 
 class TraceEvents:
-    """Collects the events of devices: those of lines of a device, and a host's with an operation or step."""
+    """Collects the events of devices: those of lines of a device, and a host's with an operation, step or launch."""
 
     def __init__(self) -> None:
         self._names: dict[Any, str] = {}
@@ -89,7 +94,7 @@ class TraceEvents:
             self.count += 1
             args = _args(event)
             of_device = not self._names.get(_id(event, "pid"), "").startswith("/host:")
-            if of_device or "hlo_op" in args or "step_num" in args:
+            if of_device or "hlo_op" in args or "step_num" in args or _LAUNCH in args:
                 self._clock.add(event)
 
     def settle(self) -> None:
@@ -123,6 +128,8 @@ class TraceEvents:
         line.numbers.append(number)
         line.begins.append(at)
         line.durations.append(max(lasted, 0))
+        launch = _value(args.get(_LAUNCH, -1))
+        line.launches.append(launch if isinstance(launch, int) and 0 <= launch < FAR else -1)
 
     def _clocked(self, pid: Any, args: dict[str, Any], begin: int, duration: int) -> tuple[int, int]:
         """Begin and duration by the device's own clock, where the event has them: `ts` and `dur` are in the host's."""
