@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from datetime import datetime, time
@@ -193,6 +194,22 @@ def test_a_template_that_isnt_there_is_named(tmp_path: Path, has_own: bool) -> N
     assert done.stderr == f"Error: {missing}: there is no such file\n"
     done = CliRunner().invoke(group, ["update", str(path), "--template", "missing"])
     assert done.stderr.startswith("Error: no template 'missing'; ")
+
+
+def test_a_deleted_sheet_of_a_workload_is_named(tmp_path: Path) -> None:
+    """Scenarios are meant for the workload of a sheet that is gone: one line says which, and nothing is changed."""
+    path = tmp_path / "plan.xlsx"
+    plan = plan_of(["llama3-70b"], ["h100-sxm"], ["transformer", "training", "inference"], None, [])
+    path.write_bytes(build(plan))
+    book = openpyxl.load_workbook(path)
+    del book["Training"]
+    for cell in (cell for row in book["Checks"].iter_rows() for cell in row if cell.data_type == "f"):
+        cell.value = re.sub(r"Training![$A-Z0-9]+", "#REF!", cell.value)
+    book.save(path)
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="the sheet of the template training is missing"):
+        update_file(path)
+    assert path.read_bytes() == before
 
 
 def test_what_has_no_inputs_is_refused(tmp_path: Path) -> None:

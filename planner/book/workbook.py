@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 
 from planner.book.scenario_columns import ColumnNumbers, identifier
 from planner.book.sheet import Sheet
-from planner.book.tables import HEADER, CaseTable, Database, LineTable, case_tables, database, line_table
+from planner.book.tables import HEADER, CaseTable, Database, LineItem, LineTable, case_tables, database, line_table
 from planner.catalog.checked_table import TABLES
 from planner.errors import Place, UserError
 from planner.recalc.engine import Address, EngineError
@@ -157,10 +157,7 @@ class Book:
         row of Checks reads is of the template that its title names.
         """
         votes: dict[str, Counter[str]] = defaultdict(Counter)
-        for line in self.checks.lines:
-            template, dot, _ = line.name.removeprefix(MISSING).partition(".")
-            if not dot or template in ("inputs", "checks"):
-                continue
+        for line, template in self._checks_of_templates():
             formulas = (self.checks.sheet.patterns.get((line.row, column)) for column in self.checks.columns)
             formula = next((found for found in formulas if found is not None), None)
             for sheet in {reference.sheet for reference in formula.references} if formula else ():
@@ -171,6 +168,19 @@ class Book:
             best = votes[name].most_common(1)
             found[name] = best[0][0] if best else (table.sheet.title or name).lower().replace(" ", "_")
         return found
+
+    @property
+    def without_sheet(self) -> list[str]:
+        """The templates that Checks names rows after and whose sheet was deleted."""
+        named = dict.fromkeys(template for _, template in self._checks_of_templates())
+        return [template for template in named if template not in self.templates.values()]
+
+    def _checks_of_templates(self) -> Iterator[tuple[LineItem, str]]:
+        """Each row of Checks that is named after a template, and the template's name."""
+        for line in self.checks.lines:
+            template, dot, _ = line.name.removeprefix(MISSING).partition(".")
+            if dot and template not in ("inputs", "checks"):
+                yield line, template
 
     @cached_property
     def our_sheets(self) -> list[Sheet]:

@@ -27,6 +27,7 @@ from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.dates import cell_number, made_now
 from planner.errors import Place, UserError
+from planner.formulas.sweeps import swept_templates
 from planner.recalc import recalculate
 from planner.update import newcomers
 from planner.update.fresh import Fresh, drafted, not_given, plan_of
@@ -38,6 +39,7 @@ from planner.update.threeway import ThreeWay, merge_of
 from planner.update.turned import INPUTS, read_by
 from planner.workbook.memory import remembered
 from planner.workbook.saving import mend
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import Spot, address, coordinates
 from planner.xlsx.atomic import kept_beside, locked, write_atomically
 from planner.xlsx.comments import Note, notes, put_note, take_note
@@ -196,10 +198,13 @@ def _refuse_unfit(book: Book) -> None:
     if isinstance(book, ProblemBook):
         remedy = "planner build --template book -o book.xlsx builds it again"
         raise UserError("the workbook of worked problems has no scenarios", place=place, remedy=remedy)
-    for table, name in ((book.inputs, "Inputs"), (book.checks, "Checks"), (book.dashboard, "Dashboard")):
-        if not table.lines:
-            remedy = "planner export-inputs keeps what is typed; build anew with it"
-            raise UserError(f"the sheet {name} is missing", place=place, remedy=remedy)
+    tables = {"Inputs": book.inputs, "Checks": book.checks, "Dashboard": book.dashboard}
+    missing = [name for name, table in tables.items() if not table.lines]
+    if WORKLOAD in book.inputs.by_name:  # scenarios are meant for one workload or another, each of a sheet
+        missing += [f"of the template {name}" for name in book.without_sheet if name in swept_templates()]
+    if missing:
+        remedy = "planner export-inputs keeps what is typed; build anew with it"
+        raise UserError(f"the sheet {missing[0]} is missing", place=place, remedy=remedy)
     if not book.inputs.columns:
         raise UserError("there is no scenario", place=place, remedy="build a new workbook")
 
