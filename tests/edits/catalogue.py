@@ -79,6 +79,8 @@ class Desk:
         rows = [row for row in self.plan.tables[sheet] if isinstance(row.value(next(iter(self.plan.by_key))), float)
                 and row.name not in ("model_row", "hardware_row") and "[" not in row.text]  # fmt: skip
         row, key = self.dice.choice(rows), self.dice.choice(list(self.plan.by_key))
+        while not isinstance(row.value(key), float):  # N/A in this scenario
+            row, key = self.dice.choice(rows), self.dice.choice(list(self.plan.by_key))
         return f"{sheet}!{row.cells[key].spot.ref}", row, key
 
     def row_within(self, sheet: str) -> int:

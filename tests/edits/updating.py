@@ -85,7 +85,8 @@ def entry_of(cell: str, old: Plan, plan: Plan) -> Entry:
     """The cell of the same quantity and scenario: on the sheet of that name where it is there, else on any."""
     name, key = found(cell, old)
     sheet = cell.partition("!")[0]
-    rows = [*plan.tables.get(sheet, ()), *(row for table in plan.tables.values() for row in table), *plan.inputs]
+    own = plan.inputs if sheet == "Inputs" else plan.tables.get(sheet, ())
+    rows = [*own, *(row for table in plan.tables.values() for row in table), *plan.inputs]
     return next(row.cells[key] for row in rows if row.name == name)
 
 
