@@ -67,26 +67,17 @@ def write(
     if not told:
         return None
     page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
-    ids = plan.columns.over(layout.ID_ROW)
-    label, matched = "Column of the scenario, Note being 1", f"MATCH({selector},{ids},0)"
-    index = _chosen(page, at + 1, label, "1", "shown_index", matched)
-    workload, at = "", at + 2
+    workload, at = "", at + 1
     if len(told) > 1 and WORKLOAD in inputs.input_rows:
         typed = plan.columns.of_scenario(inputs_sheet.NAME, inputs.input_rows[WORKLOAD], selector)
-        workload = _chosen(page, at, "Its workload", "text", f"shown_{WORKLOAD}", typed)
-        at += 1
+        page.describe(at, ("Its workload", "text", f"shown_{WORKLOAD}"))
+        page.put(at, TIME, Live(typed), "plan_formula", number_format("text"))
+        workload, at = f"${column_letters(TIME)}${at}", at + 1
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
     units = list(dict.fromkeys(each.whole.row.said_in for each in told))
-    rows = _Writer(page, plan, told, workload, index, at + 1).write()
+    rows = _Writer(page, plan, told, workload, selector, at + 1).write()
     return ExpectedParts(page, rows, f"Time ({units[0]})" if len(units) == 1 else "Time, in the unit of the table")
-
-
-def _chosen(page: Page, at: int, label: str, unit: str, name: str, formula: str) -> str:
-    """A row that says something of the chosen scenario; its cell."""
-    page.describe(at, (label, unit, name))
-    page.put(at, TIME, Live(formula), "plan_formula", number_format(unit))
-    return f"${column_letters(TIME)}${at}"
 
 
 @dataclass(frozen=True)
@@ -107,13 +98,16 @@ class _Told:
 
 @dataclass(frozen=True)
 class _Writer:
-    """The rows from `first` on; `meant` is the cell of the workload, blank where there is one alone."""
+    """The rows from `first` on; `meant` is the cell of the workload, blank where there is one alone.
+
+    `chosen` is the cell with the id of the scenario that is shown.
+    """
 
     page: Page
     plan: BuildPlan
     told: Sequence[_Told]
     meant: str
-    index: str
+    chosen: str
     first: int
 
     def write(self) -> range:
@@ -145,7 +139,8 @@ class _Writer:
 
     def _time(self, row: int) -> str:
         """The number of a line above in the column of the scenario that is shown."""
-        return in_row(self.plan.columns.over(row), self.index)
+        columns = self.plan.columns
+        return in_row(columns.over(row), f"MATCH({self.chosen},{columns.over(layout.ID_ROW)},0)")
 
     def _of_workload(self, texts: Sequence[str]) -> str:
         return meant(self.meant, [each.template for each in self.told], texts)
