@@ -19,7 +19,7 @@ from planner.profiles.recognition import matmul
 MOST = 400  # operations that have a row
 _NUMBER = re.compile(r"\.\d+$")
 CLOSED = "custom-call"  # a kernel whose FLOPs nobody has told
-
+FP32, TF32 = "fp32", "tf32"
 
 Bound = Literal["compute", "memory"]
 
@@ -43,7 +43,7 @@ def peaks_of(device: Device | None, chip: Chip) -> Peaks:
     if device is not None and device.peak_flops and device.peak_bandwidth:
         return Peaks(device.peak_flops, device.peak_bandwidth, source="the profile's own")
     bandwidth = chip.number("hbm_bandwidth")
-    names = (*DTYPES.values(), *FAMILIES.values())
+    names = (*DTYPES.values(), *FAMILIES.values(), TF32)
     known = {name: peak for name in names if (peak := chip.number(f"peak_{name}"))}
     flops = known.get("bf16") or known.get("fp32")
     if not chip.id or flops is None or bandwidth is None:
@@ -77,11 +77,15 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
         operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
     is_closed = operation.flops is None and CLOSED in (operation.category, operation.opcode)
     multiplied = (matmul(operation) if peaks.by_dtype else None) or operation
-    seconds, peak = operation.self_time, peaks.by_dtype.get(dtype(multiplied.dtype), peaks.flops)
+    name, seconds = dtype(multiplied.dtype), operation.self_time
+    peak = peaks.by_dtype.get(name, peaks.flops)
     is_told = operation.part == "compute" and not is_closed and (operation.flops or operation.bytes)
     if not is_told or not seconds or not peak or not peaks.bandwidth:
         return None
-    compute = (operation.flops or 0.0) * operation.count / seconds / peak
+    rate = (operation.flops or 0.0) * operation.count / seconds
+    if name == FP32 and rate > peak:  # so it was multiplied as TF32, of which a profile doesn't tell
+        peak = peaks.by_dtype.get(TF32, peak)
+    compute = rate / peak
     memory = (operation.bytes or 0.0) * operation.count / seconds / peaks.bandwidth
     efficiency = min(1.0, max(compute, memory))
     bound: Bound = "compute" if compute >= memory else "memory"
