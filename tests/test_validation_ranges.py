@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from planner.validation.fitting import RunIds
 from planner.validation.left_out import Errors, LeftOut, pairs
 from planner.validation.parameters import GROUPS
 from planner.validation.runs import Run
@@ -51,7 +52,10 @@ def of_stacks(spreads: list[tuple[str, str, float, int]]) -> LeftOut:
     stacks = [stack for _, stack, _, count in spreads for _ in range(count)]
     measured = np.exp(np.concatenate([rng.normal(0, spread, count) for _, _, spread, count in spreads]))
     no = np.zeros(len(sources), dtype=bool)
-    part = SimpleNamespace(ids={"stack": stacks, "calibration": ["h100"] * len(stacks)})
+    known, at = np.unique(stacks, return_inverse=True)
+    part = SimpleNamespace(
+        stacks=RunIds(known.tolist(), at), calibrations=RunIds(["h100"], np.zeros(len(stacks), dtype=int))
+    )
     fitter = SimpleNamespace(measured=measured, is_rate=no, is_fitted=~no, sources=sources, parts=[part])
     training = next(group for group in GROUPS if group.name == "training")
     return LeftOut(training, fitter, tuple(run(source) for source in sources), np.ones(len(sources)), no)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from planner.book.scenario_columns import FIRST_SCENARIO
 from planner.book.tables import Database, Head, LineItem, LineTable
@@ -18,7 +19,10 @@ OVERRIDE = "override or "
 GIVEN, OR = "given", "given or "
 """How a problem's line says that its value is typed, or may be."""
 INDEX = "scenario_index"
-"""The row that told the chosen scenario's column once for all sheets, in workbooks that planner made before."""
+"""The row that told the chosen scenario's column once for all sheets, in workbooks that planner made before.
+
+In still earlier ones an INDEX didn't say that its range has one row.
+"""
 _INPUT = re.compile(r"Inputs\[(\w+)\]")
 _LOOKUP = re.compile(r"(models|hardware)\[(model|hardware)_id\]\.(\w+)(?:\[(\w+)\])?")
 _BY_ID = re.compile(r"(dtypes|calibration|stacks)\[(\w+)\]\.(\w+)")
@@ -174,11 +178,14 @@ class StepWriter(Writer):
 
     def elsewhere(self, table: LineTable, name: str) -> str:
         """The cell of another sheet's row in the column that has the chosen scenario's id."""
-        if INDEX in self.table.by_name:
-            column = self.cell(INDEX)
-        else:
-            column = f"MATCH({self.cell('chosen_scenario')},{self.across(table, table.id_row)},0)"
-        return f"INDEX({self.across(table, table.by_name[name].row)},1,{column})"
+        cells = self.across(table, table.by_name[name].row)
+        if INDEX not in self.table.by_name:
+            return f"INDEX({cells},1,MATCH({self.cell('chosen_scenario')},{self.across(table, table.id_row)},0))"
+        says_row = any(
+            not isinstance(read, str) and read.is_range and str(behind).startswith(",1,")
+            for read, behind in pairwise(self.formula.parts)
+        )
+        return f"INDEX({cells},{'1,' * says_row}{self.cell(INDEX)})"
 
     def matched(self, name: str, table: str) -> str:
         """The place of an id among a database's, or among those of all scenarios."""
