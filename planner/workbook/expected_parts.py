@@ -17,12 +17,11 @@ from openpyxl.chart.marker import DataPoint
 from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
-from planner.workbook import charts, inputs_sheet, layout
+from planner.workbook import charts, inputs_sheet
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import PERCENT, SAID, number_format
 from planner.workbook.dashboard_lines import Lines, meant
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import in_row
 from planner.workbook.page import Live, Page
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import address, column_letters
@@ -139,8 +138,7 @@ class _Writer:
 
     def _time(self, row: int) -> str:
         """The number of a line above in the column of the scenario that is shown."""
-        columns = self.plan.columns
-        return in_row(columns.over(row), f"MATCH({self.chosen},{columns.over(layout.ID_ROW)},0)")
+        return self.plan.columns.of_scenario("", row, self.chosen)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
         return meant(self.meant, [each.template for each in self.told], texts)

@@ -65,8 +65,8 @@ class ScenarioColumns:
         return f"${column_letters(SOURCE)}${row}:${column_letters(self.last)}${row}"
 
     def across(self, sheet: str, row: int) -> str:
-        """The same of another sheet: `Inputs!$E$4:$AC$4`."""
-        return f"{sheet}!{self.over(row)}"
+        """The same of another sheet: `Inputs!$E$4:$AC$4`; of the same one where it has no name."""
+        return f"{sheet}!{self.over(row)}" if sheet else self.over(row)
 
     def of_scenario(self, sheet: str, row: int, chosen: str) -> str:
         """The cell of a sheet's row in the column of the scenario whose id is in the cell `chosen`.
