@@ -20,7 +20,7 @@ from tests.short_data import of_few_cases, of_few_rows
 from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]
-OBJECTS = 200_000  # that are made before the youngest are walked: four times a test's workbook
+OBJECTS = 2_000_000  # that are made before the youngest are walked: those of some tests' workbooks
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,7 +43,6 @@ def pytest_collection_finish() -> None:
 
 def pytest_sessionfinish() -> None:
     """The process ends: what is left goes with it, and pytest need not have it walked five times."""
-    gc.collect()
     gc.freeze()
 
 

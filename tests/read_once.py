@@ -18,7 +18,7 @@ from planner import catalog, data, recalc
 from planner.book import sheet, workbook
 from planner.catalog.databases import Databases
 from planner.formulas.template import Template
-from planner.recalc import inmemory
+from planner.recalc import engine, inmemory
 from planner.recalc.evidence import Judgement, computed
 from planner.report import expectation
 from planner.validation import judged, nearest
@@ -70,6 +70,7 @@ class ReadOnceSheet(sheet.Sheet):
 _parsed, _latest = Kept(SHEETS, SHEET_BYTES), Kept(SHEETS, SHEET_BYTES)
 _asked, _computed = Kept(WORKBOOKS, WORKBOOK_BYTES), Kept(WORKBOOKS, WORKBOOK_BYTES)
 _tables, _load, _load_calibrations = Kept(TABLES, 0), catalog._load, catalog.load_calibrations
+_plain, _plain_parts = engine.Engine._plain, Kept(SHEETS, SHEET_BYTES)
 _published_runs: dict[str, tuple[Template, PublishedRuns | None]] = {}
 short: dict[Path, Path] = {}
 """What is read in the place of a shipped table while `tests.short_data` says so."""
@@ -81,6 +82,13 @@ _published_judged = judged.published_judged
 
 def _parsed_once(xml: bytes, strings: Sequence[str] = ()) -> SheetXml:
     return _parsed.get((xml, tuple(strings)), lambda: SheetXml(xml, strings), len(xml))
+
+
+def _plain_once(self: engine.Engine, xml: bytes) -> bytes:
+    """A part as the engine is given it; that of a workbook with tables, or with others', depends on those too."""
+    if self._tables or self._elsewhere:
+        return _plain(self, xml)
+    return _plain_parts.get(xml, lambda: _plain(self, xml), len(xml))
 
 
 def _computed_once(package: Package, sheets: Mapping[str, SheetXml], *, is_as_saved: bool = True) -> Judgement:
@@ -150,6 +158,7 @@ def install() -> None:
     """Let the application read so from here on."""
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
     workbook.in_memory = _computed_once
+    engine.Engine._plain = _plain_once  # type: ignore[method-assign]
     workbook.Sheet = ReadOnceSheet  # type: ignore[misc]
     catalog._load = _load_once
     catalog.load_calibrations = _calibrations_once
