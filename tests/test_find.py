@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from planner.cli import group
 from planner.formulas import library
 from planner.formulas.finding import everything, found
-from planner.formulas.synonyms import about, aliases, meant
+from planner.formulas.synonyms import about, aliases
+from planner.formulas.template import instead_of
 
 SOME = 5  # of each kind that are asked for
 
@@ -119,9 +120,9 @@ def test_every_template_has_its_sentence() -> None:
 )
 def test_a_name_is_looked_for_beyond_one_template(template: str, name: str, says: str) -> None:
     """As it is called here, the templates that have it, or the nearest of all."""
-    assert meant(name, library.load(template).by_name, library.shelf()).startswith(says)
+    assert instead_of(name, library.load(template).by_name, library.shelf()).startswith(says)
 
 
 def test_a_row_with_two_aliases_is_named_once() -> None:
     """What is called so with and without an underscore is one row."""
-    assert meant("replicas", library.load("fleet").by_name, library.shelf()) == "here it is n_replicas"
+    assert instead_of("replicas", library.load("fleet").by_name, library.shelf()) == "here it is n_replicas"

@@ -11,8 +11,8 @@ from typing import Any
 
 from planner import csvfile, regularfile
 from planner.catalog.checked_table import TABLES
-from planner.errors import Place, UserError, nearest
-from planner.formulas.synonyms import meant
+from planner.errors import NEAR, Place, UserError, closest, nearest
+from planner.formulas.synonyms import aliases
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
 from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
 from planner.scaled_units import factor
@@ -115,7 +115,7 @@ class Template:
     def row(self, name: str) -> Row:
         """The row of that name. Raises UserError with the nearest name, or the templates that have it."""
         if name not in self.by_name:
-            raise UserError(f"{self.name} has no row {name!r}", remedy=meant(name, self.by_name, self.shelf()))
+            raise UserError(f"{self.name} has no row {name!r}", remedy=instead_of(name, self.by_name, self.shelf()))
         return self.by_name[name]
 
     def of_kind(self, *kinds: str) -> list[Row]:
@@ -293,3 +293,27 @@ def check_literals(formula: Formula) -> None:
             visit(child, node)
 
     visit(formula.root, None)
+
+
+def instead_of(name: str, own: Collection[str], shelf: Sequence[Template]) -> str:
+    """What to write for a name that a template hasn't: the remedy of a message. Its rows are `own`.
+
+    What people call so here; the expected number of that name; the templates of the `shelf`, the shipped ones, that
+    have it, without those that include another which has; else what is nearest, in this template or beyond it, or what
+    begins so.
+    """
+    called = (*aliases().get(name.lower(), ()), *aliases().get(name.lower().replace("_", " "), ()))
+    if here := dict.fromkeys(row for row in called if row in own):
+        return f"here it is {' or '.join(here)}"
+    if (likely := f"{name}_expected") in own:
+        return f"did you mean {likely}?"
+    if having := [template for template in shelf if name in template.by_name]:
+        names = {each.name for each in having}
+        first = [each.name for each in having if names & each.digests.keys() == {each.name}]
+        return f"{', '.join(first)} {'has' if len(first) == 1 else 'have'} it"
+    outer_first = sorted(shelf, key=lambda template: len(template.digests), reverse=True)
+    there = {row: template.name for template in outer_first for row in template.by_name}
+    best = closest(name, [*own, *there], 1, NEAR)
+    if not best and (begun := sorted((row for row in own if row.startswith(f"{name}_")), key=len)):
+        return f"did you mean {' or '.join(begun[:3])}?"
+    return f"did you mean {best[0]}, which {there[best[0]]} has?" if {*best} - {*own} else nearest(name, own)

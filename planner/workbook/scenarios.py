@@ -17,7 +17,7 @@ from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
 from planner.csvfile import CsvFile, unguarded
 from planner.errors import Place, UserError
-from planner.formulas import layer_ops, library, synonyms
+from planner.formulas import layer_ops, library
 from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.explanation import reasons
 from planner.formulas.following import followed
@@ -26,7 +26,7 @@ from planner.formulas.input_values import check_together, parsed, typed, wholes
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.lookups import facts
 from planner.formulas.sweeps import Sweep, sweeps, swept_templates
-from planner.formulas.template import Row, Template
+from planner.formulas.template import Row, Template, instead_of
 from planner.measure.mesh import MeshSpec
 from planner.spoken import few, within
 from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
@@ -248,7 +248,7 @@ def _typed(rows: Mapping[str, Row], texts: Mapping[str, str]) -> dict[str, Value
 
 def _named_so(name: str, own: Collection[str]) -> str:
     """What to write for a name that a workbook's templates haven't; a template that has it is one to build with."""
-    remedy = synonyms.meant(name, own, library.shelf())
+    remedy = instead_of(name, own, library.shelf())
     return f"{remedy}: add --template" if remedy.endswith((" has it", " have it")) else remedy
 
 
