@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner import csvfile, progress
 from planner.api import warned
-from planner.api.calc import File, databases_of, files_of
+from planner.api.calc import File, own_tables
 from planner.collector import still
 from planner.regularfile import refuse_existing, refuse_other
 from planner.workbook import book
@@ -37,7 +37,7 @@ def build(
     output = Path(path)
     refuse_other(output, ".xlsx", "a workbook")
     refuse_existing(output, force=force, by="force=True")
-    databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
+    databases = own_tables(models_csv, hardware_csv, calibrations_csv, only=only).databases
     sheet = csvfile.sheet_of(_csv(frame).encode(), NAME)
     plan = plan_of((), (), [str(each) for each in templates], sheet, (), databases)
     write_atomically(output, book.build(plan))

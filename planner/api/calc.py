@@ -37,12 +37,9 @@ Stamp = tuple[int, int] | None  # when a file was written, and its bytes; None w
 
 
 class OwnTables(NamedTuple):
-    """A person's own tables, as `Databases` takes them, and the stamp of each: one that has changed is another."""
+    """The databases with a person's own tables, and the stamp of each: one that has changed is another."""
 
-    models_csv: Path | None
-    hardware_csv: Path | None
-    calibrations_csv: Path | None
-    only: bool
+    databases: Databases
     stamps: tuple[Stamp, ...]
 
 
@@ -59,7 +56,7 @@ def calc(
     Raises UserError for an unknown name or an impossible value, with what to do; warns of implausible values and of
     settings that nothing reads.
     """
-    plan = plan_of(template, model, hardware, files_of(models_csv, hardware_csv, calibrations_csv, only=only))
+    plan = plan_of(template, model, hardware, own_tables(models_csv, hardware_csv, calibrations_csv, only=only))
     given = values(plan.template, texts(settings))
     plan.warn_of_untaken(given)
     for warning in unread(plan.template, given, None):
@@ -67,10 +64,18 @@ def calc(
     return plan.calculated(given)
 
 
-def files_of(models_csv: File, hardware_csv: File, calibrations_csv: File, *, only: bool) -> OwnTables:
-    """A person's own tables as they stand now."""
+def own_tables(models_csv: File, hardware_csv: File, calibrations_csv: File, *, only: bool) -> OwnTables:
+    """A person's own tables as their files stand now, which are read when they are first asked for."""
     own = [None if path is None else Path(path).absolute() for path in (models_csv, hardware_csv, calibrations_csv)]
-    return OwnTables(own[0], own[1], own[2], only, tuple(_stamp(path) for path in own))
+    return _tables(own[0], own[1], own[2], only, tuple(_stamp(path) for path in own))
+
+
+@lru_cache(maxsize=4)
+def _tables(
+    models_csv: Path | None, hardware_csv: Path | None, calibrations_csv: Path | None, only: bool,
+    stamps: tuple[Stamp, ...],
+) -> OwnTables:  # fmt: skip
+    return OwnTables(Databases(models_csv, hardware_csv, calibrations_csv, only), stamps)
 
 
 def _stamp(path: Path | None) -> Stamp:
@@ -80,7 +85,7 @@ def _stamp(path: Path | None) -> Stamp:
     return found.st_mtime_ns, found.st_size
 
 
-def plan_of(template: str | Path, model: str | None, hardware: str | None, files: OwnTables) -> PreparedPlan:
+def plan_of(template: str | Path, model: str | None, hardware: str | None, own: OwnTables) -> PreparedPlan:
     """A prepared plan, kept if its template is a shipped one; a template of one's own is read each time.
 
     Raises UserError for several models or chips, as a list of them is.
@@ -89,19 +94,13 @@ def plan_of(template: str | Path, model: str | None, hardware: str | None, files
         if not isinstance(one, str | None):
             raise UserError(f"{name}={one!r} is not one name", remedy="planner.sweep takes several")
     if str(template).endswith(".csv"):
-        return PreparedPlan.of(library.load(template), model, hardware, databases_of(files))
-    return _plan(str(template), model, hardware, files)
+        return PreparedPlan.of(library.load(template), model, hardware, own.databases)
+    return _plan(str(template), model, hardware, own)
 
 
 @lru_cache(maxsize=KEPT)
-def _plan(template: str, model: str | None, hardware: str | None, files: OwnTables) -> PreparedPlan:
-    return PreparedPlan.of(library.load(template), model, hardware, databases_of(files))
-
-
-@lru_cache(maxsize=4)
-def databases_of(files: OwnTables) -> Databases:
-    """The databases of some files, read when they are first asked for."""
-    return Databases(files.models_csv, files.hardware_csv, files.calibrations_csv, files.only)
+def _plan(template: str, model: str | None, hardware: str | None, own: OwnTables) -> PreparedPlan:
+    return PreparedPlan.of(library.load(template), model, hardware, own.databases)
 
 
 def texts(settings: Mapping[str, Setting]) -> Iterable[str]:

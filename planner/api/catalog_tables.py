@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planner.api import warned
-from planner.api.calc import File, databases_of, files_of
+from planner.api.calc import File, own_tables
 from planner.catalog import Table
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ def models(models_csv: File = None, *, only: bool = False) -> DataFrame:
     Rows of `models_csv` come first; with `only` there are no others. `attrs["units"]` has the units of the columns.
     Raises UserError for an error in the file.
     """
-    return _frame(databases_of(files_of(models_csv, None, None, only=only)).models)
+    return _frame(own_tables(models_csv, None, None, only=only).databases.models)
 
 
 @warned
 def hardware(hardware_csv: File = None, *, only: bool = False) -> DataFrame:
     """A row for each accelerator by its id, in the form of `models`."""
-    return _frame(databases_of(files_of(None, hardware_csv, None, only=only)).hardware)
+    return _frame(own_tables(None, hardware_csv, None, only=only).databases.hardware)
 
 
 def _frame(table: Table) -> DataFrame:

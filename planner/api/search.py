@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.api import warned
-from planner.api.calc import File, Setting, databases_of, files_of, texts
+from planner.api.calc import File, Setting, own_tables, texts
 from planner.errors import UserError
 from planner.regularfile import refuse_other
 from planner.search import plans_as_scenarios
@@ -39,7 +39,7 @@ def sweep(
     any row that plans must meet. Several models and chips are all swept. `attrs["units"]` has the units.
     Raises UserError for the same reasons as `planner sweep`.
     """
-    databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
+    databases = own_tables(models_csv, hardware_csv, calibrations_csv, only=only).databases
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over), _several(where),
                     databases, backend)  # fmt: skip
     found = SweptPlans(asked, wanted(asked.template, _several(get)))
@@ -68,7 +68,7 @@ def optimize(
         raise UserError(f"top={top!r} is no number of plans", remedy="write a whole number of at least 1")
     if workbook is not None:
         refuse_other(Path(workbook), ".xlsx", "a workbook")
-    databases = databases_of(files_of(models_csv, hardware_csv, calibrations_csv, only=only))
+    databases = own_tables(models_csv, hardware_csv, calibrations_csv, only=only).databases
     asked = request(str(template), _several(model), _several(hardware), texts(settings), _overs(over or {}),
                     _several(where), databases, backend)  # fmt: skip
     if workbook is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner import csvfile, progress, terminal_table
 from planner.api import warned
-from planner.api.calc import File, PreparedPlan, Setting, files_of, plan_of, texts
+from planner.api.calc import File, PreparedPlan, Setting, own_tables, plan_of, texts
 from planner.catalog import Value
 from planner.errors import Place, UserError
 from planner.formulas.elasticities import Elasticity, Sensitivity, Tried, default_row
@@ -48,7 +48,7 @@ def sensitivity(
         if model or hardware or settings:
             raise UserError(OWN, remedy="change them in the workbook, or name a template")
         return _frame(of_scenarios(Path(template), of))
-    plan = plan_of(template, model, hardware, files_of(models_csv, hardware_csv, calibrations_csv, only=only))
+    plan = plan_of(template, model, hardware, own_tables(models_csv, hardware_csv, calibrations_csv, only=only))
     return _frame({"": of_plan(plan, values(plan.template, texts(settings)), of)})
 
 
