@@ -94,15 +94,13 @@ def fill(
         page.put(at, 2, text, "plan_text")
     at = FIRST_ROW + max(len(lines), charts.LINE_ROWS) + 1
     table = _Table(asked, found, plans, ids or {}, now)
-    heads = [each for each, _ in table.columns]
     cells = [[cell(place, at + 2 + place) for _, cell in table.columns] for place in range(len(plans))]
-    below = put_table(page, at, heads, cells)
-    widen(page, at, heads, below, with_names=ids is None)
+    below = put_table(page, at, table.heads, cells)
+    widen(page, at, table.heads, below, with_names=ids is None)
     _rule(page, range(FIRST_ROW, FIRST_ROW + len(lines)))
     page.corner = "B4"
     rows = range(at + 2, at + 2 + len(plans))
-    chart = drawn(page, heads, table.place, found, plans, rows)
-    page.sheet.add_chart(chart, charts.placed(page, FIRST_ROW, 0, LEFT, 2))
+    page.sheet.add_chart(table.drawn(page, rows), charts.placed(page, FIRST_ROW, 0, LEFT, 2))
     if found.of_each:
         _of_each(page, below + 1, asked, found)
 
@@ -144,7 +142,7 @@ Cells = Callable[[int, int], object]
 
 
 class _Table:
-    """The columns of the plans, each a head and what gives its cells; and which of them are drawn."""
+    """The columns of the plans, each a head and what gives its cells; and the chart of those that are drawn."""
 
     def __init__(
         self, asked: Request, found: Found, plans: Sequence[FoundPlan], ids: Mapping[int, str], now: Now | None
@@ -207,6 +205,48 @@ class _Table:
         if any(said):
             self._add(ColumnHead(label, name), lambda at, _: said[at])
 
+    @property
+    def heads(self) -> list[ColumnHead]:
+        """The heads of the columns, in order."""
+        return [each for each, _ in self.columns]
+
+    def drawn(self, page: Page, rows: range) -> ScatterChart:
+        """The chart of the plans, which stand in these rows of a page."""
+        return self._front(page, rows) if len(self.found.objectives) > 1 else self._best(page, rows)
+
+    def _front(self, page: Page, rows: range) -> ScatterChart:
+        """The second objective over the first. The points of each model and chip are drawn from a closed column."""
+        first, second = (each.row for each in self.found.objectives[:2])
+        x, y = self.place[first.name], self.place[second.name]
+        title = f"{second.label} over {within(first.label)}"
+        chart = scatter(page, title, self.heads, x, y, rows.start, rows.stop - 1)
+        subjects = list(dict.fromkeys(plan.subject.said for plan in self.plans))
+        closed = range(len(self.columns) + 2, len(self.columns) + 2 + len(subjects))
+        for column, subject, colour in zip(closed, subjects, cycle(charts.PALETTE), strict=False):
+            page.put(rows.start - 1, column, subject, "plan_note")
+            for row, plan in zip(rows, self.plans, strict=True):
+                if plan.subject.said == subject:
+                    page.put(row, column, page.filled[row, y + 1][3], "plan_data")
+            across, up = (charts.column(page, each, rows.start, rows.stop - 1) for each in (x + 1, column))
+            chart.series.append(charts.markers(across, up, subject, colour))
+        page.close_columns(closed)
+        return chart
+
+    def _best(self, page: Page, rows: range) -> ScatterChart:
+        """The objective of each plan in their order, and the ends of its range."""
+        aim = self.found.objectives[0].row
+        x = next(at for at, each in enumerate(self.heads) if each.name == "plan")
+        title = f"{aim.label} of the best plans"
+        chart = scatter(page, title, self.heads, x, self.place[aim.name], rows.start, rows.stop - 1)
+        for end, said in (("", "expected"), *zip(RANGE, ("least", "most"), strict=True)):
+            if (y := self.place.get(aim.name + end)) is not None:
+                across, up = (charts.column(page, at + 1, rows.start, rows.stop - 1) for at in (x, y))
+                chart.series.append(charts.markers(across, up, said, charts.AXIS if end else charts.PALETTE[0]))
+                chart.series[-1].marker.symbol = "dash" if end else "circle"
+        chart.x_axis.scaling.min, chart.x_axis.scaling.max = 0, len(self.plans) + 1
+        chart.x_axis.majorUnit = 1 if len(self.plans) <= FEW else None
+        return chart
+
 
 def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
     """The best of each model and chip, and how likely it is better than the best of all."""
@@ -220,63 +260,3 @@ def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
     put_table(page, at + 1, heads, cells)
     raise_titles(page, at + 1, heads)
     page.close_rows([at + 2])
-
-
-def drawn(
-    page: Page,
-    heads: Sequence[ColumnHead],
-    place: Mapping[str, int],
-    found: Found,
-    plans: Sequence[FoundPlan],
-    rows: range,
-) -> ScatterChart:
-    """The chart of a table of plans, which stands in these rows; `place` has the columns of numbers, counted from 0."""
-    aims = [each.row for each in found.objectives]
-    return (_front if len(aims) > 1 else _best)(page, heads, place, aims, plans, rows)
-
-
-def _front(
-    page: Page,
-    heads: Sequence[ColumnHead],
-    place: Mapping[str, int],
-    aims: Sequence[Row],
-    plans: Sequence[FoundPlan],
-    rows: range,
-) -> ScatterChart:
-    """The second objective over the first. The points of each model and chip are drawn from a closed column."""
-    x, y = (place[row.name] for row in aims[:2])
-    chart = scatter(page, f"{aims[1].label} over {within(aims[0].label)}", heads, x, y, rows.start, rows.stop - 1)
-    subjects = list(dict.fromkeys(plan.subject.said for plan in plans))
-    closed = range(len(heads) + 2, len(heads) + 2 + len(subjects))
-    for column, subject, colour in zip(closed, subjects, cycle(charts.PALETTE), strict=False):
-        page.put(rows.start - 1, column, subject, "plan_note")
-        for row, plan in zip(rows, plans, strict=True):
-            if plan.subject.said == subject:
-                page.put(row, column, page.filled[row, y + 1][3], "plan_data")
-        across, up = (charts.column(page, each, rows.start, rows.stop - 1) for each in (x + 1, column))
-        chart.series.append(charts.markers(across, up, subject, colour))
-    page.close_columns(closed)
-    return chart
-
-
-def _best(
-    page: Page,
-    heads: Sequence[ColumnHead],
-    place: Mapping[str, int],
-    aims: Sequence[Row],
-    plans: Sequence[FoundPlan],
-    rows: range,
-) -> ScatterChart:
-    """The objective of each plan in their order, and the ends of its range."""
-    (aim,) = aims
-    x = next(at for at, each in enumerate(heads) if each.name == "plan")
-    title = f"{aim.label} of the best plans"
-    chart = scatter(page, title, heads, x, place[aim.name], rows.start, rows.stop - 1)
-    for end, said in (("", "expected"), *zip(RANGE, ("least", "most"), strict=True)):
-        if aim.name + end in place:
-            across, up = (charts.column(page, at + 1, rows.start, rows.stop - 1) for at in (x, place[aim.name + end]))
-            chart.series.append(charts.markers(across, up, said, charts.AXIS if end else charts.PALETTE[0]))
-            chart.series[-1].marker.symbol = "dash" if end else "circle"
-    chart.x_axis.scaling.min, chart.x_axis.scaling.max = 0, len(plans) + 1
-    chart.x_axis.majorUnit = 1 if len(plans) <= FEW else None
-    return chart
