@@ -2,11 +2,12 @@
 
 Where the sheet has no row of that template there is nothing to copy: the prediction is typed in as
 values, and the row's note says so. Extended are a table of the analyst's, filters, conditional formats
-and validations, and our own defined names.
+and validations, and our own defined names; of a person's own ranges that end too early one is warned.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,15 +19,16 @@ from planner.compare.comparison_sheet import KEY, MARKERS, NOTE, RESULTS, SHOWN,
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
+from planner.spoken import few
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import CellFormula, Value
-from planner.xlsx.drawings import charts_of
+from planner.xlsx.drawings import charts_of, charts_over
 from planner.xlsx.opc import Package
-from planner.xlsx.references import Reference, rewritten
+from planner.xlsx.references import Reference, references, rewritten
 from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
-from planner.xlsx.workbook_part import ExcelTable, reshape_names, reshape_table, tables
+from planner.xlsx.workbook_part import ExcelTable, names_over, reshape_names, reshape_table, tables
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import every
 
@@ -318,3 +320,33 @@ def _refuse_in_the_way(
     if not missing <= set(appended) or any(new.meets(other.area) for other in others):
         what = f"the table {table.name} can't be made longer by {len(missing)} rows: something stands below it"
         raise UserError(what, place=place, remedy="move it, or insert rows below the last case")
+
+
+def too_short(package: Package, sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> str:
+    """A warning about the ranges that end at the last case, before others are appended; blank without any.
+
+    Planner's own are sized ahead: a range that ends exactly there is a person's.
+    """
+    last = max((row.number for row in sheet.rows), default=0)
+    if not last or last == sheet.sized_to:
+        return ""
+    found = list(_ending(package, sheet, parsed, last))
+    if not found:
+        return ""
+    ends, ranges = ("ends", "its range") if len(found) == 1 else ("end", "their ranges")
+    return f"{few(found)} {ends} at row {last} of {sheet.name}, the last case of before: widen {ranges}"
+
+
+def _ending(package: Package, sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], last: int) -> Iterator[str]:
+    """Cells of other sheets, names and charts with a range that ends in this row."""
+
+    def ends(found: Reference) -> bool:
+        return found.sheet == sheet.name and found.area.top < found.area.bottom == last
+
+    may_end = re.compile(rb":\$?[A-Z]+\$?%d\b" % last)  # which most sheets have nowhere
+    for name, xml in parsed.items():
+        for cell in xml.cells.values() if name != sheet.name and may_end.search(xml.xml) else ():
+            if any(map(ends, references(cell.formula or ""))):
+                yield f"{name}!{cell.ref}"
+    yield from (f"the name {name}" for name in names_over(package, ends) if not name.startswith(MARKERS))
+    yield from (f"a chart of {found}" for _, found in charts_over(package, ends))

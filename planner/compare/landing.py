@@ -22,6 +22,7 @@ from planner.compare.appended_rows import (
     extend_tables,
     offer_templates,
     predicted_again,
+    too_short,
     unknown_chips,
 )
 from planner.compare.comparison_cases import case_in_words
@@ -40,7 +41,6 @@ from planner.compare.row_of_measurement import (
     row_of,
 )
 from planner.compare.runs_table import make_room
-from planner.compare.too_short import too_short
 from planner.measure.records import Measurement, parse_key
 from planner.recalc import Recalculated, edit
 from planner.xlsx.address import address
