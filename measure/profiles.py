@@ -22,10 +22,10 @@ import numpy as np
 
 from planner.errors import Place, UserError
 from planner.profiles import parts, wire, xspace
+from planner.profiles.device_events import PS
 from planner.profiles.xspace import Plane
 from planner.profiles.xspace_lines import Event
 
-PS = 1e-12  # seconds
 HOST = "/host:CPU"
 COPIES = ("memcpy", "memset", "copybuffer", "fillbuffer")
 

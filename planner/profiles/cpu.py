@@ -16,7 +16,6 @@ from planner.profiles import xla
 from planner.profiles.device_events import (
     UNSIGNED,
     Events,
-    Integers,
     Marked,
     ProgramRun,
     Recording,
@@ -29,7 +28,7 @@ from planner.profiles.device_events import (
 )
 from planner.profiles.profile import Operation
 from planner.profiles.xspace import Plane, host_events
-from planner.profiles.xspace_lines import Event
+from planner.profiles.xspace_lines import Event, Integers, Stats
 
 _END = "end: "
 _COVERED = 0.5  # of the operations' time, at least, is of steps that are told by when it begins alone
@@ -134,7 +133,7 @@ class HostOperations:
         return [number for number, _ in found], [each for _, each in found]
 
 
-def _int(stats: xla.Stats, key: str) -> int:
+def _int(stats: Stats, key: str) -> int:
     """A whole number among the stats; -1 where there is none.
 
     A run's number may be below 0, and stands without its sign where a flow names the run.

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.profiles.profile import Found, Operation, main_program
-from planner.profiles.xspace_lines import AnyLine
+from planner.profiles.xspace_lines import AnyLine, Integers
 
-Integers = npt.NDArray[np.int64]
+PS = 1e-12  # seconds
 _COUNTED = 1 << 22
 _NARROW = 1 << 15
 FAR = 1 << 61  # ps, some weeks: no event lies or lasts so far, and sums of two stay numbers of 64 bits

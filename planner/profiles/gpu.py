@@ -20,7 +20,6 @@ import numpy.typing as npt
 from planner.profiles import xla
 from planner.profiles.device_events import (
     Events,
-    Integers,
     Marked,
     ProgramRun,
     Recording,
@@ -35,7 +34,7 @@ from planner.profiles.device_events import (
 )
 from planner.profiles.profile import Operation
 from planner.profiles.xspace import Plane, host_events
-from planner.profiles.xspace_lines import Event
+from planner.profiles.xspace_lines import Event, Integers, Stats
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)
@@ -146,7 +145,7 @@ class _Table:
             if longest.setdefault((kind.program, kind.name), at) != at and kind.program:
                 self.kinds[at] = replace(kind, flops=None, bytes=None, flops_from="")
 
-    def _new(self, kernel: str, stats: xla.Stats) -> None:
+    def _new(self, kernel: str, stats: Stats) -> None:
         name, key = str(stats.get("hlo_module", "")), str(stats.get("program_id", ""))
         program = f"{name}({key})" if name and key else name
         of_program = self._programs.get(program) or {}

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from planner.profiles.device_events import FAR, Events, Integers, Marked, Recording, grouped, looked_up, within
+from planner.profiles.device_events import FAR, PS, Events, Marked, Recording, grouped, looked_up, within
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
 from planner.profiles.profile import Operation
 from planner.profiles.trace_events import Clock
+from planner.profiles.xspace_lines import Integers
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
 _LAUNCHES = {
@@ -31,7 +32,6 @@ _LAUNCHES = {
 }  # fmt: skip
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
-PS = 1e-12  # seconds
 _UNTOLD = -FAR  # the time of a launch that isn't in the file; others may be below 0, before the first event of it
 _EPOCH = 1e9  # a clock that stands at less counts from the machine's start
 STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")

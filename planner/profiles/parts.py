@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from planner.profiles.device_events import Integers
 from planner.profiles.profile import Part
+from planner.profiles.xspace_lines import Integers
 
 HOLDERS = ("while", "conditional", "call")  # they only hold others, which run meanwhile
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from planner import progress
 from planner.profiles import parts
-from planner.profiles.device_events import Events, Integers, Marked, Recording, grouped, joined, stepped
+from planner.profiles.device_events import PS, Events, Marked, Recording, grouped, joined, stepped
 from planner.profiles.parts import HOLDERS
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
+from planner.profiles.xspace_lines import Integers
 
-PS = 1e-12  # seconds
 GAPS = 12  # the largest that are kept
 _PIECE = 1 << 17  # events that are added up at once
 _SAMPLES = 1 << 20  # durations that are kept for the medians; of more, every other

@@ -12,9 +12,11 @@ from typing import Any
 
 from planner.errors import UserError
 from planner.profiles import xla
+from planner.profiles.device_events import PS
 from planner.profiles.parts import HOLDERS, part
 from planner.profiles.profile import Operation, Parts, Program, Step, whole_steps
 from planner.profiles.tool_table import Row, ToolTable, columns, number, properties, rows
+from planner.profiles.xspace_lines import Stats
 
 _US, _MS, _GIB = 1e-6, 1e-3, 1 << 30
 
@@ -126,7 +128,7 @@ def _operation(
 ) -> Operation:
     """An operation of a row: its times, and what one run does by the rates over the self time of all."""
     seconds, count = number(row, "total_self_time") * _US, int(number(row, "occurrences"))
-    stats: xla.Stats = {key: str(value or "") for key, value in told.items()}
+    stats: Stats = {key: str(value or "") for key, value in told.items()}
     rate = _rate(row, "model_flop_rate", "normalized_flop_rate")
     if rate is not None and count:
         stats["model_flops"] = rate * 1e9 * seconds / count
@@ -220,7 +222,6 @@ def _split(parts: Parts, operations: list[Operation]) -> Parts:
     return Parts(each * whole.compute, each * whole.communication, copy, each * whole.wait, parts.gap)
 
 
-_PS = 1e-12
 _SUMS = ("rawTime", "rawFlops", "occurrences")
 
 
@@ -246,7 +247,7 @@ def op_profile(document: Row) -> ToolTable:
     if not any(tree is document.get(key) for key in _BY_PROGRAM):
         return _by_category(made, tree)
     for program in _children(tree):
-        name, seconds = str(program.get("name") or ""), _raw(program, "rawTime") * _PS
+        name, seconds = str(program.get("name") or ""), _raw(program, "rawTime") * PS
         if name == "IDLE":
             made.idle = seconds
             continue
@@ -261,7 +262,7 @@ def _by_category(made: ToolTable, tree: Row) -> ToolTable:
     """The operations of categories, without their programs."""
     for category in _children(tree):
         if category.get("name") == "IDLE":
-            made.idle = _raw(category, "rawTime") * _PS
+            made.idle = _raw(category, "rawTime") * PS
         else:
             made.operations += _leaves(category, "", str(category.get("name") or ""))
     return made
@@ -288,8 +289,8 @@ def _leaves(node: Row, program: str, category: str) -> list[Operation]:
 
 def _of_node(node: Row, told: Row, program: str, category: str) -> Operation:
     """An operation, whose raw numbers are of all its runs; where how many isn't told, as of one."""
-    count, seconds = max(int(_raw(node, "occurrences")), 1), _raw(node, "rawTime") * _PS
-    stats: xla.Stats = {
+    count, seconds = max(int(_raw(node, "occurrences")), 1), _raw(node, "rawTime") * PS
+    stats: Stats = {
         "hlo_category": category, "long_name": str(told.get("expression") or ""),
         "tf_op": str(told.get("provenance") or ""), "model_flops": _raw(node, "rawFlops") / count,
         "bytes_accessed": _bytes(node) / count,

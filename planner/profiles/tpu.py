@@ -14,7 +14,6 @@ from planner.profiles import wire, xla
 from planner.profiles.device_events import (
     UNSIGNED,
     Events,
-    Integers,
     Recording,
     Runs,
     distinct,
@@ -24,7 +23,7 @@ from planner.profiles.device_events import (
 )
 from planner.profiles.profile import CHIP_PLACE, Operation
 from planner.profiles.xspace import Plane
-from planner.profiles.xspace_lines import AnyLine
+from planner.profiles.xspace_lines import AnyLine, Integers, Stats
 
 PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
 SPARSE = re.compile(r"sparse ?core", re.I)
@@ -101,7 +100,7 @@ class _Table:
             numbers.append(self._number(line, key, name, stats, listed[pair % len(listed)], None))
         return np.array(numbers, np.int64)[which]
 
-    def _number(self, line: AnyLine, key: int, name: str, stats: xla.Stats, program: str, program_id: object) -> int:
+    def _number(self, line: AnyLine, key: int, name: str, stats: Stats, program: str, program_id: object) -> int:
         wanted = (id(line.kinds), key, program)
         if wanted not in self._numbers:
             shown = program or self._names.get(str(program_id), "" if program_id is None else str(program_id))

@@ -19,8 +19,8 @@ from planner.profiles.parts import collective, part
 from planner.profiles.profile import Operation, Part, Shape
 from planner.profiles.wire import Fields, Value
 from planner.profiles.xspace import Plane
+from planner.profiles.xspace_lines import Stats
 
-Stats = dict[str, Value]
 Programs = dict[str, dict[str, Instruction]]  # by a program's name and id, as `jit_f(12)`: its instructions
 METADATA = "/host:metadata"
 _MAIN_MEMORY = 1
