@@ -19,7 +19,7 @@ import numpy as np
 
 from planner.profiles.device_events import FAR
 from planner.profiles.xspace import Plane
-from planner.profiles.xspace_lines import Event, EventBlock, Kinds, Stats
+from planner.profiles.xspace_lines import Event, EventBlock, Kinds, KindsInMemory, Stats
 
 _LAUNCH = "correlation_id"  # of a kernel, and of the host's call that launches it
 _PASSING = {  # what is each event's own, and not its operation's
@@ -33,18 +33,8 @@ LIMIT = 1_000_000  # events that the profiler writes at most
 
 
 @dataclass
-class JsonKinds:
-    """What a plane's events share, which is in memory."""
-
-    kinds: Kinds
-
-    def forget(self) -> None:
-        """Keep it: the file isn't read twice."""
-
-
-@dataclass
 class JsonLine:
-    """The events of one thread of a trace, as xspace.Line has them."""
+    """The events of one thread of a trace, as EventLine has them."""
 
     name: str
     kinds: Kinds
@@ -146,7 +136,7 @@ class TraceEvents:
         found = []
         for pid in self._kinds:
             lines = tuple(line for key, line in self._lines.items() if key[0] == pid)
-            found.append(Plane(self._names.get(pid, str(pid)), {}, lines, JsonKinds(self._kinds[pid])))
+            found.append(Plane(self._names.get(pid, str(pid)), {}, lines, KindsInMemory(self._kinds[pid])))
         return tuple(found)
 
 

@@ -12,7 +12,6 @@ import mmap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from planner.errors import Place, UserError
 from planner.profiles import wire
@@ -25,6 +24,7 @@ from planner.profiles.xspace_lines import (
     EventLine,
     FileBytes,
     Kinds,
+    KindsInMemory,
     Metadata,
     Stats,
     messages,
@@ -36,17 +36,6 @@ _SINCE_1970 = 10**21  # ps, some 30 years: a line that begins so late has a cloc
 REMEDY = "if it was copied as text or cut short, copy it again as binary"
 
 
-class HasKinds(Protocol):
-    """What a plane's events share, from whatever format."""
-
-    @property
-    def kinds(self) -> Kinds:
-        """The names and stats of events, by id."""
-
-    def forget(self) -> None:
-        """Give back what memory can be."""
-
-
 @dataclass(frozen=True)
 class Plane:
     """A device, or a host's threads."""
@@ -54,7 +43,7 @@ class Plane:
     name: str
     stats: Stats
     lines: tuple[AnyLine, ...]
-    metadata: HasKinds = field(repr=False)
+    metadata: Metadata | KindsInMemory = field(repr=False)
 
     @property
     def kinds(self) -> Kinds:

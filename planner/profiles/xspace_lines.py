@@ -177,6 +177,16 @@ class Metadata:
         self._data.release()
 
 
+@dataclass
+class KindsInMemory:
+    """What a plane's events share, of a format that is read once and kept."""
+
+    kinds: Kinds
+
+    def forget(self) -> None:
+        """Keep it: the file isn't read twice."""
+
+
 def messages(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Number and place of each field that holds bytes; 0 for another."""
     while at < end:
