@@ -17,8 +17,6 @@ from planner.errors import Place, UserError
 from planner.profiles import wire
 from planner.profiles.wire import Fields
 from planner.profiles.xspace_lines import (
-    BLOCK,
-    EVENT,
     AnyLine,
     Event,
     EventLine,
@@ -29,7 +27,7 @@ from planner.profiles.xspace_lines import (
     Stats,
     messages,
     read_stats,
-    skip,
+    scanned,
 )
 
 _SINCE_1970 = 10**21  # ps, some 30 years: a line that begins so late has a clock of the world, and not of the capture
@@ -118,24 +116,9 @@ def _plane(data: FileBytes, begin: int, end: int) -> Plane:
 def _line(data: FileBytes, begin: int, end: int, metadata: Metadata) -> EventLine:
     """A line: its name and begin, which stand around its events."""
     described: Fields = {}
-    view, at = data.view, begin
-    while at < end:
-        stop = min(at + BLOCK, end)
-        while at < stop:
-            if view[at] == EVENT:
-                size = view[at + 1]
-                if size < 0x80:
-                    at += size + 2
-                else:
-                    size, at = wire.varint(view, at + 1)
-                    at += size
-            else:
-                after = skip(view, at, end)
-                for number, value in wire.fields(view[at:after]):
-                    described.setdefault(number, []).append(value)
-                at = after
-        data.release()
-    if at != end:
-        raise ValueError("a field longer than its message")
+    for _, others, _ in scanned(data, begin, end):
+        for low, high in others:
+            for number, value in wire.fields(data.view[low:high]):
+                described.setdefault(number, []).append(value)
     begin_ps = wire.number(described, 3) * 1000  # the line's timestamp is in ns, its events' offsets in ps
     return EventLine(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, (begin, end))
