@@ -18,18 +18,22 @@ from planner import progress
 from planner.errors import Place, UserError
 
 EVENTS = "traceEvents"
-GZIP = b"\x1f\x8b"
+_GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 19  # characters that are read at once
 _LONGEST = 64 << 20  # characters of one value
 _SPACE = " \t\r\n"
 _TELL = 100_000  # events after which the reader is told how far it is
 
 
+def is_gzipped(path: Path) -> bool:
+    """Whether a file is gzipped, by its first bytes."""
+    with path.open("rb") as file:
+        return file.read(len(_GZIP)) == _GZIP
+
+
 def unpacked(path: Path) -> IO[bytes]:
     """A file's bytes, unpacked where it is gzipped."""
-    with path.open("rb") as raw:
-        packed = raw.read(2) == GZIP
-    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
+    return cast("IO[bytes]", gzip.open(path)) if is_gzipped(path) else path.open("rb")
 
 
 def walk(path: Path, each: Callable[[dict[str, Any]], None]) -> Any:
@@ -43,9 +47,7 @@ def walk(path: Path, each: Callable[[dict[str, Any]], None]) -> Any:
         with path.open("rb") as raw:
             size = raw.seek(0, io.SEEK_END)
             raw.seek(0)
-            packed = raw.read(2) == GZIP
-            raw.seek(0)
-            stream = gzip.GzipFile(fileobj=raw) if packed else raw
+            stream = gzip.GzipFile(fileobj=raw) if is_gzipped(path) else raw
             return _Walk(stream, each, lambda: f"{raw.tell() / max(size, 1):.0%} of {path.name}").document()
     except EOFError:
         raise UserError("the file ends in the middle", place=Place(path), remedy=again) from None

@@ -142,9 +142,7 @@ def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
 
 
 def _of_planes(path: Path) -> ProfileSource:
-    with path.open("rb") as file:
-        packed = file.read(2) == json_document.GZIP
-    if not packed:
+    if not json_document.is_gzipped(path):
         return _devices(path, path)
     # Windows removes no file that is still mapped into memory, as those of an error's traceback are.
     with tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as folder:
