@@ -15,11 +15,12 @@ from html import unescape
 from types import MappingProxyType
 from typing import Any
 
+from planner.csvfile import CELL_LIMIT
 from planner.errors import UserError
 from planner.recalc.given_formulas import CALLS, UNKNOWN, given, without_tables
 from planner.recalc.readable_values import with_readable_values
 from planner.xlsx.address import coordinates, folded, in_quotes
-from planner.xlsx.cellvalue import MAX_TEXT, CellError, Value
+from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
@@ -235,7 +236,7 @@ def understood(value: Any) -> Value | Unknown:
     if isinstance(value, dict):
         kind = value["kind"]
         return CellError(_CODES[kind]) if kind in _CODES else Unknown(_REASONS.get(kind, f"error {kind}"))
-    if isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) <= MAX_TEXT):
+    if isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) <= CELL_LIMIT):
         return value
     return Unknown("the engine has no value for it")
 

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from planner.csvfile import CELL_LIMIT
 from planner.errors import UserError
 from planner.xlsx.markup import escaped
 
-MAX_TEXT = 32_767
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _WRITTEN = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -76,8 +76,8 @@ def written_value(value: float | int | str | bool | CellError) -> tuple[str, byt
     if isinstance(value, CellError):
         return "e", escaped(value.code).encode()
     if isinstance(value, str):
-        if len(value) > MAX_TEXT:
-            raise UserError(f"a text of {len(value):,} characters", remedy=f"a cell holds {MAX_TEXT:,}")
+        if len(value) > CELL_LIMIT:
+            raise UserError(f"a text of {len(value):,} characters", remedy=f"a cell holds {CELL_LIMIT:,}")
         coded = _UNWRITABLE.sub(lambda match: f"_x{ord(match[0]):04X}_", value)
         return "str", escaped(coded).encode()
     number = float(value)

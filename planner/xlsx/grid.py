@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
 
+from planner.csvfile import CELL_LIMIT
 from planner.xlsx.address import column_letters
-from planner.xlsx.cellvalue import MAX_TEXT, Value, exact_text, written_value
+from planner.xlsx.cellvalue import Value, exact_text, written_value
 from planner.xlsx.markup import escaped
 
 Block = Sequence[Sequence[Value]]  # of a sheet from A1 on: row by row, None for no value
@@ -129,7 +130,7 @@ def _inline(value: str) -> str:
 
 def _text(value: str) -> str:
     """A text as XML; most need no more than that marks are written as entities."""
-    if value.isprintable() and "_x" not in value and len(value) <= MAX_TEXT:
+    if value.isprintable() and "_x" not in value and len(value) <= CELL_LIMIT:
         return escaped(value)
     return written_value(value)[1].decode()
 
