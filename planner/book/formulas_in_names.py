@@ -52,8 +52,7 @@ class Writer:
     def write(self, names: str) -> str:
         """The formula that the names stand for. Raises UnreadableError."""
         if names.startswith(OVERRIDE):
-            typed = self.input("Overrides", self.line.name)
-            return f'IF({typed}<>"",{typed},{self.write(names.removeprefix(OVERRIDE))})'
+            return overridable(self.input("Overrides", self.line.name), self.write(names.removeprefix(OVERRIDE)))
         forms: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
             (_INPUT, self.typed),
             (_LOOKUP, self.looked_up),
@@ -89,7 +88,7 @@ class Writer:
         constant = self.book.inputs.section("Constants").get(name)
         if constant:
             return f"{quoted(self.book.inputs.sheet.name)}!${column_letters(Head().fourth)}${constant.row}"
-        return _or_missing(self.input("Plan", name))
+        return or_missing(self.input("Plan", name))
 
     def called_up(self, sheet: str, names: str) -> str:
         """A formula over the rows of an earlier sheet: `Transformer[n_layers]`."""
@@ -114,20 +113,20 @@ class Writer:
         """A number of the chosen row of a database, N/A where it is blank; a column may be chosen by a dtype."""
         database, row = self.database(table), f"{column_letters(self.column)}${self.row_of(f'{kind}_row')}"
         if selector is None:
-            return _or_missing(f"INDEX({self.values(database, name)},{row})")
+            return or_missing(f"INDEX({self.values(database, name)},{row})")
         right = max([*(area.right for area in self.areas(database.sheet.name)), *_family(database, name)], default=1)
         letters, sheet = column_letters(right), quoted(database.sheet.name)
         first, header_row = column_letters(database.id_column), database.header_row
         header = f"{sheet}!${first}${header_row}:${letters}${header_row}"
         body = f"{sheet}!${first}${database.first_row}:${letters}${self.last_row(database)}"
-        return _or_missing(f'INDEX({body},{row},MATCH("{name}_"&{self.cell(selector)},{header},0))')
+        return or_missing(f'INDEX({body},{row},MATCH("{name}_"&{self.cell(selector)},{header},0))')
 
     def looked_up_by_id(self, table: str, name: str, column: str) -> str:
         """A number of the row of a database whose id a row names; N/A where it is blank, but for a dtype."""
         database = self.database(table)
         ids = self.values(database, "id")
         number = f"INDEX({self.values(database, column)},MATCH({self.cell(name)},{ids},0))"
-        return number if table == "dtypes" else _or_missing(number)
+        return number if table == "dtypes" else or_missing(number)
 
     def matched(self, name: str, table: str) -> str:
         """The place of an id among the ids of a database."""
@@ -209,9 +208,9 @@ class ProblemWriter(Writer):
         """The formula that the names stand for. Raises UnreadableError."""
         given = address(self.line.row, self.column - 1)
         if names == GIVEN:
-            return _or_missing(given)
+            return or_missing(given)
         if names.startswith(OR):
-            return f'IF({given}<>"",{given},{self.write(names.removeprefix(OR))})'
+            return overridable(given, self.write(names.removeprefix(OR)))
         return super().write(names)
 
     def called_up(self, sheet: str, names: str) -> str:
@@ -246,8 +245,14 @@ def _parsed(names: str) -> Formula:
     return parse(names, whole_text=True)
 
 
-def _or_missing(value: str) -> str:
+def or_missing(value: str) -> str:
+    """A typed cell's value, or a looked up one; N/A where it is blank."""
     return f'IF({value}="",NA(),{value})'
+
+
+def overridable(typed: str, formula: str) -> str:
+    """The override where one is typed, else the formula."""
+    return f'IF({typed}<>"",{typed},{formula})'
 
 
 def _family(database: Database, name: str) -> Iterator[int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from openpyxl.workbook import Workbook
 
 from planner.book.formulas_in_names import GIVEN as TYPED
-from planner.book.formulas_in_names import OR
+from planner.book.formulas_in_names import OR, or_missing, overridable
 from planner.book.problem_book import CONSTANTS, INDEX
 from planner.catalog import Value
 from planner.formulas.explanation import in_names
@@ -23,7 +23,6 @@ from planner.workbook.build_plan import shared_rows
 from planner.workbook.cell_styles import ENGINEERING, RATIO, SMALL, number_format, row_format
 from planner.workbook.database_sheets import DatabaseSheets, looked_up
 from planner.workbook.inputs_sheet import validate
-from planner.workbook.layout import or_blank, overridable
 from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
 
@@ -100,7 +99,7 @@ class BlockLines:
     def _chosen(self, kind: str, chosen: str | None) -> Iterator[BlockLine]:
         """The model or the chip, and its row in the database."""
         label, table = IDS[kind]
-        given = or_blank(address(self.at, GIVEN))
+        given = or_missing(address(self.at, GIVEN))
         choose = "choose another from the list"
         yield BlockLine(label, "text", f"{kind}_id", TYPED, choose, given, "plan_formula", "@", True, chosen)
         matched = f"MATCH({address(self.at - 1, VALUE)},{self.tables[table].ids},0)"
@@ -116,7 +115,7 @@ class BlockLines:
             is_given = row.name in self.answer.given
             value = self.answer.given[row.name] if is_given else row.default
             note = joined(_instead(row, is_given), note)
-            return BlockLine(*said, TYPED, note, or_blank(typed), style, form, True, value, row)
+            return BlockLine(*said, TYPED, note, or_missing(typed), style, form, True, value, row)
         if row.kind == "constant":
             return BlockLine(*said, f"Constants[{row.name}]", note, self.constants[row.name], "plan_cross", form)
         if row.kind in CALCULATED:
@@ -133,7 +132,7 @@ class BlockLines:
         """The answer in the source's unit, where that is another than the template's."""
         output, form = self.answer.output, ENGINEERING if factor < SMALL else RATIO
         yield BlockLine("Factor to the source's unit", "1", FACTOR, TYPED, self.problem.mapping,
-                   or_blank(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
+                   or_missing(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
         formula = f"{self.reference(output.name)}*{self.reference(FACTOR)}"
         yield BlockLine("Answer in the source's unit", unit_of(self.problem), ANSWER, f"{output.name}*{FACTOR}",
                    f"the source's unit: {self.problem.unit}", formula, "plan_answer",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from openpyxl.workbook import Workbook
 
+from planner.book.formulas_in_names import or_missing, overridable
 from planner.catalog.checked_table import TABLES
 from planner.errors import UserError, nearest
 from planner.formulas.explanation import in_names
@@ -17,7 +18,6 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import BROWN, ORANGE, row_format
 from planner.workbook.database_sheets import DatabaseSheets, looked_up
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import or_blank, overridable
 from planner.workbook.page import Page
 from planner.workbook.template_rows import TYPED, Shares
 from planner.workbook.unused_rows import unused
@@ -196,7 +196,7 @@ class _RowWriter:
     def plain(self, row: Row) -> str:
         """The row's formula without its override."""
         if row.kind == "input":
-            return or_blank(f"{inputs_sheet.NAME}!{HERE}{self.inputs.input_rows[row.name]}")
+            return or_missing(f"{inputs_sheet.NAME}!{HERE}{self.inputs.input_rows[row.name]}")
         if row.kind == "constant":
             return self.inputs.constant(row.name)
         if row.kind in CALCULATED:

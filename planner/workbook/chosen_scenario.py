@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from planner.book.formulas_in_names import overridable
 from planner.formulas import thresholds
 from planner.formulas.sweeps import Sweep
 from planner.formulas.template import Row
@@ -12,7 +13,6 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import row_format
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import overridable
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import column_letters
 

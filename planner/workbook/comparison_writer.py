@@ -13,6 +13,7 @@ from openpyxl.chart import Reference
 from openpyxl.workbook import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
+from planner.book.formulas_in_names import or_missing
 from planner.compare.appended_rows import EFFICIENCIES
 from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import DEVICE_KIND, IDENTITY, KEY, MARKER, MARKERS, SHOWN
@@ -28,7 +29,6 @@ from planner.workbook.database_sheets import DatabaseSheet, DatabaseSheets
 from planner.workbook.display_units import US
 from planner.workbook.inputs_sheet import NAME as INPUTS
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.layout import or_blank
 from planner.workbook.own_runs import REACH, RunsTable
 from planner.workbook.page import Live, Page, whole_as_int
 from planner.xlsx.address import address, column_letters
@@ -130,7 +130,7 @@ def _efficiencies(plan: BuildPlan, inputs: Inputs, selector: str) -> Mapping[str
     if plan.layer_ops is None:
         return {}
     return {
-        name: or_blank(plan.columns.of_scenario(INPUTS, inputs.input_rows[name], selector))
+        name: or_missing(plan.columns.of_scenario(INPUTS, inputs.input_rows[name], selector))
         for name in EFFICIENCIES
         if name in inputs.input_rows
     }

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from openpyxl.workbook import Workbook
 
+from planner.book.formulas_in_names import or_missing
 from planner.catalog import Table, Value
 from planner.catalog.checked_table import TABLES
 from planner.formulas.template import BY_ID, Row
 from planner.workbook import layout
 from planner.workbook.cell_styles import number_format
-from planner.workbook.layout import or_blank
 from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of, whole_as_int
 from planner.xlsx.address import column_letters
 
@@ -135,4 +135,4 @@ def looked_up(row: Row, databases: DatabaseSheets, matched: Cell, cell: Cell) ->
         number = f"INDEX({database.body},{matched(row.kind)},{which})"
     else:
         number = f"INDEX({database.range(column)},{matched(row.kind)})"
-    return number if row.kind == "dtype" else or_blank(number)
+    return number if row.kind == "dtype" else or_missing(number)

@@ -1,7 +1,4 @@
-"""What all sheets have in common: columns, rows, reserved sheet names, and a few texts.
-
-They are how a label reads within a sentence, and the formulas of a typed cell, an override and a cell at a place.
-"""
+"""What all sheets have in common: columns, rows, reserved sheet names, and the formula of a cell at a place."""
 
 from __future__ import annotations
 
@@ -83,16 +80,6 @@ def sheet_name(template: str) -> str:
     reserved = name.lower() in RESERVED
     looks_like_cell = re.fullmatch(r"[A-Za-z]{1,3}\d+|[RrCc]\d*|[Rr]\d+[Cc]\d+", name)
     return (f"{name}_plan" if reserved or looks_like_cell or not name[:1].isalpha() else name)[:31]
-
-
-def or_blank(cell: str) -> str:
-    """A typed cell's value; N/A where it is blank."""
-    return f'IF({cell}="",NA(),{cell})'
-
-
-def overridable(override_cell: str, formula: str) -> str:
-    """The override where one is typed, else the formula."""
-    return f'IF({override_cell}<>"",{override_cell},{formula})'
 
 
 def in_row(cells: str, place: str) -> str:
