@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from planner.catalog import Value
 
 
-def shown(value: Value, name: str = "") -> str:
+def digits(value: Value, name: str = "") -> str:
     """A number for a reader: whole numbers to the digit, others to seven significant digits, N/A for None."""
     if value is None:
         return "N/A"

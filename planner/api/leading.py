@@ -80,7 +80,7 @@ def _plan(before: str, results: Results, model: str | None, hardware: str | None
         text if results.template.of_kind(kind) else None for kind, text in (("model", model), ("hardware", hardware))
     )
     chips = results.value("n_chips") if "n_chips" in rows else None
-    count = f"{terminal_table.shown(chips)} " if isinstance(chips, float) and hardware else ""
+    count = f"{terminal_table.digits(chips)} " if isinstance(chips, float) and hardware else ""
     what = " on ".join(text for text in (model, f"{count}{hardware}" if hardware else "") if text)
     stack = f", stack {results.value('stack')}" if "stack" in rows else ""
     return f"{before}{results.template.name}{f', {what}' if what else ''}{stack}:"

@@ -130,7 +130,7 @@ def _print(results: Results, names: Sequence[str]) -> None:
     rows, whole = [results.template.row(name) for name in names], len(results.template.rows)
     click.echo(terminal_table.aligned(
         ["name", "value", "unit", "formula"],
-        [[row.name, terminal_table.shown(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
+        [[row.name, terminal_table.digits(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
         right=["value"],
     ))  # fmt: skip
     # What a chip hasn't, as the torus of a switch's, is no reason as long as no calculated row waits for it; nor is a
@@ -161,7 +161,7 @@ def _solve(
     from planner.formulas import solutions as solved
     from planner.formulas import solving as solve
     from planner.formulas.following import with_followers
-    from planner.terminal_table import shown
+    from planner.terminal_table import digits
 
     if unknown is None or target is None:
         what = "--solve NAME and --for NAME=VALUE belong together"
@@ -170,7 +170,7 @@ def _solve(
     solution = solve.solve(template, facts, with_followers(template, given, unknown), unknown, aim)
     _warn_unread(template, {name: value for name, value in given.items() if name != unknown}, [aim.row.name, *wanted])
     if unknown in given:
-        progress.warn(f"--solve {unknown} replaces --set {unknown}={shown(given[unknown])}")
+        progress.warn(f"--solve {unknown} replaces --set {unknown}={digits(given[unknown])}")
     if as_json:
         click.echo(jsonlib.dumps(solved.as_object(solution, wanted), indent=2))
         return

@@ -28,7 +28,7 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
     @as_json
     def list_rows(file: Path | None, as_json: bool) -> None:
         """List them, a line each."""
-        from planner.terminal_table import aligned, shown
+        from planner.terminal_table import aligned, digits
 
         rows = loader()(file).rows
         if as_json:
@@ -37,7 +37,7 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
             ]
             click.echo(jsonlib.dumps(found, indent=2))
             return
-        body = [[key, *(shown(row.get(name)) for name in columns)] for key, row in rows.items()]
+        body = [[key, *(digits(row.get(name)) for name in columns)] for key, row in rows.items()]
         click.echo(aligned(["id", *columns], body, right=columns[1:]))
 
     @commands.command("show")
@@ -46,14 +46,14 @@ def group(name: str, loader: Callable[[], Loader], columns: tuple[str, ...], hel
     @as_json
     def show_row(identifier: str, file: Path | None, as_json: bool) -> None:
         """Show every number of one, with units and sources."""
-        from planner.terminal_table import aligned, shown
+        from planner.terminal_table import aligned, digits
 
         table = loader()(file)
         row = table.row(identifier)
         if as_json:
             click.echo(jsonlib.dumps({"id": table.identify(identifier)} | dict(row), indent=2))
             return
-        body = [[column.name, column.unit, shown(row.get(column.name), column.name)] for column in table.columns]
+        body = [[column.name, column.unit, digits(row.get(column.name), column.name)] for column in table.columns]
         click.echo(aligned(["column", "unit", "value"], body))
 
     return commands

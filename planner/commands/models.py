@@ -42,11 +42,11 @@ def add(config: Path, to: Path, identifier: str, name: str, settings: tuple[str,
     """
     from planner.formulas.input_values import parsed
     from planner.hf.store import add as add_model
-    from planner.terminal_table import aligned, shown
+    from planner.terminal_table import aligned, digits
 
     added = add_model(config, to, parsed(settings), identifier=identifier, name=name, force=force)
     click.echo(f"Added {added.identifier} to {to}")
-    body = [[name, shown(value), unit, label] for name, value, unit, label in added.quantities]
+    body = [[name, digits(value), unit, label] for name, value, unit, label in added.quantities]
     click.echo(aligned(["name", "value", "unit", "meaning"], body, right=["value"]))
     for note in added.notes:
         click.echo(f"Note: {note}")

@@ -48,7 +48,7 @@ def _fitted(results: Results, names: Sequence[str], facts: Facts) -> list[str]:
     rows = [row for row in rows if row.name not in (*results.given, *names)]
     if not rows:
         return []
-    told = [[f"  {row.name}", terminal_table.shown(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
+    told = [[f"  {row.name}", terminal_table.digits(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
             for row in rows]  # fmt: skip
     head = ["  name", "value", "unit", "where it is from"]
     return ["", "It rests on these fitted numbers:", *terminal_table.aligned(head, told, right=("value",)).splitlines()]
@@ -160,7 +160,7 @@ class _Tree:
         """Add the lines of a row that stands so many levels down."""
         indent = "  " * level
         unit = "" if row.unit in ("1", "text") else f" {row.unit}"
-        head = f"{indent}{row.name} = {terminal_table.shown(self.results.value(row.name))}{unit}"
+        head = f"{indent}{row.name} = {terminal_table.digits(self.results.value(row.name))}{unit}"
         if row.name in self.told and level >= self.cut.get(row.name, 0):
             self.lines.append(f"{head}  (explained above)")
             return
@@ -207,7 +207,7 @@ def _column(results: Results, row: Row) -> str:
 def _in_numbers(results: Results, row: Row) -> str:
     def number(name: str) -> str:
         value = results.value(name)
-        text = terminal_table.shown(value).replace(",", "")
+        text = terminal_table.digits(value).replace(",", "")
         return f'"{value}"' if isinstance(value, str) else f"({text})" if text.startswith("-") else text
 
     return row.expression.substitute(number)

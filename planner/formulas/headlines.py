@@ -159,7 +159,7 @@ def led_as(template: Template) -> str:
     return next(whole, template.name)
 
 
-def shown(template: Template) -> list[Row]:
+def rows_shown(template: Template) -> list[Row]:
     """The rows whose numbers Dashboard shows of a template: headlines with their ranges, bounds and parts."""
     found = headlines(template)
     parts = [template.by_name[part.text] for each in found for part in each.parts if part.text in template.by_name]

@@ -13,7 +13,7 @@ from planner.formulas.search_space import TriedValues
 from planner.formulas.solving import End, Solution, TargetRange
 from planner.formulas.template import Row
 from planner.spoken import told
-from planner.terminal_table import shown
+from planner.terminal_table import digits
 
 
 def lines(solution: Solution) -> list[str]:
@@ -38,7 +38,7 @@ def lines(solution: Solution) -> list[str]:
                 line += f"; exactly, {_input(solution, beside.at)}" if beside.at != end.at else ""
             said.append(line)
             said += _range_of(answers[end.at], target.row)
-            said += [f"  there {each} = {shown(answers[end.at].value(each))}" for each in solution.followers]
+            said += [f"  there {each} = {digits(answers[end.at].value(each))}" for each in solution.followers]
             checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
             said += [f"  there these checks fail: {checks}"] if checks else []
     if len(solution.ranges) > 1:
@@ -51,7 +51,7 @@ def _kind(space: TriedValues) -> str:
     """What an answer is one of."""
     if space.listed_as:
         return space.listed_as
-    return f"multiple of {shown(space.step)}" if space.step > 1 else "whole number" if space.step else "value"
+    return f"multiple of {digits(space.step)}" if space.step > 1 else "whole number" if space.step else "value"
 
 
 def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:
@@ -102,4 +102,4 @@ def _range(solution: Solution, met: TargetRange) -> str:
 
 def _input(solution: Solution, value: Value) -> str:
     """A value of the input that is solved for: a count as a plain number, anything else in its unit."""
-    return shown(value) if solution.is_count else told(value, solution.row.unit)
+    return digits(value) if solution.is_count else told(value, solution.row.unit)

@@ -27,7 +27,7 @@ from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
 from planner.spoken import told
-from planner.terminal_table import shown
+from planner.terminal_table import digits
 
 SOLVABLE = ("input", "model", "hardware")
 SAME = 1e-12  # what differs by less is the same but for rounding
@@ -254,6 +254,6 @@ def _out_of_reach(
     there, next_to = (at(float(inputs[place])) for place in (best, best - 1 if best else min(1, len(inputs) - 1)))
     why = kept_by(there, next_to, target.row.name)
     extreme = "least" if target.sense == "<=" else "most"
-    return (f"no {row.name} from {shown(inputs[0])} to {shown(inputs[-1])} gives {target.text}: the {extreme} is "
-            f"{told(there.value(target.row.name), target.row.unit)}, at {row.name}={shown(there.value(row.name))}"
+    return (f"no {row.name} from {digits(inputs[0])} to {digits(inputs[-1])} gives {target.text}: the {extreme} is "
+            f"{told(there.value(target.row.name), target.row.unit)}, at {row.name}={digits(there.value(row.name))}"
             + (f", where {why}" if why else ""))  # fmt: skip

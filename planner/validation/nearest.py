@@ -24,7 +24,7 @@ from planner.formulas.evaluation import code
 from planner.formulas.expected import FAMILIES, chip_calibration
 from planner.formulas.template import Template
 from planner.spoken import PERCENT, percent, spoken
-from planner.terminal_table import shown
+from planner.terminal_table import digits
 from planner.validation.expected_times import Numbers, Together, predicted
 from planner.validation.runs import COLUMNS, REQUIRED, Run, models_of, shipped
 
@@ -84,7 +84,7 @@ class NearRun(NamedTuple):
         measured, error = self.run.measured, self.expected / self.run.measured - 1
         return [
             *(NearCell(text, "text", text) for text in (self.run.id, self.model, self.run.hardware)),
-            *(NearCell(size, "1", shown(size)) for size in self.sizes),
+            *(NearCell(size, "1", digits(size)) for size in self.sizes),
             NearCell(self.what, "text", self.what),
             NearCell(measured, self.unit, spoken(measured, self.unit)),
             NearCell(self.expected, self.unit, spoken(self.expected, self.unit, measured)),

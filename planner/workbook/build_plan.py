@@ -149,7 +149,7 @@ class BuildPlan:
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
         shown = [sweep.rows[name] for sweep in (*self.sweeps, *self.what_ifs) for name in sweep.shown]
         shown += library.load(RESULTS).rows if self.comparison else ()
-        led = [row for template in self.templates for row in headlines.shown(template)]
+        led = [row for template in self.templates for row in headlines.rows_shown(template)]
         shown += led
         units = [*display_units.needed(shown), *(display_units.OF_TIMES if self.layer_ops else [])]
         units += [display_units.OF_A_SHARE] if any(row.display == PERCENT for row in led) else []

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.formulas.headlines import led_as, problem, shown
+from planner.formulas.headlines import led_as, problem, rows_shown
 from planner.formulas.layer_ops import PHASES
 from planner.workbook import (
     charts,
@@ -123,7 +123,7 @@ def write(
     header_rows(page, plan, ("From", "Note and source"))
     _front(page, plan)
     ordered = _in_order(plan, sheets)
-    led = [row for sheet in ordered for row in shown(sheet.template)]
+    led = [row for sheet in ordered for row in rows_shown(sheet.template)]
     units = Units(page, layout.HARDWARE_ROW + 1, inputs, led)
     at = _called_up(page, plan, inputs, CHIPS, "of the plan", units.rows.stop)
     meant = at if WORKLOAD in inputs.input_rows else 0
