@@ -6,22 +6,16 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
 
-from planner.cli import group
 from planner.compare import comparison_cases as cases
 from planner.compare import comparison_sheet as comparison
 from planner.measure.records import parse_key
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, keys, measurement, rows, typed_into
+from tests.commands import run
 from tests.test_backfill import MATMUL
 
 UNKNOWN = "is not on Hardware"
-
-
-def run(*words: str) -> Result:
-    """Run a command of planner."""
-    return CliRunner().invoke(group, list(words))
 
 
 def test_a_chip_that_the_workbook_lacks_is_said(plan: Path) -> None:

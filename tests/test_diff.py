@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from planner.book.read_plan import read_plan
-from planner.cli import group
 from planner.diff.as_html import as_html
 from planner.diff.as_text import as_text, both, percent
 from planner.diff.as_text import check as said_of_check
@@ -26,18 +24,13 @@ from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import add_sheet
+from tests.commands import invoked
 from tests.seeded import Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
 from tests.workbooks import few_rows, write_small
 from tests.xlsx_samples import package, sheet
 
 GOLDEN = Path(__file__).parent / "golden"
-
-
-def invoked(*arguments: object) -> tuple[int, str]:
-    """Exit code and output of the command."""
-    done = CliRunner().invoke(group, [str(argument) for argument in arguments])
-    return done.exit_code, done.output
 
 
 @pytest.fixture(name="pair")

@@ -6,20 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from planner.book.read_plan import read_workbook
-from planner.cli import group
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
+from tests.commands import invoked
 from tests.test_teaching import few  # noqa: F401
-
-
-def invoked(*arguments: object) -> tuple[int, str]:
-    """Exit code and output of the command."""
-    done = CliRunner().invoke(group, [str(argument) for argument in arguments])
-    return done.exit_code, done.output
 
 
 def typed(path: Path, sheet: str, **cells: float) -> None:

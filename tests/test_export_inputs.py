@@ -11,14 +11,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import catalog
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
-from planner.cli import group
 from planner.csvfile import guarded, unguarded
 from planner.formulas import library
 from planner.formulas.input_values import is_share, is_whole, limits
@@ -30,15 +28,11 @@ from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
+from tests.commands import run
 from tests.short_data import of_few_rows
 from tests.workbooks import few_rows, smaller, write_small
 
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
-
-
-def run(*words: object) -> Result:
-    """`planner` with some words."""
-    return CliRunner().invoke(group, [str(word) for word in words])
 
 
 def said(plan: Plan) -> dict[str, object]:

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from openpyxl import load_workbook
 
 from planner import data
@@ -19,7 +18,6 @@ from planner.book.read_plan import read_plan
 from planner.catalog import load_calibrations, load_stacks
 from planner.catalog.calibrations import BY_NAME
 from planner.catalog.databases import Databases
-from planner.cli import group
 from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_cases import load
 from planner.compare.comparison_sheet import find
@@ -37,6 +35,7 @@ from planner.validation.parameters import GROUPS
 from planner.validation.runs import Run, models_of, read, shipped
 from planner.xlsx.opc import Package
 from tests.backfills import measurement
+from tests.commands import command, invoked
 from tests.own_runs import CALIBRATION, CHIP, NOISE, plans, timed
 from tests.workbooks import write_small
 
@@ -45,19 +44,11 @@ DATA = Path(__file__).parent / "data"
 HEADER = "id,kind,template,hardware,settings,output,measured,unit,source,model"
 
 
-def command(*words: object) -> str:
-    """What a command prints; it must not fail."""
-    done = CliRunner().invoke(group, [str(word) for word in words])
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
 def refused(*words: object) -> str:
     """What a command that fails says, in one line and with exit code 2."""
-    done = CliRunner().invoke(group, [str(word) for word in words])
-    assert done.exit_code == 2, done.output
-    assert "Traceback" not in done.output
-    return done.output
+    code, output = invoked(*words)
+    assert code == 2, output
+    return output
 
 
 def own(runs: Sequence[Run]) -> OwnCalibration:
@@ -229,8 +220,8 @@ def test_a_calibration_that_no_file_has_is_told(tmp_path: Path) -> None:
             re.sub(r"(?m)^(h100-sxm,.*NVIDIA H100[^,]*,)h100,", rf"\1{calibration},", shipped), encoding="utf-8"
         )
         words = ["fit", runs, "--hardware-csv", chips, "--only", "-o", tmp_path / "mine.csv", "--force"]
-        done = CliRunner().invoke(group, [str(word) for word in words])
-        assert (done.exit_code, "there is no calibration 'mycal'" in done.output) == (code, code == 2), done.output
+        found, output = invoked(*words)
+        assert (found, "there is no calibration 'mycal'" in output) == (code, code == 2), output
 
 
 def test_measurements_of_no_chip_ask_for_one(tmp_path: Path) -> None:

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.catalog.checked_table import TABLES
 from planner.catalog.databases import Databases
-from planner.cli import group
 from planner.compare.runs_table import TITLE
 from planner.measure.records import case_key
 from planner.update.update import update_file
 from tests.backfills import backfill, measurement
+from tests.commands import command
 from tests.workbooks import write_small
 
 CALLED = re.compile(r"(?:override or )?(models|hardware|dtypes|\w+)\[(\w+)\](?:\.(\w+))?")
@@ -100,12 +99,6 @@ def grown(path: Path, databases: Databases, *sizes: int) -> None:
     done = backfill(path, *(measurement(case_key("matmul", {"tokens": 8, "d_in": 8, "d_out": each})) for each in sizes))
     assert f"{len(sizes)} appended" in done.output
     update_file(path, databases=databases)
-
-
-def command(*words: str) -> None:
-    """Run planner with these words."""
-    done = CliRunner().invoke(group, list(words))
-    assert done.exit_code == 0, done.output
 
 
 def test_what_a_sheet_calls_up_leads_to_where_it_stands(book: Workbook) -> None:

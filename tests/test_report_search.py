@@ -8,10 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from planner.catalog.databases import Databases
-from planner.cli import group
 from planner.report import documents, exports
 from planner.report.contents import ReportData
 from planner.report.gather import gather
@@ -20,17 +18,11 @@ from planner.search.optimum import optimum
 from planner.search.request import request
 from planner.search.search_sheet import listed
 from planner.spoken import PERCENT, spoken
+from tests.commands import command
 from tests.short_data import of_few_rows
 from tests.workbooks import by_name, cached, retype
 
 COST, TOKEN = "cost_per_million_tokens_expected", "time_per_output_token_expected"
-
-
-def planner(*args: str) -> str:
-    """What a command prints that succeeds."""
-    done = CliRunner().invoke(group, [*args])
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +30,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReportData
     """A workbook that a search of two objectives built, and its report."""
     path: Path = tmp_path_factory.mktemp("searched") / "plan.xlsx"
     with of_few_rows(("llama3-8b",), ("h100-sxm", "tpu-v6e")):
-        planner("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and",
+        command("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and",
                 TOKEN, "--top", "2", "--workbook", str(path))  # fmt: skip
     return path, gather(path)
 
@@ -73,7 +65,7 @@ def test_a_reader_has_ranges_scenarios_and_the_question_in_words(searched: tuple
 def test_what_differs_by_rounding_is_as_it_was_found(tmp_path: Path) -> None:
     """A scenario's number of now that is off in the sixteenth digit alone is off by 0 %."""
     path = tmp_path / "plan.xlsx"
-    planner("optimize", "inference", "-m", "deepseek-v3", "-H", "b200-sxm", "--set", "weight_dtype=fp8", "n_chips=8",
+    command("optimize", "inference", "-m", "deepseek-v3", "-H", "b200-sxm", "--set", "weight_dtype=fp8", "n_chips=8",
             "--minimize", COST, "--top", "1", "--workbook", str(path))  # fmt: skip
     (found,) = gather(path).searches
     off = next(at for at, column in enumerate(found.numbers.columns) if column.name == f"{COST} off")
@@ -114,7 +106,7 @@ def test_the_best_of_one_objective_are_bars_with_their_ranges(tmp_path: Path) ->
     """A search of one objective has a bar for each plan that is listed."""
     path = tmp_path / "plan.xlsx"
     with of_few_rows():
-        planner("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time", "--over", "tokens=1024..8192*2",
+        command("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time", "--over", "tokens=1024..8192*2",
                 "--set", "d_in=8192", "d_out=8192", "--top", "3", "--workbook", str(path))  # fmt: skip
     report = gather(path)
     (picture,) = (each for each in report.pictures if each.id == "search-1")

@@ -7,7 +7,6 @@ from typing import Any
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
 from openpyxl.chart import BarChart, Reference, Series
 from openpyxl.comments import Comment
 from openpyxl.formatting.rule import CellIsRule
@@ -18,7 +17,6 @@ from openpyxl.worksheet.table import Table
 from planner.book.read_plan import read_plan
 from planner.book.workbook import Book
 from planner.check.run import check
-from planner.cli import group
 from planner.update.update import update, update_file
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import same_value
@@ -33,6 +31,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import every
 from tests import workbooks
+from tests.commands import run
 from tests.libreoffice import needs_libreoffice, recalculated, saved
 from tests.test_scenario_add import edit, row_of
 from tests.workbooks import MODELS, agree, few_rows, write_comparison, write_plan, write_small
@@ -75,11 +74,6 @@ def show(path: Path, scenario: str) -> None:
     row = next(int(ref[1:]) for ref, cell in sheet.cells.items() if ref[0] == "C" and cell.value == "shown_scenario")
     package.replace(package.sheets()["Dashboard"], with_values(sheet, {address(row, 4): scenario}))
     package.write(path)
-
-
-def run(*words: object) -> Result:
-    """`planner` with some words."""
-    return CliRunner().invoke(group, [str(word) for word in words])
 
 
 def contents(path: Path) -> Contents:

@@ -8,12 +8,10 @@ from pathlib import Path
 import numpy as np
 import openpyxl
 import pytest
-from click.testing import CliRunner
 from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.catalog.databases import Databases
 from planner.check.run import check
-from planner.cli import group
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.search.found import objective
@@ -22,6 +20,7 @@ from planner.search.request import request
 from planner.search.search_sheet import listed
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
+from tests.commands import command
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import sheet_of
 
@@ -33,13 +32,6 @@ FRONT = ["optimize", "inference", "-m", "llama3-8b", *CHIPS, "--minimize", COST,
 MATMUL = ["optimize", "matmul", *CHIPS, "--minimize", TIME, "--over", "tokens=1024..8192*2",
           "--set", "d_in=8192", "d_out=8192"]  # fmt: skip
 Written = tuple[Path, tuple[str, ...]]
-
-
-def planner(*args: str) -> str:
-    """What a command prints that succeeds."""
-    done = CliRunner().invoke(group, [*args])
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def table(sheet: Worksheet) -> tuple[int, dict[str, list[object]]]:
@@ -55,7 +47,7 @@ def table(sheet: Worksheet) -> tuple[int, dict[str, list[object]]]:
 def matmul(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """A workbook that a search of two objectives built, with the two ends of its front as scenarios; and those."""
     path = tmp_path_factory.mktemp("matmul") / "plan.xlsx"
-    planner(*MATMUL, "--maximize", "flops", "--top", "2", "--workbook", str(path))
+    command(*MATMUL, "--maximize", "flops", "--top", "2", "--workbook", str(path))
     return path, (TIME, "flops")
 
 
@@ -63,7 +55,7 @@ def matmul(tmp_path_factory: pytest.TempPathFactory) -> Written:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """The same of plans that serve."""
     path = tmp_path_factory.mktemp("served") / "plan.xlsx"
-    planner(*FRONT, "--top", "2", "--workbook", str(path))
+    command(*FRONT, "--top", "2", "--workbook", str(path))
     return path, (COST, TOKEN)
 
 
@@ -77,7 +69,7 @@ def front(request: pytest.FixtureRequest) -> Written:
 def test_a_front_is_written_whole_and_drawn(tmp_path: Path) -> None:
     """The workbook of a front has each of its plans on the sheet Search, none of which another beats, and a chart."""
     path = tmp_path / "front.xlsx"
-    said = planner(*FRONT, "--top", "2", "-o", str(path))
+    said = command(*FRONT, "--top", "2", "-o", str(path))
     book = openpyxl.load_workbook(path)
     sheet = book["Search"]
     _, columns = table(sheet)
@@ -127,7 +119,7 @@ def test_a_second_search_takes_the_place_of_the_first(matmul: Written, tmp_path:
     """Its sheet has the newer question and plans; the scenarios of the first stay, and are not its own."""
     path = tmp_path / "plan.xlsx"
     path.write_bytes(matmul[0].read_bytes())
-    said = planner(*MATMUL, "--top", "3", "--workbook", str(path))
+    said = command(*MATMUL, "--top", "3", "--workbook", str(path))
     assert "the sheet Search" in said
     book = openpyxl.load_workbook(path, data_only=True)
     assert [name for name in book.sheetnames if name.startswith("Search")] == ["Search"]
@@ -160,9 +152,9 @@ def test_libreoffice_computes_what_was_found(front: Written, tmp_path: Path) -> 
 
 
 def test_assumptions_say_a_unit_once_and_repeat_their_head(tmp_path: Path) -> None:
-    """A number's unit stands beside it alone, small ones are said in digits, and printed pages begin with the head."""
+    """A number's unit stands beside it alone, small ones are said in digits, and command pages begin with the head."""
     path = tmp_path / "front.xlsx"
-    planner(*MATMUL, "-o", str(path))
+    command(*MATMUL, "-o", str(path))
     sheet = sheet_of(path, "Assumptions")
     head = next(row[0].row for row in sheet.iter_rows() if row[0].value == "Input")
     assert sheet.print_title_rows == f"${head}:${head}"

@@ -8,11 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.cli import group
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
@@ -21,14 +19,10 @@ from planner.formulas.search_space import slice_sizes
 from planner.formulas.solving import parse_target, solve
 from planner.formulas.template import Template
 from planner.spoken import told
+from tests.commands import run
 
 INFERENCE = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
 Load = Callable[..., Template]
-
-
-def run(*words: str) -> Result:
-    """`planner` with some words."""
-    return CliRunner().invoke(group, list(words))
 
 
 def answer(template: Template, name: str, target: str, **values: float) -> float | None:

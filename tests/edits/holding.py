@@ -10,13 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
 from planner.check.run import as_object as as_json
 from planner.check.run import check
-from planner.cli import group
 from planner.diff.as_text import as_object
 from planner.diff.two_workbooks import compare
 from planner.diff.workbook_as_text import lines
@@ -24,6 +21,7 @@ from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
+from tests.commands import invoked
 from tests.edits.catalogue import Edit
 from tests.edits.reporting import ValueOf, page_is_right, report_is_right
 
@@ -61,13 +59,6 @@ class Edited:
             return lambda sheet, ref: self.plan.at(sheet, *coordinates(ref))
         sheets = parse_sheets(Package.read(self.judged))
         return lambda sheet, ref: found.value if (found := sheets[sheet].cells.get(ref)) else None
-
-
-def invoked(*arguments: object) -> tuple[int, str]:
-    """Exit code and output of the command."""
-    done = CliRunner().invoke(group, [str(argument) for argument in arguments])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
-    return done.exit_code, done.output
 
 
 def check_is_right(edited: Edited) -> None:

@@ -1,0 +1,26 @@
+"""Commands of planner as the tests run them, in this process."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner, Result
+
+from planner.cli import group
+
+
+def run(*words: object) -> Result:
+    """`planner` with some words."""
+    return CliRunner().invoke(group, [str(word) for word in words])
+
+
+def command(*words: object) -> str:
+    """What a command prints that succeeds."""
+    done = run(*words)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def invoked(*words: object) -> tuple[int, str]:
+    """Exit code and output of a command, which may refuse but must not break."""
+    done = run(*words)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    return done.exit_code, done.output
