@@ -21,8 +21,7 @@ from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, saved
-from tests.read_once import recalculate_once
-from tests.workbooks import CHIPS, MODELS, few_rows, sheet_of, smaller
+from tests.workbooks import CHIPS, MODELS, edit, few_rows, sheet_of, smaller
 
 KIND = "Found"
 
@@ -52,16 +51,6 @@ def write(path: Path, *values: float, live: str = "") -> str:
     name = put(package, KIND, "Numbers of a test.", lambda page: found(page, *values, live=live))
     package.write(path)
     return name
-
-
-def edit(path: Path, change) -> None:  # type: ignore[no-untyped-def]
-    """A person's work in a program that loads and saves."""
-    book = openpyxl.load_workbook(path)
-    change(book)
-    book.save(path)
-    package = Package.read(path)
-    recalculate_once(package)
-    package.write(path)
 
 
 def values(path: Path, sheet: str) -> list[object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
@@ -25,12 +24,10 @@ from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.read_once import recalculate_once
 from tests.seeded import SERVE
-from tests.workbooks import CHIPS, MODELS, agree, few_rows, smaller, write_small
+from tests.workbooks import CHIPS, MODELS, agree, edit, few_rows, smaller, write_small
 
 NEW = 7  # the column of the new scenario, right of the one that was built
-Edit = Callable[[openpyxl.Workbook], None]
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +42,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def add(path: Path, *words: str) -> Result:
     """Run the command."""
     return CliRunner().invoke(group, ["scenario", "add", str(path), *words])
-
-
-def edit(path: Path, change: Edit) -> None:
-    """An analyst's work in a program that loads and saves."""
-    book = openpyxl.load_workbook(path)
-    change(book)
-    book.save(path)
-    package = Package.read(path)
-    recalculate_once(package)
-    package.write(path)
 
 
 def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:

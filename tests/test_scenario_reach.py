@@ -15,8 +15,8 @@ from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from planner.cli import group
-from tests.test_scenario_add import edit, row_of
-from tests.workbooks import write_small
+from tests.test_scenario_add import row_of
+from tests.workbooks import edit, write_small
 
 
 @dataclass

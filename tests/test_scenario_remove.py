@@ -33,8 +33,8 @@ from planner.xlsx.xmltree import every
 from tests import workbooks
 from tests.commands import run
 from tests.libreoffice import needs_libreoffice, recalculated, saved
-from tests.test_scenario_add import edit, row_of
-from tests.workbooks import MODELS, agree, few_rows, write_comparison, write_plan, write_small
+from tests.test_scenario_add import row_of
+from tests.workbooks import MODELS, agree, edit, few_rows, write_comparison, write_plan, write_small
 
 CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e"]
 IDS = ["tpu_v5e", "tpu_v5p", "tpu_v6e"]

@@ -10,8 +10,7 @@ from click.testing import CliRunner, Result
 
 from planner.book.read_plan import read_plan
 from planner.cli import group
-from tests.test_scenario_add import edit
-from tests.workbooks import write_small
+from tests.workbooks import edit, write_small
 
 GOLDEN = Path(__file__).parent / "golden"
 IDS = ["llama3_8b_on_tpu_v5e", "llama3_8b_on_tpu_v5p"]

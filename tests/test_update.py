@@ -24,12 +24,11 @@ from planner.update.update import update_file
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
-from tests.read_once import recalculate_once
+from tests import workbooks
 from tests.short_data import of_few_cases, of_few_rows
-from tests.workbooks import few_rows, sheet_of, write_comparison
+from tests.workbooks import Edit, few_rows, sheet_of, write_comparison
 
 GOLDEN = Path(__file__).parent / "golden"
-Edit = Callable[[openpyxl.Workbook], None]
 
 
 @pytest.fixture(autouse=True)
@@ -47,12 +46,7 @@ def edited(tmp_path: Path) -> Callable[..., Path]:
         path = tmp_path / "plan.xlsx"
         path.write_bytes((GOLDEN / name).read_bytes())
         if edit is not None:
-            book = openpyxl.load_workbook(path)
-            edit(book)
-            book.save(path)
-            package = Package.read(path)
-            recalculate_once(package)
-            package.write(path)
+            workbooks.edit(path, edit)
         return path
 
     return make

@@ -27,7 +27,7 @@ from tests.edits.programs import computed, needs_office
 from tests.read_once import recalculate_once
 from tests.short_data import of_few_rows
 from tests.test_update import row_of
-from tests.workbooks import by_name, cached, few_rows, sheet_of
+from tests.workbooks import by_name, cached, few_rows, save, sheet_of
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 HEAD = "name,label,unit,kind,formula,source,note\n"
@@ -90,14 +90,6 @@ def edit(path: Path, *changes: tuple[str, str, int, float]) -> None:
     for sheet, name, column, value in changes:
         part, ref = package.sheets()[sheet], address(by_name(grid, sheet)[name], column)
         package.replace(part, with_values(SheetXml(package.parts[part]), {ref: value}))
-    recalculate_once(package)
-    package.write(path)
-
-
-def saved(book: openpyxl.Workbook, path: Path) -> None:
-    """Save a workbook with the values of its formulas."""
-    book.save(path)
-    package = Package.read(path)
     recalculate_once(package)
     package.write(path)
 
@@ -167,7 +159,7 @@ def test_a_persons_work_stays_and_says_where_both_changed(small: tuple[Path, Pat
     sheet.cell(rows["total_cost"], 6).fill = PatternFill("solid", fgColor="FF00FF00")
     sheet.cell(rows["total_cost"], 8).value = "look here"
     sheet.cell(rows["total_cost"], 6).comment = Comment("why?", "Ann")
-    saved(book, path)
+    save(book, path)
     own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale").replace("said once", ""))
     done, _ = update_file(path, [str(own)], FEW)
     after, plan = sheet_of(path, "Mine"), read_plan(path)
@@ -193,7 +185,7 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     book = openpyxl.load_workbook(path)
     row = row_of(book, "Mine", "total_cost")
     book["Mine"].cell(row, 6).value = 99
-    saved(book, path)
+    save(book, path)
     own.write_text("".join(line for line in SMALL.splitlines(keepends=True) if "total_cost" not in line))
     done, _ = update_file(path, [str(own)], FEW)
     assert done.kept_rows == ["Mine: total_cost"]
@@ -274,7 +266,7 @@ def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tupl
     mine["A4"] = f"=SUM(Mine!F{rows[0]}:G{rows[0]})"
     mine["A5"] = f"=SUM({area.format('F', None, *rows)})+IFERROR(MATCH(9,B1:B3,0),0)"
     mine["A6"] = f"=SUM(INDEX({area.format('F', None, *rows)},(1)))"
-    saved(book, path)
+    save(book, path)
     lost = [line for line in SMALL.splitlines(keepends=True) if "total_cost," not in line]
     own.write_text("".join(lost).replace("total_cost", "total_rows*batch_cost"))
     done, _ = update_file(path, [str(own)], FEW)
@@ -296,7 +288,7 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
     mine = book.create_sheet("Own")
     mine["A1"], mine["A2"] = f"=SUM(Mine!F{first}:F{last})", f"=SUM(Mine!F{first}:F{first + 1})"
     mine["A3"] = f"=SUM(Mine!F{first + 1}:F{last})"
-    saved(book, path)
+    save(book, path)
     rows, cost = (next(line for line in SMALL.splitlines() if line.startswith(name)) for name in ("total_r", "total_c"))
     cost_first = cost.replace("total_rows", "batch_rows")
     own.write_text(SMALL.replace(f"{rows}\n{cost}", f"{cost_first}\n{rows}"))
@@ -317,7 +309,7 @@ def test_check_asks_nothing_of_rows_that_were_kept(small: tuple[Path, Path]) -> 
     book["Inputs"].cell(row_of(book, "Inputs", "batch_cost"), 6).value = 9
     book["Mine"].cell(rows["total_cost"], 6).value = f"=F{rows['total_rows']}*F{rows['batch_cost']}*2"
     book["Mine"].cell(rows["batch_cost"], 5).value = "as agreed"
-    saved(book, path)
+    save(book, path)
     own.write_text(SMALL.replace("batch_cost", "row_price").replace("total_cost", "all_cost"))
     done, _ = update_file(path, [str(own)], FEW)
     assert done.kept_rows == ["Inputs: batch_cost", "Mine: batch_cost", "Mine: total_cost"]
@@ -377,7 +369,7 @@ def test_a_formula_in_names_is_whose_the_formula_is(small: tuple[Path, Path]) ->
     sheet.cell(rows["total_cost"], 4).value = "total_rows*7"
     sheet.cell(rows["total_cost"], 6).value = f"=F{rows['total_rows']}*7"
     sheet.cell(rows["cost_share"], 6).value = f"=F{rows['total_cost']}*5"
-    saved(book, path)
+    save(book, path)
     own.write_text(SMALL.replace("total_cost/batch_cost", "total_cost/batch_cost/row_scale"))
     done, _ = update_file(path, [str(own)], FEW)
     after = sheet_of(path, "Mine")
@@ -437,7 +429,7 @@ def test_sheets_that_were_copied_renamed_or_deleted(
     path, own = small
     book = openpyxl.load_workbook(path)
     edited(book)
-    saved(book, path)
+    save(book, path)
     own.write_text(
         SMALL.replace("All it costs", "The whole cost").replace("total_rows*batch", "row_scale*total_rows*batch")
     )
@@ -482,7 +474,7 @@ def test_a_range_of_one_cell_that_gnumeric_saved_is_still_planners(tmp_path: Pat
         alone += [cell] if new != cell.value else []
         cell.value = new
     assert alone
-    saved(book, path)
+    save(book, path)
     own.write_text(served.replace("Served", "Is served"))
     done, _ = brought(path, own)
     assert (done.formulas, done.typed_over, done.both) == ([], [], [])
@@ -494,7 +486,7 @@ def test_the_looks_that_gnumeric_saved_are_still_planners(small: tuple[Path, Pat
     path, own = small
     book = openpyxl.load_workbook(path)
     book["Mine"].cell(row_of(book, "Mine", "total_cost"), 6).fill = PatternFill("solid", fgColor="FF00FF00")
-    saved(book, path)
+    save(book, path)
     package = Package.read(path)
     part, styles = "xl/styles.xml", package.parts["xl/styles.xml"].decode()
     white = '<patternFill patternType="solid"><fgColor rgb="FFFFFFFF"/><bgColor rgb="FFC7C7C7"/></patternFill>'
@@ -519,6 +511,6 @@ def test_a_damaged_memory_is_none(small: tuple[Path, Path]) -> None:
     cover = book["Cover"]
     row = next(row for row in range(1, 99) if str(cover.cell(row, 1).value).startswith("What planner wrote"))
     cover.cell(row + 1, 2).value = cover.cell(row + 1, 2).value[:-9]
-    saved(book, path)
+    save(book, path)
     done, _ = brought(path, own)
     assert done.formulas == done.texts == []

@@ -19,8 +19,7 @@ from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from tests.edits.programs import HAND
-from tests.read_once import recalculate_once
-from tests.workbooks import few_rows
+from tests.workbooks import few_rows, save
 
 FEW = few_rows(("llama3-8b",), ("tpu-v5p",))
 HEAD = "name,label,unit,kind,formula,source,note\n"
@@ -70,10 +69,7 @@ def test_a_note_follows_its_row(old: Old, tmp_path: Path) -> None:
     serve[cell(old.plan, "head_width", "Serve")].comment = Comment("two or three", "Bob & co.")
     serve[cell(old.plan, "step_size", "Serve")].comment = Comment("agreed", "Ann")
     book["Model"][cell(old.plan, "n_twice", "Model")].comment = Comment("deep", "Bob & co.")
-    book.save(path)
-    package = Package.read(path)
-    recalculate_once(package)
-    package.write(path)
+    save(book, path)
     done = old.updated(path, new)
     after = read_plan(new)
     found = {(note.sheet, note.ref, note.author, note.text) for note in after.notes}

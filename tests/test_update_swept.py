@@ -11,8 +11,8 @@ from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.xmltree import every
-from tests.test_update_merge import FEW, edit, planner, saved
-from tests.workbooks import few_rows, sheet_of
+from tests.test_update_merge import FEW, edit, planner
+from tests.workbooks import few_rows, save, sheet_of
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 MORE = few_rows(("llama3-8b", "gemma-7b"), ("tpu-v5p",))
@@ -66,7 +66,7 @@ def test_cases_are_told_by_their_values(tmp_path: Path) -> None:
     own = book.create_sheet("Own")
     own["A1"], own["A2"] = f"=Sweep!A{before[64]}", f"=Sweep!A{before[128]}"
     own["A3"] = f"=SUM(Sweep!A{before[16]}:A{before[64]})"
-    saved(book, path)
+    save(book, path)
     edit(path, ("Inputs", AXIS, 6, 16))
     done, _ = update_file(path, [], MORE)
     now = cases(path)
@@ -87,7 +87,7 @@ def test_a_table_of_a_persons_values_stays(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(path)
     for at, row in enumerate(before.values(), start=1):
         book["Sweep"].cell(row, 1).value = 100 * at
-    saved(book, path)
+    save(book, path)
     edit(path, ("Inputs", AXIS, 6, 16))
     done, _ = update_file(path, [], MORE)
     assert cases(path) == dict(zip((100, 200, 300, 400, 500), before.values(), strict=True))

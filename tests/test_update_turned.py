@@ -13,8 +13,8 @@ from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from tests.test_update import row_of
-from tests.test_update_merge import FEW, SMALL, brought, fixture_built, fixture_small, saved  # noqa: F401
-from tests.workbooks import cached
+from tests.test_update_merge import FEW, SMALL, brought, fixture_built, fixture_small  # noqa: F401
+from tests.workbooks import cached, save
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 NOW_INPUT = SMALL.replace("row_scale,Scale,1,constant,2,test,", "row_scale,Scale,1,input,2,test,as agreed")
@@ -29,7 +29,7 @@ def edited(path: Path, name: str, *contents: str) -> int:
     for at, content in enumerate(contents, start=1):
         own.cell(at, 1).value = content.format(row)
     book.defined_names["mine"] = DefinedName("mine", attr_text=f"Inputs!$D${row}")
-    saved(book, path)
+    save(book, path)
     return row
 
 
@@ -65,7 +65,7 @@ def test_an_input_that_is_a_constant(small: tuple[Path, Path]) -> None:
     book["Inputs"].cell(row, 6).value = 9
     book["Inputs"].cell(row, 4).value = "as agreed"
     book["Mine"].cell(row_of(book, "Mine", "total_rows"), 6).value = f"=Inputs!F{row}*5"
-    saved(book, path)
+    save(book, path)
     own.write_text(NOW_CONSTANT)
     done, _ = update_file(path, [str(own)], FEW)
     book = openpyxl.load_workbook(path)
@@ -86,7 +86,7 @@ def test_a_constant_that_a_person_changed(small: tuple[Path, Path]) -> None:
     path, own = small
     book = openpyxl.load_workbook(path)
     book["Inputs"].cell(row_of(book, "Inputs", "row_scale"), 4).value = 7
-    saved(book, path)
+    save(book, path)
     own.write_text(NOW_INPUT)
     done, _ = brought(path, own)
     row = row_of(openpyxl.load_workbook(path), "Inputs", "row_scale")

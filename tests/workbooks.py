@@ -219,6 +219,24 @@ def retype(path: Path, columns: str = "F", **values: Value) -> None:
     package.write(path)
 
 
+Edit = Callable[[openpyxl.Workbook], None]
+
+
+def edit(path: Path, change: Edit) -> None:
+    """A person's work in a program that loads a workbook, calculates and saves."""
+    book = openpyxl.load_workbook(path)
+    change(book)
+    save(book, path)
+
+
+def save(book: openpyxl.Workbook, path: Path) -> None:
+    """Save a workbook as such a program does, with the values of its formulas."""
+    book.save(path)
+    package = Package.read(path)
+    read_once.recalculate_once(package)
+    package.write(path)
+
+
 def copy_scenario(path: Path, source: int, target: int, values: Mapping[str, object]) -> None:
     """Copy a scenario's column as the Cover says, then type its id, model, chip and inputs."""
     book = openpyxl.load_workbook(path)
