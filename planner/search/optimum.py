@@ -63,6 +63,31 @@ def _best(costs: np.ndarray, ends: np.ndarray) -> np.ndarray:
     return np.union1d(near, first)
 
 
+@dataclass
+class _Tally:
+    """What a part of the search found: its counts, and which of its plans are still needed."""
+
+    found: Found
+    pool: _Pool
+    leaders: dict[int, tuple[float, int]]  # by subject the least cost, and whose it is
+    unknown: dict[int, int]  # by subject the first plan of which an objective is N/A
+
+    @classmethod
+    def of_none(cls, objectives: Sequence[Objective]) -> _Tally:
+        """That of no plan."""
+        pool = _Pool(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, len(objectives))), np.empty(0))
+        return cls(Found(objectives), pool, {}, {})
+
+    def add(self, later: _Tally) -> None:
+        """Take in another part's, whose plans come after these or are of other subjects."""
+        self.found.count(later.found)
+        if len(later.pool.numbers):
+            self.pool = self.pool.with_those(later.pool)
+        for subject, leader in later.leaders.items():
+            self.leaders[subject] = min(leader, self.leaders.get(subject, leader))
+        self.unknown = later.unknown | self.unknown
+
+
 def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone: bool = False) -> Found:
     """The best plans of all subjects of a request, at most `top` of them.
 
@@ -72,53 +97,46 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     checks = [row.name for row in template.of_kind("check")]
     ends = objectives[0].range_end(template) if len(objectives) == 1 else ""
     wanted = [*(each.row.name for each in objectives), *checks, *asked.conditions, *([ends] if ends else [])]
-    found = Found(objectives)
-    pool = _Pool(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, len(objectives))), np.empty(0))
-    leaders: dict[int, tuple[float, int]] = {}  # by subject the least cost, and whose it is
-    unknown: dict[int, int] = {}  # by subject the first plan of which an objective is N/A
+    tally = _Tally.of_none(objectives)
     spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
     whole, first = sum(space.count for space in spaces), 0
     shared = f", shared by {asked.among.count} processes" if asked.among.count > 1 else ""
     for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
         plans = Plans(template, subject.facts, asked.given, space, wanted, asked.backend)
 
-        def reduced(block: PlanBlock, rows: dict[str, Array], subject: int = at) -> tuple[Found, _Pool, int]:
+        def reduced(block: PlanBlock, rows: dict[str, Array], subject: int = at) -> _Tally:
             return _reduce(block, rows, checks, asked.conditions, objectives, ends, subject)
 
-        for _, (counts, candidates, lacks) in plans.each(reduced, asked.among.share(first, whole)):
-            found.count(counts)
-            if counts.unknown:
-                unknown.setdefault(at, lacks)
-            if len(candidates.numbers):
-                pool = pool.with_those(candidates)
-                best = int(np.argmin(candidates.costs[:, 0]))
-                leader = float(candidates.costs[best, 0]), int(candidates.numbers[best])
-                leaders[at] = min(leader, leaders.get(at, leader))
-            progress.step(f"{found.tried:,} of {whole:,} plans{shared}")
+        for _, one in plans.each(reduced, asked.among.share(first, whole)):
+            tally.add(one)
+            progress.step(f"{tally.found.tried:,} of {whole:,} plans{shared}")
         first += space.count
     progress.clear()
-    (found, pool, leaders, unknown), *others = asked.among.gather((found, pool, leaders, unknown))
-    for other, candidates, leading, lacking in others:
-        found.count(other)
-        pool = pool.with_those(candidates)
-        for at, leader in leading.items():
-            leaders[at] = min(leader, leaders.get(at, leader))
-        unknown = lacking | unknown
-    refusing = (name for name in (*checks, *asked.conditions) if name in found.refused)
-    found.refused = Counter({name: found.refused[name] for name in refusing})
-    plans_without = [_numbered(asked, spaces, at, number) for at, number in sorted(unknown.items())]
+    tally, *others = asked.among.gather(tally)
+    for other in others:
+        tally.add(other)
+    return _told(asked, spaces, tally, [*checks, *asked.conditions], top, alone=alone)
+
+
+def _told(
+    asked: Request, spaces: Sequence[PlanSpace], tally: _Tally, refusing: Sequence[str], top: int, *, alone: bool
+) -> Found:
+    """What is told of a whole search: the checks that refuse, in their order, what is missing, and the best plans."""
+    found, objectives = tally.found, tally.found.objectives
+    found.refused = Counter({name: found.refused[name] for name in refusing if name in found.refused})
+    plans_without = [_numbered(asked, spaces, at, number) for at, number in sorted(tally.unknown.items())]
     for plan in plans_without:
         for why in explanation.missing(plan.results, [each.row.name for each in objectives]):
             found.why.setdefault(why, []).append(plan.subject)
-    if not len(pool.numbers):
+    if not len(tally.pool.numbers):
         raise _none(asked, found, plans_without)
-    choice = _Choice.of(asked, spaces, pool)
+    choice = _Choice.of(asked, spaces, tally.pool)
     if len(objectives) > 1:
         choice.put_front(found, top)
     else:
         choice.put_best(found, top, alone=alone)
     if len(objectives) == 1 and len(asked.subjects) > 1:
-        for place, (_, number) in sorted(leaders.items(), key=lambda each: each[1]):
+        for place, (_, number) in sorted(tally.leaders.items(), key=lambda each: each[1]):
             found.of_each.append(_numbered(asked, spaces, place, number))
     return found
 
@@ -126,11 +144,8 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
 def _reduce(
     block: PlanBlock, rows: Mapping[str, Array], checks: Sequence[str], conditions: Sequence[str],
     objectives: Sequence[Objective], ends: str, subject: int,
-) -> tuple[Found, _Pool, int]:  # fmt: skip
-    """What a block comes to: its counts, the plans that may be among the best, and the first plan without a cost.
-
-    That is the number of the first that passes and has an objective that is N/A; 0 where there is none.
-    """
+) -> _Tally:  # fmt: skip
+    """What the plans of a block come to."""
     passes: Array = np.True_
     refused = Counter[str]()
     for name in (*checks, *conditions):
@@ -148,7 +163,13 @@ def _reduce(
     counts = Found(objectives, block.count, len(places), refused, len(unknown))
     candidates = _Pool(np.full(len(places), subject), places + block.start, costs, ending).at(known)
     kept = candidates.at(_best(candidates.costs, candidates.ends))
-    return counts, kept, int(unknown[0]) if len(unknown) else 0
+    tally = _Tally(counts, kept, {}, {})
+    if len(unknown):
+        tally.unknown[subject] = int(unknown[0])
+    if len(kept.numbers):
+        best = int(np.argmin(kept.costs[:, 0]))
+        tally.leaders[subject] = float(kept.costs[best, 0]), int(kept.numbers[best])
+    return tally
 
 
 @dataclass(frozen=True)
