@@ -305,6 +305,13 @@ def losses(marks: Marks, package: Package, plan: Plan, said: str) -> list[str]:
         lost += [] if found and found.at(*cell).endswith(end) else [f"formula {name} {end}"]
     lost += [f"text {name}" for name, text in marks.texts.items() if sheet.text(rows.get(name, 0), 5) != text]
     lost += [f"own text {text}" for text in marks.beside if text not in texts]
+    return lost + _lost_readers(marks, package, plan, rows, said)
+
+
+def _lost_readers(marks: Marks, package: Package, plan: Plan, rows: dict[str, int], said: str) -> list[str]:
+    """What read a row of planner's, which stand in `rows` now, and reads another one."""
+    lost: list[str] = []
+    at = scenario_columns(plan)
     own = plan.book.sheets.get(OWN)
     for ref, name in marks.reads.items():
         text = own.xml.cells[ref].formula or (own.patterns[1, 1] and "") if own else ""
