@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from planner.align.matching import BEYOND, Matched, Token
@@ -108,17 +108,16 @@ class Comparer:
                     return True
         return False
 
-    def _is_settled(self, sheet: str, formula: Pattern) -> bool:
-        """Whether a formula reads only sheets of which every row and column is where it was."""
-        found = self._settled.get((sheet, formula))
-        if found is None:
-            read = {reference.sheet or sheet for reference in formula.references}
-            found = self._settled[sheet, formula] = all(self._moved.get(name) == frozenset() for name in read)
-        return found
-
     @cached_property
-    def _settled(self) -> dict[tuple[str, Pattern], bool]:
-        return {}
+    def _is_settled(self) -> Callable[[str, Pattern], bool]:
+        """Whether a formula of a sheet reads only sheets of which every row and column is where it was."""
+
+        @cache
+        def told(sheet: str, formula: Pattern) -> bool:
+            read = {reference.sheet or sheet for reference in formula.references}
+            return all(self._moved.get(name) == frozenset() for name in read)
+
+        return told
 
     @cached_property
     def _moved(self) -> dict[str, frozenset[int]]:

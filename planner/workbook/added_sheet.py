@@ -49,7 +49,7 @@ def put(
     sheets = {name: Sheet(name, at, xml) for at, (name, xml) in enumerate(parse_sheets(package).items())}
     same = (each for each in added(sheets.values()) if each.kind == kind and may_replace(each))
     old = next((each.sheet.name for each in same if _is_alone(package, each)), None)
-    name = old or _free_name(package, kind)
+    name = old or _free_sheet(package, kind)
     book = cell_styles.new_book()
     page = Page(book, name, kind, purpose, titles=f"{FIRST_ROW}:{FIRST_ROW}")
     page.links = {(1, 1): "Cover!A1"} if "Cover" in sheets else {}
@@ -81,7 +81,7 @@ def _is_alone(package: Package, sheet: AddedSheet) -> bool:
     return drawn == ["chart"] * sheet.charts and not (beside or shapes)
 
 
-def _free_name(package: Package, kind: str) -> str:
+def _free_sheet(package: Package, kind: str) -> str:
     """The kind, with a number behind it where a sheet is called so, chart sheets among them."""
     kind = _UNNAMED.sub("_", kind)
     taken = {folded(one.get("name", "")) for one in every(package.tree(package.workbook_part()), "sheet")}

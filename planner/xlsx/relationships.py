@@ -22,7 +22,7 @@ def content_type(package: Package, part: str) -> str:
 
 def add_part(package: Package, beside: str, data: bytes, kind: str) -> str:
     """Put a new part in, named like another one; `kind` is its content type, blank where its extension says it."""
-    part = _free_name(package, beside)
+    part = _free_part(package, beside)
     package.add(part, data)
     if kind:
         with package.edited(_TYPES) as root:
@@ -110,7 +110,7 @@ def links_of(part: str) -> str:
     return posixpath.join(folder, "_rels", f"{file}.rels")
 
 
-def _free_name(package: Package, part: str) -> str:
+def _free_part(package: Package, part: str) -> str:
     """A name like this one that no part has."""
     base, dot, extension = part.rpartition(".")
     stem, taken = base.rstrip("0123456789"), {name.lower() for name in package.parts}
