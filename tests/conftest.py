@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 from hypothesis import settings
 
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import COLUMNS, Template
-from tests import read_once
+from tests import commands, read_once
 from tests.short_data import of_few_cases, of_few_rows
 from tests.workbooks import write_comparison
 
@@ -132,3 +133,10 @@ def plan(built: bytes, tmp_path: Path) -> Path:
     path = tmp_path / "plan.xlsx"
     path.write_bytes(built)
     return path
+
+
+@pytest.fixture
+def planner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run `planner` with some words, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return commands.run

@@ -91,6 +91,13 @@ class Seeded:
         assert old in xml
         self.package.replace(part, xml.replace(old, new, 1).encode())
 
+    def change(self, part: str, pattern: str, new: str) -> None:
+        """Replace what a regular expression finds first in a part."""
+        xml = self.package.parts[part].decode()
+        changed = re.sub(pattern, new, xml, count=1, flags=re.DOTALL)
+        assert changed != xml, pattern
+        self.package.replace(part, changed.encode())
+
     def part(self, sheet: str) -> str:
         """The part that holds a sheet."""
         return self.package.sheets()[sheet]

@@ -9,15 +9,6 @@ from click.testing import CliRunner, Result
 
 from planner.cli import group
 from tests.backfills import changed, keys, rows
-from tests.workbooks import write_comparison
-
-
-@pytest.fixture
-def plan(tmp_path: Path) -> Path:
-    """A small workbook with a Comparison."""
-    path = tmp_path / "plan.xlsx"
-    write_comparison(path)
-    return path
 
 
 def record(path: Path, key: str, seconds: str, *more: str) -> Result:

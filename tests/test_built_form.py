@@ -69,7 +69,7 @@ def test_a_built_workbook_has_its_form(make: object, tmp_path: Path) -> None:
 
 def test_a_number_in_a_cell(plan: Seeded) -> None:
     """A formula of any sheet has no number but 0, 1 and 2, and is not long."""
-    change(plan, plan.part("Roofline"), r"<f>SUM\(", "<f>3+SUM(")
+    plan.change(plan.part("Roofline"), r"<f>SUM\(", "<f>3+SUM(")
     (found,) = breaches(plan, 13)[13]
     assert found.startswith("Roofline!")
     assert ": 3 in 3+SUM(" in found
@@ -82,19 +82,11 @@ def breaches(plan: Seeded, *numbers: int) -> dict[int, list[str]]:
     return {number: each for number, each in found.items() if each}
 
 
-def change(plan: Seeded, part: str, pattern: str, new: str) -> None:
-    """Replace what a regular expression finds first in a part."""
-    xml = plan.package.parts[part].decode()
-    changed = re.sub(pattern, new, xml, count=1, flags=re.DOTALL)
-    assert changed != xml, pattern
-    plan.package.replace(part, changed.encode())
-
-
 def styled(plan: Seeded, sheet: str, ref: str, like: str, at: str) -> None:
     """Give a cell the style of another sheet's cell."""
     xml = plan.package.parts[plan.part(like)].decode()
     (style,) = re.findall(rf'<c r="{at}" s="(\d+)"', xml)
-    change(plan, plan.part(sheet), rf'<c r="{ref}" s="\d+"', f'<c r="{ref}" s="{style}"')
+    plan.change(plan.part(sheet), rf'<c r="{ref}" s="\d+"', f'<c r="{ref}" s="{style}"')
 
 
 def test_a_cover_that_says_too_little(plan: Seeded) -> None:
@@ -106,19 +98,19 @@ def test_a_cover_that_says_too_little(plan: Seeded) -> None:
 
 def test_a_link_that_is_gone(plan: Seeded) -> None:
     """3: a sheet whose A1 doesn't link back to Cover."""
-    change(plan, plan.part("Hardware"), r'<hyperlink [^>]*ref="A1"[^>]*/>', '<hyperlink ref="A2" location="Cover!A1"/>')
+    plan.change(plan.part("Hardware"), r'<hyperlink [^>]*ref="A1"[^>]*/>', '<hyperlink ref="A2" location="Cover!A1"/>')
     assert breaches(plan) == {3: ["Hardware!A1: no link back to Cover"]}
 
 
 def test_a_name_that_needs_quotes(plan: Seeded) -> None:
     """5: a sheet whose name has a blank."""
-    change(plan, plan.package.workbook_part(), 'name="Log"', 'name="The log"')
+    plan.change(plan.package.workbook_part(), 'name="Log"', 'name="The log"')
     assert breaches(plan, 5) == {5: ["The log needs quotes"]}
 
 
 def test_panes_frozen_elsewhere(plan: Seeded) -> None:
     """7: a calculation sheet whose panes are frozen at another cell."""
-    change(plan, plan.part("Inference"), 'topLeftCell="F8"', 'topLeftCell="B2"')
+    plan.change(plan.part("Inference"), 'topLeftCell="F8"', 'topLeftCell="B2"')
     assert breaches(plan) == {7: ["Inference!F8: panes are frozen at ['B2']"]}
 
 
@@ -168,7 +160,7 @@ def test_a_locked_input(plan: Seeded) -> None:
 
 def test_a_page_on_its_side(plan: Seeded) -> None:
     """29: a sheet that prints upright."""
-    change(plan, plan.part("Checks"), 'orientation="landscape"', 'orientation="portrait"')
+    plan.change(plan.part("Checks"), 'orientation="landscape"', 'orientation="portrait"')
     assert breaches(plan) == {29: ["Checks: not landscape"]}
 
 

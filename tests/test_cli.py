@@ -9,7 +9,6 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from planner import cli
 
@@ -17,13 +16,6 @@ HEAVY = {"openpyxl", "pandas", "numpy", "jax", "formualizer", "lxml"}
 PLAN = ["calc", "training", "-m", "gpt2", "-H", "h100-sxm", "--set"]
 MATMUL = ["calc", "matmul", "-H", "h100-sxm"]
 SIZES = ["--set", "tokens=4", "d_in=8", "d_out=16"]
-
-
-@pytest.fixture
-def planner(tmp_path, monkeypatch):
-    """Run `planner` with some words, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return lambda *words: CliRunner().invoke(cli.group, list(words))
 
 
 def process(*words, python=(), **environment):

@@ -14,14 +14,6 @@ from tests.test_lint import fixture_built, fixture_plan, fixture_rows, places, r
 __all__ = ["fixture_built", "fixture_plan", "fixture_rows"]  # fixtures that pytest finds here
 
 
-def change(plan: Seeded, part: str, pattern: str, new: str) -> None:
-    """Replace what a regular expression finds first in a part."""
-    xml = plan.package.parts[part].decode()
-    changed = re.sub(pattern, new, xml, count=1, flags=re.DOTALL)
-    assert changed != xml, pattern
-    plan.package.replace(part, changed.encode())
-
-
 def test_every_rule_of_a_workbook_is_held() -> None:
     """A rule is checked, or proves the builder (tests/built_form.py), or is 31, the schemas of the parts; 8 is both."""
     assert sorted(RULES) == [1, 4, 6, 8, 9, 10, 11, 12, 14, 15, 17, 18, 19, 20, 21, 22, 23, 24, 27, 32, 33, 34]
@@ -41,11 +33,11 @@ def test_sheets_in_another_order(plan: Seeded) -> None:
 
 def test_a_hidden_sheet_and_a_hidden_row(plan: Seeded) -> None:
     """Rule 4: a hidden sheet, and a hidden row; a collapsed group is fine."""
-    change(plan, plan.package.workbook_part(), r'(<sheet [^>]*name="Models"[^>]*?)state="visible"', r'\1state="hidden"')
+    plan.change(plan.package.workbook_part(), r'(<sheet [^>]*name="Models"[^>]*?)state="visible"', r'\1state="hidden"')
     row = plan.at("Serve", "kv_time", "")
-    change(plan, plan.part("Serve"), rf'<row r="{row}"', f'<row hidden="1" r="{row}"')
+    plan.change(plan.part("Serve"), rf'<row r="{row}"', f'<row hidden="1" r="{row}"')
     grouped = plan.at("Serve", "decode_step_time", "")
-    change(plan, plan.part("Serve"), rf'<row r="{grouped}"', f'<row hidden="1" outlineLevel="1" r="{grouped}"')
+    plan.change(plan.part("Serve"), rf'<row r="{grouped}"', f'<row hidden="1" outlineLevel="1" r="{grouped}"')
     found = plan.found()
     assert rules(found) == {4}
     assert places(found) == {"Models", f"Serve!A{row}"}
@@ -53,8 +45,7 @@ def test_a_hidden_sheet_and_a_hidden_row(plan: Seeded) -> None:
 
 def test_merged_cells(plan: Seeded) -> None:
     """Rule 8: two cells of a table merged into one."""
-    change(
-        plan,
+    plan.change(
         plan.part("Serve"),
         "</sheetData>",
         '</sheetData><mergeCells count="1"><mergeCell ref="A12:B12"/></mergeCells>',
@@ -87,7 +78,7 @@ def test_a_measured_time_without_its_run(plan: Seeded) -> None:
 def test_a_part_without_a_content_type(plan: Seeded) -> None:
     """Rule 33: a sheet's part that has only the type of its extension, and a part that has none."""
     part = plan.part("Hardware")
-    change(plan, "[Content_Types].xml", rf'<Override [^>]*PartName="/{part}"[^>]*/>', "")
+    plan.change("[Content_Types].xml", rf'<Override [^>]*PartName="/{part}"[^>]*/>', "")
     plan.package.add("xl/loose.bin", b"?")
     found = [each for each in plan.found() if each.rule == 33]
     assert {(each.sheet, each.what.split(" in [")[0]) for each in found} == {
@@ -99,7 +90,7 @@ def test_a_part_without_a_content_type(plan: Seeded) -> None:
 @pytest.mark.parametrize("kind", ["styles", "sheet1", "workbook", "chart1", "drawing1"])
 def test_a_part_of_another_content_type(plan: Seeded, kind: str) -> None:
     """Rule 33: a part that [Content_Types].xml calls something else; alone, with what it ought to be."""
-    change(plan, "[Content_Types].xml", rf'(PartName="/[^"]*/{kind}\.xml" ContentType=")[^"]*"', r'\1text/plain"')
+    plan.change("[Content_Types].xml", rf'(PartName="/[^"]*/{kind}\.xml" ContentType=")[^"]*"', r'\1text/plain"')
     (found,) = plan.found()
     assert found.rule == 33
     assert f"/{kind}.xml has the content type text/plain" in found.what
@@ -109,7 +100,7 @@ def test_a_part_of_another_content_type(plan: Seeded, kind: str) -> None:
 def test_a_workbook_with_macros_has_a_content_type_of_its_own(plan: Seeded) -> None:
     """Rule 33: what Excel writes for an .xlsm is no fault; that it has macros is rule 18's."""
     main = r'(PartName="/xl/workbook\.xml" ContentType=")[^"]*"'
-    change(plan, "[Content_Types].xml", main, r'\1application/vnd.ms-excel.sheet.macroEnabled.main+xml"')
+    plan.change("[Content_Types].xml", main, r'\1application/vnd.ms-excel.sheet.macroEnabled.main+xml"')
     assert plan.found() == []
 
 
@@ -119,7 +110,7 @@ def test_a_relationship_to_nowhere(plan: Seeded) -> None:
     (drawing,) = (link.target for link in plan.package.relationships(owner) if link.kind == "drawing")
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
     rels = owner.replace("worksheets/", "worksheets/_rels/") + ".rels"
-    change(plan, rels, "</Relationships>", f'<Relationship Id="x" Type="{kind}" Target="#Inputs!A1"/></Relationships>')
+    plan.change(rels, "</Relationships>", f'<Relationship Id="x" Type="{kind}" Target="#Inputs!A1"/></Relationships>')
     assert plan.found() == []
     plan.package.remove(drawing)
     found = plan.found()

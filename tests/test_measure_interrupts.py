@@ -16,7 +16,6 @@ from planner.measure import clock, interrupts
 from planner.measure.measurements_csv import read_measurements
 from planner.measure.timing import LoopTime, Timing, summarize
 from tests.backfills import rows
-from tests.workbooks import write_comparison
 
 STEADY = summarize([2e-3] * 7)
 CANNED = Timing("cpu", STEADY, 1.0, 1e-5, loop=LoopTime(STEADY, 15, 3.0, 1e-4), device=STEADY)
@@ -43,14 +42,6 @@ def as_at_a_terminal() -> Iterator[None]:
 def press() -> None:
     """Ctrl-C, as the system says it."""
     signal.raise_signal(signal.SIGINT)
-
-
-@pytest.fixture
-def plan(tmp_path: Path) -> Path:
-    """A small workbook with a Comparison."""
-    path = tmp_path / "plan.xlsx"
-    write_comparison(path)
-    return path
 
 
 @pytest.fixture

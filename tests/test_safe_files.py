@@ -26,13 +26,6 @@ Planner = Callable[..., Result]
 
 
 @pytest.fixture
-def planner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planner:
-    """Run `planner` with some words, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return lambda *words: CliRunner().invoke(cli.group, list(words))
-
-
-@pytest.fixture
 def odd(tmp_path: Path) -> Iterator[dict[str, str]]:
     """By kind: a path that leads to no regular file, and the word that names it."""
     os.mkfifo(tmp_path / "pipe.csv")

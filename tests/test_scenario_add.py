@@ -25,7 +25,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.seeded import SERVE
-from tests.workbooks import CHIPS, MODELS, agree, edit, few_rows, smaller, write_small
+from tests.workbooks import CHIPS, MODELS, agree, edit, few_rows, row_of, smaller, write_small
 
 NEW = 7  # the column of the new scenario, right of the one that was built
 
@@ -42,11 +42,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def add(path: Path, *words: str) -> Result:
     """Run the command."""
     return CliRunner().invoke(group, ["scenario", "add", str(path), *words])
-
-
-def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:
-    """The row of a machine name."""
-    return next(row for row in range(1, book[sheet].max_row + 1) if book[sheet].cell(row, 3).value == name)
 
 
 def test_it_computes_what_its_template_does(plan: Path) -> None:

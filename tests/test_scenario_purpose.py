@@ -26,8 +26,7 @@ from planner.workbook.scenarios import plan_of
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.opc import Package
 from tests.libreoffice import needs_libreoffice, saved
-from tests.test_scenario_add import row_of
-from tests.workbooks import agree, edit, smaller
+from tests.workbooks import agree, edit, row_of, smaller
 
 SERVES, TRAINS = "mine_on_tpu_v5e", "trained"
 EXPECTED = ("decode_step_time_expected", "step_time_expected", "train_cost_expected")

@@ -15,8 +15,7 @@ from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from planner.cli import group
-from tests.test_scenario_add import row_of
-from tests.workbooks import edit, write_small
+from tests.workbooks import edit, row_of, write_small
 
 
 @dataclass

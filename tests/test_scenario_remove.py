@@ -33,8 +33,7 @@ from planner.xlsx.xmltree import every
 from tests import workbooks
 from tests.commands import run
 from tests.libreoffice import needs_libreoffice, recalculated, saved
-from tests.test_scenario_add import row_of
-from tests.workbooks import MODELS, agree, edit, few_rows, write_comparison, write_plan, write_small
+from tests.workbooks import MODELS, agree, edit, few_rows, row_of, write_comparison, write_plan, write_small
 
 CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e"]
 IDS = ["tpu_v5e", "tpu_v5p", "tpu_v6e"]
@@ -48,14 +47,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
     write_small(path, [], CHIPS, ["matmul"], tokens=64, d_in=4096, d_out=1024)
     return path.read_bytes()
-
-
-@pytest.fixture(name="plan")
-def fixture_plan(built: bytes, tmp_path: Path) -> Path:
-    """A copy of it."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    return path
 
 
 def test_ranges_that_lost_a_scenario_are_still_planners(plan: Path) -> None:

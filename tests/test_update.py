@@ -58,11 +58,6 @@ def updated(path: Path) -> tuple[Updated, Plan]:
     return done, read_plan(path)
 
 
-def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:
-    """The row of a machine name."""
-    return next(row for row in range(1, book[sheet].max_row + 1) if book[sheet].cell(row, 3).value == name)
-
-
 def typed(plan: Plan) -> dict[tuple[str, str], object]:
     """What is typed on Inputs, by name and scenario."""
     rows = (*plan.inputs, *plan.overrides)

@@ -26,8 +26,7 @@ from planner.xlsx.sheetxml import SheetXml
 from tests.edits.programs import computed, needs_office
 from tests.read_once import recalculate_once
 from tests.short_data import of_few_rows
-from tests.test_update import row_of
-from tests.workbooks import by_name, cached, few_rows, save, sheet_of
+from tests.workbooks import by_name, cached, few_rows, row_of, save, sheet_of
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 HEAD = "name,label,unit,kind,formula,source,note\n"

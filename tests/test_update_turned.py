@@ -12,9 +12,8 @@ from planner.book.read_plan import read_plan
 from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.moves import Moves, SheetMoves, Track
-from tests.test_update import row_of
 from tests.test_update_merge import FEW, SMALL, brought, fixture_built, fixture_small  # noqa: F401
-from tests.workbooks import cached, save
+from tests.workbooks import cached, row_of, save
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 NOW_INPUT = SMALL.replace("row_scale,Scale,1,constant,2,test,", "row_scale,Scale,1,input,2,test,as agreed")

@@ -24,8 +24,8 @@ from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.read_once import recalculate_once
-from tests.test_update import GOLDEN, row_of, typed
-from tests.workbooks import agree
+from tests.test_update import GOLDEN, typed
+from tests.workbooks import agree, row_of
 
 pytestmark = pytest.mark.usefixtures("short_data")
 V5E, V6E, H100 = "llama3_70b_on_tpu_v5e", "llama3_70b_on_tpu_v6e", "llama3_70b_on_h100_sxm"

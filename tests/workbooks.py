@@ -237,6 +237,11 @@ def save(book: openpyxl.Workbook, path: Path) -> None:
     package.write(path)
 
 
+def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:
+    """The row of a machine name."""
+    return next(row for row in range(1, book[sheet].max_row + 1) if book[sheet].cell(row, 3).value == name)
+
+
 def copy_scenario(path: Path, source: int, target: int, values: Mapping[str, object]) -> None:
     """Copy a scenario's column as the Cover says, then type its id, model, chip and inputs."""
     book = openpyxl.load_workbook(path)
