@@ -6,10 +6,8 @@ import shutil
 import sys
 from collections.abc import Collection, Sequence
 
-from planner.catalog import Value
 
-
-def digits(value: Value, name: str = "") -> str:
+def digits(value: float | str | None, name: str = "") -> str:
     """A number for a reader: whole numbers to the digit, others to seven significant digits, N/A for None."""
     if value is None:
         return "N/A"

@@ -27,6 +27,7 @@ from planner.catalog.columns import Column, Field, UnfitCellError, Value, number
 from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.errors import Place, UserError, nearest
 from planner.spoken import percent
+from planner.terminal_table import counted
 from planner.typed_numbers import PLAIN, echo
 
 COMMON = "any"  # the calibration whose parameters stand for those that another one leaves open
@@ -264,7 +265,7 @@ def _said(cells: Mapping[str, str]) -> str:
         return sources
     named = sources.split()
     few = ", ".join(named[:MOST_NAMED]) + (", ..." if len(named) > MOST_NAMED else "")
-    said = [f"fitted on {rows} runs of {len(named)} source{'s' if len(named) != 1 else ''} ({few})"]
+    said = [f"fitted on {rows} runs of {counted(len(named), 'source')} ({few})"]
     if error := cells.get("error", "").strip():
         said.append(f"median error {percent(float(error))} with each left out")
     if cells.get("lower", "").strip() and cells.get("upper", "").strip():

@@ -20,6 +20,7 @@ from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
 from planner.spoken import few
+from planner.terminal_table import counted
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import CellFormula, Value
 from planner.xlsx.drawings import charts_of, charts_over
@@ -209,7 +210,7 @@ def unknown_chips(
 
 
 def _waits(count: int) -> str:
-    return f": the prediction of {count} {'row' if count == 1 else 'rows'} is N/A until it is" if count else ""
+    return f": the prediction of {counted(count, 'row')} is N/A until it is" if count else ""
 
 
 Stretch = Callable[[Area], Area]

@@ -18,6 +18,7 @@ from planner.profiles.profile import CORES, Device, Profile, whole_steps
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
 from planner.profiles.tool_table import ToolTable
+from planner.terminal_table import counted
 
 _APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
 _TOP = 20  # operations that take the most time, of which hosts of one run share some
@@ -168,8 +169,7 @@ def _stranger(one: ProfileSource, other: ProfileSource) -> str:
 def _notes(parts: Sequence[ProfileSource], files: Files) -> Iterator[str]:
     """What a reader should know: other runs beside this one, and hosts that have nothing in common."""
     if files.left:
-        files_left = "1 file" if files.left == 1 else f"{files.left:,} files"
-        yield f"{files_left} of other runs beside it not read: this is the newest, {files.run}"
+        yield f"{counted(files.left, 'file')} of other runs beside it not read: this is the newest, {files.run}"
     for one, other in combinations([part for part in parts if part.devices], 2):
         if not _work(one) & _work(other):
             yield f"{one.path.name} and {other.path.name} have no program or operation in common: are they of one run?"
