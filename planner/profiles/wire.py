@@ -33,6 +33,38 @@ def fields(data: memoryview) -> Iterator[tuple[int, Any]]:
         at += size
 
 
+def messages(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Number and place of each field that holds bytes; 0 for another."""
+    while at < end:
+        tag, after = varint(data, at)
+        if tag & 7 != 2:
+            at = skip(data, at, end)
+            continue
+        size, at = varint(data, after)
+        if at + size > end:
+            raise ValueError("a field longer than its message")
+        yield tag >> 3, at, at + size
+        at += size
+
+
+def skip(data: memoryview, at: int, end: int) -> int:
+    """The place after the field that begins here."""
+    tag, at = varint(data, at)
+    wire_type = tag & 7
+    if wire_type == 0:
+        _, at = varint(data, at)
+    elif wire_type == 2:
+        size, at = varint(data, at)
+        at += size
+    elif wire_type in (1, 5):
+        at += 8 if wire_type == 1 else 4
+    else:
+        raise ValueError(f"wire type {wire_type}")
+    if at > end:
+        raise ValueError("a field longer than its message")
+    return at
+
+
 def grouped(data: memoryview) -> Fields:
     """The fields of a message by number, in order."""
     found: Fields = {}

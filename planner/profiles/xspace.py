@@ -25,7 +25,6 @@ from planner.profiles.xspace_lines import (
     KindsInMemory,
     Metadata,
     Stats,
-    messages,
     read_stats,
     scanned,
 )
@@ -78,7 +77,7 @@ def read(path: Path, told: Callable[[str], None] = lambda _: None) -> tuple[Plan
 
 def _planes(data: FileBytes, told: Callable[[str], None]) -> tuple[Plane, ...]:
     planes = []
-    for number, begin, end in messages(data.view, 0, len(data.view)):
+    for number, begin, end in wire.messages(data.view, 0, len(data.view)):
         if number == 1:
             told(f"{end / max(len(data.view), 1):.0%} of the planes found")
             planes.append(_plane(data, begin, end))
@@ -100,7 +99,7 @@ def _plane(data: FileBytes, begin: int, end: int) -> Plane:
     """A plane between two places: what describes it is read, its lines are only found."""
     described: Fields = {}
     lines = []
-    for number, low, high in messages(data.view, begin, end):
+    for number, low, high in wire.messages(data.view, begin, end):
         if number == 3:
             lines.append((low, high))
         elif number in (2, 6):

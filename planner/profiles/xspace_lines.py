@@ -137,7 +137,7 @@ class Metadata:
     def _blobs(self, wanted: int) -> list[memoryview]:
         """The fields of a number in the plane's message."""
         view = self._data.view
-        return [view[low:high] for number, low, high in messages(view, *self._at) if number == wanted]
+        return [view[low:high] for number, low, high in wire.messages(view, *self._at) if number == wanted]
 
     @cached_property
     def names(self) -> dict[int, str]:
@@ -166,38 +166,6 @@ class KindsInMemory:
         """Keep it: the file isn't read twice."""
 
 
-def messages(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Number and place of each field that holds bytes; 0 for another."""
-    while at < end:
-        tag, after = wire.varint(data, at)
-        if tag & 7 != 2:
-            at = skip(data, at, end)
-            continue
-        size, at = wire.varint(data, after)
-        if at + size > end:
-            raise ValueError("a field longer than its message")
-        yield tag >> 3, at, at + size
-        at += size
-
-
-def skip(data: memoryview, at: int, end: int) -> int:
-    """The place after the field that begins here."""
-    tag, at = wire.varint(data, at)
-    wire_type = tag & 7
-    if wire_type == 0:
-        _, at = wire.varint(data, at)
-    elif wire_type == 2:
-        size, at = wire.varint(data, at)
-        at += size
-    elif wire_type in (1, 5):
-        at += 8 if wire_type == 1 else 4
-    else:
-        raise ValueError(f"wire type {wire_type}")
-    if at > end:
-        raise ValueError("a field longer than its message")
-    return at
-
-
 def scanned(data: FileBytes, at: int, end: int) -> Iterator[tuple[list[int], list[tuple[int, int]], int]]:
     """For some bytes of a line at a time: where events begin, where its other fields lie, and where the last one ends.
 
@@ -218,7 +186,7 @@ def scanned(data: FileBytes, at: int, end: int) -> Iterator[tuple[list[int], lis
                     size, at = wire.varint(view, at + 1)
                     at += size
             else:
-                after = skip(view, at, end)
+                after = wire.skip(view, at, end)
                 others.append((at, after))
                 at = after
         if at > end:
