@@ -215,7 +215,7 @@ def test_self_times_of_nested_operations_add_up_to_their_union(spans):
 
 def test_pieces_add_up_as_the_whole(profile, monkeypatch):
     """A recording that is added up in many pieces gives what it gives at once."""
-    from planner.profiles import summary, xspace_lines
+    from planner.profiles import summary, xspace
 
     spans = [op(f"fusion.{n % 7}", 3 * n, 2, "loop fusion") for n in range(500)]
     spans += [op(f"all-reduce.{n % 3}", 3 * n + 2, 1, "all-reduce") for n in range(0, 500, 2)]
@@ -224,7 +224,7 @@ def test_pieces_add_up_as_the_whole(profile, monkeypatch):
     planes = {"/device:TPU:0": {"XLA Modules": modules, "XLA Ops": spans}}
     whole = profile(planes)
     monkeypatch.setattr(summary, "_PIECE", 8)
-    monkeypatch.setattr(xspace_lines, "BLOCK", 256)
+    monkeypatch.setattr(xspace, "BLOCK", 256)
     pieces = profile(planes)
     assert [in_us(step.parts) for step in pieces.devices[0].steps] == [in_us(s.parts) for s in whole.devices[0].steps]
     assert in_us(pieces.devices[0].parts) == in_us(whole.devices[0].parts) == (1000, 250, 0, 0, 250)

@@ -27,8 +27,7 @@ from planner.profiles.device_events import (
     within,
 )
 from planner.profiles.profile import Operation
-from planner.profiles.xspace import Plane, host_events
-from planner.profiles.xspace_lines import Event, Integers, Stats
+from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 _END = "end: "
 _COVERED = 0.5  # of the operations' time, at least, is of steps that are told by when it begins alone

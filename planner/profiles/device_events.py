@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.profiles.profile import Found, Operation, main_program
-from planner.profiles.xspace_lines import AnyLine, Integers
+from planner.profiles.xspace import AnyLine, Integers
 
 PS = 1e-12  # seconds
 _COUNTED = 1 << 22

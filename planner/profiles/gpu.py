@@ -33,8 +33,7 @@ from planner.profiles.device_events import (
     within,
 )
 from planner.profiles.profile import Operation
-from planner.profiles.xspace import Plane, host_events
-from planner.profiles.xspace_lines import Event, Integers, Stats
+from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)

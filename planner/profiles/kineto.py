@@ -23,7 +23,7 @@ from planner.profiles.device_events import FAR, PS, Events, Marked, Recording, g
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
 from planner.profiles.profile import Operation
 from planner.profiles.trace_events import Clock
-from planner.profiles.xspace_lines import Integers
+from planner.profiles.xspace import Integers
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
 _LAUNCHES = {

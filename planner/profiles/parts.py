@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.profiles.profile import Part
-from planner.profiles.xspace_lines import Integers
+from planner.profiles.xspace import Integers
 
 HOLDERS = ("while", "conditional", "call")  # they only hold others, which run meanwhile
 

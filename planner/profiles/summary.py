@@ -16,7 +16,7 @@ from planner.profiles import parts
 from planner.profiles.device_events import PS, Events, Marked, Recording, grouped, joined, stepped
 from planner.profiles.parts import HOLDERS
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
-from planner.profiles.xspace_lines import Integers
+from planner.profiles.xspace import Integers
 
 GAPS = 12  # the largest that are kept
 _PIECE = 1 << 17  # events that are added up at once

@@ -16,7 +16,7 @@ from planner.profiles.device_events import PS
 from planner.profiles.parts import HOLDERS, part
 from planner.profiles.profile import Operation, Parts, Program, Step, whole_steps
 from planner.profiles.tool_table import Row, ToolTable, columns, number, properties, rows
-from planner.profiles.xspace_lines import Stats
+from planner.profiles.xspace import Stats
 
 _US, _MS, _GIB = 1e-6, 1e-3, 1 << 30
 

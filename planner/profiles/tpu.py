@@ -22,8 +22,7 @@ from planner.profiles.device_events import (
     steps_of,
 )
 from planner.profiles.profile import CHIP_PLACE, Operation
-from planner.profiles.xspace import Plane
-from planner.profiles.xspace_lines import AnyLine, Integers, Stats
+from planner.profiles.xspace import AnyLine, Integers, Plane, Stats
 
 PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
 SPARSE = re.compile(r"sparse ?core", re.I)

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from planner.profiles.device_events import FAR
-from planner.profiles.xspace import Plane
-from planner.profiles.xspace_lines import Event, EventBlock, Kinds, KindsInMemory, Stats
+from planner.profiles.xspace import Event, EventBlock, Kinds, KindsInMemory, Plane, Stats
 
 _LAUNCH = "correlation_id"  # of a kernel, and of the host's call that launches it
 _PASSING = {  # what is each event's own, and not its operation's

@@ -18,8 +18,7 @@ from planner.profiles.hlo_text import Instruction, backend_contraction, dot_flop
 from planner.profiles.parts import collective, part
 from planner.profiles.profile import Operation, Part, Shape
 from planner.profiles.wire import Fields, Value
-from planner.profiles.xspace import Plane
-from planner.profiles.xspace_lines import Stats
+from planner.profiles.xspace import Plane, Stats
 
 Programs = dict[str, dict[str, Instruction]]  # by a program's name and id, as `jit_f(12)`: its instructions
 METADATA = "/host:metadata"
