@@ -11,8 +11,8 @@ import openpyxl
 import pytest
 from openpyxl.worksheet.table import Table
 
-from planner.recalc import edit, recalculate
-from planner.xlsx.cellvalue import NA, CellError, CellFormula
+from planner.recalc import Recalculated, edit, recalculate
+from planner.xlsx.cellvalue import NA, CellError, CellFormula, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
@@ -24,6 +24,14 @@ SAVED = (
     '<c r="C1"><f>B1*2</f><v>4</v></c></row>'
     '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><f>A2/3</f><v>0.333333333333</v></c>{more}</row>'
 )
+
+
+def after_edit(more: str) -> tuple[dict[str, Value], Recalculated]:
+    """The values of the cells, `more` among them, when A1 is made 5; and what was computed."""
+    before = package({"S": sheet(SAVED.format(more=more))})
+    book = edited(before, A1=5)
+    result = recalculate_edited(book, before)
+    return cached(book), result
 
 
 def test_edits_change_what_they_reach() -> None:
@@ -40,20 +48,16 @@ def test_edits_change_what_they_reach() -> None:
 def test_an_unreached_formula_that_the_engine_does_not_know_keeps_its_value() -> None:
     """Its saved value stays, and serves what depends on it and on the edit."""
     more = '<c r="C2"><f>NOSUCH(A2)</f><v>100</v></c><c r="D2"><f>C2+A1</f><v>101</v></c>'
-    before = package({"S": sheet(SAVED.format(more=more))})
-    book = edited(before, A1=5)
-    result = recalculate_edited(book, before)
-    assert [cached(book)[ref] for ref in ("B1", "C2", "D2")] == [6.0, 100.0, 105.0]
+    values, result = after_edit(more)
+    assert [values[ref] for ref in ("B1", "C2", "D2")] == [6.0, 100.0, 105.0]
     assert result.skipped == []
 
 
 def test_a_kept_value_is_named() -> None:
     """What the engine was asked for and doesn't know keeps its value if the edit doesn't reach it, and is named."""
     more = '<c r="C2"><f>NOSUCH(A2)</f><v>100</v></c></row><row r="3"><c r="C3"><f>A1</f><v>1</v></c>'
-    before = package({"S": sheet(SAVED.format(more=more))})
-    book = edited(before, A1=5)
-    result = recalculate_edited(book, before)
-    assert [cached(book)[ref] for ref in ("B1", "C2", "C3")] == [6.0, 100.0, 5.0]
+    values, result = after_edit(more)
+    assert [values[ref] for ref in ("B1", "C2", "C3")] == [6.0, 100.0, 5.0]
     assert [skip.ref for skip in result.kept] == ["C2"]
     assert "1 keep" in result.note
 
@@ -61,21 +65,17 @@ def test_a_kept_value_is_named() -> None:
 def test_a_reached_formula_that_the_engine_does_not_know_loses_its_value() -> None:
     """Neither a stale nor a guessed value stays, in what depends on it neither."""
     more = '<c r="C2"><f>NOSUCH(A1)</f><v>100</v></c><c r="D2"><f>IFERROR(C2,0)</f><v>100</v></c>'
-    before = package({"S": sheet(SAVED.format(more=more))})
-    book = edited(before, A1=5)
-    result = recalculate_edited(book, before)
-    assert [cached(book)[ref] for ref in ("B1", "B2", "C2", "D2")] == [6.0, 0.333333333333, None, None]
+    values, result = after_edit(more)
+    assert [values[ref] for ref in ("B1", "B2", "C2", "D2")] == [6.0, 0.333333333333, None, None]
     assert [skip.ref for skip in result.skipped] == ["C2", "D2"]
 
 
 def test_a_formula_that_the_engine_gets_wrong_is_not_trusted() -> None:
     """Where the engine doesn't reproduce the saved value, its new one isn't written."""
     more = '<c r="C2"><f>SUMPRODUCT(--ISNUMBER(A1:A2))*A1</f><v>2</v></c>'  # formualizer 0.13 has 0
-    before = package({"S": sheet(SAVED.format(more=more))})
-    book = edited(before, A1=5)
-    result = recalculate_edited(book, before)
-    assert cached(book)["C2"] in (None, 10.0)
-    assert cached(book)["C2"] == 10.0 or "not 2" in result.skipped[0].reason
+    values, result = after_edit(more)
+    assert values["C2"] in (None, 10.0)
+    assert values["C2"] == 10.0 or "not 2" in result.skipped[0].reason
 
 
 def test_array_formulas_over_several_cells() -> None:
@@ -85,19 +85,15 @@ def test_array_formulas_over_several_cells() -> None:
         '<c r="E2"><f t="array" ref="E2:F2">A1:B1*2</f><v>2</v></c><c r="F2"><v>4</v></c>'
         '<c r="G2"><f>F2+1</f><v>5</v></c>'
     )
-    before = package({"S": sheet(SAVED.format(more=more))})
-    book = edited(before, A1=5)
-    recalculate_edited(book, before)
-    assert [cached(book)[ref] for ref in ("C2", "D2", "E2", "F2", "G2")] == [2.0, 0.66, None, None, None]
+    values, _ = after_edit(more)
+    assert [values[ref] for ref in ("C2", "D2", "E2", "F2", "G2")] == [2.0, 0.66, None, None, None]
 
 
 def test_clocks_and_dice_are_no_evidence() -> None:
     """A saved RAND() can't be reproduced; what depends on it is computed all the same."""
     more = '<c r="C2"><f>RAND()</f><v>0.5</v></c><c r="D2"><f>IF(C2&lt;2,A1,0)</f><v>1</v></c>'
-    before = package({"S": sheet(SAVED.format(more=more))})
-    book = edited(before, A1=5)
-    result = recalculate_edited(book, before)
-    assert cached(book)["D2"] == 5.0
+    values, result = after_edit(more)
+    assert values["D2"] == 5.0
     assert (result.skipped, result.kept) == ([], [])
 
 
