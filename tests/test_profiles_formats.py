@@ -72,6 +72,28 @@ def test_jax_on_cuda(tmp_path):
     }  # fmt: skip
 
 
+def test_what_another_step_computes_hides_communication(tmp_path):
+    """Steps that overlap on the device: a step's all-reduce beside the next step's compute is exposed before it alone.
+
+    Step 1 computes 0-90 and reduces 90-130; step 2 computes from 100 to 180 and reduces 180-200: 10 and 20 us.
+    """
+    planes = {
+        "/device:GPU:0": {
+            "Stream #13(Compute)": [kernel("gemm", 0, 90, 1), kernel("gemm", 100, 80, 3)],
+            "Stream #14(Compute)": [kernel("ncclDevKernel_AllReduce", 90, 40, 2),
+                                    kernel("ncclDevKernel_AllReduce", 180, 20, 4)],
+        },
+        "/host:CPU": {
+            "python": [Span("train", 0, 50 * US, {"step_num": 1}), Span("train", 50 * US, 50 * US, {"step_num": 2})],
+            "launches": [Span("cuLaunchKernel", at * US, US, {"correlation_id": n})
+                         for n, at in [(1, 1), (2, 2), (3, 51), (4, 52)]],
+        },
+    }  # fmt: skip
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    parts = [(step.parts.compute, step.parts.communication, step.parts.gap) for step in found.devices[0].steps]
+    assert [[round(each * 1e6) for each in step] for step in parts] == [[120, 10, 0], [80, 20, 0]]
+
+
 def test_tpu_with_steps_and_sparse_cores(tmp_path):
     """The line of steps tells them by number, also of a program that runs thrice in each; SparseCores are no chips."""
     modules = [Span("jit_f(1)", 10 * n * US, 9 * US) for n in range(6)]

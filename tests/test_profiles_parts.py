@@ -195,6 +195,9 @@ def test_every_moment_counts_once_as_the_first_that_covers_it(spans):
     assert lengths.tolist() == wanted
     order = np.argsort(begin, kind="stable")
     assert parts.union(begin[order], end[order]) == sum(wanted[:5])
+    merged = parts.merged(begin[order], end[order])
+    assert (merged[1] - merged[0]).sum() == sum(wanted[:5])
+    assert (merged[0][1:] > merged[1][:-1]).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30)), min_size=1, max_size=10))

@@ -138,6 +138,15 @@ def union(begin: Integers, end: Integers) -> int:
     return int(np.maximum(0, end - np.maximum(begin, before)).sum())
 
 
+def merged(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """The times in which at least one of the intervals lasts: disjoint begins and ends; they are sorted by begin."""
+    if not len(begin):
+        return begin, end
+    until = np.maximum.accumulate(end)
+    cuts = np.flatnonzero(begin[1:] > until[:-1])
+    return begin[np.append(0, cuts + 1)], until[np.append(cuts, len(until) - 1)]
+
+
 def self_times(begin: Integers, end: Integers, parents: npt.NDArray[np.bool_]) -> Integers:
     """Each interval's time without those that lie in it, by the innermost that may hold others (`parents`).
 

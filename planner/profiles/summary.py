@@ -171,13 +171,22 @@ class _Tally:
         self._last = int(events.kinds[lasting[-1]])
 
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
-        """Steps that are told which operations are theirs: from the first one's begin to the last one's end."""
+        """Steps that are told which operations are theirs: from the first one's begin to the last one's end.
+
+        What another step computes meanwhile hides a step's communication as its own does: steps may overlap.
+        """
         assert events.steps is not None
+        computing = events.where(layers[events.kinds] == parts.COMPUTE)
+        begins, ends = parts.merged(computing.begin, computing.end)
         for at, places in grouped(events.steps):
             if at >= 0:
                 mine = events.where(places)
                 low, high = int(mine.begin.min()), int(mine.end.max())
-                found = parts.segments(mine.begin, mine.end, layers[mine.kinds], np.array([low, high]))
+                near = slice(np.searchsorted(ends, low, "right"), np.searchsorted(begins, high))
+                begin = np.append(mine.begin, np.maximum(begins[near], low))
+                end = np.append(mine.end, np.minimum(ends[near], high))
+                layer = np.append(layers[mine.kinds], np.full(len(end) - len(mine), parts.COMPUTE, np.int8))
+                found = parts.segments(begin, end, layer, np.array([low, high]))
                 labels = found.within(np.array([low]), np.array([high]))[0]
                 self._told[at] = _step(self._windows[at], low, high, labels)
 
