@@ -104,6 +104,35 @@ def test_torch_steps_of_a_free_annotation(tmp_path):
     assert (found.found, found.step_times) == ("marker", pytest.approx([10e-6] * 3))
 
 
+@pytest.mark.parametrize(
+    ("prefill", "decode", "kind"),
+    [
+        ("execute_context_2({n})_generation_0(0)", "execute_context_0(0)_generation_8({n})",
+         "execute_context_0(0)_generation_#(#)"),
+        ("execute_new_{n}_cached_0", "execute_new_0_cached_{n}", "execute_new_0_cached_#"),
+    ],
+)  # fmt: skip
+def test_prefill_and_decode_that_a_server_marks_are_steps_of_two_kinds(tmp_path, prefill, decode, kind):
+    """vLLM counts the requests of each batch in its mark: of prefills and decode steps the kind of more time counts.
+
+    Ten decode steps whose kernel takes 10 us, and two prefills of 40: the step is 10, and the first line names it.
+    """
+    events = []
+    for n in range(12):
+        name, lasts = (prefill, 40) if n in (0, 6) else (decode, 10)
+        events += [
+            torch_event("user_annotation", name.format(n=n + 1), 100 * n, 50),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 10, 1, correlation=n),
+            torch_kernel("gemm", 100 * n + 20, lasts, correlation=n),
+        ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(events))
+    found = read(path)
+    assert found.step_times == pytest.approx([10e-6] * 10)
+    assert found.step_name == kind
+    assert lines(found, None, Peaks(None, None))[0].note.endswith(f"marked in the profile, {kind}")
+
+
 def test_ranks_in_one_folder(tmp_path):
     """A file for each rank: devices of all, each of its rank; other JSON beside them is left alone."""
     for rank in range(2):

@@ -111,7 +111,7 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
     said = [f"median of {n} steps" if n > 1 else "n = 1" if profile.found != "whole" else ""]
     said.append("on the device that takes longest for it" if _devices(profile) > 1 else "")
     note = ": ".join(filter(None, (", ".join(filter(None, said)), HOW_FOUND[profile.found])))
-    note += f", {short(profile.stepping)}" if profile.stepping else ""
+    note += f", {short(profile.step_name)}" if profile.step_name else ""
     yield PageLine("Step time", median, SECONDS, *planned, note)
     why = "" if n > 1 else "one step has no spread"
     in_range = ""

@@ -148,12 +148,16 @@ def _main(which: Integers, lasted: Integers) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A step: its number and how it was found; its window, or that of its own operations where those are told."""
+    """A step: its number and how it was found; its window, or that of its own operations where those are told.
+
+    `name` is of the marks of its kind, numbers aside, where steps are the marks of one kind.
+    """
 
     index: int
     begin: int
     end: int
     found: Found
+    name: str = ""
 
 
 def main_marks(named: Iterable[tuple[str, Marked]]) -> list[Marked]:

@@ -3,7 +3,7 @@
 A kernel is of the step in whose annotation its launch stands (`correlation`): on the device it may run later. Its
 shapes are the Input Dims of the operator that it is linked with (`External id`), or else of the innermost one that runs
 on the launch's thread; kernels of a graph have none. Steps are those that the profiler marked, else of the main
-annotation, else by the optimizer.
+annotation, where a server's batches of prefill and of decode are kinds of their own, else by the optimizer.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ _PARTS = (  # annotations of PyTorch's own, which are parts of a step
     "Optimizer.", "enumerate(DataLoader)", "DistributedDataParallel.", "FullyShardedDataParallel.", "FSDP::",
     "Torch-Compiled Region", "## Call CompiledFxGraph", "nccl:", "rccl:", "hccl:", "xccl:", "gloo:", "c10d::",
 )  # fmt: skip
+_COUNTS = re.compile(  # vLLM's marks, as execute_context_0(0)_generation_8(8)
+    r"(?:context|new|prefill)_?\d+.*(?:generation|cached|decode)_?\d+", re.I
+)
 _COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
 
@@ -232,22 +235,35 @@ def steps(notes: Sequence[Annotation], launched: Integers, duration: Integers) -
     Without the profiler's own steps those of a person's annotation, if kernels of most of the time are launched in
     them; else a step is from the end of one call of the optimizer to the end of the next.
     """
-    numbered = [(int(match[1]), note.begin, note.end) for note in notes if (match := STEP.match(note.name))]
+    numbered = [
+        Marked(int(match[1]), note.begin, note.end, "marker") for note in notes if (match := STEP.match(note.name))
+    ]
     if numbered:
         return _within(numbered, launched)
     for found in (_main_annotation(notes), _optimizer_steps(notes)):
         step, marks = _within(found, launched)
         if marks and duration[step >= 0].sum() >= _COVERED * duration.sum():
-            return step, marks
+            return _of_main_kind(step, marks, duration)
     return np.full(len(launched), -1, np.int64), []
 
 
-def _within(windows: Sequence[tuple[int, int, int]], launched: Integers) -> tuple[Integers, list[Marked]]:
-    marks = [Marked(index, begin, end, "marker") for index, begin, end in sorted(windows, key=lambda each: each[1])]
+def _within(windows: Sequence[Marked], launched: Integers) -> tuple[Integers, list[Marked]]:
+    marks = sorted(windows, key=lambda each: each.begin)
     return within(launched, marks), marks
 
 
-def _main_annotation(notes: Sequence[Annotation]) -> list[tuple[int, int, int]]:
+def _of_main_kind(step: Integers, marks: list[Marked], duration: Integers) -> tuple[Integers, list[Marked]]:
+    """The steps whose name is that of most of the kernels' time: a server's prefill and decode differ in it."""
+    totals: dict[str, float] = {}
+    for mark, total in zip(marks, np.bincount(step[step >= 0], duration[step >= 0], len(marks)), strict=True):
+        totals[mark.name] = totals.get(mark.name, 0.0) + float(total)
+    main = max(totals, key=lambda name: totals[name])
+    ours = np.array([mark.name == main for mark in marks])
+    number = np.append(np.where(ours, np.cumsum(ours) - 1, -1), -1)  # the last is of kernels of no step
+    return number[step], [mark for mark in marks if mark.name == main]
+
+
+def _main_annotation(notes: Sequence[Annotation]) -> list[Marked]:
     """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside."""
     outer = _outermost([note for note in notes if not note.name.startswith(_PARTS)])
     totals: Counter[str] = Counter()
@@ -257,10 +273,10 @@ def _main_annotation(notes: Sequence[Annotation]) -> list[tuple[int, int, int]]:
         return []
     main = totals.most_common(1)[0][0]
     ours = [note for note in outer if _unnumbered(note.name) == main]
-    return [(n, note.begin, note.end) for n, note in enumerate(ours)]
+    return [Marked(n, note.begin, note.end, "marker", _kind_of(note.name)) for n, note in enumerate(ours)]
 
 
-def _optimizer_steps(notes: Sequence[Annotation]) -> list[tuple[int, int, int]]:
+def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:
     """From the end of each call of the optimizer to the end of the next: what is before the first may be cut off.
 
     Of several optimizers that which is called most often, and of these the last.
@@ -271,7 +287,7 @@ def _optimizer_steps(notes: Sequence[Annotation]) -> list[tuple[int, int, int]]:
     often = Counter(note.name for note in calls)
     last = max(calls, key=lambda note: (often[note.name], note.end)).name
     ends = [note.end for note in calls if note.name == last]
-    return [(n, before + 1, end) for n, (before, end) in enumerate(pairwise(ends), start=1)]
+    return [Marked(n, before + 1, end, "marker") for n, (before, end) in enumerate(pairwise(ends), start=1)]
 
 
 def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:
@@ -285,3 +301,9 @@ def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:
 
 def _unnumbered(name: str) -> str:
     return re.sub(r"\d+", "#", name)
+
+
+def _kind_of(name: str) -> str:
+    """An annotation without its numbers, but for a 0 where it counts a batch's requests of prefill and of decode."""
+    counts = _COUNTS.search(name)
+    return re.sub(r"\d+", lambda number: "0" if counts and not int(number[0]) else "#", name)

@@ -61,13 +61,14 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step on one device. `index` is the number in the file, or counts from 0."""
+    """One step on one device. `index` is the number in the file, or counts from 0; `name` is its mark's, if any."""
 
     index: int
     begin: float
     end: float
     found: Found
     parts: Parts
+    name: str = ""
 
     @property
     def seconds(self) -> float:
@@ -218,6 +219,11 @@ class Profile:
             count, total = found[name]
             found[name] = max(count, program.count), total + program.total
         return main_program(found) or ""
+
+    @property
+    def step_name(self) -> str:
+        """What its steps are called: the program whose runs they are, else the marks; empty where nothing tells."""
+        return self.stepping or next((step.name for device in self.devices for step in device.steps), "")
 
     @property
     def active(self) -> tuple[Device, ...]:

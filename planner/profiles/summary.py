@@ -233,7 +233,7 @@ def _grown(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
 
 
 def _step(marked: Marked, begin: int, end: int, labels: npt.NDArray[np.float64]) -> Step:
-    return Step(marked.index, begin * PS, end * PS, marked.found, _parts(labels, end - begin))
+    return Step(marked.index, begin * PS, end * PS, marked.found, _parts(labels, end - begin), marked.name)
 
 
 def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
