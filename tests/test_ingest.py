@@ -27,6 +27,7 @@ from planner.ingest.first_page import PlannedStep
 from planner.ingest.into_workbook import ingested
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profiled_cases import cases_of
+from planner.ingest.step_kind import no_decode_step
 from planner.measure.records import case_key
 from planner.profiles import reading
 from planner.profiles.profile import Device, Operation, Parts, Profile, Program, Shape, Step
@@ -253,6 +254,41 @@ def test_what_is_wrong_is_one_line_and_writes_nothing(
     assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
     assert message in done.output
     assert plan.read_bytes() == before
+
+
+def test_a_prefill_is_no_decode_step(profile: Path, tmp_path: Path) -> None:
+    """Steps of 8,192 tokens where the plan decodes 8 sequences are refused in one line until --of says what they are.
+
+    Nothing is written before. Of a plan that decodes 1,024 together nothing tells that they are none.
+    """
+    path = tmp_path / "serving.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"], n_chips=8, batch=8)
+    before = path.read_bytes()
+    done = ingest(profile, path, "--device", "tpu-v5p")
+    assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
+    assert "no decode steps: their matmuls are of 8,192 tokens or more, and the plan decodes 8 " in done.output
+    assert "--of prefill_time" in done.output
+    assert path.read_bytes() == before
+    assert no_decode_step(read_profile(profile), {"batch": 1024.0}) == ""
+    assert ingest(profile, path, "--device", "tpu-v5p", "--of", "prefill_time").exit_code == 0
+    assert [run.row for run in read_runs(find(Package.read(path)))] == ["prefill_time_expected"]
+
+
+@pytest.mark.parametrize(
+    ("name", "tells"),
+    [
+        ("jit_prefill", True), ("jit_decode", False), ("jit_step", False), ("forward_extend", True),
+        ("execute_context_#(#)_generation_0(0)", True), ("execute_context_#(#)_generation_#(#)", False),
+        ("execute_context_0(0)_generation_#(#)", False), ("execute_new_#_cached_0", True),
+        ("execute_model_prefill_and_decode", False),
+    ],
+)  # fmt: skip
+def test_names_tell_a_prefill(name: str, tells: bool) -> None:
+    """A program or mark that is called a prefill, or counts no request that generates; one of both isn't told."""
+    device = of(operation()).devices[0]
+    steps = tuple(replace(step, found="marker", name=name) for step in device.steps)
+    found = of(operation(), devices=(replace(device, steps=steps),))
+    assert bool(no_decode_step(found, {"batch": 8.0})) == tells
 
 
 def test_settings_of_a_workbook_want_one(profile: Path) -> None:

@@ -29,6 +29,7 @@ from planner.ingest.first_page import PageLine, PlannedStep
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
+from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread
 from planner.report.expectation import planned
@@ -185,6 +186,9 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
     times = found.profile.step_times
     seconds, deviation, n = spread(times) if times else (float("inf"), 0.0, 0)
     run = snapshot(plan, which.id or which.name, ToldRun("", TIME, row), seconds)
+    if times and not row and run.row == DECODED and (why := no_decode_step(found.profile, run.inputs or {})):
+        remedy = "say what one is, as --of prefill_time or --of time_to_first_token"
+        raise UserError(f"the steps of this profile are no decode steps: {why}", place=Place(plan.file), remedy=remedy)
     flags = [run.flags, *([UNKNOWN_DEVICE] if not found.chip.id else [])]
     flags += [OTHER_HARDWARE] if found.chip.id and found.chip.id != which.hardware else []
     names = ", ".join(Path(path).name for path in found.profile.paths[:3])

@@ -1,0 +1,45 @@
+"""Whether a profile's steps can be decode steps: a prefill that repeats, or training, is measured as something else."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+
+from planner.catalog import Value
+from planner.ingest.first_page import short
+from planner.profiles.profile import Profile
+from planner.profiles.recognition import recognised
+
+_PREFILL = re.compile(r"prefill|extend|(?:generation|cached)_?0", re.I)
+_DECODE = re.compile(r"decode|(?:context|new)_?0", re.I)
+_MANY = 32  # tokens for each sequence, more than a decode step multiplies: with drafts, for several experts
+
+
+def no_decode_step(profile: Profile, inputs: Mapping[str, Value]) -> str:
+    """Why the steps are none of decoding by a plan of these inputs; empty where nothing tells.
+
+    The names of the program or of the marks do, else the tokens of the matmuls that take the most time.
+    """
+    name = profile.step_name
+    if _DECODE.search(name):
+        return ""
+    if _PREFILL.search(name):
+        return f"they are called {short(name)}"
+    batch, tokens = inputs.get("batch"), _tokens(profile)
+    if not isinstance(batch, float) or tokens <= _MANY * batch:
+        return ""
+    return f"their matmuls are of {tokens:,} tokens or more, and the plan decodes {batch:,.0f} sequences together"
+
+
+def _tokens(profile: Profile) -> int:
+    """The tokens, at least, of the matmuls of most of the time; 0 where none is recognised.
+
+    Which side of a matmul is its tokens isn't always told: the smaller one is never more.
+    """
+    stepping = profile.stepping
+    ours = (each for each in profile.operations if not stepping or each.program == stepping)
+    times: dict[int, float] = defaultdict(float)
+    for found in recognised(ours).matmuls:
+        times[min(found.m, found.n)] += found.operation.self_time
+    return max(times, key=lambda tokens: times[tokens], default=0)
