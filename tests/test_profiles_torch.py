@@ -149,6 +149,41 @@ def test_ranks_in_one_folder(tmp_path):
     assert found.step_times == pytest.approx([11e-6])
 
 
+def merged(*pids):
+    """A trace that is merged of ranks, each with a host's and a device's `pid`, a GPU 0 and the same correlations."""
+    events = []
+    for n, (host, device) in enumerate(pids):
+        events += [
+            {**torch_event("user_annotation", "ProfilerStep#1", 0, 50), "pid": host},
+            {**torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1), "pid": host},
+            {**torch_kernel("gemm", 10 + 5 * n, 20, correlation=1), "pid": device},
+        ]
+    return {"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": events}
+
+
+@pytest.mark.parametrize("label", ["[TP00-DP0{n}]", "rank{n}:"])
+def test_ranks_of_a_merged_trace_are_devices_of_their_own(tmp_path, label):
+    """SGLang merges the ranks' traces with a label in each event's pid: each has a GPU 0, and they ran together.
+
+    Their kernels last 20 us each, from 10 and from 15: no device is busy for 25.
+    """
+    ranks = [label.format(n=n) for n in range(2)]
+    path = tmp_path / "merged-1.trace.json"
+    path.write_text(json.dumps(merged(*((f"{each} 812", f"{each} 0") for each in ranks))))
+    found = read(path)
+    assert found.hosts == tuple(each.strip("[]:") for each in ranks)
+    assert [(device.name, round(device.busy * 1e6)) for device in found.devices] == [("GPU 0", 20), ("GPU 0", 20)]
+    assert found.step_times == pytest.approx([20e-6])
+
+
+def test_a_merged_trace_without_ranks_is_refused(tmp_path):
+    """Launches of two processes: whose a kernel is, is not told, and one line says what to give instead."""
+    path = tmp_path / "merged.json"
+    path.write_text(json.dumps(merged((812, 0), (813, 0))))
+    with pytest.raises(UserError, match=r"merged of 2 processes.*; give the trace of each rank"):
+        read(path)
+
+
 def test_correlations_that_are_written_as_external_ids(tmp_path):
     """Some versions write a kernel's correlation as its external id: its operator runs on the thread of its launch.
 

@@ -43,6 +43,7 @@ _PARTS = (  # annotations of PyTorch's own, which are parts of a step
 _COUNTS = re.compile(  # vLLM's marks, as execute_context_0(0)_generation_8(8)
     r"(?:context|new|prefill)_?\d+.*(?:generation|cached|decode)_?\d+", re.I
 )
+_LABEL = re.compile(r"\[([^\]]+)\] *\S|(rank[ _-]?\d+)[ _:/-]+\S", re.I)
 _COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
 
@@ -55,8 +56,15 @@ class Annotation(NamedTuple):
     end: int
 
 
+def rank_label(event: dict[str, Any]) -> str:
+    """The rank that an event of a merged trace is of, as SGLang writes it into `pid`: TP03 of `[TP03] 812`."""
+    pid = event.get("pid")
+    found = _LABEL.match(pid) if isinstance(pid, str) else None
+    return next(filter(None, found.groups())) if found else ""
+
+
 class KinetoEvents:
-    """Collects the events of one file."""
+    """Collects the events of one rank; `processes` are those that launched kernels, of which a rank is one."""
 
     def __init__(self) -> None:
         self._clock = Clock(self._timed)
@@ -66,6 +74,7 @@ class KinetoEvents:
         self._threads: dict[tuple[Any, Any], int] = {}
         self._kernels = tuple(array("q") for _ in range(6))  # device, begin, duration, correlation, external id, text
         self._notes: list[Annotation] = []
+        self.processes: set[str] = set()
         self.count = 0
 
     def add(self, event: dict[str, Any]) -> None:
@@ -93,6 +102,7 @@ class KinetoEvents:
             _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text))
         elif kind in _LAUNCHES:
             if correlation >= 0:
+                self.processes.add(str(event.get("pid")))
                 graph = "graphlaunch" in name.lower()  # which operator each of its kernels is of isn't known
                 row = (correlation, begin, -1, -1) if graph else (correlation, begin, external, self._thread(event))
                 _append(self._launches, row)

@@ -8,7 +8,8 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import cpu, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
 from planner.profiles.device_events import Recording
-from planner.profiles.kineto import KinetoEvents
+from planner.profiles.kineto import KinetoEvents, rank_label
 from planner.profiles.profile import RANKS, Device
 from planner.profiles.profile_files import host
 from planner.profiles.summary import summarise
@@ -225,15 +226,16 @@ def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> 
 
 
 def _of_json(path: Path) -> ProfileSource:
-    traced, torch = TraceEvents(), KinetoEvents()
+    traced, ranks = TraceEvents(), defaultdict[str, KinetoEvents](KinetoEvents)  # of a merged trace several
 
     def take(event: dict[str, Any]) -> None:
-        (torch if "cat" in event else traced).add(event)
+        (ranks[rank_label(event)] if "cat" in event else traced).add(event)
 
     rest = json_document.walk(path, take)
-    torch.settle()
+    for each in ranks.values():
+        each.settle()
     traced.settle()
-    if torch.count:
+    if torch := {label: each for label, each in ranks.items() if each.count}:
         return _of_torch(path, torch, rest if isinstance(rest, dict) else {})
     if traced.count:
         made = ProfileSource(path, "trace.json")
@@ -264,15 +266,24 @@ def _of_csv(path: Path) -> ProfileSource:
         raise UserError(f"this table can't be read: {error}", place=Place(path), remedy="export it again") from None
 
 
-def _of_torch(path: Path, torch: KinetoEvents, described: dict[str, Any]) -> ProfileSource:
+def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str, Any]) -> ProfileSource:
+    """The devices of a rank, or of each of a merged trace. Raises UserError for ranks that can't be told apart."""
+    for each in torch.values():
+        if len(each.processes) > 1:
+            what = f"this trace is merged of {len(each.processes)} processes, whose kernels can't be told apart"
+            raise UserError(what, place=Place(path), remedy="give the trace of each rank as it was written")
     told_of = described.get("distributedInfo")
     distributed = told_of if isinstance(told_of, dict) else {}
     rank, ranks = distributed.get("rank"), distributed.get("world_size")
     name = host(path) if rank is None else f"rank {rank}"
-    made = ProfileSource(path, "kineto", names_host=rank is not None, when=torch.when(described))
+    spans = [span for each in torch.values() if (span := each.when(described))]
+    made = ProfileSource(path, "kineto", names_host=rank is not None or len(torch) > 1)
+    made.when = (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
     if isinstance(ranks, int) and 1 < ranks < _MOST_RANKS:
         made.facts[RANKS] = str(ranks)
-    made.devices = [device for each in torch.recordings(described, name) if (device := summarise(each))]
+    for label, each in torch.items():
+        recordings = each.recordings(described, label or name)
+        made.devices += [device for one in recordings if (device := summarise(one))]
     return made
 
 
