@@ -342,6 +342,27 @@ def test_traces_of_other_times_or_one_rank_twice_are_refused(tmp_path):
         read(tmp_path / "a.json", tmp_path / "c.json")
 
 
+@pytest.mark.parametrize(
+    ("ranks", "says"),
+    [
+        (((0, 8), (1, 16)), r"rank0.json and rank1.json are of runs of 8 and of 16 ranks, so of no one run; "),
+        (((0, 1), (1, 8)), r"are of runs of 1 and of 8 ranks"),
+        (((0, 8), (8, 8)), r"rank1.json: this trace is of rank 8, and says that its run has 8, numbered from 0; "),
+        (((-1, 8),), r"this trace is of rank -1"),
+    ],
+)  # fmt: skip
+def test_ranks_that_no_one_run_has_are_refused(tmp_path, ranks, says):
+    """Ranks of runs of other sizes, and a rank beyond the number of its run's: one line each."""
+    paths = []
+    for n, (rank, size) in enumerate(ranks):
+        paths.append(tmp_path / f"rank{n}.json")
+        told = {"distributedInfo": {"rank": rank, "world_size": size}, "traceEvents": [torch_kernel("gemm", 0, 10)]}
+        paths[-1].write_text(json.dumps(told))
+    with pytest.raises(UserError, match=says) as error:
+        read(*paths)
+    assert "\n" not in error.value.line()
+
+
 @pytest.mark.parametrize("number", [-(2**70), -1e308, 2**70])
 def test_an_absurd_number_of_an_event_is_none(tmp_path, number):
     """A correlation, an external id or a device that no computer counts to: the kernel is there all the same."""

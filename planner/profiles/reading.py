@@ -14,7 +14,7 @@ from pathlib import Path
 from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
-from planner.profiles.profile import CORES, Device, Profile, whole_steps
+from planner.profiles.profile import CORES, RANKS, Device, Profile, whole_steps
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
 from planner.profiles.tool_table import ToolTable
@@ -144,7 +144,7 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
 
 
 def _refuse_strangers(parts: Sequence[ProfileSource]) -> None:
-    """Raise UserError where files can't be of one run: other devices, one host twice, captured at other times."""
+    """Raise UserError where files can't be of one run: other devices, one host twice, other sizes or times."""
     for one, other in combinations([part for part in parts if part.devices], 2):
         if why := _stranger(one, other):
             raise UserError(why, remedy=_REMEDY)
@@ -159,6 +159,9 @@ def _stranger(one: ProfileSource, other: ProfileSource) -> str:
     hosts = [{device.host for device in part.devices} for part in (one, other)]
     if one.names_host and other.names_host and (twice := hosts[0] & hosts[1]):
         return f"{both} are both of {min(twice)}, so of no one run"
+    sizes = one.facts.get(RANKS), other.facts.get(RANKS)
+    if all(sizes) and sizes[0] != sizes[1]:
+        return f"{both} are of runs of {sizes[0]} and of {sizes[1]} ranks, so of no one run"
     if one.when and other.when:
         apart = max(one.when[0] - other.when[1], other.when[0] - one.when[1])
         if apart > _APART:

@@ -279,7 +279,10 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
     spans = [span for each in torch.values() if (span := each.when(described))]
     made = ProfileSource(path, "kineto", names_host=rank is not None or len(torch) > 1)
     made.when = (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
-    if isinstance(ranks, int) and 1 < ranks < _MOST_RANKS:
+    if isinstance(ranks, int) and 1 <= ranks < _MOST_RANKS:
+        if isinstance(rank, int) and not 0 <= rank < ranks:
+            what = f"this trace is of rank {rank}, and says that its run has {ranks}, numbered from 0"
+            raise UserError(what, place=Place(path), remedy="correct its distributedInfo: of which run is it?")
         made.facts[RANKS] = str(ranks)
     for label, each in torch.items():
         recordings = each.recordings(described, label or name)
