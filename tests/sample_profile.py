@@ -57,7 +57,7 @@ def write(folder: Path, run: str = "2026_05_01_10_00_00") -> Path:
     place = folder / "plugins" / "profile" / run
     place.mkdir(parents=True)
     for host in range(HOSTS):
-        data = json.dumps({"displayTimeUnit": "ns", "traceEvents": list(events())}).encode()
+        data = json.dumps({"displayTimeUnit": "ns", "traceEvents": list(events(host))}).encode()
         (place / f"host-{host}.trace.json.gz").write_bytes(gzip.compress(data, mtime=0))
     return folder
 
@@ -67,8 +67,8 @@ def step_time(step: int) -> float:
     return (sum(kind.runs * kind.time for kind in KINDS) + LATER[step] + WITHIN) * 1e-6
 
 
-def events() -> Iterator[dict[str, Any]]:
-    """The events of a host's device."""
+def events(host: int) -> Iterator[dict[str, Any]]:
+    """The events of a host's device: of a later host a us more is behind each step."""
     yield {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}}
     for thread, name in ((MODULES, "XLA Modules"), (OPERATIONS, "XLA Ops")):
         yield {"ph": "M", "pid": 3, "tid": thread, "name": "thread_name", "args": {"name": name}}
@@ -85,7 +85,7 @@ def events() -> Iterator[dict[str, Any]]:
                 longer = LATER[step] if kind is KINDS[0] and number == 0 else 0.0
                 yield _event(OPERATIONS, kind.name, at, kind.time + longer, told)
                 at += kind.time + longer
-        at += BEHIND
+        at += BEHIND + host
 
 
 def _event(thread: int, name: str, at: float, time: float, told: dict[str, str]) -> dict[str, Any]:

@@ -109,6 +109,14 @@ def test_folders(tmp_path):
     packed, plain = read(tmp_path / "a.xplane.pb.gz"), read(tmp_path / "b.xplane.pb")
     assert (packed.device, packed.hosts) == ("TPU v4", ("a",))
     assert packed.devices[0].operations == plain.devices[0].operations
+
+
+def test_a_trace_twice_under_two_names_is_refused(tmp_path):
+    """A copy is no second host, packed or not: one line names both files. Another capture beside it is."""
+    (tmp_path / "a.xplane.pb.gz").write_bytes(gzip.compress(PLANES))
+    (tmp_path / "b.xplane.pb").write_bytes(PLANES)
+    assert "a.xplane.pb.gz and b.xplane.pb are the same trace, so of no two hosts; " in refused(tmp_path)
+    (tmp_path / "b.xplane.pb").write_bytes(space({"/device:TPU:0": {"XLA Ops": SPANS[1:]}}))
     assert len(read(tmp_path).devices) == 2
 
 
@@ -116,7 +124,7 @@ def test_the_newest_capture_of_a_worker(tmp_path):
     """PyTorch's handler writes a file for each cycle of a worker: the newest of each is read."""
     for worker in ("host_12", "host_13"):
         for time in (1700000000000, 1700000009000):
-            (tmp_path / f"{worker}.{time}.pt.trace.json").write_bytes(TRACE)
+            (tmp_path / f"{worker}.{time}.pt.trace.json").write_bytes(TRACE.replace(b"2,", worker[-1:].encode() + b","))
     assert [Path(path).name for path in read(tmp_path).paths] == [
         "host_12.1700000009000.pt.trace.json", "host_13.1700000009000.pt.trace.json",
     ]  # fmt: skip

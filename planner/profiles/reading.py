@@ -144,7 +144,7 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
 
 
 def _refuse_strangers(parts: Sequence[ProfileSource]) -> None:
-    """Raise UserError where files can't be of one run: other devices, one host twice, other sizes or times."""
+    """Raise UserError where files can't be of one run: other devices, one host or trace twice, other sizes or times."""
     for one, other in combinations([part for part in parts if part.devices], 2):
         if why := _stranger(one, other):
             raise UserError(why, remedy=_REMEDY)
@@ -166,7 +166,14 @@ def _stranger(one: ProfileSource, other: ProfileSource) -> str:
         apart = max(one.when[0] - other.when[1], other.when[0] - one.when[1])
         if apart > _APART:
             return f"{both} were captured {apart / 60:,.0f} min apart, so they are of no one run"
+    if one.when == other.when and _recorded(one) == _recorded(other):
+        return f"{both} are the same trace, so of no two hosts"
     return ""
+
+
+def _recorded(part: ProfileSource) -> list[tuple[object, ...]]:
+    """What two files share only where one is a copy of the other: all begins and times, to the picosecond."""
+    return [(device.begin, device.end, device.busy, device.steps, device.operations) for device in part.devices]
 
 
 def _notes(parts: Sequence[ProfileSource], files: Files) -> Iterator[str]:
