@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import UserError
+from planner.ingest.first_page import part
 from planner.ingest.into_workbook import ingested
 from planner.ingest.profile_text import lines
 from planner.profiles import xla
@@ -103,6 +104,29 @@ def test_an_exported_table_says_what_the_tools_json_says(tmp_path, tool, by):
     assert replace(from_csv.devices[0], kind=None, peak_flops=None, peak_bandwidth=None, facts={}) == replace(
         from_json.devices[0], kind=None, peak_flops=None, peak_bandwidth=None, facts={}
     )
+
+
+def test_the_frameworks_table_tells_no_communication(tmp_path):
+    """A collective that XLA puts in is a part of the matmul's row there: N/A with the reason, but beside hlo_stats.
+
+    Of 100 us hlo_stats has 40 that communicate, of which the framework's table files 30 under dot_general.
+    """
+    framework = page(
+        ["host_or_device", "type", "operation", "occurrences", "total_self_time"],
+        ["Device", "dot_general", "jit(f)/dot_general", 1, 90.0], ["Device", "psum", "jit(f)/psum", 1, 10.0],
+    )  # fmt: skip
+    hlo = page(
+        ["hlo_op_name", "hlo_op_expression", "category", "occurrences", "total_self_time"],
+        ["fusion.1", "", "convolution fusion", 1, 60.0], ["all-gather.1", "", "all-gather", 1, 30.0],
+        ["all-reduce.1", "", "all-reduce", 1, 10.0],
+    )  # fmt: skip
+    paths = [tmp_path / "framework_op_stats.json", tmp_path / "hlo_stats.json"]
+    for path, table in zip(paths, (framework, hlo), strict=True):
+        path.write_text(json.dumps([table]))
+    alone, both = read(paths[0]), read(*paths)
+    assert [part(alone, name) for name in ("compute", "communication")] == [None, None]
+    assert "hlo_stats tells them apart" in alone.lacks["communication"]
+    assert [part(both, name) for name in ("compute", "communication")] == pytest.approx([60e-6, 40e-6])
 
 
 def test_another_table_is_no_profile(tmp_path):

@@ -119,6 +119,7 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
     """Why facts are missing that are: what is there needs no reason."""
     operations = [each for one in devices for each in one.operations]
     computing = [each for each in operations if each.part == "compute"]
+    apart = not set(formats) <= {"framework_op_stats", "overview_page"}  # collectives are told from what computes
     there = {
         "device": device is not None,
         "steps": any(map(_has_steps, devices)),
@@ -128,7 +129,8 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
         "flops": all(each.flops is not None for each in computing),
         "bytes": all(each.bytes is not None for each in computing),
         "operations": len(formats) > 1 and bool(operations),
-        "communication": bool(operations),
+        "communication": bool(operations) and apart,
+        "compute": apart,
     }
     reasons = {
         "device": next((_UNKNOWN[each] for each in formats if each in _UNKNOWN), "the files don't name the device"),

@@ -298,6 +298,7 @@ def lacking(formats: Iterable[str]) -> dict[str, str]:
     return found
 
 
+_MIXED = "the tool has most collectives in the rows of what needs them: hlo_stats tells them apart"
 _LACKS = {
     "kineto": {
         "programs": "PyTorch's trace has kernels and operators, and no compiled programs",
@@ -315,6 +316,7 @@ _LACKS = {
         "operations": "only the largest of each category are listed",
     },
     "framework_op_stats": {
+        "communication": _MIXED, "compute": _MIXED,
         "steps": "the tool adds all steps up", "median": "the tool tells the average alone",
         "device": "the tool doesn't name it: overview_page does",
         "programs": "operations are the framework's, of no program",
