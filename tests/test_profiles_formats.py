@@ -66,9 +66,10 @@ def test_jax_on_cuda(tmp_path):
     parts = [step.parts.compute, step.parts.communication, step.parts.copy, step.parts.gap]
     assert [round(each * 1e6) for each in parts] == [50, 20, 10, 0]
     assert [each.count for each in device.operations if each.name == "loop_add_fusion"] == [1]
-    assert [(each.name, each.bytes) for each in device.operations if each.part == "copy"] == [("MemcpyH2D", 4096)]
+    copied = {each.name: each.bytes for each in device.operations if each.part == "copy"}
+    assert copied == {"MemcpyH2D": 4096, "copy.1": None}
     assert {each.name: each.part for each in device.operations if each.name in ("copy.1", "async-start.1")} == {
-        "copy.1": "compute", "async-start.1": "compute",
+        "copy.1": "copy", "async-start.1": "compute",
     }  # fmt: skip
 
 
@@ -92,6 +93,29 @@ def test_what_another_step_computes_hides_communication(tmp_path):
     found = read(written(tmp_path / "h.xplane.pb", planes))
     parts = [(step.parts.compute, step.parts.communication, step.parts.gap) for step in found.devices[0].steps]
     assert [[round(each * 1e6) for each in step] for step in parts] == [[120, 10, 0], [80, 20, 0]]
+
+
+def test_a_copy_within_a_gpu_is_of_its_run_and_hides_nothing(tmp_path):
+    """A module's graph copies on the device without naming the module: the run has it, as exposed copying of 10 us.
+
+    An all-reduce beside it is exposed all of its 10 us: a copy isn't computing.
+    """
+    ours = {"hlo_module": "jit_step"}
+    planes = {
+        "/device:GPU:0": {
+            "Stream #13": [each for n in range(3) for each in (
+                kernel("gemm", 100 * n, 40, 1, hlo_op="dot.1", **ours),
+                kernel("MemcpyD2D", 100 * n + 40, 20, 2, memcpy_details="kind_src:device kind_dst:device size:64"),
+                kernel("gemm", 100 * n + 60, 10, 3, hlo_op="dot.2", **ours),
+            )],
+            "Stream #14": [kernel("ncclDevKernel_AllReduce", 100 * n + 50, 10, 4, hlo_op="all-reduce.1", **ours)
+                           for n in range(3)],
+        },
+    }  # fmt: skip
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    parts = [(step.parts.compute, step.parts.communication, step.parts.copy, step.parts.gap)
+             for step in found.devices[0].steps]  # fmt: skip
+    assert [[round(each * 1e6) for each in step] for step in parts] == [[50, 10, 10, 0]] * 3
 
 
 def test_tpu_with_steps_and_sparse_cores(tmp_path):

@@ -398,11 +398,12 @@ def test_a_clock_that_begins_with_the_trace_is_told_from_zero(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "parts"),
-    [("Memcpy PtoP (Device -> Device)", (0, 5, 0)), ("Memcpy DtoD (Device -> Device)", (5, 0, 0)),
+    [("Memcpy PtoP (Device -> Device)", (0, 5, 0)), ("Memcpy DtoD (Device -> Device)", (0, 0, 5)),
+     ("Memset (Device)", (5, 0, 0)),
      ("CopyHostToDevice", (0, 0, 5)), ("Memcpy DtoH (Device -> Pageable)", (0, 0, 5))],
 )  # fmt: skip
 def test_what_a_copy_is(name, parts, tmp_path):
-    """A copy between two devices communicates, one within a device computes; both from and to the host are copies."""
+    """A copy between two devices communicates; those within a device, from and to the host copy, a fill computes."""
     events = [torch_kernel("gemm", 0, 10), torch_event("gpu_memcpy", name, 20, 5, device=0, bytes=64)]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"traceEvents": events}))

@@ -37,6 +37,7 @@ from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)
+_WITHIN = re.compile(r"d2d|dtod|devicetodevice", re.I)  # a copy that never leaves the device: no host's
 _STEPS = "Steps"
 _DERIVED = {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name Scope", "TensorFlow Ops", "Source code",
             "TensorFlow Name Scope", "Host Offload Ops", "Source", "XLA TraceMe"}  # fmt: skip
@@ -57,7 +58,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     kinds, begin, end = (np.frombuffer(column, np.int64) for column in (table.numbers, table.begin, table.end))
     order = np.argsort(begin, kind="stable")
     modules = np.array(table.of_module, np.int64)[kinds]
-    copies = np.array([kind.part == "copy" for kind in table.kinds], bool)
+    copies = np.array([kind.part == "copy" and not _WITHIN.search(kind.expression) for kind in table.kinds], bool)
     runs, run_of = _runs(table.modules, modules, kinds, begin, end, order, copies, launches)
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))

@@ -48,7 +48,6 @@ _COPY = re.compile(
     r"|copy(?:to|from)host",
     re.I,
 )
-_ON_DEVICE = re.compile(r"(?:\b|copy|memcpy ?)d(?:evice)?(?: ?to ?|2| ?-> ?)d|memset|fillbuffer", re.I)
 _ASYNC = re.compile(r"[-_](?:start|done)(?![\w-])|\basync-update\b")
 _WAIT = re.compile(r"^%?(?:barrier-cores|dependency-wait|async-(?:start|done|update))\b", re.I)
 HOST_MEMORY = "S(5)"  # in a layout: the memory space that is the host's
@@ -72,16 +71,17 @@ def collective(name: str, category: str = "", opcode: str = "") -> str:
 
 
 def part(name: str, category: str = "", opcode: str = "", expression: str = "") -> Part:
-    """What an operation's time is: it computes, communicates, copies from or to the host, or waits for something.
+    """What an operation's time is: it computes, communicates, copies, or waits for something.
 
-    `expression` is its HLO text, whose layouts say where a copy goes.
+    A GPU's copies are those within the device too; of the HLO operation `copy`, which may be any kernel, only those
+    to or from the host. `expression` is its HLO text, whose layouts say where a copy goes.
     """
     if category == "convolution fusion":  # the matmul unit works, with whatever collective it is fused
         return "compute"
     if collective(name, category, opcode):
         return "communication"
     asynchronous = bool(_ASYNC.search(name) or _ASYNC.search(opcode) or _ASYNC.search(category))
-    if _COPY.search(name) and not _ON_DEVICE.search(name):
+    if _COPY.search(name):
         return "copy"
     if opcode in ("infeed", "outfeed") or category in ("infeed", "outfeed", "host send", "host recv"):
         return "copy"

@@ -73,10 +73,10 @@ def operation(name: str, program: str, stats: Stats, instruction: Instruction | 
     )  # fmt: skip
 
 
-def _kernel_part(shown: str, program: str, by_operation: Part) -> Part:
-    """What a kernel's time is: it runs, so it waits for nothing. A buffer that a program copies stays on the device."""
-    if by_operation == "communication" or (program and "copybuffer" in shown.lower()):
-        return "communication" if by_operation == "communication" else "compute"
+def _kernel_part(shown: str, by_operation: Part) -> Part:
+    """What a kernel's time is: it runs, so it waits for nothing."""
+    if by_operation == "communication":
+        return by_operation
     found = part(shown)
     return "compute" if found == "wait" else found
 
@@ -123,7 +123,7 @@ def kernel(name: str, program: str, stats: Stats, instruction: Instruction | Non
     return replace(
         made,
         category=made.category or ("copy" if moved else "kernel"),
-        part=_kernel_part(shown, program, made.part),
+        part=_kernel_part(shown, made.part),
         bytes=float(moved[1]) if moved and int(moved[1]) else made.bytes,
         source=_text(stats, "name") or made.source,
         expression=name,
