@@ -36,6 +36,12 @@ TRACE = json.dumps({"traceEvents": [
     {"ph": "X", "cat": "cuda_runtime", "name": "l", "ts": 1.0, "dur": 1, "pid": 1, "args": {"correlation": 1}},
     {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0.5, "dur": 9, "pid": 1},
 ]}).encode()  # fmt: skip
+ROCPROF = json.dumps({"traceEvents": [
+    {"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "2 CPU HIP API"}},
+    {"ph": "M", "pid": 6, "name": "process_name", "args": {"name": "6 GPU0"}},
+    {"ph": "X", "pid": 6, "tid": 0, "name": "gemm", "ts": "1201478076", "dur": "47", "args": {
+        "BeginNs": "1201478076289", "EndNs": "1201478123289", "dev-id": "0", "DurationNs": "47000"}},
+]}).encode()  # fmt: skip
 
 
 def refused(path) -> str:
@@ -86,6 +92,8 @@ def refused(path) -> str:
         ("run.nsys-rep", b"QDSS\x00\x01\x02", "a report of Nsight Systems"),
         ("utf16.trace.json", '{"traceEvents": []}'.encode("utf-16"), "text in UTF-16"),
         ("deep.json", b'{"traceEvents": ' + b"[" * 100_000, "nested too deeply"),
+        ("results.json", ROCPROF, "this is what rocprof writes"),
+        ("1_results.json", b'{"rocprofiler-sdk-tool": [{"buffer_records": {"hip_api": []}}]}', "rocprof writes"),
         ("host.xplane.pb", space({"/host:CPU": {"python": [Span("f", 0, 5)]}}), "no device ran anything"),
         ("host.trace.json", b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "ts": 1}]}', "no device ran anything"),
     ],

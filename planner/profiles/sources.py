@@ -27,6 +27,9 @@ from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 
 _GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
+_OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
+_ROCPROF = "rocprofiler-sdk-tool"  # the key that holds all of a rocprofv3's JSON
+_ROCPROF_LANE = re.compile(r"(?:\d+ )?(?:CPU (?:HIP|HSA|KFD) API|GPU\d+)$")  # processes of older ones' trace
 _RAW = "download the file itself, by its link «raw» or «download»"
 _BEGINS = (
     (b"PK\x03\x04", "this is a zip archive", "unpack it and give the folder"),
@@ -235,14 +238,18 @@ def _of_json(path: Path) -> ProfileSource:
     for each in ranks.values():
         each.settle()
     traced.settle()
+    described = rest if isinstance(rest, dict) else {}
     if torch := {label: each for label, each in ranks.items() if each.count}:
-        return _of_torch(path, torch, rest if isinstance(rest, dict) else {})
+        return _of_torch(path, torch, described)
+    if _ROCPROF in described or any(map(_ROCPROF_LANE.match, traced.processes)):
+        what = "this is what rocprof writes, which isn't read: it has no steps, operators or shapes"
+        raise UnknownJsonError(what, place=Place(path), remedy=_OWN)
     if traced.count:
         made = ProfileSource(path, "trace.json")
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
         return _summed(made, traced.planes())
-    if isinstance(rest, dict) and json_document.EVENTS in rest:
+    if json_document.EVENTS in described:
         raise UnknownJsonError(_TIMELESS, place=Place(path), remedy=TRACE)
     return _of_table(path, rest)
 

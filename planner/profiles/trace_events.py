@@ -10,7 +10,7 @@ events wait for each other: the one in the middle of them tells it, and an event
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -73,6 +73,11 @@ class TraceEvents:
         self._clock = Clock(self._timed)
         self._shifts: dict[Any, int] = {}  # what the host's clock is ahead of a device's, at its first event
         self.count = 0
+
+    @property
+    def processes(self) -> Iterable[str]:
+        """The names of processes that the file tells."""
+        return self._names.values()
 
     def add(self, event: dict[str, Any]) -> None:
         """Take one event of the file."""
