@@ -56,6 +56,7 @@ def test_overview_of_a_gpu(tmp_path):
     found = read(path)
     assert (found.step_times, found.hosts) == (pytest.approx([0.1]), ())
     assert in_ms(found) == [60.0, 10.0, 3.0, 27.0]
+    assert part(found, "communication") == pytest.approx(10e-3)
 
 
 def test_op_profile_by_category_alone(tmp_path):

@@ -120,6 +120,8 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
     operations = [each for one in devices for each in one.operations]
     computing = [each for each in operations if each.part == "compute"]
     apart = not set(formats) <= {"framework_op_stats", "overview_page"}  # collectives are told from what computes
+    steps = [step for one in devices for step in one.steps]
+    is_told = formats == ["overview_page"] and any(step.parts.communication for step in steps)  # of a GPU
     there = {
         "device": device is not None,
         "steps": any(map(_has_steps, devices)),
@@ -129,7 +131,7 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
         "flops": all(each.flops is not None for each in computing),
         "bytes": all(each.bytes is not None for each in computing),
         "operations": len(formats) > 1 and bool(operations),
-        "communication": bool(operations) and apart,
+        "communication": (bool(operations) and apart) or is_told,
         "compute": apart,
     }
     reasons = {
