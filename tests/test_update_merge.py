@@ -193,6 +193,29 @@ def test_a_row_that_is_gone_stays_where_a_person_typed_over_it(small: tuple[Path
     assert found[5].value == 99
 
 
+def test_a_row_that_comes_back_takes_the_place_of_the_one_that_was_kept(small: tuple[Path, Path]) -> None:
+    """A row that was kept for what was typed there, an input or a calculated one, is planner's again once the template
+    has it again: it stands once, with the typed number, and what reads it reads that.
+    """
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    for sheet, name, value in (("Inputs", "batch_cost", 9), ("Mine", "total_cost", 99)):
+        book[sheet].cell(row_of(book, sheet, name), 6).value = value
+    saved(book, path)
+    without = (line for line in SMALL.splitlines(keepends=True) if not line.startswith(("batch_cost", "total_cost")))
+    own.write_text("".join(without).replace("total_cost/batch_cost", "total_rows"))
+    assert update_file(path, [str(own)], FEW)[0].kept_rows == ["Inputs: batch_cost", "Mine: total_cost"]
+    own.write_text(SMALL)
+    done, plan = brought(path, own)
+    at = {row.name: row.row for row in plan.tables["Mine"]}
+    assert (done.kept_rows, done.texts, done.formulas) == ([], [], [])
+    assert done.typed_over == [f"Mine!F{at['total_cost']} (total_cost)"]
+    for sheet, name, value in (("Inputs", "batch_cost", 9), ("Mine", "total_cost", 99)):
+        named = [cells[5].value for cells in sheet_of(path, sheet).iter_rows() if cells[2].value == name]
+        assert named == [value]
+    assert plan.quantity("cost_share").value(plan.scenarios[0].key) == 11  # type: ignore[union-attr]
+
+
 PRICED = "batch_cost,Cost of a row,USD,input,3,test,\n"
 
 

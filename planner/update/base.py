@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from itertools import chain
 
 from planner.align.keys import COMPARISON, SCENARIO, KeyedSheet
-from planner.book.rowkeys import COVER, DATABASES, LOG
+from planner.book.rowkeys import COVER, DATABASES, LOG, is_heading
 from planner.update.fresh import FIRST_CASE, Fresh, FreshSheet
 from planner.update.places import AsBuilt, Origins, is_filled
 from planner.workbook.memory import (
@@ -77,11 +77,20 @@ class Base:
         if built is None or origins is None or keyed.kind in (COMPARISON, COVER, LOG):
             return keyed
         rows = {row: built.rows[was] for row, was in origins.rows.items() if was in built.rows}
-        if keyed.kind in DATABASES:  # a row that a person added may have come to planner's too
-            rows = {**keyed.rows, **rows}
+        rows = {**self._come_back(keyed, built), **rows}
         columns = {column: built.columns.get(was) or keyed.columns[column] if built.columns else str(was)
                    for column, was in origins.columns.items()}  # fmt: skip
         return replace(keyed, rows=dict(sorted(rows.items())), columns=columns)
+
+    def _come_back(self, keyed: KeyedSheet, built: BuiltSheet) -> Mapping[int, str]:
+        """Rows that planner didn't write last and may write now: a person added one, or an update kept it."""
+        if keyed.kind in DATABASES:
+            return keyed.rows
+        fresh = self.fresh.sheets.get(keyed.kind)
+        if keyed.line_table is None or fresh is None:
+            return {}
+        new = fresh.row_of.keys() - built.row_of.keys()
+        return {row: key for row, key in keyed.rows.items() if key in new and not is_heading(key)}
 
     def is_same(self, kind: str, wrote: Remembered, at: Position) -> bool:
         """Whether planner would write into a cell of the fresh workbook what it wrote last."""
