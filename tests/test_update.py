@@ -185,18 +185,21 @@ def test_a_template_that_isnt_there_is_named(tmp_path: Path, has_own: bool) -> N
     assert done.stderr.startswith("Error: no template 'missing'; ")
 
 
-def test_a_deleted_sheet_of_a_workload_is_named(tmp_path: Path) -> None:
-    """Scenarios are meant for the workload of a sheet that is gone: one line says which, and nothing is changed."""
+@pytest.mark.parametrize("sheet", ["Training", "Transformer"])
+def test_a_deleted_calculation_sheet_is_named(tmp_path: Path, sheet: str) -> None:
+    """Scenarios are meant for the workload of a sheet that is gone, or other sheets read it and have #REF! in place of
+    it: one line says which, and nothing is changed.
+    """
     path = tmp_path / "plan.xlsx"
     plan = plan_of(["llama3-70b"], ["h100-sxm"], ["transformer", "training", "inference"], None, [])
     path.write_bytes(build(plan))
     book = openpyxl.load_workbook(path)
-    del book["Training"]
+    del book[sheet]
     for cell in (cell for row in book["Checks"].iter_rows() for cell in row if cell.data_type == "f"):
-        cell.value = re.sub(r"Training![$A-Z0-9]+", "#REF!", cell.value)
+        cell.value = re.sub(rf"{sheet}![$A-Z0-9]+", "#REF!", cell.value)
     book.save(path)
     before = path.read_bytes()
-    with pytest.raises(UserError, match="the sheet of the template training is missing"):
+    with pytest.raises(UserError, match=f"the sheet of the template {sheet.lower()} is missing"):
         update_file(path)
     assert path.read_bytes() == before
 

@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 
 from planner import __version__, collector, progress
+from planner.align.keys import CALCULATION
 from planner.book.added import added
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
@@ -37,7 +38,7 @@ from planner.update.places import is_filled
 from planner.update.swept import retyped
 from planner.update.threeway import ThreeWay, merge_of
 from planner.update.turned import INPUTS, read_by
-from planner.workbook.memory import remembered
+from planner.workbook.memory import Memory, remembered
 from planner.workbook.saving import mend
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import Spot, address, coordinates
@@ -95,8 +96,8 @@ def update(
     with collector.still():
         progress.step("reading the workbook")
         book = read or open_book(package)
-        _refuse_unfit(book)
         memory = remembered(book.designed.get("Cover"))
+        _refuse_unfit(book, memory)
         progress.step("laying it out anew")
         plan = plan_of(book, templates, databases, more)
         absent = not_given(book, plan)
@@ -187,8 +188,8 @@ def _log(merge: ThreeWay) -> None:
     merge.package.replace(part, with_values(sheet, contents, like))
 
 
-def _refuse_unfit(book: Book) -> None:
-    """Raise UserError for a workbook whose sheets aren't recognized."""
+def _refuse_unfit(book: Book, memory: Memory | None) -> None:
+    """Raise UserError for a workbook whose sheets aren't recognized, or that lacks one which others read."""
     place = Place(book.package.name)
     if STRICT in book.package.parts[book.package.workbook_part()]:
         remedy = "save it as an Excel Workbook (.xlsx), not as a Strict Open XML one, and update that"
@@ -200,8 +201,10 @@ def _refuse_unfit(book: Book) -> None:
         raise UserError("the workbook of worked problems has no scenarios", place=place, remedy=remedy)
     tables = {"Inputs": book.inputs, "Checks": book.checks, "Dashboard": book.dashboard}
     missing = [name for name, table in tables.items() if not table.lines]
-    if WORKLOAD in book.inputs.by_name:  # scenarios are meant for one workload or another, each of a sheet
-        missing += [f"of the template {name}" for name in book.without_sheet if name in swept_templates()]
+    # Scenarios are meant for one workload or another, each of a sheet; other sheets are read by Checks and Dashboard.
+    needed = {*swept_templates()} if WORKLOAD in book.inputs.by_name else set[str]()
+    needed |= {kind.removeprefix(CALCULATION) for kind in (memory.sheets if memory else ())}
+    missing += [f"of the template {name}" for name in book.without_sheet if name in needed]
     if missing:
         remedy = "planner export-inputs keeps what is typed; build anew with it"
         raise UserError(f"the sheet {missing[0]} is missing", place=place, remedy=remedy)
