@@ -287,3 +287,12 @@ def test_a_check_that_says_false_fails(plan: Seeded) -> None:
     ref = plan.at("Checks", "serve.check_cost")
     plan._put("Checks", ref, ' t="b"', "<f>1=2</f><v>0</v>")
     assert [finding.place for finding in plan.found() if finding.kind == "failed_check"] == [f"Checks!{ref}"]
+
+
+def test_a_note_among_the_ids_of_scenarios(plan: Seeded) -> None:
+    """The cell beside the scenarios' ids is in the list of the scenario shown, and counted on Cover: it stays blank."""
+    plan.type("Inputs", "E4", "agreed in June")
+    (found,) = plan.recalculated()
+    assert (found.sheet, found.cell, found.rule) == ("Inputs", "E4", 27)
+    assert found.what == "scenario_id: agreed in June is out of range: a blank cell is wanted"
+    assert found.remedy.startswith("empty the cell")

@@ -32,6 +32,7 @@ _OPERATORS: dict[str, tuple[str, Callable[[float, float, float], bool]]] = {
     "greaterThanOrEqual": ("of at least {0}", lambda value, low, _: value >= low),
 }
 """What the operators of a validation ask for, in words and as a function of a value and two limits."""
+BLANK = "a blank cell is wanted"
 _KINDS = {"decimal": "a number", "whole": "a whole number", "textLength": "a length"}
 
 
@@ -197,7 +198,9 @@ def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
     subject = " of ".join(part for part in (what, scenario) if part)
     said, remedy = f"{exact_text(value)} is out of range: {wanted}", "type another value"
     alike = f"{what + ': ' if what else ''}the value is out of range: {wanted}"
-    if isinstance(value, str) and not value.strip():
+    if wanted == BLANK:
+        remedy = "empty the cell, and write elsewhere"
+    elif isinstance(value, str) and not value.strip():
         said, remedy, alike = ONLY_BLANKS, "empty the cell with the key Delete, or type a value", ONLY_BLANKS
     elif isinstance(value, str) and (number_in(value) is not None or "number" in wanted):
         said = f"the text '{' '.join(value.split())}' stands where a number is wanted"
@@ -220,6 +223,8 @@ def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> s
         is_of_kind = validation.type != "whole" or number == round(number)
         if is_of_kind and is_within(number, low, high):
             return ""
+    if (validation.type, validation.operator, high) == ("textLength", "equal", 0):
+        return BLANK
     return f"{_KINDS[validation.type]} {limits.format(validation.first, validation.second)} is wanted"
 
 

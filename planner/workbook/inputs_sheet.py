@@ -94,6 +94,10 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
     short = {"type": "textLength", "operator": "between", "formula1": "1", "formula2": str(LONGEST)}
     for row, title, prompt in texts:
         page.validate(plan.columns.area(row, row), title, prompt, f"1 to {LONGEST} characters.", **short)
+    # Ranges over the ids begin at the cell beside the first, so that a scenario moved there is among them.
+    prompt, error = "Stays blank: lists of scenarios begin here. A note of yours goes below it.", "Leave it blank."
+    beside = address(layout.ID_ROW, layout.SOURCE)
+    page.validate(beside, "Blank", prompt, error, type="textLength", operator="equal", formula1="0")
 
 
 def _block(
