@@ -82,6 +82,10 @@ RULES = {
     "the first of two areas is gone": (
         SheetMoves("Data", Track({9: 8}, frozenset({8}))), "A8 A12", "A8&gt;1", "A11", "A11&gt;1"
     ),
+    "areas in any order": (TOPPED, "C8:C10 A6:B10", "$F6&gt;1", "C10:C12 A6:B12", "$F6&gt;1"),
+    "the corner of two areas is gone": (
+        SheetMoves("Data", Track({10: 9}, frozenset({9}))), "A8:A10 C9", "A8&gt;1", "A8:A9", "A8&gt;1"
+    ),
     "whole columns": (SheetMoves("Data", columns=Track({8: 7}, frozenset({7}))), "G1:H1048576", "G1&gt;1",
                       "G1:G1048576", "G1&gt;1"),
 }  # fmt: skip

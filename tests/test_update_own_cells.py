@@ -134,3 +134,31 @@ def test_a_strict_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Strict Open XML"):
         update_file(path, [], MORE)
     assert path.read_bytes() == before
+
+
+def test_a_conditional_format_that_a_program_split_is_planners(tmp_path: Path) -> None:
+    """LibreOffice lists the areas around copied cells in any order: the rule is planner's, over its whole area."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    before = re.findall(r'<conditionalFormatting sqref="(.*?)"', xml_of(path, "Checks"))
+    (area,) = (each for each in before if each.startswith("F10:"))
+    last, bottom = area[4:].rstrip("0123456789"), area[4:].lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    put(path, "Checks", f'sqref="{area}"', f'sqref="G10:{last}{bottom} F10:F11 F13:F{bottom}"')
+    done, _ = update_file(path, [], MORE)
+    assert done.rules == 0
+    assert re.findall(r'<conditionalFormatting sqref="(.*?)"', xml_of(path, "Checks")) == before
+
+
+def test_conditional_formats_that_read_nothing_more_are_taken_out(tmp_path: Path) -> None:
+    """With the first column of its area deleted LibreOffice writes #REF! into planner's own: it colours nothing, and is
+    no rule of a person's.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    before = re.findall(r'<conditionalFormatting sqref="(.*?)"', xml_of(path, "Checks"))
+    put(path, "Checks", r"<formula>ISNA\(F10\)</formula>", "<formula>ISNA(#REF!)</formula>")
+    done, _ = update_file(path, [], MORE)
+    assert done.rules == 0
+    assert "1 conditional format on Checks read #REF! and showed nothing: taken out" in done.remarks
+    assert "#REF!" not in xml_of(path, "Checks")
+    assert re.findall(r'<conditionalFormatting sqref="(.*?)"', xml_of(path, "Checks")) == before

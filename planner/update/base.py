@@ -27,7 +27,7 @@ from planner.workbook.memory import (
 from planner.workbook.remembering import is_by_scenario, of_rule
 from planner.xlsx.address import Area, Position, folded
 from planner.xlsx.pattern import Pattern, pattern, with_a_range
-from planner.xlsx.sheet_rules import areas, formulas
+from planner.xlsx.sheet_rules import areas, first_cell, formulas
 from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
 
@@ -169,8 +169,7 @@ class Base:
         sheet = self.memory.sheets.get(keyed.kind)
         if sheet is None:
             return False
-        first = next(iter(areas(rule)), Area(1, 1, 1, 1))
-        top, left = self.built(keyed, (first.top, first.left))
+        top, left = self.built(keyed, first_cell(areas(rule) or [Area(1, 1, 1, 1)]))
         told_there = [self.as_built.formula(text, keyed.sheet.name) for text in formulas(rule)]
         told = rule.get("type", ""), rule.get("promptTitle", "")
         return of_rule(told, told_there, Area(top, left, top, left)) in sheet.rules

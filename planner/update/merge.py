@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.align.keys import MEMORY, KeyedSheet
 from planner.book.rowkeys import COVER
+from planner.terminal_table import counted
 from planner.update import new_columns
 from planner.update.judge import Judge
 from planner.update.threeway import ThreeWay
@@ -18,9 +19,10 @@ from planner.xlsx.markup import element_end, retagged
 from planner.xlsx.moved_cells import prefixed, readdressed, row_tags, says_something
 from planner.xlsx.moved_parts import move_around_rows
 from planner.xlsx.moves import Lost
-from planner.xlsx.sheet_rules import extended, links, part_rules, renew_rules, rules
+from planner.xlsx.references import BROKEN
+from planner.xlsx.sheet_rules import extended, formulas, links, part_rules, renew_rules, rules
 from planner.xlsx.worksheet import Worksheet, take_widths
-from planner.xlsx.xmltree import take_out
+from planner.xlsx.xmltree import Element, take_out
 
 
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
@@ -32,6 +34,11 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     sheet, theirs = Worksheet(old.sheet.xml.xml), Worksheet(fresh.xml)
     part_rules(sheet.root)
     own = [rule for rule in rules(sheet.root) if not merge.base.is_our_rule(old, rule)]
+    dead = [rule for rule in own if _is_dead(rule)]
+    own = [rule for rule in own if rule not in dead]
+    if dead:
+        formats = counted(len(dead), "conditional format")
+        merge.done.remarks.append(f"{formats} on {merge.names[kind]} read {BROKEN} and showed nothing: taken out")
     for rule in extended(sheet.root):
         if merge.base.is_our_rule(old, rule):
             take_out(rule)
@@ -44,6 +51,14 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     take_widths(sheet.root, theirs.root, places.columns, places.fresh_columns)
     sheet.fill(rows, area)
     return sheet.xml()
+
+
+def _is_dead(rule: Element) -> bool:
+    """Whether a conditional format reads what is no more, as LibreOffice leaves planner's whose first cell is deleted.
+
+    Whose it was can't be told; nothing that was shown is lost with it.
+    """
+    return rule.tag.endswith("conditionalFormatting") and any(BROKEN in text for text in formulas(rule))
 
 
 @dataclass

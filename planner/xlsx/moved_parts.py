@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from planner.xlsx.address import Area
 from planner.xlsx.drawings import ANCHORS, charts_of, move_anchor, move_boxes
 from planner.xlsx.moved_cells import with_moved_cells, with_moved_formulas
 from planner.xlsx.moved_references import References, Walk
@@ -17,6 +16,7 @@ from planner.xlsx.moves import Lost, Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.references import BROKEN, copied
 from planner.xlsx.relationships import links_of
+from planner.xlsx.sheet_rules import areas, first_cell
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import drop_calculation_chain, parse_sheets
 from planner.xlsx.worksheet import Worksheet
@@ -203,17 +203,15 @@ def _rebase(rule: Element, track: SheetMoves) -> tuple[int, int]:
     """Rewrite a rule's formulas as they read in the cell that becomes the first of its range, or in one that is left;
     returns how many rows and columns that one will be off the first.
     """
-    texts = [child.text or "" for child in children(rule, "sqref")]
-    try:
-        areas = [Area.parse(text) for text in (rule.get("sqref") or " ".join(texts)).split()]
-    except ValueError:
+    covered = areas(rule)
+    moved = [(area, found) for area in covered if (found := track.area(area))]
+    if not moved:
         return 0, 0
-    area, moved = next(((area, found) for area in areas if (found := track.area(area))), (None, None))
-    if area is None or moved is None:
-        return 0, 0
-    row, column = track.rows.origin(moved.top, area.rows), track.columns.origin(moved.left, area.columns)
-    _copy(rule, row - areas[0].top, column - areas[0].left)
-    return moved.top - track.rows(row), moved.left - track.columns(column)
+    area, found = moved[0]
+    row, column = track.rows.origin(found.top, area.rows), track.columns.origin(found.left, area.columns)
+    (top, left), (then_top, then_left) = first_cell(covered), first_cell(after for _, after in moved)
+    _copy(rule, row - top, column - left)
+    return then_top - track.rows(row), then_left - track.columns(column)
 
 
 def _copy(rule: Element, down: int, right: int) -> None:

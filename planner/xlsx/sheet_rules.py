@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import deepcopy
+from functools import reduce
 
-from planner.xlsx.address import Area
+from planner.xlsx.address import Area, Position
 from planner.xlsx.moved_cells import restyled
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import Element, child, children, every, like
@@ -54,6 +55,15 @@ def areas(rule: Element) -> list[Area]:
     """The areas that a rule is for."""
     listed = rule.get("sqref") or " ".join(each.text or "" for each in children(rule, "sqref"))
     return [area for part in listed.split() if (area := Area.tried(part))]
+
+
+def first_cell(covered: Iterable[Area]) -> Position:
+    """The cell that the formulas of a rule for some areas are written for: top left of all, whatever is listed first.
+
+    LibreOffice lists the areas that it splits one into in any order.
+    """
+    whole = reduce(Area.including, covered)
+    return whole.top, whole.left
 
 
 def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dxfs: Mapping[int, int]) -> int:
