@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -21,7 +22,7 @@ from planner.xlsx.address import Area
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.workbooks import by_name, cached
+from tests.workbooks import by_name, cached, few_rows, sheet_of, write_small
 
 pytestmark = pytest.mark.usefixtures("short_data", "few_cases")
 MODELS = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
@@ -155,3 +156,27 @@ def test_the_cover_names_the_file_that_is_given_now(tmp_path: Path) -> None:
     names = [cover.text(row, 1) for row, column in sorted(cover.cells) if column == 1]
     assert {"mine.csv", "newer.csv", "chips.csv"} & set(names) == {"mine.csv", "newer.csv"}
     assert [text.partition(" too")[0] for text in done.remarks if "made from" in text] == ["It was made from mine.csv"]
+
+
+def test_an_order_of_a_persons_is_told_where_it_is_undone(tmp_path: Path) -> None:
+    """Rows of a database that a person sorted are in planner's order after an update, which says so; what reads one of
+    them reads it still, and a range that has other rows then is named.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    book = openpyxl.load_workbook(path)
+    sheet, own = book["Hardware"], book.create_sheet("Own")
+    rows = [[cell.value for cell in cells] for cells in sheet.iter_rows(min_row=6) if cells[0].value]
+    for at, values in enumerate(reversed(rows), start=6):
+        for column, value in enumerate(values, start=1):
+            sheet.cell(at, column).value = value
+    own["A1"], own["A2"] = "=Hardware!A6", "=COUNTA(Hardware!A6:A8)"
+    book.save(path)
+    ids = [str(values[0]) for values in rows]
+    done, _ = update_file(path, [], few_rows(("llama3-8b",), (*ids, "b200")))
+    now = [cells[0].value for cells in sheet_of(path, "Hardware").iter_rows(min_row=6) if cells[0].value]
+    assert [each for each in now if each in ids] == ids
+    assert sheet_of(path, "Own")["A1"].value == f"=Hardware!A{6 + now.index(ids[-1])}"
+    assert "the rows of Hardware are in planner's order again: yours was another" in done.remarks
+    assert [remark for remark in done.remarks if remark.startswith("Own!A2 reads Hardware!A6:A8")]
+    assert not [remark for remark in done.remarks if "the rows of Models" in remark]

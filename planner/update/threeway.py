@@ -179,8 +179,11 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     def is_own(row: int, column: int) -> bool:
         return (stays and column in old.columns) or merge.is_own(old, (row, column))
 
-    found = final_places(old, fresh, merge.base.built_rows(old), is_own, merge.homes(kind))
+    built = merge.base.built_rows(old)
+    found = final_places(old, fresh, built, is_own, merge.homes(kind))
     name = merge.names[kind]
+    if kind in DATABASES and _is_reordered(old, built, found):
+        done.remarks.append(f"the rows of {name} are in planner's order again: yours was another")
     kept = [row for row in found.own_rows if merge.base.is_row(old, row) and not stays]
     done.kept_rows += [f"{name}: {old.rows.get(row, row)}" for row in kept]
     done.own_rows += [f"{name} row {found.old_rows(row)}" for row in found.own_rows if row not in kept]
@@ -191,6 +194,13 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
             f"{name}: {old.rows.get(row, row)}" for row in found.gone_rows if not is_heading(old.rows.get(row, ""))
         ]
     return found
+
+
+def _is_reordered(old: KeyedSheet, built: Mapping[int, int], found: FinalPlaces) -> bool:
+    """Whether a person brought planner's rows into an order that an update undoes."""
+    stays = [row for row in sorted(built) if row in old.rows and row not in found.gone_rows]
+    ways = [built[row] for row in stays], [found.old_rows(row) for row in stays]
+    return all(places != sorted(places) for places in ways)
 
 
 def _file_moves(merge: ThreeWay) -> dict[str, SheetMoves]:
