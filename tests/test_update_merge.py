@@ -321,6 +321,34 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
     ]
 
 
+def test_a_blank_cell_below_the_rows_stays_below_them(small: tuple[Path, Path]) -> None:
+    """What reads a blank cell below planner's rows reads a blank one, where new rows are below the last one or that one
+    stands higher now; nothing is said of it.
+    """
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    last = row_of(book, "Mine", "check_rows")
+    mine = book.create_sheet("Own")
+    mine["A1"], mine["A2"] = f"=Mine!F{last + 1}", f"=SUM(Mine!F{last + 1}:F{last + 3})"
+    saved(book, path)
+    *rows, check = SMALL.splitlines(keepends=True)
+    more = (f"more_{at},More {at},1,output,batch_rows*row_scale,test,\n" for at in (1, 2))
+    own.write_text("".join((*rows[:-3], check, *rows[-3:], *more)))
+    done, _ = update_file(path, [str(own)], FEW)
+    below = max(row.row for row in read_plan(path).tables["Mine"])
+    formulas = [sheet_of(path, "Own")[ref].value for ref in ("A1", "A2")]
+    assert formulas == [f"=Mine!F{below + 1}", f"=SUM(Mine!F{below + 1}:F{below + 3})"]
+    assert done.remarks == []
+
+
+def test_a_link_of_planners_that_goes_with_its_row_is_not_told(small: tuple[Path, Path]) -> None:
+    """Dashboard's line of an output goes with the output: its link was planner's, and there is nothing to look at."""
+    path, own = small
+    lost = [line for line in SMALL.splitlines(keepends=True) if not line.startswith("cost_share")]
+    own.write_text("".join(lost))
+    assert brought(path, own)[0].remarks == []
+
+
 def test_check_asks_nothing_of_rows_that_were_kept(small: tuple[Path, Path]) -> None:
     """A row that the template has no more, kept for what is typed or written there, may have the label of the one that
     came in its place, and no validation; that nothing reads an input is said of it as of any other.

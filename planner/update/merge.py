@@ -45,8 +45,9 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     lost = move_around_rows(sheet.root, old.sheet.name, moves)
     if not merge.fresh.moves.is_idle:
         move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
-    renewed = {link.get("ref") for link in links(theirs.root)}
-    merge.done.remarks += [str(each) for each in lost if each.place not in renewed]
+    renewed, final = {link.get("ref") for link in links(theirs.root)}, moves.of(old.sheet.name).ref
+    # What stood on rows that are gone, as a link to a row of another sheet, went with them.
+    merge.done.remarks += [str(each) for each in lost if (there := final(each.place)) and there not in renewed]
     merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
     take_widths(sheet.root, theirs.root, places.columns, places.fresh_columns)
     sheet.fill(rows, area)

@@ -162,6 +162,7 @@ def final_places(
     columns, fresh_columns, own_columns = _columns(old, fresh, is_own)
     known = set(matched.values())
     new = tuple(row for row in fresh.rows if row not in known)
+    old_rows |= _below(matched, old_rows, fresh_rows)
     old_track, old_columns = Track(old_rows, frozenset(gone)), Track(columns)
     return FinalPlaces(
         old_track, Track(fresh_rows), old_columns, Track(fresh_columns), tuple(own), own_columns, tuple(gone), new
@@ -198,6 +199,12 @@ def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict
     placed |= {row: fresh_rows[number] for row, number in matched.items()}
     placed |= {row: end + row - lowest for row in own if row > lowest}
     return placed, fresh_rows
+
+
+def _below(matched: Mapping[int, int], placed: Mapping[int, int], fresh_rows: Mapping[int, int]) -> dict[int, int]:
+    """Where the row below all that both have goes: below all, so that a blank cell down there stays a blank one."""
+    below = max(matched, default=0) + 1
+    return {} if below in placed else {below: max(fresh_rows.values(), default=0) + 1}
 
 
 def _columns(
