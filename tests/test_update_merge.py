@@ -301,7 +301,7 @@ def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tupl
 
 def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) -> None:
     """Where the template has its rows in another order, ranges of a person's that lack one of their rows now, or have
-    one more, are named; a range that still has just its rows is not.
+    one more, are named; a range that still has just its rows is not. `diff` lists them too.
     """
     path, own = small
     book = openpyxl.load_workbook(path)
@@ -311,6 +311,8 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
     mine["A1"], mine["A2"] = f"=SUM(Mine!F{first}:F{last})", f"=SUM(Mine!F{first}:F{first + 1})"
     mine["A3"] = f"=SUM(Mine!F{first + 1}:F{last})"
     save(book, path)
+    before = path.with_name("before.xlsx")
+    before.write_bytes(path.read_bytes())
     rows, cost = (next(line for line in SMALL.splitlines() if line.startswith(name)) for name in ("total_r", "total_c"))
     cost_first = cost.replace("total_rows", "batch_rows")
     own.write_text(SMALL.replace(f"{rows}\n{cost}", f"{cost_first}\n{rows}"))
@@ -319,6 +321,8 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
         f"Own!A1 reads Mine!F{first}:F{last}, without 1 row that moved out of it now",
         f"Own!A3 reads Mine!F{first + 1}:F{last}, with 1 row more now",
     ]
+    said = planner("diff", before, path)
+    assert f"Own!A1, edited: =SUM(Mine!F{first}:F{last}) -> =SUM(Mine!F{last - 1}:F{last})" in said
 
 
 def test_a_blank_cell_below_the_rows_stays_below_them(small: tuple[Path, Path]) -> None:

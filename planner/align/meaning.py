@@ -108,6 +108,20 @@ class Comparer:
                     return True
         return False
 
+    def covers_the_same(self, old: Placed, new: Placed) -> bool:
+        """Whether the ranges that two formulas read have the same of the rows and columns which both workbooks have."""
+        for before, after in zip(old.formula.references, new.formula.references, strict=False):
+            one, two = self.sheets.get(before.sheet or old.sheet, (None, None))
+            area, then = before.area(old.row, old.column), after.area(new.row, new.column)
+            if one is None or two is None or area.is_cell or then.is_cell:
+                continue
+            rows = _within(one.rows, area.rows, two.rows) == _within(two.rows, then.rows, one.rows)
+            if not rows or (
+                _within(one.columns, area.columns, two.columns) != _within(two.columns, then.columns, one.columns)
+            ):
+                return False
+        return True
+
     @cached_property
     def _is_settled(self) -> Callable[[str, Pattern], bool]:
         """Whether a formula of a sheet reads only sheets of which every row and column is where it was."""
@@ -128,6 +142,11 @@ class Comparer:
             if name == two.sheet.name
             and (one.columns, one.scenarios, one.last_row) == (two.columns, two.scenarios, two.last_row)
         }
+
+
+def _within(known: Mapping[int, Token], numbers: range, other: Mapping[int, Token]) -> set[Token]:
+    """What stands in some rows or columns of those that the other workbook has too."""
+    return {token for number, token in known.items() if number in numbers}.intersection(other.values())
 
 
 def _moved_of(before: Mapping[int, Token], after: Mapping[int, Token], numbers: Iterable[int]) -> bool:

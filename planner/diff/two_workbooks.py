@@ -104,11 +104,22 @@ class _Comparison:
         formula, other = one.sheet.patterns.get(here), two.sheet.patterns.get(there)
         if formula and other:
             old, new = Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)
-            return self.formulas.is_same(old, new)
+            return self.formulas.is_same(old, new) and not self._covers_others(old, new)
         if formula or other:
             return False
         was, now = one.sheet.value(*here), two.sheet.value(*there)
         return same_value("" if was is None else was, "" if now is None else now, TYPED_AGREE)
+
+    def _covers_others(self, old: Placed, new: Placed) -> bool:
+        """Whether a range that a sheet of a person's reads has other rows or columns now, though it may end as before.
+
+        Planner's own ranges are over whole tables, of which the rows are told.
+        """
+        return old.sheet in self._own_sheets and not self.formulas.covers_the_same(old, new)
+
+    @cached_property
+    def _own_sheets(self) -> Collection[str]:
+        return frozenset(self.old.book.own_sheets)
 
     def _tell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
         """Report a cell whose content differs, or that only one of the sheets has."""
@@ -123,7 +134,8 @@ class _Comparison:
         if formula and other and here and there and old == new:
             old, new = (in_names(side, known.sheets, *place) for side, known, place in (
                         (one, self.formulas.before, here), (two, self.formulas.after, there)))  # fmt: skip
-            if old == new and not self.formulas.has_moved(Placed(one.sheet.name, *here, formula)):
+            read, now = Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)
+            if old == new and not (self.formulas.has_moved(read) or self._covers_others(read, now)):
                 return  # what it read is gone or more than before, which the rows and columns tell
             new = f"{new}, other cells than before" if old == new else new
         if formula or other:
