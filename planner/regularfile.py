@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 
@@ -10,6 +11,17 @@ from planner.errors import Place, UserError
 SMALL = 16 << 20  # bytes of a template or a config, which have a few thousand
 LARGE = 1 << 30  # bytes of a database, of measurements
 _KINDS = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+_PAGE = re.compile(rb"<!doctype html|<html|<head", re.I)
+
+
+def not_fetched(head: bytes) -> tuple[str, str] | None:
+    """What a download left in a file's place, by its first bytes, and the remedy; None where it may be the file."""
+    head = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"version https://git-lfs"):
+        return "this is a pointer of Git LFS, and not the file", "fetch it with git lfs pull"
+    if head.startswith(b"<") and _PAGE.search(head[:1024]):
+        return "this is a web page, and not the file", "download the file itself, by its link «raw» or «download»"
+    return None
 
 
 def read_bytes(path: Path, kind: str = "a CSV file", largest: int = LARGE, hint: str = "") -> bytes:

@@ -80,6 +80,8 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         ("{}", "not a Hugging Face config: it has no model_type"),
         ({"architectures": ["BertModel"]}, "not a Hugging Face config: it has no model_type"),
         (b"\xff\xfe", "not JSON: the file is not UTF-8 text"),
+        ("version https://git-lfs.github.com/spec/v1\nsize 9\n", "this is a pointer of Git LFS, and not the"),
+        ("\ufeff<!DOCTYPE html>\n<html></html>", "this is a web page, and not the file; download the file itself, by"),
         ("[" * 100_000, "not JSON that can be read"),
         ('{"model_type": "llama", "hidden_size": ' + "9" * 5000 + "}", "not JSON that can be read"),
         ('{"model_type": "llama", "rms_norm_eps": NaN}', "NaN is no number"),

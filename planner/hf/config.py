@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from planner.errors import Place, UserError
-from planner.regularfile import SMALL, read_bytes
+from planner.regularfile import SMALL, not_fetched, read_bytes
 
 T = TypeVar("T")
 REMEDY = "give the config.json that lies beside the weights"
@@ -130,7 +130,7 @@ class Config:
 def read(path: Path) -> Mapping[str, Any]:
     """The fields of a config.json.
 
-    Raises UserError: can't be read, not JSON, holds NaN, not an object.
+    Raises UserError: can't be read, a pointer or a web page in its place, not JSON, holds NaN, not an object.
     """
     text = _text(path)
     try:
@@ -147,6 +147,8 @@ def read(path: Path) -> Mapping[str, Any]:
 
 def _text(path: Path) -> str:
     data = read_bytes(path, "a config.json", SMALL, hint="give the config.json in it")
+    if left := not_fetched(data):
+        raise UserError(left[0], place=Place(path), remedy=left[1])
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -25,15 +25,14 @@ from planner.profiles.summary import summarise
 from planner.profiles.tool_table import ToolTable
 from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
+from planner.regularfile import not_fetched
 
 _GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
 _OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
 _ROCPROF = "rocprofiler-sdk-tool"  # the key that holds all of a rocprofv3's JSON
 _ROCPROF_LANE = re.compile(r"(?:\d+ )?(?:CPU (?:HIP|HSA|KFD) API|GPU\d+)$")  # processes of older ones' trace
-_RAW = "download the file itself, by its link «raw» or «download»"
 _BEGINS = (
     (b"PK\x03\x04", "this is a zip archive", "unpack it and give the folder"),
-    (b"version https://git-lfs", "this is a pointer of Git LFS, and not the file", "fetch it with git lfs pull"),
     (b"SQLite format 3", "this is a database, as Nsight Systems and rocprof write, and no profile", _GIVE),
     (b"\x28\xb5\x2f\xfd", "this is packed with zstd", "unpack it: unzstd FILE"),
     (b"\xfd7zXZ", "this is packed with xz", "unpack it: unxz FILE"),
@@ -45,7 +44,6 @@ _REPORTS = {  # by the end of their names: nothing in them says what they are
     (".nsys-rep", ".qdrep"): "a report of Nsight Systems", (".ncu-rep",): "a report of Nsight Compute",
     (".pftrace", ".perfetto-trace"): "a trace of Perfetto in its own format",
 }  # fmt: skip
-_PAGE = re.compile(rb"<!doctype html|<html|<head", re.I)
 _TOOL = re.compile(
     r"(?:^|\.)(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_profile|memory_viewer|pod_viewer"
     r"|tf_data_stats|op_stats)\.pb$"
@@ -123,13 +121,13 @@ def _damaged(path: Path) -> UserError:
 
 def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
     """What a file is that isn't a profile, by its name and first bytes, and the remedy; None where nothing is known."""
+    if left := not_fetched(head):
+        return left
     for begin, what, remedy in _BEGINS:
         if head.startswith(begin):
             return what, remedy
     if head[_TAR] == b"ustar":
         return "this is a tar archive", "unpack it and give the folder"
-    if head.strip()[:1] == b"<" and _PAGE.search(head[:1024]):
-        return "this is a web page, and not the file", _RAW
     if head.count(_REPLACED) > 4:
         return "this was copied as text, which destroyed it", "copy or download it again as binary"
     if tool := _TOOL.search(path.name):
