@@ -110,7 +110,12 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         (config_of("llama3-8b", hidden_size=0), "hidden_size 0 is out of range; it must be 1 or more"),
         (config_of("llama3-8b", hidden_size=float("inf")), "hidden_size Infinity is not a whole number"),
         (config_of("llama3-8b", num_hidden_layers=10**12), "num_hidden_layers 1000000000000 is out of range"),
-        (config_of("llama3-8b", vocab_size=10**20), "100000000000000000000 is not a count"),
+        (
+            config_of("llama3-8b", hidden_size=10**12),
+            "hidden_size 1000000000000 is out of range; it must be 100,000,000 or less",
+        ),
+        (config_of("llama3-8b", vocab_size=10**20), "vocab_size 100000000000000000000 is out of range"),
+        (config_of("mixtral-8x7b", num_local_experts=10**9), "num_local_experts 1000000000 is out of range"),
         (config_of("llama3-8b", num_key_value_heads=64), "n_kv_heads 64 is more than n_heads 32"),
         (config_of("llama3-8b", hidden_size=4100), "column head_dim: d_model 4100 is no multiple of n_heads 32"),
         (config_of("gpt2", n_embd=770), "column head_dim: d_model 770 is no multiple of n_heads 12"),
@@ -146,6 +151,28 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         (
             config_of("llama3-8b", model_type="nemotron_h", hybrid_override_pattern="M-Q"),
             'hybrid_override_pattern "M-Q" has the kind "Q"; known: M, *, -, E',
+        ),
+        (
+            config_of("llama3-8b", architectures=["LlamaForCausalLMEagle3"], num_hidden_layers=1),
+            'architectures ["LlamaForCausalLMEagle3"] is a draft head\'s, whose input another model computes: it has '
+            "no row; give the config.json of the model that it drafts for",
+        ),
+        (config_of("llama3-8b", draft_vocab_size=32000), "draft_vocab_size 32000 is a draft head's"),
+        ({"speculators_model_type": "eagle3", "transformer_layer_config": {}}, "is a draft head's"),
+        ({"model_type": "eagle", "model": config_of("llama3-8b")}, 'model_type "eagle" is a draft head\'s'),
+        (config_of("deepseek-v3", architectures=["DeepSeekMTPModel"]), "is a draft head's"),
+        (
+            config_of("llama3-8b", num_local_experts=8, num_experts_per_tok=2),
+            'num_local_experts 8 contradicts model_type "llama", which has none; correct the one that is wrong',
+        ),
+        (config_of("qwen3-8b", index_topk=2048), 'index_topk 2048 contradicts model_type "qwen3", which has none'),
+        (
+            config_of("llama3-8b", architectures=["MixtralForCausalLM"]),
+            'architectures ["MixtralForCausalLM"] contradicts model_type "llama": each makes another row; correct the',
+        ),
+        (
+            config_of("mpt-7b", ffn_config={"ffn_type": "mb_dmoe", "moe_num_experts": 8, "moe_top_k": 2}),
+            'ffn_config.ffn_type "mb_dmoe" is no block that can be read; known: mptmlp, te_ln_mlp, mptglu',
         ),
         (config_of("opt-125m", word_embed_proj_dim=512), "between the two have no column; use another template"),
         (
@@ -201,3 +228,40 @@ def test_an_architecture_stands_for_a_model_type(add: Run, identifier: str, arch
     assert done.exit_code == 0, done.output
     found = value(load_models(Path("mine.csv")).row("mine"), "n_params_total")
     assert found == MODELS.rows[identifier]["n_params_published"]
+
+
+def test_one_row_whichever_is_right(add: Run) -> None:
+    """Where `architectures` and model_type differ and make the same row, as Ling 2.0's, the model is read."""
+    assert add(config_of("llama3-8b", architectures=["MistralForCausalLM"], sliding_window=None)).exit_code == 0
+
+
+def test_deepseek_v3_with_an_indexer_is_v32(add: Run) -> None:
+    """DeepSeek-V3.2's config under the older model_type, which libraries without the newer one load, makes its row."""
+    changes = {"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"]}
+    done = add(config_of("deepseek-v3.2", **changes), "--id", "mine")
+    assert done.exit_code == 0, done.output
+    assert "Note: index_topk says sparse attention: read as deepseek_v32\n" in done.stdout
+    found = load_models(Path("mine.csv")).row("mine")
+    assert value(found, "n_params_total") == MODELS.rows["deepseek-v3.2"]["n_params_published"]
+    assert found["index_topk"] == 2048
+
+
+def test_what_is_beside_a_language_model_is_told(add: Run) -> None:
+    """Phi-4 multimodal's encoders and adapters, and Medusa's heads, are notes: the row counts none of them."""
+    beside = {
+        "embd_layer": {"image_embd_layer": {}},
+        "audio_processor": {"name": "cascades"},
+        "vision_lora": {"r": 256},
+        "speech_lora": {"r": 320},
+    }
+    done = add(config_of("phi-4-mini", model_type="phi4mm", architectures=["Phi4MMForCausalLM"], **beside))
+    assert done.exit_code == 0, done.output
+    for name in ("embd_layer", "audio_processor", "vision_lora", "speech_lora"):
+        assert f"Note: {name} is not counted\n" in done.stdout
+    done = add(config_of("llama3-8b", medusa_num_heads=3), "--id", "medusa")
+    assert "Note: medusa_num_heads is not counted\n" in done.stdout
+
+
+def test_a_single_layer_is_doubted(add: Run) -> None:
+    """EAGLE's first draft heads say nothing but one layer: a note tells of it."""
+    assert "Note: it has 1 layer: if it is a draft head" in add(config_of("llama3-8b", num_hidden_layers=1)).stdout

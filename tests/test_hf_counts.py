@@ -127,7 +127,7 @@ _OLDER: dict[str, tuple[int, Config]] = {
         "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 100352, "max_position_embeddings": 8192,
     }),
     "Yi 34B": (34_388_917_248, config_of("yi-34b", model_type="Yi")),
-    "InternLM 7B": (7_321_948_160, config_of("llama-7b", model_type="internlm", vocab_size=103168)),
+    "InternLM 7B": (7_321_948_160, config_of("llama-7b", model_type="internlm", architectures=..., vocab_size=103168)),
     "Qwen 7B": (7_721_324_544, {
         "model_type": "qwen", "hidden_size": 4096, "intermediate_size": 22016, "num_attention_heads": 32,
         "num_hidden_layers": 32, "no_bias": True, "vocab_size": 151936, "seq_length": 8192,
@@ -286,7 +286,8 @@ def test_a_nested_model_has_a_head_of_its_own(tmp_path: Path, model_type: str, p
     has it: the header of Mistral Small 3.1 counts 24,011,361,280 parameters, which transformers counts untied alone,
     though since 5.0 its class for the whole would tie it."""
     path = tmp_path / "config.json"
-    text = config_of("deepseek-v3" if inner == "deepseek_v3" else "qwen2-7b", model_type=inner, tie_word_embeddings=...)
+    whole = "deepseek-v3" if inner == "deepseek_v3" else "qwen2-7b"
+    text = config_of(whole, model_type=inner, architectures=..., tie_word_embeddings=...)
     path.write_text(json.dumps({"model_type": model_type, part: text}))
     row = row_of(path)
     assert row["is_untied"] == 1

@@ -11,6 +11,7 @@ from planner.errors import Place, UserError
 from planner.regularfile import SMALL, not_fetched, read_bytes
 
 T = TypeVar("T")
+MOST = 100_000_000  # of a size or a number of parts, ten times that of any model
 REMEDY = "give the config.json that lies beside the weights"
 NO_ROW = "use another template, or a model of a like size"  # for what no row can hold
 
@@ -71,7 +72,7 @@ class Config:
     def count(self, *names: str, least: int = 0) -> int | None:
         """The first of some fields that is said, a whole number, or None.
 
-        Raises UserError for what is no whole number, or less than `least`.
+        Raises UserError for what is no whole number, less than `least` or more than any model has.
         """
         name, value = self._first(names)
         if value is None:
@@ -80,6 +81,8 @@ class Config:
             raise self.fault(name, "is not a whole number", "write it without quotes and without decimals")
         if value < least:
             raise self.fault(name, "is out of range", f"it must be {least} or more")
+        if value > MOST:
+            raise self.fault(name, "is out of range", f"it must be {MOST:,} or less")
         return value
 
     def said(self, *names: str, least: int = 0) -> int:

@@ -297,6 +297,18 @@ def _mpt_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
     return 1 if kind == "multiquery_attention" else row["n_heads"]
 
 
+_MPT_BLOCKS = {"": False, "mptmlp": False, "te_ln_mlp": False, "mptglu": True}
+
+
+def _mpt_gated(config: Config, _: ModelRow) -> ColumnValue:
+    """Whether a block is gated. Raises UserError for one of another form, such as llm-foundry's experts."""
+    part = config.part("ffn_config")
+    kind = part.text("ffn_type")
+    if kind not in _MPT_BLOCKS:
+        raise part.fault("ffn_type", "is no block that can be read", f"known: {', '.join(filter(None, _MPT_BLOCKS))}")
+    return _MPT_BLOCKS[kind]
+
+
 def _mpt_d_ff(config: Config, row: ModelRow) -> ColumnValue:
     said = config.part("ffn_config").count("ffn_hidden_size", least=1)
     return said or config.said("expansion_ratio", least=1) * row.count("d_model")
@@ -313,7 +325,7 @@ MPT = Family("mpt", {
     **PLAIN, **biases(where("no_bias", False, True, default=True)), "n_layers": layers("n_layers"),
     "d_model": size("d_model"), "n_heads": size("n_heads"),
     "n_kv_heads": _mpt_kv_heads, "tied_embeddings": tied(True), "d_ff": _mpt_d_ff,
-    "mlp_gated": lambda config, _: config.part("ffn_config").text("ffn_type") == "mptglu",
+    "mlp_gated": _mpt_gated,
     "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
     "max_context": size("max_seq_len"),
     "pos_emb_rows": _mpt_positions,

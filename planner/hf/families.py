@@ -15,6 +15,7 @@ from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
 from planner.hf import dense, gemma, hybrid, latent, moe, state_space, windowed
 from planner.hf.config import NO_ROW, REMEDY, TEXT_PARTS, Config
+from planner.hf.contradictions import refuse_draft
 from planner.hf.rules import Family
 
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
@@ -65,32 +66,49 @@ _INNER = {
     "ernie4_5_vl_moe": "ernie4_5_vl_moe_text", "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
 }  # fmt: skip
 
+# What a config may say beside its language model.
+_BESIDE = (
+    "vision_config", "audio_config", "img_processor", "audio_processor", "embd_layer", "vision_lora", "speech_lora",
+    "visual", "talker_config", "medusa_num_heads",
+)  # fmt: skip
+
 
 def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
     """The config of the language model: the whole, or the part of a multimodal config that says it.
 
-    Raises UserError for a model_type that isn't known, with the nearest, or a multimodal one without that part.
+    Raises UserError for a model_type that isn't known, with the nearest, a multimodal one without that part, or a
+    draft head.
     """
+    refuse_draft(Config(path, fields))
     fields = _named(path, fields)
     outer = fields.get("thinker_config")
     if isinstance(outer, dict) and not any(name in fields for name in TEXT_PARTS):
         fields = {"model_type": f"{fields['model_type']}_thinker", **outer}
     part = next((name for name in TEXT_PARTS if isinstance(fields.get(name), dict)), None)
     config = Config(path, fields) if part is None else _inner(path, fields, part)
-    if config.model_type == "git" and _of_architecture(fields) == "grok1":
-        config.fields = {**config.fields, "model_type": "grok1"}  # Grok 2; GIT is another model
+    if config.model_type == "git" and of_architecture(fields) == "grok1":
+        _reread(config, "grok1")  # Grok 2; GIT is another model
     if config.model_type == "deepseek_v2" and not config.flag("use_mla", default=True):
         # DeepSeek-OCR and the smallest DeepSeek-VL2: the second's code, with the attention of the first
-        config.fields = {**config.fields, "model_type": "deepseek"}
+        _reread(config, "deepseek")
+    if FAMILIES.get(config.model_type.lower()) is latent.DEEPSEEK_V3 and config.value("index_topk") is not None:
+        # what loads DeepSeek-V3.2 without knowing its model_type; its code has the indexer where this field is said
+        _reread(config, "deepseek_v32")
+        config.note("index_topk says sparse attention: read as deepseek_v32")
     _check(config)
     if part is not None:
         config.note(f"{fields['model_type']}: its language model alone ({part}, {config.model_type})")
-    for name in ("vision_config", "audio_config", "img_processor"):
+    for name in _BESIDE:
         if fields.get(name):
             config.note(f"{name} is not counted")
     if fields.get("quantization_config"):
         config.note("quantised weights are counted as the numbers that they stand for, without scales")
     return config
+
+
+def _reread(config: Config, model_type: str) -> None:
+    """Have a config read as another model_type than is written; `architectures` tells of the written one."""
+    config.fields = {**config.fields, "model_type": model_type, "architectures": None}
 
 
 def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -99,12 +117,12 @@ def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         if not isinstance(fields["model_type"], str):
             raise Config(path, fields).fault("model_type", "is not a text", REMEDY)
         return fields
-    if name := _of_architecture(fields):
+    if name := of_architecture(fields):
         return {**fields, "model_type": name}
     raise UserError("not a Hugging Face config: it has no model_type", place=Place(path), remedy=REMEDY)
 
 
-def _of_architecture(fields: Mapping[str, Any]) -> str:
+def of_architecture(fields: Mapping[str, Any]) -> str:
     """The model_type of the class that `architectures` names; empty where there is none that is known."""
     architectures = fields.get("architectures")
     stems = [_HEAD.sub("", str(each)).lower() for each in architectures] if isinstance(architectures, list) else []
@@ -114,7 +132,7 @@ def _of_architecture(fields: Mapping[str, Any]) -> str:
 def _inner(path: Path, fields: Mapping[str, Any], part: str) -> Config:
     inner = dict(fields[part])
     if not inner.get("model_type"):
-        inner["model_type"] = _INNER.get(fields["model_type"]) or _of_architecture(inner)
+        inner["model_type"] = _INNER.get(fields["model_type"]) or of_architecture(inner)
     # Qwen's outer classes hold the head; those of others leave it to the inner one, where it says so.
     outer = str(fields["model_type"]).startswith("qwen") or inner.get("tie_word_embeddings") is None
     if outer and fields.get("tie_word_embeddings") is not None:

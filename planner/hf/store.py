@@ -17,7 +17,8 @@ from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import by_id
 from planner.formulas.template import Row
 from planner.hf.config import Config, read
-from planner.hf.families import FAMILIES, language_model
+from planner.hf.contradictions import refuse_other_class, refuse_unread
+from planner.hf.families import FAMILIES, language_model, of_architecture
 from planner.hf.rules import ColumnValue, ModelRow
 from planner.stored_rows import MODELS, completed, put
 from planner.terminal_table import counted
@@ -89,19 +90,41 @@ def understand(path: Path, settings: Mapping[str, str]) -> Understood:
     """The row that a config makes; `settings` are columns that the user typed, and go before the config.
 
     Raises UserError: no config (planner.hf.config.read), a model_type that isn't known, a field of a wrong type,
-    a field that is missing and not typed, a setting that is no column or that its column can't hold.
+    a field that is missing and not typed, a setting that is no column or that its column can't hold, a draft head,
+    fields that contradict one another.
     """
     typed = {name: _typed(name, text) for name, text in settings.items()}
     fields = read(path)
     config = language_model(path, fields)
     family = FAMILIES[config.model_type.lower()]
     renamed = {MODELS.column_in(family, name): name for name in settings}
-    row = ModelRow(config, family, {column: _cell(typed[name]) for column, name in renamed.items()})
+    refuse_unread(config, {*family, *settings})
+    row = _row(config, typed)
     cells = {column: _text(cell) for column, cell in row.cells().items()}
+    other = of_architecture(config.fields)
+    if FAMILIES.get(other, family) is not family:
+        refuse_other_class(config, _completed(config, typed), lambda: _completed(_read_as(config, other), typed))
     cells |= {column: _written(name, settings[name], typed[name]) for column, name in renamed.items()}
     cells.setdefault("source", _source(path, fields))
     _note(config, fields, row)
     return Understood({column: text for column, text in cells.items() if text}, list(config.notes))
+
+
+def _row(config: Config, typed: Mapping[str, Value]) -> ModelRow:
+    """The row of a config's family; columns that were typed go before what the config says."""
+    family = FAMILIES[config.model_type.lower()]
+    return ModelRow(config, family, {MODELS.column_in(family, name): _cell(value) for name, value in typed.items()})
+
+
+def _read_as(config: Config, model_type: str) -> Config:
+    """A config as another model_type has it, with notes of its own."""
+    return Config(config.path, {**config.fields, "model_type": model_type}, config.defaults, config.prefix)
+
+
+def _completed(config: Config, typed: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The complete row, in which a column that is left out equals one that is written with what is usual."""
+    cells = {column: _text(cell) for column, cell in _row(config, typed).cells().items()}
+    return completed(MODELS, {"id": "model", **cells}, config.path)
 
 
 def suggested_id(path: Path) -> str:
@@ -152,6 +175,8 @@ def _note(config: Config, fields: Mapping[str, Any], row: ModelRow) -> None:
     mtp = row.count("mtp_layers")
     if mtp:
         config.note(f"{counted(mtp, 'layer')} of multi-token prediction (MTP) not counted")
+    if row.count("n_layers") == 1:
+        config.note("it has 1 layer: if it is a draft head (EAGLE), add the model that it drafts for")
     architectures = fields.get("architectures")
     for name in architectures if isinstance(architectures, list) else []:
         if not any(head in str(name) for head in _HEADS):

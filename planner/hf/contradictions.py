@@ -1,0 +1,53 @@
+"""Configs that no row can be made of as they stand: a draft head's, and one whose fields contradict its model_type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from planner.errors import UserError
+from planner.hf.config import Config
+
+# Classes of draft heads; NVIDIA's Eagle 2.5 VL is a model that sees.
+_DRAFT_CLASS = re.compile(r"(?:Eagle|EAGLE)(?!.*VL)|Medusa(?!.*ForCausalLM)|Speculator|DFlash|MTP(?:Model)?$")
+_DRAFT_TYPE = re.compile(r"eagle3?|medusa|mlp_speculator|\w+_mtp")
+_DRAFT_FIELDS = ("draft_vocab_size", "speculators_model_type")
+
+_EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
+# The columns of a row that such a field is read into, and the least number that means anything.
+_MEANT = {**dict.fromkeys(_EXPERTS, ({"moe_experts", "n_experts"}, 2)), "index_topk": ({"index_topk"}, 1)}
+_WRONG = "correct the one that is wrong"
+
+
+def refuse_draft(config: Config) -> None:
+    """Raise UserError for the config of a draft head (EAGLE, Medusa, MTP): its sizes say nothing of its input's."""
+    fields = config.fields
+    names = fields.get("architectures")
+    is_said = {
+        **{name: fields.get(name) is not None for name in _DRAFT_FIELDS},
+        "model_type": bool(_DRAFT_TYPE.fullmatch(str(fields.get("model_type")))),
+        "architectures": isinstance(names, list) and any(_DRAFT_CLASS.search(str(name)) for name in names),
+    }
+    if field := next((name for name, said in is_said.items() if said), ""):
+        what = "is a draft head's, whose input another model computes: it has no row"
+        raise config.fault(field, what, "give the config.json of the model that it drafts for")
+
+
+def refuse_unread(config: Config, known: Iterable[str]) -> None:
+    """Raise UserError for experts or an indexer that no column is read of; `known` are the family's and the typed."""
+    for field, (columns, least) in _MEANT.items():
+        number = config.fields.get(field)
+        if isinstance(number, int) and number >= least and columns.isdisjoint(known):
+            raise config.fault(field, f'contradicts model_type "{config.model_type}", which has none', _WRONG)
+
+
+def refuse_other_class(config: Config, own: Mapping[str, Any], other: Callable[[], Mapping[str, Any]]) -> None:
+    """Raise UserError where the class that `architectures` names is another model's, and makes another row or none."""
+    try:
+        is_same = own == other()
+    except UserError:
+        is_same = False
+    if not is_same:
+        what = f'contradicts model_type "{config.model_type}": each makes another row'
+        raise config.fault("architectures", what, _WRONG)
