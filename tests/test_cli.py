@@ -373,6 +373,16 @@ def test_negative_and_missing_values(planner):
     assert (done.exit_code, done.output) == (2, "Error: tokens=-4: a number of at least 0 is wanted\n")
 
 
+@pytest.mark.parametrize(
+    "words", [["measure", "--suite", "quick", "--list"], ["hardware", "add", "--this-host", "x", "--to", "x.csv"]]
+)
+def test_a_budget_is_a_number(planner, words):
+    """NaN, which every limit lets pass, is refused as a budget is that is below 0."""
+    done = planner(*words, "--budget", "nan")
+    assert done.exit_code == 2
+    assert done.output.endswith("Error: Invalid value for '--budget': nan is no number of seconds.\n")
+
+
 def test_why(planner):
     """--why goes from a number's formula down to inputs, overrides and the sources of its lookups."""
     words = ["--set", "n_chips=8", "weight_dtype=int8", "hbm_bandwidth=3e12", "--why", "decode_step_time"]

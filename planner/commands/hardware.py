@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from planner.commands.listing import Loader, group
-from planner.commands.options import PATH
+from planner.commands.options import PATH, SECONDS
 from planner.measure import interrupts
 
 BUDGET_S = 60.0
@@ -29,7 +29,7 @@ command = group(
 @click.option("--this-host", "name", metavar="NAME", required=True, help="The id of this machine's row.")
 @click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV to add to, or to create.")
 @click.option(
-    "--budget", metavar="SECONDS", type=click.FloatRange(min=0), default=BUDGET_S, show_default=True,
+    "--budget", metavar="SECONDS", type=SECONDS, default=BUDGET_S, show_default=True,
     help="Start no case after this time, nor one that can't end by then.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the row of the same id.")

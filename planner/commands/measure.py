@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner import processes
-from planner.commands.options import PATH, hardware_csv, repeatable
+from planner.commands.options import PATH, SECONDS, hardware_csv, repeatable
 from planner.errors import UserError
 from planner.measure import interrupts
 from planner.measure.mesh import MeshSpec
@@ -40,7 +40,7 @@ LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
 @repeatable("--flags", "variants", metavar="FLAGS", help="Measure with these XLA flags. Repeatable, to compare.")
 @click.option("--mesh", metavar="AXES", default="", help="Run cases over several devices: data=2,tensor=4.")
 @click.option("--device-order", metavar="IDS", default="", help="Order of the mesh's devices: 0,1,3,2.")
-@click.option("--budget", metavar="SECONDS", type=click.FloatRange(min=0), default=float("inf"),
+@click.option("--budget", metavar="SECONDS", type=SECONDS, default=float("inf"),
               help="Start no case after this time.")  # fmt: skip
 @click.option("--keep-profiles", metavar="DIR", type=PATH, help="Keep the profiler's files here.")
 def command(is_list: bool, mesh: str, device_order: str, **options: Any) -> None:

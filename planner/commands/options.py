@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from itertools import pairwise
+from math import isnan
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -15,6 +16,19 @@ from planner.regularfile import refuse_existing as refuse_existing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
+
+
+class _Seconds(click.FloatRange):
+    """Seconds of 0 or more; inf is no limit. NaN is none: it is below no limit, and above none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        if isnan(seconds):
+            self.fail(f"{value} is no number of seconds.", param, ctx)
+        return seconds
+
+
+SECONDS = _Seconds(min=0)
 repeatable = partial(click.option, multiple=True)
 
 
