@@ -28,6 +28,15 @@ def test_known_rows_are_updated_and_nothing_else(plan: Path, built: bytes) -> No
     assert changed(built, plan) == {Package.read(plan).sheets()["Comparison"]}
 
 
+def test_a_key_is_found_in_another_order(plan: Path) -> None:
+    """Inputs in another order, and numbers typed otherwise, are the same case: its row is updated, none appended."""
+    template, dtypes, sizes = keys(plan)[0].split("|")
+    turned = ",".join([f"{piece}.0" for piece in reversed(sizes.split(","))] + list(reversed(dtypes.split(","))))
+    done = backfill(plan, measurement(f"{template}|{turned}", 2e-3))
+    assert "1 updated, 0 appended" in done.output, done.output
+    assert rows(plan)[0].number_in("measured_time") == 2e-3
+
+
 def test_a_second_run_changes_no_byte(plan: Path) -> None:
     """Rows that were updated and rows that were appended are found again."""
     measured = [measurement(keys(plan)[0]), measurement(MATMUL.format(768))]

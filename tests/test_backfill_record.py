@@ -32,6 +32,12 @@ def test_a_label_will_do(plan: Path) -> None:
     assert "row 14 (Add 4M fp32) took 0.001 s" in record(plan, "add 4m", "0.001").output
 
 
+def test_a_key_in_another_order_will_do(plan: Path) -> None:
+    """A whole key means its case however its inputs are ordered."""
+    template, dtypes, sizes = keys(plan)[3].split("|")
+    assert "row 9 " in record(plan, f"{template}|{sizes}|{dtypes}", "0.001").output
+
+
 @pytest.mark.parametrize(
     ("key", "seconds", "message"),
     [

@@ -9,12 +9,14 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from math import isclose, isfinite, isnan, nan
 from pathlib import Path
 from sys import float_info
 from typing import NamedTuple
 
+from planner.compare.comparison_cases import key_as_ours
 from planner.dates import moment_of
 from planner.errors import Place, UserError, closest, nearest
 from planner.formulas import library
@@ -59,13 +61,13 @@ class RowFault(NamedTuple):
 
 
 def checked_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv, for what reads those of others.
+    """The rows of a measurements.csv, for what reads those of others; the keys of cases written as ours are.
 
     Raises UserError with the line: wrong columns or values, inputs that their template can't take, numbers that
     contradict each other (as they do where one was converted to another unit), or a key that is not that of the case
     beside it.
     """
-    rows = numbered(path)
+    rows = [(line, replace(row, case_key=key_as_ours(row.case_key))) for line, row in numbered(path)]
     if not rows:
         raise UserError("there are no rows below the header", place=Place(path), remedy="planner measure writes some")
     for line, row in rows:

@@ -161,6 +161,15 @@ def _binary(size: float) -> str:
     return f"{size / factor:.4g} {prefix}"
 
 
+def key_as_ours(key: str) -> str:
+    """The key of a template's case as `case_key` writes it, whatever the order of its inputs; another text as it is."""
+    try:
+        template, inputs = parse_key(key)
+    except ValueError:
+        return key
+    return case_key(template, inputs) if inputs and template in library.names() else key
+
+
 def case_in_words(key: str, label: str = "") -> str:
     """A case for a line of text: its label and the beginning of its key; a key of a person's own is all there is.
 
@@ -199,7 +208,7 @@ def is_meant(text: str, label: str, keys: Iterable[str]) -> bool:
     whole key, and as a value or a `name=value` of the key; the name of a parameter means nothing,
     for every case has it.
     """
-    wanted = text.strip().lower()
+    wanted = key_as_ours(text.strip().lower())
     words = re.compile(rf"(?<![a-z0-9.]){re.escape(wanted)}(?![a-z0-9.])")  # `4 KiB` isn't meant for 64 KiB
     return words.search(label.lower()) is not None or any(_is_in_key(wanted, key.lower()) for key in keys)
 
