@@ -378,6 +378,22 @@ def test_ways_that_nobody_names_follow_the_chips(planner: Planner) -> None:
     assert plain["expected"] == named["expected"]
 
 
+def test_faults_are_told_by_line_and_column(planner: Planner) -> None:
+    """As faults of other CSVs are: rows of one fault with all their lines; so for programs too."""
+    wrong = line(output="step_tme", name="b")
+    said = planner(line(), wrong, line(unit="parsec", name="c"), wrong.replace("b,", "d,", 1)).output
+    assert "  b, d (lines 3, 5, column output): training has no row 'step_tme'; " in said
+    assert "  c (line 4, column unit): unknown unit 'parsec'" in said
+    columns = [
+        ("template", line().replace(",training,training,", ",training,trainings,")),
+        ("hardware", line().replace("h100-sxm", "h1000")), ("model", line().replace("llama3-8b", "")),
+        ("settings", line(TRAINED + " n_chip=8")),
+    ]  # fmt: skip
+    lines = [changed.replace("a,", f"{column},", 1) for column, changed in columns]
+    *bad, _ = rows_of(planner(*lines, line(name="z"), options=("--json",)))
+    assert [(row["id"], row["line"]) for row in bad] == [(row["column"], at) for at, row in enumerate(bad, 2)]
+
+
 def test_a_run_faster_than_its_bound_is_named(planner: Planner) -> None:
     """As one whose time is in another unit is; and where nothing can be expected of any run, that is a fault."""
     said = planner(line(measured="0.003"), line(name="b"))
@@ -385,6 +401,7 @@ def test_a_run_faster_than_its_bound_is_named(planner: Planner) -> None:
     nothing = planner(line("training,nosuch,h100-sxm,n_chips=8"))
     assert nothing.exit_code == 2
     assert 'nothing can be expected of any run; a: no model "nosuch"' in nothing.output
+    assert nothing.output.startswith("Error: runs.csv, line 2, column model: ")
 
 
 def test_a_template_of_ones_own_is_read_as_often_for_more_runs(

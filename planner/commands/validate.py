@@ -40,8 +40,10 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     rows = validated(runs, databases, leave_one_out=leave_one_out)
     progress.clear()
     if not as_json and all(row.expected is None for row in rows):
-        what = f"nothing can be expected of any run; {rows[0].run.id}: {rows[0].fault}"
-        raise UserError(what, place=Place(runs), remedy="mend the rows")
+        first = rows[0].run
+        what = f"nothing can be expected of any run; {first.id}: {rows[0].fault}"
+        place = Place(runs, first.line, first.column) if first.column else Place(runs)
+        raise UserError(what, place=place, remedy="mend the rows")
     name = runs.name if runs else "the published runs"
     about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
     is_own = databases.calibrations_csv is not None

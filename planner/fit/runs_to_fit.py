@@ -47,10 +47,9 @@ def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> t
         cases = [_of_measurement(f"row {at}", row, databases, chip) for at, row in enumerate(rows, 1)]
         return with_noisy(cases), ", ".join(devices)
     runs = read(path, databases, models)
-    lines = {cells.get("id", "").strip(): line for line, cells in sheet.records()}
     for run in runs:
         if run.fault:
-            raise UserError(f"{run.id}: {run.fault}", place=Place(path, lines[run.id]), remedy="mend the row")
+            raise UserError(f"{run.id}: {run.fault}", place=Place(path, run.line, run.column), remedy="mend the row")
     return runs, ""
 
 

@@ -48,6 +48,7 @@ def _row(row: Judged) -> dict[str, object]:
         "id": row.run.id, "kind": row.run.kind, "source": row.run.source, **own,
         "measured": row.run.measured / row.run.written, "fitted_to": row.is_fitted_to,
         **({"fault": row.fault} if row.expected is None else {}),
+        **({"line": row.run.line, "column": row.run.column} if row.run.column else {}),
     }  # fmt: skip
 
 
@@ -78,7 +79,7 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each
     parts += ["", _table("source", by(rows, lambda row: apart(row.run.source, row))), "", NOTE]
     if found := reasons(rows):
         parts += ["", f"Nothing is expected of {terminal_table.counted(sum(map(len, found.values())), 'run')}:"]
-        parts += [f"  {few(ids)}: {why}" for why, ids in found.items()]
+        parts += [f"  {few([row.run.id for row in its])}{_where(its)}: {why}" for why, its in found.items()]
     if fast := impossible(rows):
         parts += ["", f"Faster than its bound, which no published run is: {few([row.run.id for row in fast])}.",
                   "Look at its settings and its unit."]  # fmt: skip
@@ -166,13 +167,20 @@ def by(rows: Iterable[Judged], key: Callable[[Judged], str]) -> dict[str, Summar
     return {name: summary(found) for name, found in groups.items()}
 
 
-def reasons(rows: Iterable[Judged]) -> dict[str, list[str]]:
-    """Why nothing is expected of rows, and the ids of those rows: the most frequent reason first."""
-    found: dict[str, list[str]] = {}
+def reasons(rows: Iterable[Judged]) -> dict[str, list[Judged]]:
+    """The rows of which nothing is expected, by the reason: the most frequent one first."""
+    found: dict[str, list[Judged]] = {}
     for row in rows:
         if row.expected is None:
-            found.setdefault(row.fault, []).append(row.run.id)
+            found.setdefault(row.fault, []).append(row)
     return dict(sorted(found.items(), key=lambda each: -len(each[1])))
+
+
+def _where(rows: Sequence[Judged]) -> str:
+    """Where a fault of rows stands in their file, in brackets; nothing where it stands in no column."""
+    column = rows[0].run.column
+    lines = f"line{'s' if len(rows) > 1 else ''} {few([str(row.run.line) for row in rows])}"
+    return f" ({lines}, column {column})" if column else ""
 
 
 def impossible(rows: Iterable[Judged]) -> list[Judged]:

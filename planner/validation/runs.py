@@ -7,7 +7,7 @@ apply model, unit (of `measured`; blank: the template's), fair (yes, partial, no
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -59,6 +59,8 @@ class Run:
     weight: float = 1.0  # what it counts in a person's own fit
     noted: str = ""  # what is to be said of that
     jax: str = ""  # the version that it was measured with, where known
+    line: int = field(default=0, compare=False)  # of its file
+    column: str = ""  # that its fault stands in
 
     @property
     def judged_as(self) -> str:
@@ -128,6 +130,7 @@ def _run(cells: dict[str, str], place: Place) -> Run:
     return Run(
         texts["id"], texts["kind"] or texts["template"], texts["template"], texts["model"], texts["hardware"],
         texts["output"], time, texts["source"], {}, texts["fit"] not in ("0", "no"), texts["assumes"],
+        line=place.line or 0,
     )  # fmt: skip
 
 
@@ -135,26 +138,33 @@ def _completed(
     run: Run, settings: str, unit: str, databases: Databases, models: Table, load: Callable[[str], Template]
 ) -> Run:
     """The run with its settings as values, its ids as the tables write them, and its time in the template's unit."""
+    column = "template"
     try:
         template = load(run.template)
+        column = "output"
         if run.output + EXPECTED in template.by_name:  # `mfu` was measured: it is compared with what leads, not a bound
             run = replace(run, output=run.output + EXPECTED)
         if not template.row(run.output).unit or template.row(run.output).kind not in CALCULATED:
             raise UserError(f"{run.output} is no number that the template computes")
+        column = "unit"
         written = factor(unit, template.row(run.output).unit) if unit else 1.0
+        column = "model"
         model = models.identify(run.model) if run.model else ""
-        hardware = databases.hardware.identify(run.hardware) if run.hardware else ""
-        values = with_followers(template, dict(_values(template, settings)))
         if not model and any(row.kind == "model" for row in template.rows):
             raise UserError("it names no model")
+        column = "hardware"
+        hardware = databases.hardware.identify(run.hardware) if run.hardware else ""
         if not hardware and any(row.kind == "hardware" for row in template.rows):
             raise UserError("it names no hardware")
+        column = "settings"
+        values = with_followers(template, dict(_values(template, settings)))
+        column = "measured"
         if wrong := number_fault(run.measured * written, template.row(run.output).unit):
             raise UserError(wrong)
     except UserError as error:
-        return replace(run, fault=f"{error.what}; {error.remedy}" if error.remedy else error.what)
+        return replace(run, fault=f"{error.what}; {error.remedy}" if error.remedy else error.what, column=column)
     except ValueError as error:  # of the unit
-        return replace(run, fault=str(error))
+        return replace(run, fault=str(error), column=column)
     return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)
 
 
