@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -17,6 +19,8 @@ from planner import cli, data, progress
 from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.validation.judged import validated
+from planner.validation.left_out import left_out
+from planner.validation.parameters import Group
 
 HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
 TRAINED = (
@@ -421,3 +425,15 @@ def test_a_template_of_ones_own_is_read_as_often_for_more_runs(
         return read.count(Path("mine.csv"))
 
     assert 0 < readings("a") == readings("a", "b", "c")
+
+
+def test_each_fit_without_a_source_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What --leave-one-out is doing is said of each source, for it takes half a minute in all."""
+    told: list[str] = []
+    monkeypatch.setattr(progress, "step", told.append)
+    fitter = Mock(spec_set=["measured", "sources", "is_fitted", "expected", "fit", "parts"])
+    fitter.sources, fitter.measured, fitter.is_fitted = np.array(["lab", "desk", "lab"]), np.ones(3), np.ones(3, bool)
+    fitter.expected.return_value = np.ones(3)
+    fitter.parts = [Mock(runs=[], is_moe=np.ones(3, bool))]
+    left_out(Group("matmuls", ("matmul",)), fitter)
+    assert told == ["fitting matmuls without source 1 of 2: lab", "fitting matmuls without source 2 of 2: desk"]

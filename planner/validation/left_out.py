@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner import progress
 from planner.catalog import Table
 from planner.catalog.calibrations import COMMON, MIXES, OF_LAYOUTS, TIE, kind_of
 from planner.validation.expected_times import Numbers, Together
@@ -241,7 +242,9 @@ def fitted(together: Sequence[Together], hardware: Table) -> Fitted:
 def left_out(group: Group, fitter: Fitter) -> LeftOut:
     """What is expected of a group's runs by fits without their source."""
     expected = np.full(len(fitter.measured), np.nan)
-    for source in dict.fromkeys(fitter.sources):
+    sources = list(dict.fromkeys(fitter.sources))
+    for at, source in enumerate(sources, 1):
+        progress.step(f"fitting {group.name} without source {at} of {len(sources)}: {source}")
         own = fitter.sources == source
         expected[own] = fitter.expected(fitter.fit(fitter.is_fitted & ~own))[own]
     runs = tuple(run for part in fitter.parts for run in part.runs)
