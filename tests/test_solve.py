@@ -164,6 +164,14 @@ def test_no_solution_names_the_range_that_is_reached() -> None:
     assert "at batch=1, where Time to read the weights (param_time) binds decode_step_time" in done.stderr
 
 
+def test_what_is_out_of_reach_has_its_unit() -> None:
+    """The ends of what was tried, and where the target comes nearest, are told in the input's unit, as an answer is."""
+    done = run(*INFERENCE, "--solve", "hbm_bandwidth", "--for", "decode_step_time=1ns")
+    assert done.exit_code == 2
+    assert re.search(r"no hbm_bandwidth from 3.35 kB/s/chip to \S+ EB/s/chip gives ", done.stderr), done.stderr
+    assert re.search(r"at hbm_bandwidth=\S+ EB/s/chip, ", done.stderr), done.stderr
+
+
 def test_a_target_that_every_value_meets_says_so() -> None:
     """Nothing is made up where any input would do."""
     done = run(*INFERENCE, "--solve", "batch", "--for", "decode_step_time=1e9")

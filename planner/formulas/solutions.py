@@ -10,7 +10,7 @@ from planner.formulas.evaluation import Results
 from planner.formulas.explanation import failed
 from planner.formulas.headlines import OF_RUNS
 from planner.formulas.search_space import TriedValues
-from planner.formulas.solving import End, Solution, TargetRange
+from planner.formulas.solving import End, Solution, TargetRange, input_told
 from planner.formulas.template import Row
 from planner.spoken import told
 from planner.terminal_table import digits
@@ -101,5 +101,4 @@ def _range(solution: Solution, met: TargetRange) -> str:
 
 
 def _input(solution: Solution, value: Value) -> str:
-    """A value of the input that is solved for: a count as a plain number, anything else in its unit."""
-    return digits(value) if solution.is_count else told(value, solution.row.unit)
+    return input_told(solution.row, solution.space, value)

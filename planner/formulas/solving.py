@@ -175,7 +175,7 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
     ranges = tuple(_met_ranges(target, space, found, of))
     if not ranges:
-        raise UserError(_out_of_reach(row, target, inputs, found, at))
+        raise UserError(_out_of_reach(row, target, space, found, at))
     exact = tuple(_between(target, each, of, space) for each in ranges) if space.step else ranges
     return Solution(row, target, ranges, exact, space, reached, at, followers)
 
@@ -246,14 +246,20 @@ def _best(target: Target, found: np.ndarray) -> int:
     return int(np.flatnonzero(found == best)[0])
 
 
+def input_told(row: Row, space: TriedValues, value: Value) -> str:
+    """A value of the input that is solved for: a count as a plain number, anything else in its unit."""
+    return digits(value) if space.step else told(value, row.unit)
+
+
 def _out_of_reach(
-    row: Row, target: Target, inputs: np.ndarray, found: np.ndarray, at: Callable[[float], Results]
+    row: Row, target: Target, space: TriedValues, found: np.ndarray, at: Callable[[float], Results]
 ) -> str:
     """That no input meets the target, the nearest that one comes to it, and what binds there."""
-    best = _best(target, found)
+    best, inputs = _best(target, found), space.values
     there, next_to = (at(float(inputs[place])) for place in (best, best - 1 if best else min(1, len(inputs) - 1)))
     why = kept_by(there, next_to, target.row.name)
     extreme = "least" if target.sense == "<=" else "most"
-    return (f"no {row.name} from {digits(inputs[0])} to {digits(inputs[-1])} gives {target.text}: the {extreme} is "
-            f"{told(there.value(target.row.name), target.row.unit)}, at {row.name}={digits(there.value(row.name))}"
+    low, high, nearest_one = (input_told(row, space, each) for each in (*inputs[[0, -1]], there.value(row.name)))
+    return (f"no {row.name} from {low} to {high} gives {target.text}: the {extreme} is "
+            f"{told(there.value(target.row.name), target.row.unit)}, at {row.name}={nearest_one}"
             + (f", where {why}" if why else ""))  # fmt: skip
