@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from planner import cli
+from planner import cli, data
 
 HEAVY = {"openpyxl", "pandas", "numpy", "jax", "formualizer", "lxml"}
 PLAN = ["calc", "training", "-m", "gpt2", "-H", "h100-sxm", "--set"]
@@ -381,6 +381,30 @@ def test_a_budget_is_a_number(planner, words):
     done = planner(*words, "--budget", "nan")
     assert done.exit_code == 2
     assert done.output.endswith("Error: Invalid value for '--budget': nan is no number of seconds.\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "source", "identifier"),
+    [
+        ("hardware", "--hardware-csv", "accelerators.csv", "tpu-v5e"),
+        ("models", "--models", "models.csv", "llama3-8b"),
+    ],
+)
+def test_rows_of_ones_own_are_listed_and_shown(planner, tmp_path, command, option, source, identifier):
+    """With the option by which other commands add a CSV, its rows stand before the shipped ones."""
+    shown = json.loads(planner(command, "show", identifier, "--json").stdout)
+    folder = data.folder(f"{command.removesuffix('s')}_db")
+    head, *lines = (folder / source).read_text(encoding="utf-8").splitlines()
+    own = next(line for line in lines if line.startswith(f"{identifier},")).replace(identifier, "mine", 1)
+    (path := tmp_path / "own.csv").write_text(f"{head}\n{own}\n", encoding="utf-8")
+    mine = json.loads(planner(command, "show", "mine", option, str(path), "--json").stdout)
+    assert mine == shown | {"id": "mine"}
+    assert planner(command, "show", identifier, option, str(path)).exit_code == 0
+    ids = [row["id"] for row in json.loads(planner(command, "list", option, str(path), "--json").stdout)]
+    assert (ids[0], len(ids)) == ("mine", 1 + len(json.loads(planner(command, "list", "--json").stdout)))
+    both = planner(command, "list", option, str(path), "--file", str(path))
+    assert both.exit_code == 2
+    assert f"{option} adds to the shipped rows, --file stands in their place; give one of the two" in both.output
 
 
 def test_why(planner):

@@ -21,7 +21,7 @@ def _loader() -> Loader:
 
 command = group(
     "hardware", _loader, ("name", "peak_bf16", "hbm_bytes", "hbm_bandwidth"),
-    "List the accelerators, show one with its sources, or measure this machine as one.",
+    "List the accelerators, show one with its sources, or measure this machine as one.", "--hardware-csv",
 )  # fmt: skip
 
 

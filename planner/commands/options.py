@@ -45,9 +45,9 @@ def databases(command: Command) -> Command:
 
     for option in (
         click.option("--only", is_flag=True, help="Use your CSVs instead of the shipped rows."),
-        _own("--calibrations", "calibrations_csv", help="Add your own calibrations from this CSV."),
+        own_csv("--calibrations", "calibrations_csv", help="Add your own calibrations from this CSV."),
         hardware_csv,
-        _own("--models", "models_csv", help="Add your own models from this CSV."),
+        own_csv("--models", "models_csv", help="Add your own models from this CSV."),
     ):
         with_databases = option(with_databases)
     return cast(Command, with_databases)
@@ -61,8 +61,9 @@ def _once(_: click.Context, option: click.Parameter, paths: tuple[Path, ...]) ->
     return paths[0] if paths else None
 
 
-_own = partial(click.option, type=PATH, multiple=True, callback=_once)
-hardware_csv = _own("--hardware-csv", help="Add your own accelerators from this CSV.")
+own_csv = partial(click.option, type=PATH, multiple=True, callback=_once)
+"""An option that names one CSV of a person's own."""
+hardware_csv = own_csv("--hardware-csv", help="Add your own accelerators from this CSV.")
 """A user's own chips."""
 
 
