@@ -201,7 +201,7 @@ def test_a_row_that_comes_back_takes_the_place_of_the_one_that_was_kept(small: t
     book = openpyxl.load_workbook(path)
     for sheet, name, value in (("Inputs", "batch_cost", 9), ("Mine", "total_cost", 99)):
         book[sheet].cell(row_of(book, sheet, name), 6).value = value
-    saved(book, path)
+    save(book, path)
     without = (line for line in SMALL.splitlines(keepends=True) if not line.startswith(("batch_cost", "total_cost")))
     own.write_text("".join(without).replace("total_cost/batch_cost", "total_rows"))
     assert update_file(path, [str(own)], FEW)[0].kept_rows == ["Inputs: batch_cost", "Mine: total_cost"]
@@ -334,7 +334,7 @@ def test_a_blank_cell_below_the_rows_stays_below_them(small: tuple[Path, Path]) 
     last = row_of(book, "Mine", "check_rows")
     mine = book.create_sheet("Own")
     mine["A1"], mine["A2"] = f"=Mine!F{last + 1}", f"=SUM(Mine!F{last + 1}:F{last + 3})"
-    saved(book, path)
+    save(book, path)
     *rows, check = SMALL.splitlines(keepends=True)
     more = (f"more_{at},More {at},1,output,batch_rows*row_scale,test,\n" for at in (1, 2))
     own.write_text("".join((*rows[:-3], check, *rows[-3:], *more)))
