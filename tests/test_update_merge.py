@@ -216,6 +216,25 @@ def test_a_row_that_comes_back_takes_the_place_of_the_one_that_was_kept(small: t
     assert plan.quantity("cost_share").value(plan.scenarios[0].key) == 11  # type: ignore[union-attr]
 
 
+def test_a_kept_row_stays_below_what_it_reads(small: tuple[Path, Path]) -> None:
+    """A row that is no more, kept for a person's formula, goes below the row that this reads where that one moved down:
+    references point up, as `check` asks.
+    """
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    rows = {name: row_of(book, "Mine", name) for name in ("total_rows", "cost_share")}
+    book["Mine"].cell(rows["cost_share"], 6).value = f"=F{rows['total_rows']}*2"
+    saved(book, path)
+    *first, total, cost, _, check_rows = SMALL.splitlines(keepends=True)
+    own.write_text("".join((*first, cost.replace("total_rows", "batch_rows"), total, check_rows)))
+    done, _ = update_file(path, [str(own)], FEW)
+    assert done.kept_rows == ["Mine: cost_share"]
+    names = {cells[2].value: cells for cells in sheet_of(path, "Mine").iter_rows()}
+    assert names["cost_share"][5].value == f"=F{names['total_rows'][0].row}*2"
+    assert names["total_rows"][0].row + 1 == names["cost_share"][0].row
+    assert 15 not in {found.rule for found in check(Package.read(path)).of("fault")}
+
+
 PRICED = "batch_cost,Cost of a row,USD,input,3,test,\n"
 
 

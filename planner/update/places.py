@@ -7,7 +7,7 @@ positions of their own.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -158,7 +158,7 @@ def final_places(
         elif filled:
             gone.append(row)
     own = sorted({*own, *_blank_rows(old, before, {*own, *gone})})
-    old_rows, fresh_rows = _placed(matched, own, max(fresh.rows, default=0))
+    old_rows, fresh_rows = _placed(matched, own, max(fresh.rows, default=0), lambda row: _read_above(old, row))
     columns, fresh_columns, own_columns = _columns(old, fresh, is_own)
     known = set(matched.values())
     new = tuple(row for row in fresh.rows if row not in known)
@@ -180,14 +180,32 @@ def _blank_rows(old: KeyedSheet, before: Mapping[int, int], filled: Container[in
     return found
 
 
-def _placed(matched: Mapping[int, int], own: list[int], last: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Final rows (or columns) of the old sheet's and of the fresh one's, own ones behind what they stood behind."""
+def _read_above(old: KeyedSheet, row: int) -> set[int]:
+    """The rows above one that its formulas read."""
+    found: set[int] = set()
+    for column in old.columns_by_row.get(row, ()):
+        formula = old.sheet.patterns.get((row, column))
+        for reference in formula.references if formula else ():
+            if folded(reference.sheet or old.sheet.name) == folded(old.sheet.name):
+                area = reference.area(row, column)
+                found.update(range(area.top, min(area.bottom + 1, row)))
+    return found
+
+
+def _placed(
+    matched: Mapping[int, int], own: list[int], last: int, read_by: Callable[[int], Collection[int]] = lambda _own: ()
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Final rows (or columns) of the old sheet's and of the fresh one's, own ones behind what they stood behind and
+    behind what they read there.
+    """
     lowest = max(matched, default=0)
     behind: dict[int, list[int]] = {}
+    places = dict(matched)
     for row in own:
         if row < lowest:
             anchor = max((known for known in matched if known < row), default=0)
-            behind.setdefault(matched.get(anchor, 0), []).append(row)
+            places[row] = max(places.get(other, 0) for other in (anchor, *read_by(row)))
+            behind.setdefault(places[row], []).append(row)
     shift, fresh_rows, placed = 0, {}, {}
     for number in range(last + 1):
         if number:
