@@ -38,6 +38,24 @@ def test_a_key_in_another_order_will_do(plan: Path) -> None:
     assert "row 9 " in record(plan, f"{template}|{sizes}|{dtypes}", "0.001").output
 
 
+def test_a_chip_is_meant_as_elsewhere(plan: Path) -> None:
+    """-H takes a chip's id without its punctuation, as the commands that calculate do."""
+    assert record(plan, "Matmul 128 bf16", "0.001", "-H", "TPU v5e").exit_code == 0
+
+
+def test_a_device_of_another_chip_is_refused(plan: Path) -> None:
+    """--device names what ran the case: the row keeps it, and one that names another chip is refused."""
+    before = plan.read_bytes()
+    done = record(plan, keys(plan)[3], "0.001", "--device", "TPU v6 lite")
+    assert done.exit_code == 2
+    assert "row 9 is of tpu-v5e, and TPU v6 lite is said to have run it" in done.output
+    assert plan.read_bytes() == before
+    assert record(plan, keys(plan)[3], "0.001", "--device", "our rack 7").exit_code == 0
+    assert rows(plan)[3].text("device") == "our rack 7"
+    done = record(plan, keys(plan)[3], "0.001", "--of", "mfu")
+    assert (done.exit_code, "--of is of a --scenario" in done.output) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("key", "seconds", "message"),
     [

@@ -70,6 +70,20 @@ def test_a_run_of_another_chip_is_refused(plan: Path) -> None:
     assert "is a plan of " in done.output
     assert plan.read_bytes() == before
     assert record(plan, "--time", "1ms", "-H", "TPU-v5e").exit_code == 0
+    assert record(plan, "--time", "1ms", "-H", "TPU v5e").exit_code == 0
+
+
+@pytest.mark.parametrize("device", ["TPU v6 lite", "tpu-v6e", "NVIDIA H100 80GB HBM3"])
+def test_a_run_on_another_device_is_refused(plan: Path, device: str) -> None:
+    """--device that names another chip, as its driver or as planner calls it, is refused as -H is; nothing is written.
+    The chip's own device is taken, and one that nobody knows."""
+    before = plan.read_bytes()
+    done = record(plan, "--time", "9ms", "--device", device)
+    assert done.exit_code == 2
+    assert f"tpu_v5e is a plan of tpu-v5e, and {device} is said to have run it; " in done.output
+    assert plan.read_bytes() == before
+    for own in ("TPU v5 lite", "our rack 7"):
+        assert record(plan, "--time", "9ms", "--device", own).exit_code == 0
 
 
 def matmul(size: int) -> str:

@@ -44,8 +44,10 @@ def command(
     if len(told) != 1 or (key is not None and time is None):
         remedy = "--time TIME" if key is not None else "--time TIME, --tokens-per-second N or --mfu SHARE"
         raise UserError("give one measured value", remedy=remedy)
+    if key is not None and row:
+        raise UserError("--of is of a --scenario", remedy="leave it away: a case has one time")
     if key is not None:
-        click.echo(f"{file}: {record(file, key, seconds_of(told[0][0]), note, chip)}")
+        click.echo(f"{file}: {record(file, key, seconds_of(told[0][0]), note, chip, device)}")
     elif scenario is not None:
         facts = {"note": note or "", "device": device}
         click.echo(f"{file}: {runs.record(file, scenario, runs.ToldRun(*told[0], row), facts, chip)}")

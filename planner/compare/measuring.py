@@ -13,7 +13,7 @@ from planner import catalog
 from planner.catalog import Table
 from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
-from planner.compare.comparison_sheet import CaseRow, find, listed_chips
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, listed_chips
 from planner.compare.landing import Landing, land
 from planner.compare.prediction import predict
 from planner.compare.row_of_measurement import OTHER_HARDWARE
@@ -24,6 +24,7 @@ from planner.measure.mesh import MeshSpec
 from planner.measure.records import Inputs, Measurement
 from planner.measure.timed_cases import Case
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 
 Of = TypeVar("Of")
@@ -161,7 +162,12 @@ def device_kinds(table: Table) -> dict[str, str]:
 def kinds_in(package: Package) -> dict[str, str]:
     """The name that JAX has for each chip that a workbook lists, with the shipped ones behind them."""
     parsed = parse_sheets(package)
-    found = listed_chips(find(package, parsed), parsed)
+    return kinds_on(find(package, parsed), parsed)
+
+
+def kinds_on(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> dict[str, str]:
+    """As `kinds_in`, of a workbook that is read already."""
+    found = listed_chips(sheet, parsed)
     return device_kinds(catalog.load_hardware()) | dict(found.kinds if found else {})
 
 

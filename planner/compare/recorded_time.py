@@ -6,14 +6,17 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+from planner.catalog.checked_table import Ids
 from planner.compare.appended_rows import predicted_again
 from planner.compare.comparison_cases import is_meant, refuse_blank
 from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, find
 from planner.compare.landing import Landing, land
-from planner.compare.row_of_measurement import cells_of
+from planner.compare.measuring import kinds_on
+from planner.compare.row_of_measurement import cells_of, is_chip, is_other
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import LONGEST, Measurement, time_fault
 from planner.typed_numbers import read
+from planner.xlsx.workbook_part import parse_sheets
 
 METHOD = "recorded"
 ON_TRUST = "as its recorder says"  # the device of a row that names no chip
@@ -28,13 +31,14 @@ def seconds_of(text: str) -> float:
         raise UserError(f"{text!r} is no time: {error.what}", remedy="write seconds, as 0.003, or 3ms, 250us") from None
 
 
-def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "") -> str:
+def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "", device: str = "") -> str:
     """Type a time in s into the row that `key` means, and say what follows from it.
 
     The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on
-    several. The time stands as one sample, on the chip that the row predicts, of a run of its own.
+    several. The time stands as one sample, on the chip that the row predicts, of a run of its own; `device` is what its
+    recorder calls that chip.
 
-    Raises UserError for a time that is none, and for a key that means no row, or several.
+    Raises UserError for a time that is none, for a key that means no row, or several, and for a device of another chip.
     """
     if what := time_fault(seconds):
         raise UserError(f"no case takes it: {what}", remedy=f"give seconds, above 0 and at most {LONGEST:.0f}")
@@ -42,8 +46,13 @@ def record(path: Path, key: str, seconds: float, note: str | None = None, chip: 
     numbers: list[int] = []
 
     def choose(landing: Landing) -> None:
-        row = _row(Place(landing.package.name, sheet=landing.sheet.name), landing.sheet, key, chip)
-        measured = _recorded(key, seconds, row.text("hardware_id"))
+        place = Place(landing.package.name, sheet=landing.sheet.name)
+        row = _row(place, landing.sheet, key, chip)
+        own = row.text("hardware_id")
+        if device and is_other(device, own, kinds_on(landing.sheet, parse_sheets(landing.package))):
+            what = f"row {row.number} is of {own}, and {device} is said to have run it"
+            raise UserError(what, place=place, remedy="name a row of that chip")
+        measured = _recorded(key, seconds, device or own)
         again = predicted_again(landing.sheet, row, measured)
         typed = again | cells_of(row, measured) | ({NOTE: note} if note else {})
         landing.type(row, measured, typed, over_formulas=True)
@@ -53,7 +62,7 @@ def record(path: Path, key: str, seconds: float, note: str | None = None, chip: 
     return "\n  ".join([_outcome(landing, *numbers), *filter(None, [landing.too_fast()])])
 
 
-def _recorded(key: str, seconds: float, chip: str) -> Measurement:
+def _recorded(key: str, seconds: float, device: str) -> Measurement:
     """The measurement that a recorded time stands for."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Measurement(
@@ -63,7 +72,7 @@ def _recorded(key: str, seconds: float, chip: str) -> Measurement:
         method=METHOD,
         timestamp=now,
         run_id=f"{METHOD} {now}",
-        device_kind=chip or ON_TRUST,
+        device_kind=device or ON_TRUST,
         n_samples=1,
     )
 
@@ -76,7 +85,8 @@ def _row(place: Place, sheet: ComparisonSheet, key: str, chip: str) -> CaseRow:
         raise UserError(f"no row is called {key!r}", place=place, remedy=nearest(key, known))
     on = {row.number: row.text("hardware_id") for row in found}
     if chip:
-        found = [row for row in found if on[row.number].lower() == chip.strip().lower()]
+        meant = Ids(set(on.values()) - {""}).meant(chip)
+        found = [row for row in found if meant and is_chip(on[row.number], meant)]
         if not found:
             known_chips = ", ".join(sorted(set(filter(None, on.values())))) or "none"
             raise UserError(f"no row called {key!r} is on {chip}", place=place, remedy=f"its rows are on {known_chips}")

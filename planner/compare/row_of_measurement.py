@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from math import isnan
 
+from planner.catalog.checked_table import Ids
 from planner.compare.comparison_sheet import CaseRow, is_missing
 from planner.dates import moment_of
+from planner.measure.devices import matching
 from planner.measure.records import TOLERATED, Measurement
 from planner.xlsx.cellvalue import Value
 
@@ -59,6 +61,15 @@ def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, in
 def is_chip(chip: str, other: str) -> bool:
     """Whether two ids are of one chip: as the formulas do, whatever their letters' case."""
     return chip.lower() == other.lower()
+
+
+def is_other(said: str, chip: str, kinds: Mapping[str, str]) -> bool:
+    """Whether a device, called as its driver or as a person calls it, is another chip than `chip`.
+
+    `kinds` has the name that JAX has for each known chip. A device that nobody knows is none of them.
+    """
+    named = matching(said, kinds) or tuple(filter(None, [Ids(kinds).meant(said)]))
+    return bool(chip and named) and not any(is_chip(chip, each) for each in named)
 
 
 def keeps(row: CaseRow, measured: Measurement) -> bool:

@@ -10,8 +10,10 @@ from pathlib import Path
 from planner.book.plan import Plan, Quantity, Scenario
 from planner.book.read_plan import read_plan
 from planner.catalog import Value
+from planner.catalog.checked_table import Ids
 from planner.compare.comparison_sheet import ComparisonSheet, find
-from planner.compare.row_of_measurement import ABOVE_PEAK, is_chip
+from planner.compare.measuring import kinds_on
+from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
 from planner.compare.runs_table import RecordedRun, appended
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
@@ -77,8 +79,11 @@ def record(path: Path, scenario: str, told: ToldRun, facts: Mapping[str, object]
         plan = read_plan(package)
         sheet = find(package, plan.book.parsed)
         run = replace(snapshot(plan, scenario, told, number), **facts)  # type: ignore[arg-type]
-        if chip and not is_chip(run.chip, chip):
-            what = f"{run.scenario} is a plan of {run.chip or 'no chip'}, and {chip} is said to have run it"
+        is_planned = not chip or Ids([run.chip]).meant(chip)
+        is_elsewhere = run.device and is_other(run.device, run.chip, kinds_on(sheet, plan.book.parsed))
+        if not is_planned or is_elsewhere:
+            said_to_be = run.device if is_planned else chip
+            what = f"{run.scenario} is a plan of {run.chip or 'no chip'}, and {said_to_be} is said to have run it"
             remedy = "name the scenario of that chip, or add one with planner scenario add"
             raise UserError(what, place=Place(path), remedy=remedy)
         row = put(package, plan, sheet, run)
