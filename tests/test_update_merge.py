@@ -224,7 +224,7 @@ def test_a_kept_row_stays_below_what_it_reads(small: tuple[Path, Path]) -> None:
     book = openpyxl.load_workbook(path)
     rows = {name: row_of(book, "Mine", name) for name in ("total_rows", "cost_share")}
     book["Mine"].cell(rows["cost_share"], 6).value = f"=F{rows['total_rows']}*2"
-    saved(book, path)
+    save(book, path)
     *first, total, cost, _, check_rows = SMALL.splitlines(keepends=True)
     own.write_text("".join((*first, cost.replace("total_rows", "batch_rows"), total, check_rows)))
     done, _ = update_file(path, [str(own)], FEW)
