@@ -116,8 +116,8 @@ def read(
 ) -> CsvFile:
     """Read a CSV of at most `largest` bytes whose header has the `required` columns.
 
-    Raises UserError: no regular file, too large, unreadable, not UTF-8, separated by semicolons or tabs, a column
-    missing, misnamed (near one of `known`) or there twice.
+    Raises UserError: no regular file, too large, unreadable, a web page or a pointer in its place, not UTF-8, separated
+    by semicolons or tabs, a column missing, misnamed (near one of `known`) or there twice.
     """
     return sheet_of(regularfile.read_bytes(path, largest=largest), path, required, known)
 
@@ -127,6 +127,8 @@ def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Seque
     _check_encoding(data, path)
     if not data.removeprefix(BOM).strip():
         raise UserError("the file is empty", place=Place(path), remedy="its first line names the columns")
+    if left := regularfile.not_fetched(data):
+        raise UserError(left[0], place=Place(path), remedy=left[1])
     header = tuple(cell.strip() for cell in next(_rows(_reader(_Lines(data)), path)))
     _check_header(header, path)
     require(header, path, required, known)

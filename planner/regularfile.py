@@ -16,10 +16,10 @@ _PAGE = re.compile(rb"<!doctype html|<html|<head", re.I)
 
 def not_fetched(head: bytes) -> tuple[str, str] | None:
     """What a download left in a file's place, by its first bytes, and the remedy; None where it may be the file."""
-    head = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    head = head[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"version https://git-lfs"):
         return "this is a pointer of Git LFS, and not the file", "fetch it with git lfs pull"
-    if head.startswith(b"<") and _PAGE.search(head[:1024]):
+    if head.startswith(b"<") and _PAGE.search(head):
         return "this is a web page, and not the file", "download the file itself, by its link «raw» or «download»"
     return None
 

@@ -132,6 +132,8 @@ BAD_FILES = {
     "UTF-16": (f"{HEADER}\n{TINY}".encode("utf-16"), "UTF-16"),
     "latin-1": (f"{HEADER},name\n{TINY},Café".encode("latin-1"), "line 2: byte 0xE9 is not UTF-8"),
     "empty": ("", "the file is empty"),
+    "pointer": ("version https://git-lfs.github.com/spec/v1\nsize 9\n", "this is a pointer of Git LFS, and not the"),
+    "page": ("<!DOCTYPE html>\n<html></html>\n", "this is a web page, and not the file; download the file itself"),
     "header only": (HEADER, "no rows below the header"),
 }
 
