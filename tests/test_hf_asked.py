@@ -165,6 +165,7 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
             config_of("llama3-8b", num_local_experts=8, num_experts_per_tok=2),
             'num_local_experts 8 contradicts model_type "llama", which has none; correct the one that is wrong',
         ),
+        (config_of("llama3-8b", kv_lora_rank=512), 'kv_lora_rank 512 contradicts model_type "llama", which has none'),
         (config_of("qwen3-8b", index_topk=2048), 'index_topk 2048 contradicts model_type "qwen3", which has none'),
         (
             config_of("llama3-8b", architectures=["MixtralForCausalLM"]),
@@ -258,6 +259,8 @@ def test_what_is_beside_a_language_model_is_told(add: Run) -> None:
     assert done.exit_code == 0, done.output
     for name in ("embd_layer", "audio_processor", "vision_lora", "speech_lora"):
         assert f"Note: {name} is not counted\n" in done.stdout
+    llava = {"architectures": ["LlavaLlamaForCausalLM"], "mm_vision_tower": "openai/clip-vit-large-patch14"}
+    assert "Note: mm_vision_tower is not counted\n" in add(config_of("llama3-8b", **llava), "--id", "llava").stdout
     done = add(config_of("llama3-8b", medusa_num_heads=3), "--id", "medusa")
     assert "Note: medusa_num_heads is not counted\n" in done.stdout
 

@@ -16,7 +16,10 @@ _DRAFT_FIELDS = ("draft_vocab_size", "speculators_model_type")
 
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 # The columns of a row that such a field is read into, and the least number that means anything.
-_MEANT = {**dict.fromkeys(_EXPERTS, ({"moe_experts", "n_experts"}, 2)), "index_topk": ({"index_topk"}, 1)}
+_MEANT = {
+    **dict.fromkeys(_EXPERTS, ({"moe_experts", "n_experts"}, 2)),
+    **{name: ({name}, 1) for name in ("index_topk", "kv_lora_rank")},
+}
 _WRONG = "correct the one that is wrong"
 
 
@@ -35,7 +38,10 @@ def refuse_draft(config: Config) -> None:
 
 
 def refuse_unread(config: Config, known: Iterable[str]) -> None:
-    """Raise UserError for experts or an indexer that no column is read of; `known` are the family's and the typed."""
+    """Raise UserError for experts, an indexer or latent attention that no column is read of.
+
+    `known` are the columns that the family has or that were typed.
+    """
     for field, (columns, least) in _MEANT.items():
         number = config.fields.get(field)
         if isinstance(number, int) and number >= least and columns.isdisjoint(known):

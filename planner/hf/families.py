@@ -69,7 +69,7 @@ _INNER = {
 # What a config may say beside its language model.
 _BESIDE = (
     "vision_config", "audio_config", "img_processor", "audio_processor", "embd_layer", "vision_lora", "speech_lora",
-    "visual", "talker_config", "medusa_num_heads",
+    "visual", "mm_vision_tower", "talker_config", "medusa_num_heads",
 )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
         _reread(config, "grok1")  # Grok 2; GIT is another model
     if config.model_type == "deepseek_v2" and not config.flag("use_mla", default=True):
         # DeepSeek-OCR and the smallest DeepSeek-VL2: the second's code, with the attention of the first
-        _reread(config, "deepseek")
+        _reread(config, "deepseek", kv_lora_rank=None)
     if FAMILIES.get(config.model_type.lower()) is latent.DEEPSEEK_V3 and config.value("index_topk") is not None:
         # what loads DeepSeek-V3.2 without knowing its model_type; its code has the indexer where this field is said
         _reread(config, "deepseek_v32")
@@ -106,9 +106,9 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
     return config
 
 
-def _reread(config: Config, model_type: str) -> None:
-    """Have a config read as another model_type than is written; `architectures` tells of the written one."""
-    config.fields = {**config.fields, "model_type": model_type, "architectures": None}
+def _reread(config: Config, model_type: str, **others: None) -> None:
+    """Have a config read as another model_type than is written, of which `architectures` and `others` tell."""
+    config.fields = {**config.fields, "model_type": model_type, "architectures": None, **others}
 
 
 def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
