@@ -60,6 +60,16 @@ def remark(text: str) -> None:
     _State.remarked[text] = None
 
 
+@contextmanager
+def unsaid() -> Iterator[None]:
+    """Keep nothing of what is warned or remarked within: it is of what was read, and told, before."""
+    warned, remarked = dict(_State.warned), dict(_State.remarked)
+    try:
+        yield
+    finally:
+        _State.warned, _State.remarked = warned, remarked
+
+
 def warnings() -> list[str]:
     """What `warn` kept, for who says it otherwise than on stderr."""
     return list(_State.warned)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from planner import csvfile
+from planner import csvfile, progress
 from planner.catalog import Table, Value, load_hardware, load_models
 from planner.catalog.columns import Field
 from planner.catalog.hardware_columns import HARDWARE_FIELDS
@@ -96,7 +96,8 @@ def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False
     header = new if old is None else old.header
     placed = {kind.column_in(header, name): text for name, text in cells.items()}
     order = {name: at for at, name in enumerate(kind.by_name)}
-    added = sorted(_needed(kind, placed, header), key=lambda name: order[name])
+    with progress.unsaid():
+        added = sorted(_needed(kind, placed, header), key=lambda name: order[name])
     row = _line([placed.get(name, "") for name in [*header, *added]])
     if old is None:
         data = f"{_line([*header, *added])}\n{row}\n".encode()
@@ -169,4 +170,5 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _check(kind: Kind, written: Path, identifier: str) -> None:
-    kind.load(written).row(identifier)
+    with progress.unsaid():
+        kind.load(written).row(identifier)

@@ -181,3 +181,12 @@ def test_a_row_says_where_it_is_from(add: Run) -> None:
     assert row["source"].startswith("HF config.json of o/??xxx")
     assert ", SHA-256 " in row["source"]
     assert len(row["source"]) < 200
+
+
+def test_a_doubtful_size_is_told_once(add: Run) -> None:
+    """One warning for a number that is doubted, which names the config: none of a file that is gone, or of no name."""
+    done = add(config_of("llama3-8b"), "--set", "vocab=3", "d_model=2e6", "head_dim=128", "--id", "mine")
+    assert done.exit_code == 0, done.output
+    doubts = [line for line in done.stderr.splitlines() if "column d_model" in line]
+    assert len(doubts) == 1, doubts
+    assert doubts[0].startswith("Warning: config.json, ")

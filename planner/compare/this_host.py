@@ -30,7 +30,7 @@ from planner.measure.timed_cases import Case, measure_cases
 from planner.measure.timing import NOISY, Rules
 from planner.measure.workload import Arguments, CaseSkipped
 from planner.spoken import shown, spoken
-from planner.stored_rows import HARDWARE, put, readable
+from planner.stored_rows import HARDWARE, completed, put, readable
 
 DTYPES = ("bf16", "fp32", "int8", "fp16", "fp8", "tf32")  # in the order in which a short budget takes them
 TF32_ON = "gpu"  # elsewhere it is another name for fp32 or bf16
@@ -103,7 +103,9 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
         raise UserError(f"too little could be measured: {reason}", remedy="give it a longer --budget, or a quiet hour")
     known = shipped.rows[device.hardware_ids[0]] if len(device.hardware_ids) == 1 else {}
     cells = _cells(name, device, figures, known)
-    put(HARDWARE, to, {column: _text(value) for column, value in cells.items()}, force=force)
+    texts = {column: _text(value) for column, value in cells.items()}
+    completed(HARDWARE, texts, to)  # tells what is doubtful of it
+    put(HARDWARE, to, texts, force=force)
     return AddedHost(list(figures.values()), list(_notes(timed, figures, known)))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from planner import progress
 from planner.catalog.columns import UnfitCellError, Value, parse, refuse_new_id
 from planner.catalog.databases import Databases
 from planner.errors import Place, UserError, nearest
@@ -124,7 +125,8 @@ def _read_as(config: Config, model_type: str) -> Config:
 def _completed(config: Config, typed: Mapping[str, Value]) -> Mapping[str, Value]:
     """The complete row, in which a column that is left out equals one that is written with what is usual."""
     cells = {column: _text(cell) for column, cell in _row(config, typed).cells().items()}
-    return completed(MODELS, {"id": "model", **cells}, config.path)
+    with progress.unsaid():
+        return completed(MODELS, {"id": "model", **cells}, config.path)
 
 
 def suggested_id(path: Path) -> str:
