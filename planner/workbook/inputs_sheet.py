@@ -97,7 +97,7 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
     # Ranges over the ids begin at the cell beside the first, so that a scenario moved there is among them.
     prompt, error = "Stays blank: lists of scenarios begin here. A note of yours goes below it.", "Leave it blank."
     beside = address(layout.ID_ROW, layout.SOURCE)
-    page.validate(beside, "Blank", prompt, error, type="textLength", operator="equal", formula1="0")
+    page.validate(beside, "Scenario id", prompt, error, type="textLength", operator="equal", formula1="0")
 
 
 def _block(
