@@ -103,7 +103,8 @@ def test_a_mean_step_is_that_of_the_mean_context(context: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["llama3-70b", "gemma2-9b", "gemma3-27b", "gpt-oss-120b", "deepseek-v3", "deepseek-v3.2"]
+    "model",
+    ["llama3-70b", "gemma2-9b", "gemma3-27b", "gpt-oss-120b", "deepseek-v3", "deepseek-v3.2", "deepseek-v4-flash"],
 )
 def test_attention_takes_as_much_work_as_the_matmuls_at_its_parity(model: str) -> None:
     """Of layers that see all, of windows and of indexers: at that context both take as much, by their own rows."""

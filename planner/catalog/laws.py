@@ -84,6 +84,10 @@ def _size_of_indexers(index_topk: float, index_n_heads: float, index_head_dim: f
     return f"index_topk is {index_topk:g}, but no heads, dimension or layers of an indexer" if missing else ""
 
 
+def _rank_of_groups(o_lora_rank: float, o_groups: float) -> str:
+    return "" if bool(o_lora_rank) == bool(o_groups) else f"o_lora_rank is {o_lora_rank:g} and o_groups {o_groups:g}"
+
+
 MODEL_LAWS: tuple[Law, ...] = (
     Law(("bias",), _of_biases, "write parts joined by +, such as qkv+o"),
     Law(("n_kv_heads", "n_heads"), _divides),
@@ -93,6 +97,8 @@ MODEL_LAWS: tuple[Law, ...] = (
     Law(("d_ff_expert", "n_experts", "n_moe_layers"), _width_of_experts, "write the width of an expert"),
     Law(("index_topk", "index_n_heads", "index_head_dim", "n_indexer_layers"), _size_of_indexers,
         "write the indexer's sizes"),
+    Law(("o_lora_rank", "o_groups"), _rank_of_groups, "write both, or neither"),
+    _at_most_together("n_csa_layers", "n_hca_layers", "n_local_layers"),
     _at_most_together("n_dense_layers", "n_moe_layers", "n_layers"),
     _at_most_together("n_full_attention_layers", "n_linear_layers", "n_layers"),
     Law(("n_global_layers", "n_full_attention_layers"), partial(_above, "n_global_layers", "n_full_attention_layers")),

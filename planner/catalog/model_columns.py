@@ -57,6 +57,10 @@ _FIELDS = (
     _count("qk_rope_dim", "Rotary dimension kept apart"),
     _size("qk_nope_dim", "Query and key dimension without rotation"),
     _size("v_head_dim", "Value dimension of a head"),
+    _flag("kv_shared", "Keys that are the values too (1 or 0)"),
+    # An output projection in groups: each to its rank, and all ranks to the model
+    _count("o_lora_rank", "Rank of a group's output projection (0: one matrix for all heads)", blank=0.0),
+    _count("o_groups", "Groups of heads with an output projection of their own", blank=0.0, at_most="n_heads"),
     # Which layers attend to what
     _count(
         "n_full_attention_layers", "Layers with softmax attention", aliases=("n_full_attn_layers",), at_most="n_layers"
@@ -98,6 +102,12 @@ _FIELDS = (
     _count("index_n_heads", "Heads of an indexer", blank=0.0),
     _count("index_head_dim", "Dimension of an indexer's head", blank=0.0),
     _count("n_indexer_layers", "Layers with an indexer", at_most="n_full_attention_layers"),
+    # Compressed attention: a window, and one key for so many tokens, of which an indexer chooses (CSA) or none (HCA)
+    _count("n_csa_layers", "Layers with compressed sparse attention (CSA)", blank=0.0, at_most="n_indexer_layers"),
+    _size("csa_rate", "Tokens of a key that an indexer scores", blank=1.0),
+    _count("n_hca_layers", "Layers with heavily compressed attention (HCA)", blank=0.0, at_most="n_local_layers"),
+    _size("hca_rate", "Tokens of a heavily compressed key", blank=1.0),
+    _size("residual_streams", "Residual streams between the layers", blank=1.0),
     _count("extra_params_total", "Further parameters beside the layers", blank=0.0),
     _count("mtp_layers", "Layers of the multi-token prediction module", blank=0.0),
     # What is published

@@ -13,7 +13,7 @@ from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import dense, gemma, hybrid, latent, moe, state_space, windowed
+from planner.hf import compressed, dense, gemma, hybrid, latent, moe, state_space, windowed
 from planner.hf.config import NO_ROW, REMEDY, TEXT_PARTS, Config
 from planner.hf.contradictions import refuse_draft
 from planner.hf.rules import Family
@@ -21,7 +21,7 @@ from planner.hf.rules import Family
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 FAMILIES: Mapping[str, Family] = {
     name: family
-    for module in (dense, moe, latent, hybrid, state_space, gemma, windowed)
+    for module in (dense, moe, latent, compressed, hybrid, state_space, gemma, windowed)
     for family in vars(module).values()
     if isinstance(family, Family)
     for name in family.types
@@ -30,7 +30,9 @@ FAMILIES: Mapping[str, Family] = {
 _PAIR = "it is an encoder with a decoder"
 # Families that are known and have no row in columns of one attention layer for all.
 _UNREADABLE = {
-    "deepseek_v4": "its compressed caches and its output in groups have no columns",
+    **dict.fromkeys(
+        ("deepseek_v41", "deepseek_v41_text"), "its layers share compressed keys and indexers, which have no columns"
+    ),
     **dict.fromkeys(
         ("mistral_large4", "mistral_large4_text"),
         "its layers share latent caches and indexers of another form, which have no columns",

@@ -1,0 +1,124 @@
+"""Families whose layers see a window and one key for so many tokens beyond it: DeepSeek-V4.
+
+Compressed sparse attention (CSA) makes a key of every 4 tokens, of which an indexer chooses; heavily compressed
+attention (HCA) makes one of every 128 and sees all of them. Layers are joined by several residual streams
+(hyper-connections). Sizes as in transformers' modeling_deepseek_v4.py.
+"""
+
+from __future__ import annotations
+
+from planner.hf.config import NO_ROW, Config, UnsaidError
+from planner.hf.dense import GENERAL
+from planner.hf.experts import all_sparse, experts, n_routed, n_shared, where_experts
+from planner.hf.layers import check_length
+from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, size, taken
+
+_RATES = {"compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
+_KINDS = {"sliding_attention": "", **{kind: kind for kind in _RATES}}
+_BY_RATE = {0: "", 1: "", **{rate: kind for kind, rate in _RATES.items()}}
+_CSA, _HCA = _RATES
+
+
+def _kinds(config: Config, row: ModelRow) -> list[str]:
+    """CSA, HCA or none for each layer: of `layer_types`, else of `compress_ratios`, whose tail is of MTP layers.
+
+    Raises UserError for a kind or a rate that isn't known, and where the list is too short.
+    """
+    listed = config.items("layer_types", str)
+    field, known = ("layer_types", _KINDS) if listed is not None else ("compress_ratios", _BY_RATE)
+    said = config.items("compress_ratios", int) if listed is None else listed
+    if said is None:
+        raise UnsaidError(f"{config.prefix}compress_ratios")
+    number = row.count("n_layers")
+    if len(said) < number or listed is not None:
+        check_length(config, row, field, len(said))
+    if (unknown := next((each for each in said[:number] if each not in known), None)) is not None:
+        raise config.fault(field, f"has {unknown}, which has no columns", f"known: {', '.join(map(str, known))}")
+    return [known[each] for each in said[:number]]
+
+
+def _count(kind: str) -> ColumnRule:
+    return lambda config, row: _kinds(config, row).count(kind)
+
+
+def _rate(kind: str) -> ColumnRule:
+    """The tokens of a key: of `compress_rates`, where it is written, else the family's own; blank without such layers.
+
+    Raises UserError where `compress_rates` is no table of whole numbers.
+    """
+
+    def rule(config: Config, row: ModelRow) -> ColumnValue:
+        said = config.value("compress_rates")
+        rate = said.get(kind, _RATES[kind]) if isinstance(said, dict) else _RATES[kind]
+        if not isinstance(rate, int) or rate < 1:
+            raise config.fault("compress_rates", f"says {rate!r} for {kind}", "write a whole number of tokens")
+        return rate if kind in _kinds(config, row) else None
+
+    return rule
+
+
+def _indexers(config: Config, row: ModelRow) -> int:
+    """The matrices of all indexers: a compressor of two windows, queries from the rank, a weight for each head."""
+    heads, width = config.said("index_n_heads", least=1), config.said("index_head_dim", least=1)
+    one = row.count("d_model") * (4 * width + heads) + row.count("q_lora_rank") * heads * width
+    return row.count("n_csa_layers") * one
+
+
+def _mixes(row: ModelRow) -> int:
+    """Numbers that a hyper-connection computes of all streams: what it takes of each, gives to each, and mixes."""
+    streams = row.count("residual_streams")
+    return (2 + streams) * streams
+
+
+def _matrices(row: ModelRow) -> int:
+    """The matrices of all compressors, which make values and their weights, and of two hyper-connections a layer."""
+    windows = 2 * row.count("n_csa_layers") + row.count("n_hca_layers")
+    compressors = windows * 2 * row.count("d_model") * row.count("head_dim")
+    mixed = _mixes(row) * row.count("residual_streams") * row.count("d_model")
+    return compressors + 2 * row.count("n_layers") * mixed
+
+
+def _vectors(config: Config, row: ModelRow) -> int:
+    """What is no matrix, in all layers: norms and positions of compressors, offsets and scales, and the last streams'.
+
+    Layers that route by a token's number have no score correction.
+    """
+    width, index, streams = row.count("head_dim"), row.count("index_head_dim"), row.count("residual_streams")
+    norms = width * (row.count("n_layers") + row.count("n_csa_layers") + row.count("n_hca_layers"))
+    csa = row.count("n_csa_layers") * (2 * row.count("csa_rate") * (width + index) + index)
+    hca = row.count("n_hca_layers") * row.count("hca_rate") * width
+    joined = 2 * row.count("n_layers") * (_mixes(row) + 3)
+    last = streams * streams * row.count("d_model") + streams + 1
+    return norms + csa + hca + joined + last - _n_hashed(config) * row.count("moe_experts")
+
+
+def _n_hashed(config: Config) -> int:
+    """The layers whose experts are chosen by the number of the token."""
+    listed = config.items("mlp_layer_types", str)
+    return taken(config, "num_hash_layers", 3) if listed is None else listed.count("hash_moe")
+
+
+def _rest(config: Config, row: ModelRow) -> ColumnValue:
+    """What equal parts of the matrices for each layer leave, and the vectors."""
+    layers = row.count("n_layers")
+    rest = _indexers(config, row) % layers + _matrices(row) % layers + _vectors(config, row)
+    if rest < 0:
+        raise config.fault("num_hash_layers", "is of more layers than the columns can leave out", NO_ROW)
+    return rest
+
+
+DEEPSEEK_V4 = Family("deepseek_v4", {
+    **GENERAL, "head_dim": size("head_dim"), "q_lora_rank": size("q_lora_rank"), "kv_shared": True,
+    "n_kv_heads": lambda config, _: taken(config, "num_key_value_heads", 1),
+    "o_lora_rank": size("o_lora_rank"), "o_groups": size("o_groups"), "attn_sinks": True,
+    **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), all_sparse),
+    "moe_shared_experts": where_experts(n_shared), "router_score_bias": True,
+    "sliding_window": size("sliding_window"), "n_global_layers": 0,
+    "n_csa_layers": _count(_CSA), "csa_rate": _rate(_CSA), "n_hca_layers": _count(_HCA), "hca_rate": _rate(_HCA),
+    "n_indexer_layers": _count(_CSA), "index_topk": size("index_topk"),
+    "index_n_heads": size("index_n_heads"), "index_head_dim": size("index_head_dim"),
+    "indexer_params_per_layer": lambda config, row: _indexers(config, row) // row.count("n_layers"),
+    "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
+    "extra_params_per_layer": lambda _, row: _matrices(row) // row.count("n_layers"),
+    "extra_params_total": _rest,
+})  # fmt: skip
