@@ -99,7 +99,6 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         ({"model_type": "t5gemma"}, "it is an encoder with a decoder"),
         ({"model_type": "moonshine", "is_encoder_decoder": True}, "it is an encoder with a decoder"),
         ({"model_type": "bert"}, "it is an encoder; use another template"),
-        ({"model_type": "minimax_m3_vl_text"}, "its attention to chosen blocks of keys has no columns"),
         ({"model_type": "gemma3"}, "gemma3 keeps its language model in text_config, which is not in the config"),
         ({"model_type": "x", "text_config": {"model_type": "y"}}, 'text_config.model_type "y" is not a family'),
         (config_of("llama3-8b", hidden_size="4096"), 'hidden_size "4096" is not a whole number'),

@@ -23,7 +23,7 @@ PLAN = {
 }
 MODELS = (
     "llama3-8b", "gemma3-27b", "gpt-oss-120b", "deepseek-v3", "deepseek-v3.2", "deepseek-v4-flash", "glm-5.2",
-    "qwen3-next-80b-a3b", "minimax-text-01",
+    "qwen3-next-80b-a3b", "minimax-text-01", "minimax-m3",
 )  # fmt: skip
 
 

@@ -79,6 +79,22 @@ def test_all_other_models_attend_to_every_key() -> None:
     assert plan["prefill_index_flops"] == 0
 
 
+@pytest.mark.parametrize("context", [1024, 131072])
+def test_layers_without_an_indexer_see_every_key(context: int) -> None:
+    """MiniMax-M3: 57 of 60 layers attend to 16 blocks of 128 keys by indexers of 4 heads of 128, 3 to all."""
+    key, pair, indexed = 2 * 4 * 128 * 2, 2 * 64 * (128 + 128), 2 * 4 * 128  # bytes in bf16, FLOP
+    plan = calc("inference", "minimax-m3", context_len=context, prompt_len=context)
+    seen = 57 * min(context, 2048) + 3 * context
+    assert plan["kv_bytes_per_token"] == 60 * key + 57 * INDEX_KEY
+    assert plan["step_kv_bytes"] / plan["batch"] == pytest.approx(seen * key + 57 * INDEX_KEY * context, rel=1e-12)
+    assert plan["absorbed_attention_flops_per_token"] == seen * pair + 57 * context * indexed
+    tokens = [at + 0.5 for at in range(context)]
+    prompt = sum(57 * min(at, 2048) + 3 * at for at in tokens) * pair + 57 * indexed * sum(tokens)
+    assert plan["prefill_attention_flops"] == pytest.approx(prompt, rel=1e-6)
+    step = calc("training", "minimax-m3", seq_len=context, batch_tokens=context)
+    assert step["attention_train_flops"] == pytest.approx(3 * prompt, rel=1e-6)
+
+
 @pytest.mark.parametrize("said", ["2048", None])
 def test_a_config_says_what_an_indexer_leaves(tmp_path: Path, said: str | None) -> None:
     """`index_topk`, its default where it isn't said; heads and width of the indexer."""
@@ -104,7 +120,16 @@ def test_a_mean_step_is_that_of_the_mean_context(context: int) -> None:
 
 @pytest.mark.parametrize(
     "model",
-    ["llama3-70b", "gemma2-9b", "gemma3-27b", "gpt-oss-120b", "deepseek-v3", "deepseek-v3.2", "deepseek-v4-flash"],
+    [
+        "llama3-70b",
+        "gemma2-9b",
+        "gemma3-27b",
+        "gpt-oss-120b",
+        "deepseek-v3",
+        "deepseek-v3.2",
+        "deepseek-v4-flash",
+        "minimax-m3",
+    ],
 )
 def test_attention_takes_as_much_work_as_the_matmuls_at_its_parity(model: str) -> None:
     """Of layers that see all, of windows and of indexers: at that context both take as much, by their own rows."""

@@ -99,6 +99,7 @@ MODEL_LAWS: tuple[Law, ...] = (
         "write the indexer's sizes"),
     Law(("o_lora_rank", "o_groups"), _rank_of_groups, "write both, or neither"),
     _at_most_together("n_csa_layers", "n_hca_layers", "n_local_layers"),
+    _at_most_together("n_unindexed_layers", "n_indexer_layers", "n_full_attention_layers"),
     _at_most_together("n_dense_layers", "n_moe_layers", "n_layers"),
     _at_most_together("n_full_attention_layers", "n_linear_layers", "n_layers"),
     Law(("n_global_layers", "n_full_attention_layers"), partial(_above, "n_global_layers", "n_full_attention_layers")),

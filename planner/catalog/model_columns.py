@@ -102,6 +102,7 @@ _FIELDS = (
     _count("index_n_heads", "Heads of an indexer", blank=0.0),
     _count("index_head_dim", "Dimension of an indexer's head", blank=0.0),
     _count("n_indexer_layers", "Layers with an indexer", at_most="n_full_attention_layers"),
+    _count("n_unindexed_layers", "Layers that see every key where others have indexers", blank=0.0),
     # Compressed attention: a window, and one key for so many tokens, of which an indexer chooses (CSA) or none (HCA)
     _count("n_csa_layers", "Layers with compressed sparse attention (CSA)", blank=0.0, at_most="n_indexer_layers"),
     _size("csa_rate", "Tokens of a key that an indexer scores", blank=1.0),

@@ -13,7 +13,7 @@ from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import compressed, dense, gemma, hybrid, latent, moe, state_space, windowed
+from planner.hf import dense, gemma, hybrid, latent, moe, sparse_attention, state_space, windowed
 from planner.hf.config import NO_ROW, REMEDY, TEXT_PARTS, Config
 from planner.hf.contradictions import refuse_draft
 from planner.hf.rules import Family
@@ -21,7 +21,7 @@ from planner.hf.rules import Family
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 FAMILIES: Mapping[str, Family] = {
     name: family
-    for module in (dense, moe, latent, compressed, hybrid, state_space, gemma, windowed)
+    for module in (dense, moe, latent, sparse_attention, hybrid, state_space, gemma, windowed)
     for family in vars(module).values()
     if isinstance(family, Family)
     for name in family.types
@@ -44,7 +44,6 @@ _UNREADABLE = {
     **dict.fromkeys(("diffusion_gemma", "diffusion_gemma_text"), "it fills in whole blocks of tokens"),
     **dict.fromkeys(("t5gemma", "t5gemma2", "t5", "bart", "whisper"), _PAIR),
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "modernbert", "deberta-v2", "electra"), "it is an encoder"),
-    **dict.fromkeys(("minimax_m3_vl", "minimax_m3_vl_text"), "its attention to chosen blocks of keys has no columns"),
     "diffllama": "its differential attention has no columns",
     "nemotron-nas": "its layers differ in attention and feed-forward block",
     **dict.fromkeys(("zamba", "zamba2"), "its attention layers share one set of weights, which has no columns"),
@@ -57,6 +56,7 @@ _UNREADABLE = {
 
 # The language model's type where a nested config leaves it out, as the outer class has it.
 _INNER = {
+    "minimax_m3_vl": "minimax_m3_vl_text",
     "gemma3": "gemma3_text", "shieldgemma2": "gemma3_text", "voxtral": "llama", "deepseek_vl": "llama",
     "exaone4_5": "exaone4", "mistral_large4": "mistral_large4_text", "qwen4_exp": "qwen4_exp_text",
     "llama4": "llama4_text", "mistral3": "mistral", "llava": "llama", "llava_next": "llama",

@@ -1,17 +1,18 @@
-"""Families whose layers see a window and one key for so many tokens beyond it: DeepSeek-V4.
+"""Families whose layers see chosen or compressed keys: DeepSeek-V4, MiniMax-M3.
 
-Compressed sparse attention (CSA) makes a key of every 4 tokens, of which an indexer chooses; heavily compressed
-attention (HCA) makes one of every 128 and sees all of them. Layers are joined by several residual streams
-(hyper-connections). Sizes as in transformers' modeling_deepseek_v4.py.
+DeepSeek-V4's layers see a window and a key for so many tokens beyond it. Compressed sparse attention (CSA) makes a key
+of every 4 tokens, of which an indexer chooses; heavily compressed attention (HCA) makes one of every 128 and sees them
+all. Layers are joined by several residual streams (hyper-connections). MiniMax-M3's indexers choose blocks of keys.
+Sizes as in transformers' modeling_*.py.
 """
 
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
-from planner.hf.dense import GENERAL
+from planner.hf.dense import GENERAL, KV_SAID
 from planner.hf.experts import all_sparse, experts, n_routed, n_shared, where_experts
 from planner.hf.layers import check_length
-from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, size, taken
+from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, flag, head_dim, size, taken, where
 
 _RATES = {"compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
 _KINDS = {"sliding_attention": "", **{kind: kind for kind in _RATES}}
@@ -121,4 +122,67 @@ DEEPSEEK_V4 = Family("deepseek_v4", {
     "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
     "extra_params_per_layer": lambda _, row: _matrices(row) // row.count("n_layers"),
     "extra_params_total": _rest,
+})  # fmt: skip
+
+
+_BLOCKS = "sparse_attention_config"
+
+
+def _chosen(config: Config, row: ModelRow) -> int:
+    """MiniMax-M3's layers with an indexer: those that `layer_types` calls so, or that `sparse_attention_freq` marks."""
+    listed = config.items("layer_types", str)
+    marks = listed or config.part(_BLOCKS).items("sparse_attention_freq", int)
+    if marks is None:
+        raise UnsaidError(f"{config.prefix}{_BLOCKS}.sparse_attention_freq")
+    check_length(config, row, "layer_types" if listed else _BLOCKS, len(marks))
+    return sum(mark not in (0, "full_attention") for mark in marks)
+
+
+def _of_blocks(own: str, nested: str) -> ColumnRule:
+    """A size of the indexers, under transformers' name or under the checkpoint's own in `sparse_attention_config`."""
+
+    def rule(config: Config, _: ModelRow) -> ColumnValue:
+        said = config.count(own, least=1)
+        return config.part(_BLOCKS).said(nested, least=1) if said is None else said
+
+    return rule
+
+
+def _kept(config: Config, row: ModelRow) -> ColumnValue:
+    """The keys of the blocks that an indexer leaves a query, the one that the query stands in among them."""
+    sizes = _of_blocks("index_topk_blocks", "sparse_topk_blocks"), _of_blocks("index_block_size", "sparse_block_size")
+    number, width = (rule(config, row) for rule in sizes)
+    return int(number or 0) * int(width or 0)
+
+
+def _block_indexers(row: ModelRow) -> int:
+    """MiniMax-M3's indexers: queries, a key, and a norm of both."""
+    heads, width = row.count("index_n_heads"), row.count("index_head_dim")
+    return row.count("n_indexer_layers") * (row.count("d_model") * (heads + 1) * width + 2 * width)
+
+
+def _marked_sparse(config: Config, row: ModelRow) -> list[bool]:
+    """`moe_layer_freq`: 1 for each layer with experts. All have them where it is left out."""
+    marks = config.items("moe_layer_freq", int)
+    if marks is None:
+        return all_sparse(config, row)
+    check_length(config, row, "moe_layer_freq", len(marks))
+    return [bool(mark) for mark in marks]
+
+
+MINIMAX_M3 = Family("minimax_m3_vl_text minimax_m3", {
+    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
+    **experts(
+        size("num_local_experts"), size("num_experts_per_tok"), size("intermediate_size"), _marked_sparse,
+        size("dense_intermediate_size"),
+    ),
+    "moe_shared_experts": where_experts(lambda config, _: taken(config, "n_shared_experts", 1)),
+    "moe_shared_d_ff": where_experts(size("shared_intermediate_size")),
+    "router_score_bias": flag("use_routing_bias", default=True),
+    "n_indexer_layers": _chosen, "index_topk": _kept,
+    "n_unindexed_layers": lambda _, row: row.count("n_layers") - row.count("n_indexer_layers") or None,
+    "index_n_heads": _of_blocks("index_n_heads", "sparse_num_index_heads"),
+    "index_head_dim": _of_blocks("index_head_dim", "sparse_index_dim"),
+    "indexer_params_per_layer": lambda _, row: _block_indexers(row) // row.count("n_layers"),
+    "extra_params_total": lambda _, row: _block_indexers(row) % row.count("n_layers") or None,
 })  # fmt: skip
