@@ -170,6 +170,20 @@ def test_gather_beside_other_shards(group, inside):
     assert found == pytest.approx(slowest(group, sharded_inside=inside), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("group", "size", "inside", "nodes"),
+    [(12, 8, 1, 2), (9, 8, 1, 2), (36, 8, 1, 5), (512, 72, 1, 8), (4, 8, 3, 2), (16, 72, 32, 8), (144, 72, 1, 2)],
+)
+def test_a_group_lies_on_whole_nodes(group, size, inside, nodes):
+    """As many nodes as its chips need, evenly filled: 12 chips on nodes of 8 are 6 and 6, and one and a half are none.
+    Beside 3 ways in a node of 8 there is room for 2 chips of a group."""
+    given = {**SWITCH, "node_size": size, "inner_ways": inside}
+    to_node = ARRAY * inside * (nodes - 1) / nodes / NODE
+    to_chip = ARRAY * (group - nodes) / group / CHIP
+    assert time("all_gather", group, name="gather_fabric_time", **given) == pytest.approx(to_node, rel=1e-12)
+    assert time("all_gather", group, name="gather_node_time", **given) == pytest.approx(to_chip, rel=1e-12)
+
+
 def test_shards_beyond_a_node_gain():
     """Shards over 16 chips, two nodes, halve what a node has to gather."""
     eight = time("all_gather", 32, array_bytes=ARRAY / 8, inner_ways=8, **SWITCH)
@@ -196,6 +210,16 @@ def test_reductions_in_the_switch():
     assert time("all_reduce", 8, has_sharp=1, **SWITCH) == pytest.approx(ARRAY / CHIP, rel=1e-12)
     assert time("all_reduce", 32, has_sharp=1, **SWITCH) == pytest.approx(ARRAY / NODE, rel=1e-12)
     assert time("all_gather", 32, has_sharp=1, **SWITCH) == time("all_gather", 32, **SWITCH)
+
+
+@pytest.mark.parametrize(
+    ("chip", "switches", "cards"), [("h100-sxm", 3.6e12, 8), ("b200-sxm", 7.2e12, 8), ("gb200", 64.8e12, 72)]
+)
+def test_a_nodes_switches_and_cards_are_its_chips(chip, switches, cards):
+    """Where none are said: what 8 or 72 chips send their switches, and cards of 400 Gbit/s for the node's egress."""
+    template = load("fabric")
+    found = Prepared(template, facts(template, None, chip)).results({})
+    assert (found.value("switch_bandwidth"), found.value("node_nics")) == (switches, cards)
 
 
 def test_an_unknown_network_is_not_known():
