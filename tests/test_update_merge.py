@@ -344,6 +344,24 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
     assert f"Own!A1, edited: =SUM(Mine!F{first}:F{last}) -> =SUM(Mine!F{last - 1}:F{last})" in said
 
 
+def test_ranges_of_formulas_typed_on_planners_sheets_are_named_too(small: tuple[Path, Path]) -> None:
+    """A sum that a person typed over an input or beside planner's rows lacks a row that the template has no more."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    rows = [row_of(book, "Mine", name) for name in ("total_rows", "cost_share")]
+    typed, beside = row_of(book, "Inputs", "batch_cost"), "M40"
+    for place in (f"F{typed}", beside):
+        book["Inputs"][place] = f"=SUM(Mine!F{rows[0]}:F{rows[1]})/1000"
+    save(book, path)
+    lost = [line for line in SMALL.splitlines(keepends=True) if "total_cost," not in line]
+    own.write_text("".join(lost).replace("total_cost", "total_rows*batch_cost"))
+    done, _ = update_file(path, [str(own)], FEW)
+    area = f"Mine!F{rows[0]}:F{rows[1]}"
+    assert [line for line in done.remarks if area in line] == [
+        f"Inputs!{place} reads {area}, without 1 row now" for place in (f"F{typed}", beside)
+    ]
+
+
 def test_a_blank_cell_below_the_rows_stays_below_them(small: tuple[Path, Path]) -> None:
     """What reads a blank cell below planner's rows reads a blank one, where new rows are below the last one or that one
     stands higher now; nothing is said of it.

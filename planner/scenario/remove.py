@@ -77,7 +77,7 @@ def remove(package: Package, scenario: str) -> Removed:
     remarks += _last_of_its_workload(book, gone)
     tracks = {sheet: Track({column + 1: column}, frozenset({column})) for sheet, column in columns.items()}
     moves = Moves({sheet: SheetMoves(sheet, columns=track) for sheet, track in tracks.items()})
-    remarks += narrower(book, book.own_sheets, moves)
+    remarks += (f"{spot} {said}" for spot, said in narrower(book, book.formulas_of(book.own_sheets), moves))
     shown = _shown(book, name, gone)
     progress.step("taking it out")
     remarks += map(str, drop_series(package, moves))
