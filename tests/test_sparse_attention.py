@@ -95,6 +95,14 @@ def test_layers_without_an_indexer_see_every_key(context: int) -> None:
     assert step["attention_train_flops"] == pytest.approx(3 * prompt, rel=1e-6)
 
 
+def test_an_indexer_that_scores_a_key_for_several_tokens_reads_and_works_less() -> None:
+    """As GLM-5.3 Flash's, with one key for 16 tokens: what is attended to is the same."""
+    plan = calc("inference", context_len=131072, index_rate=16)
+    assert plan["kv_bytes_per_sequence"] == LAYERS * 131072 * (2 * LATENT + INDEX_KEY / 16)
+    assert plan["step_kv_bytes"] / plan["batch"] == LAYERS * (2 * LATENT * KEPT + INDEX_KEY * 131072 / 16)
+    assert plan["absorbed_attention_flops_per_token"] == LAYERS * (KEPT * ABSORBED + 131072 / 16 * INDEXED)
+
+
 @pytest.mark.parametrize("said", ["2048", None])
 def test_a_config_says_what_an_indexer_leaves(tmp_path: Path, said: str | None) -> None:
     """`index_topk`, its default where it isn't said; heads and width of the indexer."""

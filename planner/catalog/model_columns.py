@@ -105,7 +105,8 @@ _FIELDS = (
     _count("n_unindexed_layers", "Layers that see every key where others have indexers", blank=0.0),
     # Compressed attention: a window, and one key for so many tokens, of which an indexer chooses (CSA) or none (HCA)
     _count("n_csa_layers", "Layers with compressed sparse attention (CSA)", blank=0.0, at_most="n_indexer_layers"),
-    _size("csa_rate", "Tokens of a key that an indexer scores", blank=1.0),
+    _size("csa_rate", "Tokens of a compressed key of CSA", blank=1.0),
+    _size("index_rate", "Tokens of a key that an indexer scores"),
     _count("n_hca_layers", "Layers with heavily compressed attention (HCA)", blank=0.0, at_most="n_local_layers"),
     _size("hca_rate", "Tokens of a heavily compressed key", blank=1.0),
     _size("residual_streams", "Residual streams between the layers", blank=1.0),
@@ -170,6 +171,7 @@ _RULES: dict[str, Callable[..., Value]] = {
         0.0, n_full_attention_layers - n_global_layers
     ),
     "n_indexer_layers": lambda index_topk, n_full_attention_layers: n_full_attention_layers if index_topk else 0.0,
+    "index_rate": lambda csa_rate: csa_rate,
     "window": lambda n_local_layers, max_context: None if n_local_layers else max_context,
     "n_qkv_bias": lambda bias: _biased(bias, "qkv"),
     "n_o_bias": lambda bias: _biased(bias, "o"),

@@ -56,6 +56,7 @@ _UNREADABLE = {
 
 # The language model's type where a nested config leaves it out, as the outer class has it.
 _INNER = {
+    "glm5_next": "glm5_next_text",
     "minimax_m3_vl": "minimax_m3_vl_text",
     "gemma3": "gemma3_text", "shieldgemma2": "gemma3_text", "voxtral": "llama", "deepseek_vl": "llama",
     "exaone4_5": "exaone4", "mistral_large4": "mistral_large4_text", "qwen4_exp": "qwen4_exp_text",

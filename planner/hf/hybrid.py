@@ -1,7 +1,7 @@
 """Families with other layers than softmax attention: linear attention, convolutions, cross attention.
 
-Qwen3-Next, Qwen3.5, MiniMax-Text-01, LFM2, OLMo Hybrid, Griffin, Kimi Linear, Ling 2.5, Llama 3.2 Vision. Those with
-Mamba are in `state_space`.
+Qwen3-Next, Qwen3.5, MiniMax-Text-01, LFM2, LFM3, OLMo Hybrid, Griffin, Kimi Linear, Ling 2.5, Llama 3.2 Vision. Those
+with Mamba are in `state_space`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from planner.hf.rules import (
     size,
     taken,
     tied,
+    where,
 )
 
 
@@ -112,6 +113,20 @@ LFM2 = Family("lfm2", {
 })  # fmt: skip
 
 
+def _turns(_: Config, row: ModelRow) -> list[str]:
+    """LFM3: of four layers one has attention to all, one to a window but for the first, and two have convolutions."""
+    turns = ["local", "linear", "full", "linear"]
+    return [turns[index % 4] if index else "linear" for index in range(row.count("n_layers"))]
+
+
+LFM3 = Family("lfm3", {
+    **LFM2, **attention(_turns, window(256), _short_conv), **ATTENTION_BIAS, "d_ff": size("intermediate_size"),
+    "head_dim": head_dim(128), "norms_per_layer": where("use_sandwich_norm", 4, 2, default=True),
+    # A gate for each head.
+    "extra_params_per_layer": lambda config, row: (
+        row.count("d_model") * row.count("n_heads") if config.flag("use_attention_gate", default=True) else None
+    ),
+})  # fmt: skip
 LFM2_MOE = Family("lfm2_moe", {
     **LFM2,
     **experts(
@@ -181,12 +196,13 @@ def _kimi_sizes(config: Config) -> tuple[int, int, int]:
     return heads, width, kernel
 
 
-def _kimi_states(config: Config, row: ModelRow) -> ColumnValue:
+def kimi_states(config: Config, row: ModelRow) -> ColumnValue:
+    """A square of each head's width for each layer of delta attention."""
     heads, width, _ = _kimi_sizes(config)
     return n_linear(row) * heads * width**2
 
 
-def _kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
+def kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
     """Kimi delta attention: a convolution over queries, keys and values, gates of low rank, a decay of each channel."""
     heads, width, kernel = _kimi_sizes(config)
     d_model, all_heads = row.count("d_model"), heads * width
@@ -202,10 +218,10 @@ def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
 
 
 KIMI_LINEAR = Family("kimi_linear", {
-    **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), _kimi_delta),
+    **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), kimi_delta),
     "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
     "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
-    "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"), "recurrent_state_elements": _kimi_states,
+    "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"), "recurrent_state_elements": kimi_states,
 })  # fmt: skip
 
 

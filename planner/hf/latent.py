@@ -35,7 +35,7 @@ def _score_bias(otherwise: bool) -> ColumnRules:
     }
 
 
-def _indexer(config: Config, row: ModelRow) -> int:
+def indexer(config: Config, row: ModelRow) -> int:
     """DeepSeek-V3.2's indexer: queries from the rank, a key with a layer norm, a weight for each head."""
     heads, width = config.said("index_n_heads", least=1), config.said("index_head_dim", least=1)
     queries = row.count("q_lora_rank") * heads * width
@@ -67,16 +67,16 @@ def _n_indexers(config: Config, row: ModelRow) -> int:
 
 def _indexer_share(config: Config, row: ModelRow) -> ColumnValue:
     """All indexers in equal parts over all layers, so that their work counts; the rest of the division is elsewhere."""
-    number, layers = _n_indexers(config, row), row.count("n_layers")
+    number, layers = row.count("n_indexer_layers"), row.count("n_layers")
     if number != layers:
         config.note(f"the indexers of {number} of {layers} layers are spread over all")
-    return number * _indexer(config, row) // layers
+    return number * indexer(config, row) // layers
 
 
-def _indexer_rest(config: Config, row: ModelRow) -> ColumnValue:
+def indexer_rest(config: Config, row: ModelRow) -> ColumnValue:
     """What the division leaves. A size that isn't said is asked for by the column of the share."""
     try:
-        return _n_indexers(config, row) * _indexer(config, row) % row.count("n_layers") or None
+        return row.count("n_indexer_layers") * indexer(config, row) % row.count("n_layers") or None
     except UnsaidError:
         return None
 
@@ -119,7 +119,7 @@ AXK1 = Family("axk1", {
 })  # fmt: skip
 MISTRAL4 = Family("mistral4", {**DEEPSEEK_V3, **_score_bias(otherwise=False)})
 DEEPSEEK_V32 = Family("deepseek_v32 glm_moe_dsa", {
-    **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_share, "extra_params_total": _indexer_rest,
+    **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_share, "extra_params_total": indexer_rest,
     "index_topk": _chosen, "index_n_heads": size("index_n_heads"), "index_head_dim": size("index_head_dim"),
     "n_indexer_layers": _n_indexers,
 })  # fmt: skip

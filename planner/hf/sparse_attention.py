@@ -1,4 +1,4 @@
-"""Families whose layers see chosen or compressed keys: DeepSeek-V4, MiniMax-M3.
+"""Families whose layers see chosen or compressed keys: DeepSeek-V4, MiniMax-M3, Hy 4, GLM-5.3 Flash.
 
 DeepSeek-V4's layers see a window and a key for so many tokens beyond it. Compressed sparse attention (CSA) makes a key
 of every 4 tokens, of which an indexer chooses; heavily compressed attention (HCA) makes one of every 128 and sees them
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID
-from planner.hf.experts import all_sparse, experts, n_routed, n_shared, where_experts
-from planner.hf.layers import check_length
-from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, flag, head_dim, size, taken, where
+from planner.hf.experts import after, all_sparse, experts, n_routed, n_shared, where_experts
+from planner.hf.hybrid import kimi_delta, kimi_states
+from planner.hf.latent import DEEPSEEK_V32, bias_sum, indexer, indexer_rest
+from planner.hf.layers import attention, check_length, listed, one_full_in
+from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken, where
 
 _RATES = {"compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
 _KINDS = {"sliding_attention": "", **{kind: kind for kind in _RATES}}
@@ -71,12 +73,27 @@ def _mixes(row: ModelRow) -> int:
     return (2 + streams) * streams
 
 
+def _joining(row: ModelRow, mixes: int) -> int:
+    """The matrices of two hyper-connections of a layer, which compute so many numbers each."""
+    return 2 * mixes * row.count("residual_streams") * row.count("d_model")
+
+
+def _joined(row: ModelRow, mixes: int, scales: int) -> int:
+    """Offsets and scales of all hyper-connections."""
+    return 2 * row.count("n_layers") * (mixes + scales)
+
+
+def _last(row: ModelRow) -> int:
+    """What makes one stream of all behind the last layer."""
+    streams = row.count("residual_streams")
+    return streams * streams * row.count("d_model") + streams + 1
+
+
 def _matrices(row: ModelRow) -> int:
     """The matrices of all compressors, which make values and their weights, and of two hyper-connections a layer."""
     windows = 2 * row.count("n_csa_layers") + row.count("n_hca_layers")
     compressors = windows * 2 * row.count("d_model") * row.count("head_dim")
-    mixed = _mixes(row) * row.count("residual_streams") * row.count("d_model")
-    return compressors + 2 * row.count("n_layers") * mixed
+    return compressors + row.count("n_layers") * _joining(row, _mixes(row))
 
 
 def _vectors(config: Config, row: ModelRow) -> int:
@@ -84,13 +101,18 @@ def _vectors(config: Config, row: ModelRow) -> int:
 
     Layers that route by a token's number have no score correction.
     """
-    width, index, streams = row.count("head_dim"), row.count("index_head_dim"), row.count("residual_streams")
+    width, index = row.count("head_dim"), row.count("index_head_dim")
     norms = width * (row.count("n_layers") + row.count("n_csa_layers") + row.count("n_hca_layers"))
     csa = row.count("n_csa_layers") * (2 * row.count("csa_rate") * (width + index) + index)
     hca = row.count("n_hca_layers") * row.count("hca_rate") * width
-    joined = 2 * row.count("n_layers") * (_mixes(row) + 3)
-    last = streams * streams * row.count("d_model") + streams + 1
-    return norms + csa + hca + joined + last - _n_hashed(config) * row.count("moe_experts")
+    return (
+        norms
+        + csa
+        + hca
+        + _joined(row, _mixes(row), scales=3)
+        + _last(row)
+        - _n_hashed(config) * row.count("moe_experts")
+    )
 
 
 def _n_hashed(config: Config) -> int:
@@ -124,6 +146,83 @@ DEEPSEEK_V4 = Family("deepseek_v4", {
     "extra_params_total": _rest,
 })  # fmt: skip
 
+
+def _n_first(config: Config, row: ModelRow) -> ColumnValue:
+    """Hy 4's layers with an indexer of their own: those that `indexer_types` lists, else the first and each fourth."""
+    listed, layers = config.items("indexer_types", str), row.count("n_layers")
+    if listed is None:
+        return sum(index == 0 or index % 4 == 1 for index in range(layers))
+    check_length(config, row, "indexer_types", len(listed))
+    return listed.count("full")
+
+
+def _gate(config: Config, row: ModelRow) -> int:
+    """What scales each head's output, of the layer's input, with biases on the ways down to the ranks."""
+    return row.count("d_model") * row.count("n_heads") * row.count("v_head_dim") + bias_sum(
+        config, row, "attention_bias"
+    )
+
+
+def _takes(row: ModelRow) -> int:
+    """Numbers that Hy 4's hyper-connections compute: what they take of each stream, and give to each."""
+    return 2 * row.count("residual_streams")
+
+
+def _hy_rest(config: Config, row: ModelRow) -> int:
+    rest = indexer_rest(config, row)
+    return (rest if isinstance(rest, int) else 0) + _joined(row, _takes(row), scales=2) + _last(row)
+
+
+def _n_first_dense(config: Config) -> int:
+    """`first_k_dense_replace`, three where the config doesn't say."""
+    return taken(config, "first_k_dense_replace", 3)
+
+
+HY_V4 = Family("hy_v4", {
+    **DEEPSEEK_V32, "attn_sinks": True, "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
+    "n_indexer_layers": _n_first,
+    "extra_params_per_layer": lambda config, row: _gate(config, row) + _joining(row, _takes(row)),
+    "extra_params_total": _hy_rest,
+})  # fmt: skip
+
+
+def _pooled_indexers(config: Config, row: ModelRow) -> int:
+    """GLM-5.3 Flash's indexers: as DeepSeek-V3.2's, with the weights that make one key of several tokens'."""
+    width = row.count("index_head_dim")
+    pooled = width * (row.count("d_model") + row.count("index_rate"))
+    return row.count("n_indexer_layers") * (indexer(config, row) + pooled)
+
+
+def _n_own(config: Config, row: ModelRow) -> ColumnValue:
+    """The layers with softmax attention that have an indexer of their own, of which `indexer_types` tells."""
+    kinds, types = _glm_kinds(config, row), config.items("indexer_types", str)
+    if types is None:
+        return kinds.count("full")
+    check_length(config, row, "indexer_types", len(types))
+    return sum(both == ("full", "full") for both in zip(kinds, types, strict=True))
+
+
+def _glm_kinds(config: Config, row: ModelRow) -> list[str]:
+    """Of four layers one has attention, as `layer_types` may say otherwise."""
+    return listed(config, row) or one_full_in(4, other="linear")(config, row)
+
+
+GLM5_NEXT = Family("glm5_next_text", {
+    **DEEPSEEK_V32,
+    **attention(
+        _glm_kinds, maybe(), lambda config, row: int(kimi_delta(config, row) or 0) + _joining(row, _mixes(row))
+    ),
+    **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), after(_n_first_dense)),
+    "qk_rope_dim": lambda config, _: taken(config, "qk_rope_head_dim", 0),
+    "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
+    "recurrent_state_elements": kimi_states,
+    "index_rate": lambda config, _: taken(config, "index_kpool", 16), "n_indexer_layers": _n_own,
+    "indexer_params_per_layer": lambda config, row: _pooled_indexers(config, row) // row.count("n_full_attn_layers"),
+    "extra_params_per_layer": lambda config, row: bias_sum(config, row, "attention_bias") + _joining(row, _mixes(row)),
+    "extra_params_total": lambda config, row: (
+        _pooled_indexers(config, row) % row.count("n_full_attn_layers") + _joined(row, _mixes(row), scales=3)
+    ),
+})  # fmt: skip
 
 _BLOCKS = "sparse_attention_config"
 
