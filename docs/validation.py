@@ -79,6 +79,7 @@ ABLATIONS = (
     Without("the ramp of small matmuls", "serving", {"matmul_ramp": 0.0}),
     Without("overhead of a layer", "serving", {"layer_overhead": 0.0}),
     Without("time that a layer with experts adds to a pass", "serving", {"serve_expert_overhead": 0.0}),
+    Without("tokens sent to their experts", "serving", {"serve_copy_width": 0.0}),
     Without("start of an all-reduce", "serving", {"collective_overhead": 0.0, "fabric_collective_overhead": 0.0}),
     Without("all-reduces by their bytes", "serving", {"serve_exposure": 0.0}),
     Without("activations moved between matmuls", "serving", {"serve_activation_passes": 0.0}),
