@@ -320,7 +320,7 @@ def test_ranges_and_names_that_lose_a_row_without_an_error_are_named(small: tupl
 
 def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) -> None:
     """Where the template has its rows in another order, ranges of a person's that lack one of their rows now, or have
-    one more, are named; a range that still has just its rows is not. `diff` lists them too.
+    one more, are named, on planner's sheets too; a range that still has just its rows is not. `diff` lists them too.
     """
     path, own = small
     book = openpyxl.load_workbook(path)
@@ -329,6 +329,7 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
     mine = book.create_sheet("Own")
     mine["A1"], mine["A2"] = f"=SUM(Mine!F{first}:F{last})", f"=SUM(Mine!F{first}:F{first + 1})"
     mine["A3"] = f"=SUM(Mine!F{first + 1}:F{last})"
+    book["Mine"][f"K{last}"], book["Inputs"]["L4"] = f"=SUM(F{first}:F{last})", f"=MAX(Mine!F{first}:F{last})"
     save(book, path)
     before = path.with_name("before.xlsx")
     before.write_bytes(path.read_bytes())
@@ -339,6 +340,8 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
     assert done.remarks == [
         f"Own!A1 reads Mine!F{first}:F{last}, without 1 row that moved out of it now",
         f"Own!A3 reads Mine!F{first + 1}:F{last}, with 1 row more now",
+        f"Inputs!L4 reads Mine!F{first}:F{last}, without 1 row that moved out of it now",
+        f"Mine!K{last} reads Mine!F{first}:F{last}, without 1 row that moved out of it now",
     ]
     said = planner("diff", before, path)
     assert f"Own!A1, edited: =SUM(Mine!F{first}:F{last}) -> =SUM(Mine!F{last - 1}:F{last})" in said

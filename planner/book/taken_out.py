@@ -1,4 +1,4 @@
-"""What formulas of a person lose, and show no trace of, where planner's rows or columns go or move.
+"""What formulas of a person's lose, and show no trace of, where planner's rows or columns go or move.
 
 A reference to a cell that is gone is `#REF!`; a range goes on without it, and without what stands in another order now;
 a name in quotes is looked for in vain.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
+from typing import NamedTuple
 
 from planner.book.workbook import Book
 from planner.terminal_table import counted
-from planner.xlsx.address import Area, Position, Spot, quoted
+from planner.xlsx.address import Position, Spot, quoted
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.pattern import Pattern, RelativeReference
 from planner.xlsx.references import calls_around
@@ -20,29 +21,42 @@ LOOKUPS = {"MATCH", "INDEX", "LOOKUP", "HLOOKUP", "VLOOKUP", "_XLFN.XLOOKUP", "_
 """What finds in a range the one cell that it looks for, whatever else is there."""
 
 
-def narrower(book: Book, spots: Iterable[Spot], moves: Moves) -> Iterator[tuple[Spot, str]]:
-    """Of the formulas of some cells those that read a range from which some of what was filled is taken out, but not
-    all; and what to say of each.
-    """
+class Reader(NamedTuple):
+    """A formula of a person's: the cell in which it stands in the end, its sheet and place before, itself before."""
+
+    spot: Spot
+    sheet: str
+    at: Position
+    formula: Pattern
+
+
+def own_readers(book: Book) -> Iterator[Reader]:
+    """The formulas of a person's own sheets, which stay where they are."""
+    for name in book.own_sheets:
+        for at, formula in book.sheets[name].patterns.items():
+            yield Reader(Spot(name, *at), name, at, formula)
+
+
+def narrower(book: Book, readers: Iterable[Reader], moves: Moves) -> Iterator[str]:
+    """The formulas that read a range from which some of what was filled is taken out, but not all."""
 
     @cache
     def taken_out(sheet: str) -> list[Position]:
         known, read = book.sheets[sheet].filled.items() if sheet in book.sheets else (), moves.of(sheet).as_read
         return [(row, column) for row, columns in known for column in columns if not read.has(row, column)]
 
-    for spot, formula in _formulas(book, spots):
-        for on, area in _areas(spot, _all_counted(formula)):
+    for spot, name, at, formula in readers:
+        areas = dict.fromkeys((each.sheet or name, each.area(*at)) for each in _all_counted(formula))
+        for on, area in areas:
             there, read = [cell for cell in taken_out(on) if area.covers(*cell)], moves.of(on).as_read
             if there and read.area(area) is not None:
-                yield spot, f"reads {quoted(on)}!{area}, without {_said(read, there)} now"
+                yield f"{spot} reads {quoted(on)}!{area}, without {_said(read, there)} now"
 
 
-def reordered(book: Book, spots: Iterable[Spot], moves: Moves) -> Iterator[tuple[Spot, str]]:
-    """Of the formulas of some cells those that read a range which other rows or columns make up now, in another order;
-    and what to say of each.
-    """
-    for spot, formula in _formulas(book, spots):
-        for on, area in _areas(spot, formula.references):
+def reordered(readers: Iterable[Reader], moves: Moves) -> Iterator[str]:
+    """The formulas that read a range which other rows or columns make up now, in another order."""
+    for spot, name, at, formula in readers:
+        for on, area in dict.fromkeys((each.sheet or name, each.area(*at)) for each in formula.references):
             read = moves.of(on).as_read
             if read.is_idle or (then := read.area(area)) is None:
                 continue
@@ -52,16 +66,7 @@ def reordered(book: Book, spots: Iterable[Spot], moves: Moves) -> Iterator[tuple
             left, come = _counted(rows_left, columns_left), _counted(rows_come, columns_come)
             said = [f"without {left} that moved out of it" if left else "", f"with {come} more" if come else ""]
             if any(said):
-                yield spot, f"reads {quoted(on)}!{area}, {' and '.join(filter(None, said))} now"
-
-
-def _formulas(book: Book, spots: Iterable[Spot]) -> Iterator[tuple[Spot, Pattern]]:
-    return ((spot, book.sheets[spot.sheet].patterns[spot.row, spot.column]) for spot in spots)
-
-
-def _areas(spot: Spot, read: Iterable[RelativeReference]) -> Iterable[tuple[str, Area]]:
-    """The sheets and areas that a formula in a cell reads, each once."""
-    return dict.fromkeys((each.sheet or spot.sheet, each.area(spot.row, spot.column)) for each in read)
+                yield f"{spot} reads {quoted(on)}!{area}, {' and '.join(filter(None, said))} now"
 
 
 def _changed(track: Track, before: range, then: range) -> tuple[int, int]:
@@ -92,11 +97,9 @@ def _counted(rows: int, columns: int) -> str:
     return " and ".join(counted(count, what) for what, count in counts.items() if count)
 
 
-def sought(book: Book, spots: Iterable[Spot], gone: Mapping[str, Collection[str]]) -> Iterator[tuple[Spot, str]]:
-    """Of the formulas of some cells those that say a name and read the sheet that has it no more, and what to say of
-    each; `gone` has the names by sheet.
-    """
-    for spot, formula in _formulas(book, spots):
-        read = {each.sheet or spot.sheet for each in formula.references}
+def sought(readers: Iterable[Reader], gone: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """The formulas that say a name and read the sheet that has it no more; `gone` has them by sheet."""
+    for spot, name, _, formula in readers:
+        read = {each.sheet or name for each in formula.references}
         for on, text in ((on, text) for text in formula.texts for on in sorted(read) if text in gone.get(on, ())):
-            yield spot, f"says {text}, which is no more on {on}"
+            yield f"{spot} says {text}, which is no more on {on}"

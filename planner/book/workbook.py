@@ -195,10 +195,6 @@ class Book:
         planners = {sheet.name for sheet in (*self.designed.values(), *self.our_sheets)}
         return [name for name in self.sheets if name not in planners]
 
-    def formulas_of(self, sheets: Iterable[str]) -> list[Spot]:
-        """The cells of some sheets that have a formula."""
-        return [Spot(name, *at) for name in sheets for at in self.sheets[name].patterns]
-
     @cached_property
     def fresh(self) -> Mapping[Spot, Value]:
         """What the formulas give now, of those that could be computed; nothing where the engine refuses them all."""

@@ -7,18 +7,20 @@ from dataclasses import dataclass
 
 from planner.align.keys import MEMORY, KeyedSheet
 from planner.book.rowkeys import COVER
+from planner.book.taken_out import Reader
 from planner.terminal_table import counted
 from planner.update import new_columns
 from planner.update.judge import Judge
 from planner.update.threeway import ThreeWay
 from planner.update.turned import INPUTS, read_by
-from planner.xlsx.address import Area, Position, address
+from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.grid import Grid
 from planner.xlsx.markup import element_end, retagged
 from planner.xlsx.moved_cells import prefixed, readdressed, row_tags, says_something
 from planner.xlsx.moved_parts import move_around_rows
 from planner.xlsx.moves import Lost
+from planner.xlsx.pattern import pattern
 from planner.xlsx.references import BROKEN
 from planner.xlsx.sheet_rules import extended, formulas, links, part_rules, renew_rules, rules
 from planner.xlsx.worksheet import Worksheet, take_widths
@@ -189,6 +191,7 @@ class SheetMerge:
             self.done.remarks += map(str, lost)
             place, inputs = self.judge.place(final), self.merge.ours.sheets[INPUTS]
             self.done.remarks += read_by(place, text, source.sheet.name, moves, inputs)
+            self.merge.kept.append(Reader(Spot(self.name, *final), source.sheet.name, at, pattern(text, *at)))
         return readdressed(_raw(source, at, at), final, style, formula, moves.of(source.sheet.name))
 
     def _rows(self, cells: Mapping[int, Mapping[int, bytes]]) -> bytes:

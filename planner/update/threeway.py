@@ -10,6 +10,7 @@ from functools import cached_property
 
 from planner.align.keys import CALCULATION, MEMORY, KeyedSheet, keyed
 from planner.book.rowkeys import COVER, DATABASES, LOG, is_heading
+from planner.book.taken_out import Reader
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.update.base import Base
@@ -55,7 +56,7 @@ class Ours:
 class ThreeWay:
     """The merge. `names` are the sheets' names in the end by kind, `places` where their rows and columns go.
 
-    What is found of a person's work is noted in `done`.
+    What is found of a person's work is noted in `done`, and the formulas of a person's on planner's sheets in `kept`.
     """
 
     ours: Ours
@@ -65,6 +66,7 @@ class ThreeWay:
     given: Container[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, FinalPlaces] = field(default_factory=dict)
+    kept: list[Reader] = field(default_factory=list)
 
     @property
     def package(self) -> Package:

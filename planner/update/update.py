@@ -23,7 +23,7 @@ from planner.align.keys import CALCULATION
 from planner.book.added import added
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
-from planner.book.taken_out import narrower, reordered, sought
+from planner.book.taken_out import narrower, own_readers, reordered, sought
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.dates import cell_number, made_now
@@ -135,9 +135,13 @@ def _join(merge: ThreeWay) -> None:
     styles, dxfs = take_all(package, merge.fresh.package)
     merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
     book = merge.ours.book
+    gone = {merge.ours.sheets[kind].sheet.name: merge.gone_names(kind) for kind in merge.kinds}
+    readers = [*own_readers(book), *merge.kept]
     lost = [
         *_read_of_another_kind(merge),
-        *(f"{_placed(merge, spot)} {said}" for spot, said in _lost(merge, book)),
+        *narrower(book, readers, merge.ours.moves),
+        *reordered(readers, merge.ours.moves),
+        *sought(readers, gone),
     ]
     merge.done.remarks += [*map(str, move(package, merge.ours.moves, ours, merge.drawn_moves)), *lost]
     known = {each.sheet.name for each in merge.ours.sheets.values()}
@@ -154,34 +158,6 @@ def _join(merge: ThreeWay) -> None:
     name_new_columns(package)
     drop_calculation_chain(package)
     _log(merge)
-
-
-def _lost(merge: ThreeWay, book: Book) -> Iterator[tuple[Spot, str]]:
-    """What a person's formulas lose without a trace: of their own sheets, and those that they typed on planner's."""
-    spots = [*book.formulas_of(book.own_sheets), *_typed_formulas(merge)]
-    gone = {merge.ours.sheets[kind].sheet.name: merge.gone_names(kind) for kind in merge.kinds}
-    yield from narrower(book, spots, merge.ours.moves)
-    yield from reordered(book, spots, merge.ours.moves)
-    yield from sought(book, spots, gone)
-
-
-def _typed_formulas(merge: ThreeWay) -> Iterator[Spot]:
-    """The cells of planner's sheets with a formula that a person typed, on rows and columns that stay."""
-    for kind in merge.kinds:
-        sheet, places = merge.ours.sheets[kind], merge.places[kind]
-        for row, column in sheet.sheet.patterns:
-            is_there = row not in places.gone_rows and column not in places.columns.gone
-            if is_there and merge.is_own(sheet, (row, column)):
-                yield Spot(sheet.sheet.name, row, column)
-
-
-def _placed(merge: ThreeWay, spot: Spot) -> Spot:
-    """Where a cell of the file stands in the end."""
-    kind = next((kind for kind in merge.kinds if merge.ours.sheets[kind].sheet.name == spot.sheet), None)
-    if kind is None:
-        return spot
-    places = merge.places[kind]
-    return Spot(merge.names[kind], places.old_rows(spot.row), places.columns(spot.column))
 
 
 def _read_of_another_kind(merge: ThreeWay) -> Iterator[str]:
