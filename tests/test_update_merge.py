@@ -345,6 +345,7 @@ def test_ranges_that_rows_have_moved_out_of_are_named(small: tuple[Path, Path]) 
     ]
     said = planner("diff", before, path)
     assert f"Own!A1, edited: =SUM(Mine!F{first}:F{last}) -> =SUM(Mine!F{last - 1}:F{last})" in said
+    assert f"Mine!K{last}, cost_share, edited: =SUM(F{first}:F{last}) -> =SUM(F{last - 1}:F{last})" in said
 
 
 def test_ranges_of_formulas_typed_on_planners_sheets_are_named_too(small: tuple[Path, Path]) -> None:

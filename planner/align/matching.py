@@ -89,6 +89,10 @@ class Matched:
     def _known_columns(self) -> list[int]:
         return sorted(self.columns)
 
+    def is_beside(self, row: int, column: int) -> bool:
+        """Whether a cell is beside planner's lines, in a column that has no title or scenario: a person's."""
+        return row in self.lines and column not in self.texts and column not in self.scenarios
+
     def stands_as(self, other: Matched) -> bool:
         """Whether every row and every column is where it is in the other workbook."""
         return (self.rows, self.columns) == (other.rows, other.columns)

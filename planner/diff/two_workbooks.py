@@ -111,11 +111,12 @@ class _Comparison:
         return same_value("" if was is None else was, "" if now is None else now, TYPED_AGREE)
 
     def _covers_others(self, old: Placed, new: Placed) -> bool:
-        """Whether a range that a sheet of a person's reads has other rows or columns now, though it may end as before.
+        """Whether a range that a formula of a person's reads has other rows or columns now, with whatever ends.
 
         Planner's own ranges are over whole tables, of which the rows are told.
         """
-        return old.sheet in self._own_sheets and not self.formulas.covers_the_same(old, new)
+        is_own = old.sheet in self._own_sheets or self.formulas.sheets[old.sheet][0].is_beside(old.row, old.column)
+        return is_own and not self.formulas.covers_the_same(old, new)
 
     @cached_property
     def _own_sheets(self) -> Collection[str]:
