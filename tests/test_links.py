@@ -15,6 +15,8 @@ from planner.catalog.databases import Databases
 from planner.compare.runs_table import TITLE
 from planner.measure.records import case_key
 from planner.update.update import update_file
+from planner.xlsx.moved_parts import insert_rows
+from planner.xlsx.opc import Package
 from tests.backfills import backfill, measurement
 from tests.commands import command
 from tests.workbooks import write_small
@@ -59,7 +61,7 @@ def test_a_headline_leads_to_its_row(book: Workbook) -> None:
         if sheet.title == "Comparison":
             continue
         assert f"{sheet.title}!F{at}" in board[f"F{row}"].value
-        assert board[f"D{row}"].value == f"{sheet.title} row {at}"
+        assert board[f"D{row}"].value == f'="{sheet.title} row "&ROW({sheet.title}!A{at})'
         divided |= set(re.findall(r"/(\$D\$\d+)", board[f"F{row}"].value))
     assert divided
     assert divided <= units
@@ -150,3 +152,38 @@ def test_the_cover_says_what_each_sheet_is(book: Workbook) -> None:
     said = {cover[f"A{row}"].value: cover[f"B{row}"].value for row in range(1, cover.max_row + 1)}
     for name in book.sheetnames[1:]:
         assert said[name], name
+
+
+LOCATION = re.compile(rb'(?<= location=")[^"]*')
+
+
+def test_links_that_a_program_left_behind_are_named_and_led_right(tmp_path: Path) -> None:
+    """Rows put in and a sheet's new name lead formulas along and no links: `check` has a note of these, `update` leads
+    them right, and then there is nothing to update. Where a link of a person's leads is theirs to say.
+    """
+    path, own = tmp_path / "plan.xlsx", b'<hyperlink ref="K3" location="Nowhere!A1"/>'
+    databases = write_small(path, ["llama3-70b"], ["tpu-v5e"], ["inference"], n_chips=16).databases
+    package = Package.read(path)
+    part = package.sheets()["Dashboard"]
+    package.replace(part, package.parts[part].replace(b"<hyperlinks>", b"<hyperlinks>" + own))
+    before = {part: LOCATION.findall(package.parts[part]) for part in package.sheets().values()}
+    insert_rows(package, "Inputs", 12, 2)
+    for part, xml in package.parts.items():
+        renamed = xml.replace(b"Inference!", b"Serving!").replace(b'name="Inference"', b'name="Serving"')
+        left = iter(before.get(part, ()))
+        package.replace(part, LOCATION.sub(lambda _, left=left: next(left), renamed))  # type: ignore[misc]
+    package.write(path)
+    said = " ".join(command("check", path).split())
+    assert re.search(r"Note: Cover!A\d+: the link to Inference!A1 and \d\d+ more links lead to other cells", said)
+    done, _ = update_file(path, databases=databases)
+    assert {place.partition("!")[0] for place in done.links} == {"Cover", "Dashboard", "Serving"}
+    book = openpyxl.load_workbook(path)
+    calls = {row: str(book["Serving"].cell(row, 4).value) for row in range(9, book["Serving"].max_row + 1)}
+    inputs = [row for row, text in calls.items() if text.startswith("Inputs[")]
+    assert inputs
+    for row in inputs:
+        target, at, _ = followed(book, book["Serving"], f"C{row}")
+        assert calls[row] == f"Inputs[{target[f'C{at}'].value}]"
+    assert book["Dashboard"]["K3"].hyperlink.location == "Nowhere!A1"
+    assert not update_file(path, databases=databases)[0].is_needed
+    assert "the link" not in command("check", path)

@@ -109,7 +109,8 @@ def line_table(sheet: Sheet) -> LineTable | None:
         if kind == "working" and lines and row > lines[-1].row + 1 and _is_titles(sheet, row):
             break  # below it are tables of cases
         label, unit, name, fourth, fifth = (sheet.text(row, column) for column in head.texts)
-        is_told = bool(unit and fourth) and (row, head.fourth) not in sheet.patterns  # a formula's text comes and goes
+        formula = sheet.patterns.get((row, head.fourth))  # whose text comes and goes; a link counts its row by ROW
+        is_told = bool(unit) and ("ROW" in formula.functions if formula else bool(fourth))
         if MACHINE_NAME.fullmatch(name) or (kind == "dashboard" and is_told):
             lines.append(LineItem(row, label, unit, name, fifth if kind == "working" else fourth, section, fifth))
         elif label and not (unit or name or fourth) and label.startswith(SECTIONS.get(kind, "")):

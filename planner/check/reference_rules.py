@@ -1,4 +1,4 @@
-"""Rules of what formulas refer to: nothing that is gone, nothing ahead, no circle, no names (15, 19)."""
+"""Rules of what formulas and links refer to: nothing that is gone, nothing ahead, no circle, no names (15, 19, 35)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from planner.book.astray import astray
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.check.precedents import circles, rows_of
+from planner.terminal_table import counted
 from planner.xlsx.address import Area, Position, address, folded
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.pattern import Pattern, RelativeReference
@@ -139,3 +141,14 @@ def defined_names(book: Book) -> Iterator[Fault]:
         if (scope, name.lower()) in seen:
             yield Fault("", "", f"the defined name {name} exists twice, but for its capitals", "rename one of the two")
         seen.add((scope, name.lower()))
+
+
+@rule(35, "Planner's links lead to what they name.")
+def links(book: Book) -> Iterator[Fault]:
+    """The links that rows put in above, or a new name of a sheet, have led astray: one note for all."""
+    if found := list(astray(book)):
+        first, leads = found[0]
+        many = f" and {counted(len(found) - 1, 'more link')}" if len(found) > 1 else ""
+        verb = "lead" if many else "leads"
+        what = f"the link to {leads}{many} {verb} to other cells than before rows were put in or a sheet was renamed"
+        yield Fault(first.sheet, first.ref, f"{what}; planner update mends it", "update the workbook", "note")

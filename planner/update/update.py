@@ -21,6 +21,7 @@ from pathlib import Path
 from planner import __version__, collector, progress
 from planner.align.keys import CALCULATION
 from planner.book.added import added
+from planner.book.astray import astray
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
 from planner.book.taken_out import narrower, own_readers, reordered, sought
@@ -103,7 +104,9 @@ def update(
         absent = not_given(book, plan)
         made = drafted(replace(plan, also_made_from=absent, axes=retyped(memory, book.designed)), memory)
         there = notes(package)
-        done = Updated(notes=len(there), is_needed=memory is None or not memory.is_same(made.memory))
+        links = [str(each.spot) for each in astray(book)]
+        done = Updated(links=links, notes=len(there))
+        done.is_needed = memory is None or not memory.is_same(made.memory) or bool(links)
         if done.is_needed:
             progress.step("bringing your work over")
             if memory is None:

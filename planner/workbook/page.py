@@ -133,9 +133,13 @@ class Page:
         self.links[row, column] = f"{sheet}!{target}"
 
     def leads(self, row: int, sheet: str, to: int, *, said: str = "") -> None:
-        """Say in a line that its number stands in the row `to` of a sheet, or in what is `said`, and link there."""
-        self.put(row, layout.FORMULA, said or f"{sheet} row {to}", "plan_link")
-        self.link(row, layout.FORMULA, sheet, address(to, layout.LABEL))
+        """Say in a line that its number stands in the row `to` of a sheet, or in what is `said`, and link there.
+
+        The row is counted, so that it is still right where rows are put in above it.
+        """
+        target = address(to, layout.LABEL)
+        self.put(row, layout.FORMULA, said or Live(f'"{sheet} row "&ROW({sheet}!{target})'), "plan_link")
+        self.link(row, layout.FORMULA, sheet, target)
 
     def header(self, titles: Iterable[str], row: int = layout.HEADER_ROW, right: Container[int] = ()) -> None:
         """A table's header row; the titles of the columns `right` stand right, above numbers."""
