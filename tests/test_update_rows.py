@@ -1,4 +1,4 @@
-"""A row that a person put in between planner's without a text: it stays, and what stands around it is known again."""
+"""Rows that a person put in between planner's without a text, which stay, or deleted, which come back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.update.update import update_file
 from planner.xlsx.moves import SheetMoves, Track
 from planner.xlsx.opc import Package
 from tests.edits.marks import put_in
-from tests.workbooks import CHIPS, few_rows, sheet_of, write_small
+from tests.workbooks import CHIPS, few_rows, sheet_of, write_comparison, write_small
 
 SHEET = comparison.SHEET
 FILL, HEIGHT = "FFFFCC00", 42.5
@@ -65,3 +65,36 @@ def test_one_among_the_cases_is_no_end_of_them(tmp_path: Path) -> None:
     package.replace(part, xml)
     said = check(package).of("override")
     assert [(fault.sheet, fault.cell) for fault in said] == [(SHEET, f"E{last + 1}")]
+
+
+def deleted(path: Path, sheet: str, at: int) -> None:
+    """Delete a row as a program does: what is below moves up, and what read it reads #REF!."""
+    package = Package.read(path)
+    part = package.sheets()[sheet]
+    row = re.compile(rb'<row r="%d"[ >].*?</row>' % at, re.DOTALL)
+    package.replace(part, row.sub(b"", package.parts[part], count=1))
+    put_in(package, SheetMoves(sheet, Track({at + 1: at}, frozenset({at}))))
+    package.write(path)
+
+
+def test_a_deleted_row_comes_back_with_what_read_it(tmp_path: Path) -> None:
+    """A row of planner's that was deleted stands there again, what read it is planner's formula again and listed, and
+    so it is where the first case was deleted, which stays away. Then there is nothing to update.
+    """
+    path = tmp_path / "plan.xlsx"
+    databases = write_comparison(path).databases
+    before = [[cell.value for cell in row] for row in sheet_of(path, "Matmul").iter_rows()]
+    row = next(at for at, (_, _, name, *_) in enumerate(before, start=1) if name == "flops")
+    deleted(path, "Matmul", row)
+    assert any("#REF!" in str(cell.value) for cells in sheet_of(path, "Matmul").iter_rows() for cell in cells)
+    done, _ = update_file(path, databases=databases)
+    assert done.new_rows == ["Matmul: flops"]
+    assert any(place.startswith("Matmul!F") for place in done.mended)
+    assert not done.formulas
+    assert [[cell.value for cell in row] for row in sheet_of(path, "Matmul").iter_rows()] == before
+    deleted(path, SHEET, comparison.find(Package.read(path)).rows[0].number)
+    done, _ = update_file(path, databases=databases)
+    assert {place.partition("!")[0] for place in done.mended} == {SHEET}
+    assert not done.formulas
+    assert check(Package.read(path)).is_clean
+    assert not update_file(path, databases=databases)[0].is_needed

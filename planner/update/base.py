@@ -180,6 +180,12 @@ class Base:
         return wrote is not None and self.memory.looks[wrote.look] == self._digest_of_look(look)
 
 
+def lacks_rows(memory: Memory, sheets: Mapping[str, KeyedSheet]) -> bool:
+    """Whether a table of lines of a file has lost a row that planner wrote."""
+    tables = [each for kind, each in sheets.items() if each.line_table is not None and kind in memory.sheets]
+    return any(memory.sheets[each.kind].rows.keys() - set(_matched(memory, each).rows.values()) for each in tables)
+
+
 def _matched(memory: Memory, keyed: KeyedSheet) -> Origins:
     """Where the rows and columns of a sheet of the file stood as built."""
     built = memory.sheets[keyed.kind]

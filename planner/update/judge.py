@@ -11,6 +11,7 @@ from planner.update.turned import FOURTH, INPUTS
 from planner.xlsx.address import Position, address
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.pattern import pattern
+from planner.xlsx.references import BROKEN
 from planner.xlsx.styles import Look
 
 PLAIN = Look()
@@ -57,6 +58,9 @@ class Judge:
             return True
         if self._is_same(at, other, final):
             return False
+        if self._is_broken(at, other):
+            self.done.mended.append(f"{self.place(final)} ({self.old.rows.get(at[0], '')})")
+            return False
         if self._is_said_of_planners(at):
             said = f"{self.place(final)} said {self.old.sheet.text(*at)!r}; it says what planner's formula is"
             self.done.remarks.append(said)
@@ -93,6 +97,11 @@ class Judge:
             theirs = self.merge.fresh.looks[fresh]
             self._alike[style, fresh] = self.merge.ours.look_of(style)._replace(style=theirs.style) == theirs
         return self._alike[style, fresh]
+
+    def _is_broken(self, at: Position, other: Position) -> bool:
+        """Whether a cell of planner's has a formula that gives nothing, as where what it read was deleted."""
+        formula = self.old.sheet.cells[at].formula
+        return self.fresh.cells[other].formula is not None and formula is not None and BROKEN in formula
 
     def _is_said_of_planners(self, at: Position) -> bool:
         """Whether a cell is the formula in names of a row in which no formula is a person's: it is planner's too."""

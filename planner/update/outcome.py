@@ -37,6 +37,7 @@ class Updated:
     numbers: list[str] = field(default_factory=list, metadata={SAID: "Newer numbers"})
     renewed: list[str] = field(default_factory=list, metadata={SAID: "Newer formulas and texts"})
     both: list[str] = field(default_factory=list, metadata={SAID: "Kept yours where planner's changed too"})
+    mended: list[str] = field(default_factory=list, metadata={SAID: "Planner's again, formulas at #REF!"})
     links: list[str] = field(default_factory=list, metadata={SAID: "Led right again, links that led astray"})
     own_cells: int = 0
     formats: int = 0

@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 
 from planner import __version__, collector, progress
-from planner.align.keys import CALCULATION
+from planner.align.keys import CALCULATION, keyed
 from planner.book.added import added
 from planner.book.astray import astray
 from planner.book.problem_book import ProblemBook, open_book
@@ -32,6 +32,7 @@ from planner.errors import Place, UserError
 from planner.formulas.sweeps import swept_templates
 from planner.recalc import recalculate
 from planner.update import newcomers
+from planner.update.base import lacks_rows
 from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
@@ -106,7 +107,8 @@ def update(
         there = notes(package)
         links = [str(each.spot) for each in astray(book)]
         done = Updated(links=links, notes=len(there))
-        done.is_needed = memory is None or not memory.is_same(made.memory) or bool(links)
+        is_whole = memory is not None and memory.is_same(made.memory) and not lacks_rows(memory, keyed(book))
+        done.is_needed = bool(links) or not is_whole
         if done.is_needed:
             progress.step("bringing your work over")
             if memory is None:
