@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -15,6 +16,9 @@ from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from planner.cli import group
+from planner.update.update import update_file
+from planner.xlsx.opc import Package
+from tests.commands import command
 from tests.workbooks import edit, row_of, write_small
 
 
@@ -104,3 +108,24 @@ def test_what_leaves_the_new_one_out_is_named(added: Added) -> None:
     assert "the name my_steps stands for the scenarios of before" in lines[1]
     assert "a chart draws" in lines[2]
     assert added.after["Mine"]["A1"].value == added.before["Mine"]["A1"].value
+
+
+def test_charts_draw_a_scenario_that_was_moved_in_front(tmp_path: Path) -> None:
+    """A program leads their ranges along with the scenarios behind it: `check` has a note of the one that they leave
+    out, and `update` lets them draw it. A chart that alone begins later is as a person made it.
+    """
+    path = tmp_path / "plan.xlsx"
+    databases = write_small(path, ["llama3-8b", "gemma-7b"], ["tpu-v5e"], ["inference"], n_chips=8).databases
+    package = Package.read(path)
+    board = re.compile(rb"('Dashboard'!\$)F(\$\d+:\$G\$)")
+    drawn = {part: xml for part, xml in package.parts.items() if b"chart" in part.encode() and board.search(xml)}
+    assert len(drawn) > 1
+    for count in (1, len(drawn)):
+        for part, xml in list(drawn.items())[:count]:
+            package.replace(part, board.sub(rb"\1G\2", xml))
+        package.write(path)
+        is_told = "charts of all scenarios leave out llama3_8b_on_tpu_v5e" in " ".join(command("check", path).split())
+        assert is_told == (count > 1)
+    update_file(path, databases=databases)
+    assert not any(re.search(rb"Dashboard'?!\$G\$\d+:\$G", Package.read(path).parts[part]) for part in drawn)
+    assert "leave out" not in command("check", path)

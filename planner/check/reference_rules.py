@@ -1,4 +1,4 @@
-"""Rules of what formulas and links refer to: nothing that is gone, nothing ahead, no circle, no names (15, 19, 35)."""
+"""Rules of what formulas, links and charts refer to: nothing gone or ahead, no circle, no names (15, 19, 35, 36)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from planner.book.astray import astray
+from planner.book.scenario_charts import moved_in_front
 from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
@@ -152,3 +153,13 @@ def links(book: Book) -> Iterator[Fault]:
         verb = "lead" if many else "leads"
         what = f"the link to {leads}{many} {verb} to other cells than before rows were put in or a sheet was renamed"
         yield Fault(first.sheet, first.ref, f"{what}; planner update mends it", "update the workbook", "note")
+
+
+@rule(36, "Dashboard's charts of all scenarios draw each of them.")
+def charts(book: Book) -> Iterator[Fault]:
+    """The scenarios that were moved in front of what these charts draw: one note for all."""
+    if columns := moved_in_front(book):
+        table = book.dashboard
+        names = ", ".join(book.owner(table.sheet.name, table.id_row, column)[1] for column in columns)
+        what = f"the charts of all scenarios leave out {names}, in front of the others; planner update mends them"
+        yield Fault(table.sheet.name, address(table.id_row, columns[0]), what, "update the workbook", "note")

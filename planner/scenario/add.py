@@ -14,8 +14,9 @@ from pathlib import Path
 
 from planner import progress
 from planner.book.rowkeys import VERDICTS
+from planner.book.scenario_charts import comparing, draw_all
 from planner.book.sheet import Sheet
-from planner.book.tables import HEADER, LineTable
+from planner.book.tables import LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
@@ -30,15 +31,14 @@ from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside
 from planner.xlsx.drawings import charts_over
 from planner.xlsx.opc import Package, in_place
-from planner.xlsx.references import Reference, references, rewritten
+from planner.xlsx.references import Reference
 from planner.xlsx.sheet_rules import reshape, rules
 from planner.xlsx.sheetedit import Content
 from planner.xlsx.workbook_part import PRINTED, names_over, reshape_names
 from planner.xlsx.worksheet import Worksheet, as_wide
-from planner.xlsx.xmltree import every, local_name
+from planner.xlsx.xmltree import local_name
 
 __all__ = ["AddedScenario", "NewScenario", "add", "add_to_file"]
-CACHES = ("numCache", "strCache")  # what a range held when the file was saved
 
 
 @dataclass
@@ -106,7 +106,7 @@ def add(package: Package, request: NewScenario) -> AddedScenario:
         xml = as_wide(package.parts[part], own_column(book, table, source), column)
         package.replace(part, ruled(xml, table, column))
     print_wider(package, book, columns)
-    _widen_charts(package, book, columns[book.dashboard.sheet.name])
+    draw_all(package, book, columns[book.dashboard.sheet.name])
     _open_verdict(package, book, len(book.inputs.columns) + 1)
     added.unanswered = list(unanswered(package, book, identifier, meant, columns))
     progress.clear()
@@ -220,7 +220,7 @@ def left_out(book: Book) -> Iterator[str]:
 
     for name in names_over(book.package, is_of_before):
         yield f"the name {name} stands for the scenarios of before, not the new one: widen its range"
-    ours = set(comparing(book))
+    ours = {part for part, _ in comparing(book)}
     for part, found in charts_over(book.package, is_of_before):
         if part not in ours:
             yield f"a chart draws {found}, the scenarios of before: widen its ranges"
@@ -229,38 +229,6 @@ def left_out(book: Book) -> Iterator[str]:
 def _ends(area: Area, table: LineTable) -> bool:
     """Whether an area goes over all scenarios, more than one, and ends at the last."""
     return area.left <= table.columns[0] < area.right == table.columns[-1]
-
-
-def comparing(book: Book) -> Iterator[str]:
-    """The parts of the charts that draw the names of all scenarios on Dashboard."""
-    names = _names(book)
-    for part in book.package.parts if names else ():
-        if "/charts/chart" in part and part.endswith(".xml"):
-            texts = (element.text or "" for element in every(book.package.tree(part), "f"))
-            if any(names == (found.sheet, found.area) for text in texts for found in references(text)):
-                yield part
-
-
-def _widen_charts(package: Package, book: Book, column: int) -> None:
-    """Let these charts draw Dashboard's columns up to `column`."""
-    table = book.dashboard
-    first, last = table.columns[0], table.columns[-1]
-
-    def wider(found: Reference) -> Reference:
-        area = found.area
-        if found.sheet != table.sheet.name or (area.left, area.right) != (first, last):
-            return found
-        return found.over(area._replace(right=column))
-
-    for part in comparing(book):
-        with package.edited(part) as root:
-            for element in every(root, "f"):
-                text = rewritten(element.text or "", wider)
-                if text != element.text:
-                    element.text = text
-                    holder = element.getparent()
-                    for cache in [each for each in holder if local_name(each) in CACHES]:
-                        holder.remove(cache)
 
 
 def _open_verdict(package: Package, book: Book, count: int) -> None:
@@ -274,12 +242,3 @@ def _open_verdict(package: Package, book: Book, count: int) -> None:
     part = package.sheets()[cover.name]
     row = rb'(<(?:\w+:)?row\b[^>]*?\sr="%d"[^>]*?)\shidden="(?:1|true)"' % (titles + count)
     package.replace(part, re.sub(row, rb"\1", package.parts[part]))
-
-
-def _names(book: Book) -> tuple[str, Area] | None:
-    """Where Dashboard names its scenarios."""
-    table = book.dashboard
-    line = table.by_name.get(HEADER[1])
-    if line is None or not table.columns:
-        return None
-    return table.sheet.name, Area(line.row, table.columns[0], line.row, table.columns[-1])

@@ -24,6 +24,7 @@ from planner.book.added import added
 from planner.book.astray import astray
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
+from planner.book.scenario_charts import draw_all, moved_in_front
 from planner.book.taken_out import narrower, own_readers, reordered, sought
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
@@ -108,7 +109,7 @@ def update(
         links = [str(each.spot) for each in astray(book)]
         done = Updated(links=links, notes=len(there))
         is_whole = memory is not None and memory.is_same(made.memory) and not lacks_rows(memory, keyed(book))
-        done.is_needed = bool(links) or not is_whole
+        done.is_needed = bool(links or moved_in_front(book)) or not is_whole
         if done.is_needed:
             progress.step("bringing your work over")
             if memory is None:
@@ -136,6 +137,7 @@ def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:
 
 def _join(merge: ThreeWay) -> None:
     """Put the parts of both workbooks together in the file's package."""
+    draw_all(merge.package, merge.ours.book, max(merge.ours.book.dashboard.columns))
     package, ours = merge.package, {merge.ours.sheets[kind].sheet.name for kind in merge.kinds}
     styles, dxfs = take_all(package, merge.fresh.package)
     merges = {merge.ours.sheets[kind].sheet.name: merged(merge, kind, styles, dxfs) for kind in merge.kinds}
