@@ -77,7 +77,8 @@ class Record:
 def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Value]:
     """The row of a file that has these cells alone, complete. Raises UserError for a row that can't be."""
     text = csvfile.written([cells, cells.values()])
-    reader = Reader(csvfile.CsvFile(path, tuple(cells), text.encode(), ""), kind.fields, kind.laws)
+    sheet = csvfile.CsvFile(path, tuple(cells), text.encode(), "")
+    reader = Reader(sheet, kind.fields, kind.laws, has_lines=False)  # the cells' own lines, not the file's
     try:
         ((_, start, _),) = reader.read()
     except UserError as error:

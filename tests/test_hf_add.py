@@ -189,4 +189,4 @@ def test_a_doubtful_size_is_told_once(add: Run) -> None:
     assert done.exit_code == 0, done.output
     doubts = [line for line in done.stderr.splitlines() if "column d_model" in line]
     assert len(doubts) == 1, doubts
-    assert doubts[0].startswith("Warning: config.json, ")
+    assert doubts[0].startswith("Warning: config.json, column d_model: ")

@@ -266,3 +266,10 @@ def test_what_is_beside_a_language_model_is_told(add: Run) -> None:
 def test_a_single_layer_is_doubted(add: Run) -> None:
     """EAGLE's first draft heads say nothing but one layer: a note tells of it."""
     assert "Note: it has 1 layer: if it is a draft head" in add(config_of("llama3-8b", num_hidden_layers=1)).stdout
+
+
+def test_experts_that_no_layer_has_are_doubted(add: Run) -> None:
+    """A model that starts its layers with experts behind its last layer is counted as dense, and a note tells of it."""
+    noted = "Note: none of the 61 layers has the 256 experts: all are counted as dense\n"
+    assert noted in add(config_of("deepseek-v3", first_k_dense_replace=61), "--id", "dense").stdout
+    assert noted not in add(config_of("deepseek-v3", first_k_dense_replace=60), "--id", "last").stdout

@@ -80,11 +80,13 @@ class Reader:
     """The rows of one file: its own cells are read and checked at once, the rest is filled in on demand.
 
     `names` are the fields that the file has a column for; `unknown` are its other columns, which aren't read.
-    `read` is cheap enough for a million rows.
+    `read` is cheap enough for a million rows. What it says of a number names its line where the file `has_lines`.
     """
 
-    def __init__(self, sheet: CsvFile, fields: Sequence[Field], laws: Sequence[Law] = ()) -> None:
-        self._sheet = sheet
+    def __init__(
+        self, sheet: CsvFile, fields: Sequence[Field], laws: Sequence[Law] = (), *, has_lines: bool = True
+    ) -> None:
+        self._sheet, self._has_lines = sheet, has_lines
         self._columns = _bind(sheet, fields)
         self.names = tuple(field.name for field in self._columns.values())
         self.unknown = tuple(name for name in sheet.header if name not in self._columns)
@@ -142,7 +144,7 @@ class Reader:
             if (text := cells[at]) in texts.telling:
                 texts.telling.discard(text)
                 if self._told < MOST_TOLD:
-                    texts.tell(text, Place(self._sheet.path, line, header))
+                    texts.tell(text, Place(self._sheet.path, line if self._has_lines else None, header))
                 elif self._told == MOST_TOLD:
                     progress.warn(f"{self._sheet.path}: further numbers with a unit, or doubtful ones, are not listed")
                 self._told += 1

@@ -27,7 +27,12 @@ def experts(
         return [kind != "dense" for kind in listed]
 
     def dense_layers(config: Config, row: ModelRow) -> ColumnValue:
-        return has_experts(config, row).count(False) if row["moe_experts"] else 0
+        if not (n_experts := row["moe_experts"]):
+            return 0
+        with_experts = has_experts(config, row)
+        if not any(with_experts):
+            config.note(f"none of the {len(with_experts)} layers has the {n_experts} experts: all are counted as dense")
+        return with_experts.count(False)
 
     def dense_width(config: Config, row: ModelRow) -> ColumnValue:
         if row["moe_experts"] and not row["n_dense_layers"]:
