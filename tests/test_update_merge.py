@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from openpyxl.comments import Comment
 from openpyxl.styles import PatternFill
+from openpyxl.worksheet.datavalidation import DataValidation
 
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
@@ -364,6 +365,26 @@ def test_ranges_of_formulas_typed_on_planners_sheets_are_named_too(small: tuple[
     assert [line for line in done.remarks if area in line] == [
         f"Inputs!{place} reads {area}, without 1 row now" for place in (f"F{typed}", beside)
     ]
+
+
+def test_a_validation_of_a_persons_beside_an_input_takes_none_from_it(small: tuple[Path, Path]) -> None:
+    """Planner's, which reaches over columns of scenarios to come, goes on around the cell that a person's is for."""
+    path, own = small
+    book = openpyxl.load_workbook(path)
+    row = row_of(book, "Inputs", "batch_rows")
+    built = [str(rule.sqref) for rule in book["Inputs"].data_validations.dataValidation]
+    whole = next(sqref for sqref in built if sqref.startswith(f"F{row}:"))
+    mine = DataValidation(type="whole", operator="between", formula1="1", formula2="99")
+    mine.add(f"L{row}")
+    book["Inputs"].add_data_validation(mine)
+    save(book, path)
+    own.write_text(SMALL.replace("Cost of a row", "What a row costs"))
+    update_file(path, [str(own)], FEW)
+    found = {str(rule.sqref): rule.formula2 for rule in sheet_of(path, "Inputs").data_validations.dataValidation}
+    assert found[f"L{row}"] == "99"
+    around = [sqref for sqref in found if sqref.startswith(f"F{row}:")]
+    assert around == [whole.replace(":", f":K{row} M{row}:")]
+    assert check(Package.read(path)).of("fault") == []
 
 
 def test_a_blank_cell_below_the_rows_stays_below_them(small: tuple[Path, Path]) -> None:

@@ -92,6 +92,17 @@ class Area(NamedTuple):
             max(self.right, other.right),
         )
 
+    def without(self, other: Area) -> list[Area]:
+        """Its cells that another area hasn't, as areas: above that, beside it, below it."""
+        if not self.meets(other):
+            return [self]
+        top, bottom = max(self.top, other.top), min(self.bottom, other.bottom)
+        parts = (
+            self._replace(bottom=top - 1), Area(top, self.left, bottom, other.left - 1),
+            Area(top, other.right + 1, bottom, self.right), self._replace(top=bottom + 1),
+        )  # fmt: skip
+        return [part for part in parts if part.top <= part.bottom and part.left <= part.right]
+
     def __str__(self) -> str:
         return f"{address(self.top, self.left)}:{address(self.bottom, self.right)}"
 

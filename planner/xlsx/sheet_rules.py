@@ -69,8 +69,9 @@ def first_cell(covered: Iterable[Area]) -> Position:
 def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dxfs: Mapping[int, int]) -> int:
     """Give a sheet the rules and links of a fresh one beside `own`, a person's; how many of these there are then.
 
-    All references have been moved, and planner's own rules in extensions are taken out. A fresh validation over cells
-    that one of a person's is for is left out; `dxfs` are the numbers that the fresh sheet's looks have here.
+    All references have been moved, and planner's own rules in extensions are taken out. A fresh validation leaves out
+    the cells that one of a person's is for, and goes where its first cell is one; `dxfs` are the numbers that the fresh
+    sheet's looks have here.
     """
     kept = [rule for rule in rules(sheet.root) if rule in own]
     validating = [rule for rule in kept if rule.tag.endswith("dataValidation")] + extended(sheet.root)
@@ -78,8 +79,9 @@ def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dx
     formats = [rule for rule in kept if rule.tag.endswith("conditionalFormatting")]
     formats += with_looks(children(fresh.root, "conditionalFormatting"), dxfs)
     validations = [rule for rule in kept if rule not in formats]
-    validations += [rule for rule in _listed(fresh.root, "dataValidation")
-                    if not any(area.meets(other) for area in areas(rule) for other in guarded)]  # fmt: skip
+    validations += [
+        left for rule in _listed(fresh.root, "dataValidation") if (left := _beside(rule, guarded)) is not None
+    ]
     theirs = links(fresh.root)
     linked = {link.get("ref") for link in theirs}
     leading = [link for link in links(sheet.root) if link.get("ref") not in linked] + theirs
@@ -91,6 +93,19 @@ def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dx
     _fill(sheet, "hyperlink", leading)
     _fill(sheet, "ignoredError", _ignored(sheet.root, fresh.root))
     return len(kept)
+
+
+def _beside(rule: Element, guarded: Iterable[Area]) -> Element | None:
+    """A rule without the cells of some areas; None where its formulas are written for one of those."""
+    held = areas(rule)
+    if any(other.covers(*first_cell(held)) for other in guarded):
+        return None
+    left = reduce(lambda found, other: [part for area in found for part in area.without(other)], guarded, held)
+    if left == held:
+        return rule
+    fewer = deepcopy(rule)
+    fewer.set("sqref", " ".join(map(str, left)))
+    return fewer
 
 
 def _ignored(old: Element, fresh: Element) -> list[Element]:
