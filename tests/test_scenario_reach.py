@@ -69,6 +69,7 @@ def work(book: openpyxl.Workbook) -> None:
     mine["A1"] = f"=MIN(Inference!F{row}:I{row})"
     book.defined_names["my_steps"] = DefinedName("my_steps", attr_text=f"Inference!$F${row}:$I${row}")
     mine["A2"] = f"=Inference!F{row}-Inference!G{row}"
+    sheet[f"L{row}"], sheet[f"M{row}"] = f"=MAX(F{row}:I{row})", f"=L{row}/F{row}"
     chart = BarChart()
     chart.add_data(Reference(sheet, min_col=6, max_col=9, min_row=row), from_rows=True)
     mine.add_chart(chart, "C3")
@@ -103,10 +104,12 @@ def test_formats_and_validations_over_all_scenarios(added: Added) -> None:
 def test_what_leaves_the_new_one_out_is_named(added: Added) -> None:
     """A person's own formula, name and chart over the scenarios of before are as they were, and are said; no other."""
     lines = [line for line in added.output.splitlines() if "widen" in line]
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert "Mine!A1 reads the scenarios of before" in lines[0]
-    assert "the name my_steps stands for the scenarios of before" in lines[1]
-    assert "a chart draws" in lines[2]
+    row = row_of(added.after, "Inference", "decode_step_time")
+    assert f"Inference!L{row} reads the scenarios of before" in lines[1]
+    assert "the name my_steps stands for the scenarios of before" in lines[2]
+    assert "a chart draws" in lines[3]
     assert added.after["Mine"]["A1"].value == added.before["Mine"]["A1"].value
 
 

@@ -199,8 +199,8 @@ def test_what_reads_it_is_lost_and_listed(plan: Path) -> None:
 
 
 def test_what_loses_it_without_an_error_is_listed(plan: Path) -> None:
-    """A range over all scenarios that a sheet of a person's adds up, and a lookup by the scenario's id, are named; a
-    lookup of another one's, and what reads the others alone, are not.
+    """A range over all scenarios that a person adds up on a sheet of theirs, or beside planner's, and a lookup by the
+    scenario's id, are named; a lookup of another one's, and what reads the others alone, are not.
     """
 
     def work(book: openpyxl.Workbook) -> None:
@@ -211,14 +211,16 @@ def test_what_loses_it_without_an_error_is_listed(plan: Path) -> None:
             f'INDEX(Matmul!F{row}:H{row},MATCH("{IDS[2]}",Matmul!F4:H4,0))',
         ), start=1):  # fmt: skip
             own.cell(at, 1).value = f"={formula}"
+        book["Matmul"].cell(row, 11).value = f"=AVERAGE(F{row}:H{row})"
 
     edit(plan, work)
     row = row_of(openpyxl.load_workbook(plan), "Matmul", "expected_time")
     done = run("scenario", "remove", plan, IDS[1])
-    assert [line.strip() for line in done.output.splitlines() if "Mine" in line] == [
+    assert [line.strip() for line in done.output.splitlines() if "Mine" in line or "now" in line] == [
         f"Mine!A4 says {IDS[1]}, which is no more",
         f"Mine!A1 reads Matmul!F{row}:H{row}, without 1 column now",
         f"Mine!A2 reads Matmul!F{row}:H{row}, without 1 column now",
+        f"Matmul!J{row} reads Matmul!F{row}:H{row}, without 1 column now",
     ]
 
 

@@ -37,6 +37,15 @@ def own_readers(book: Book) -> Iterator[Reader]:
             yield Reader(Spot(name, *at), name, at, formula)
 
 
+def beside_readers(book: Book, moves: Moves) -> Iterator[Reader]:
+    """The formulas of a person's right of the scenarios on Inputs and the calculation sheets, whose cells `moves`."""
+    for table in (book.inputs, *book.calculations):
+        name, ours = table.sheet.name, {*table.head.texts, *table.columns}
+        for at, formula in table.sheet.patterns.items():
+            if at[0] > table.head.row and at[1] not in ours:
+                yield Reader(Spot(name, *moves.of(name).cell(*at)), name, at, formula)
+
+
 def narrower(book: Book, readers: Iterable[Reader], moves: Moves) -> Iterator[str]:
     """The formulas that read a range from which some of what was filled is taken out, but not all."""
 

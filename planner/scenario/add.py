@@ -17,6 +17,7 @@ from planner.book.rowkeys import VERDICTS
 from planner.book.scenario_charts import comparing, draw_all
 from planner.book.sheet import Sheet
 from planner.book.tables import LineTable
+from planner.book.taken_out import beside_readers
 from planner.book.workbook import Book
 from planner.errors import Place, UserError
 from planner.recalc import Recalculated, add_columns
@@ -30,6 +31,7 @@ from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside
 from planner.xlsx.drawings import charts_over
+from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package, in_place
 from planner.xlsx.references import Reference
 from planner.xlsx.sheet_rules import reshape, rules
@@ -206,14 +208,12 @@ def _tables(book: Book) -> dict[str, LineTable]:
 def left_out(book: Book) -> Iterator[str]:
     """A person's own formulas and charts over all scenarios, which end at the last of before."""
     tables = _tables(book)
-    for name, sheet in book.sheets.items():
-        rows = own_rows(book, sheet)
-        for row, column in sheet.patterns if rows else ():
-            if row not in rows:
-                continue
-            cell = Spot(name, row, column)
-            if any(known in tables and _ends(area, tables[known]) for known, area in book.areas(cell)):
-                yield f"{cell} reads the scenarios of before, not the new one: widen its range"
+    rows = {name: own_rows(book, sheet) for name, sheet in book.sheets.items()}
+    cells = [Spot(name, *at) for name, sheet in book.sheets.items() if rows[name] for at in sheet.patterns
+             if at[0] in rows[name]]  # fmt: skip
+    for cell in dict.fromkeys([*cells, *(each.spot for each in beside_readers(book, Moves({})))]):
+        if any(known in tables and _ends(area, tables[known]) for known, area in book.areas(cell)):
+            yield f"{cell} reads the scenarios of before, not the new one: widen its range"
 
     def is_of_before(found: Reference) -> bool:
         return found.sheet in tables and _ends(found.area, tables[found.sheet])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from planner import progress
 from planner.book.scenario_columns import inputs_column
-from planner.book.taken_out import narrower, own_readers
+from planner.book.taken_out import beside_readers, narrower, own_readers
 from planner.book.workbook import Book
 from planner.compare.comparison_sheet import found_in
 from planner.errors import Place, UserError
@@ -77,7 +77,7 @@ def remove(package: Package, scenario: str) -> Removed:
     remarks += _last_of_its_workload(book, gone)
     tracks = {sheet: Track({column + 1: column}, frozenset({column})) for sheet, column in columns.items()}
     moves = Moves({sheet: SheetMoves(sheet, columns=track) for sheet, track in tracks.items()})
-    remarks += narrower(book, own_readers(book), moves)
+    remarks += narrower(book, [*own_readers(book), *beside_readers(book, moves)], moves)
     shown = _shown(book, name, gone)
     progress.step("taking it out")
     remarks += map(str, drop_series(package, moves))
