@@ -3,14 +3,13 @@
 A kernel is of the step in whose annotation its launch stands (`correlation`): on the device it may run later. Its
 shapes are the Input Dims of the operator that it is linked with (`External id`), or else of the innermost one that runs
 on the launch's thread; kernels of a graph have none. Steps are those that the profiler marked, else of the main
-annotation, else by the optimizer; a server's batches of prefill and of decode are kinds of their own.
+annotation, where a server's batches of prefill and of decode are kinds of their own, else by the optimizer.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from planner.profiles.device_events import FAR, PS, Events, Marked, Recording, grouped, looked_up, within
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
-from planner.profiles.profile import OTHER_STEPS, Operation
+from planner.profiles.profile import Operation
 from planner.profiles.trace_events import Clock
 from planner.profiles.xspace import Integers
 
@@ -139,7 +138,7 @@ class KinetoEvents:
         main = _longest(external, duration)
         # a launch that isn't in the file was before it; where none is told at all, the kernel's own begin must do
         launched = np.where((launched == _UNTOLD) & (correlation < 0), begin, launched)
-        step, marks, others = steps(self._notes, launched, duration)
+        step, marks = steps(self._notes, launched, duration)
         texts = list(self._texts)
         keys, which = np.unique(np.stack([text, operator, main & (operator >= 0)]), axis=1, return_inverse=True)
         kinds = [_kind(texts, *key) for key in keys.T.tolist()]
@@ -150,7 +149,6 @@ class KinetoEvents:
             made = Recording(f"GPU {number}", host, list(kinds), operations, steps=list(marks), nested=False)
             made.kind, made.facts = _described(described.get("deviceProperties"), number)
             made.facts |= {key: str(value) for key, value in described.items() if key.endswith("_version")}
-            made.facts |= {OTHER_STEPS: others} if others else {}
             found.append(made)
         return found
 
@@ -241,33 +239,22 @@ def _number(value: Any) -> int:
     return found if abs(found) <= FAR else -1
 
 
-def steps(notes: Sequence[Annotation], launched: Integers, duration: Integers) -> tuple[Integers, list[Marked], str]:
-    """The step of each kernel by when it was launched (-1 for none), the steps, and those of other kinds in words.
+def steps(notes: Sequence[Annotation], launched: Integers, duration: Integers) -> tuple[Integers, list[Marked]]:
+    """The step of each kernel by when it was launched (-1 for none), and the steps.
 
     Without the profiler's own steps those of a person's annotation, if kernels of most of the time are launched in
     them; else a step is from the end of one call of the optimizer to the end of the next.
     """
-    if numbered := _numbered(notes):
-        step, marks = _within(numbered, launched)
-        return _of_main_kind(step, marks, duration)
+    numbered = [
+        Marked(int(match[1]), note.begin, note.end, "marker") for note in notes if (match := STEP.match(note.name))
+    ]
+    if numbered:
+        return _within(numbered, launched)
     for found in (_main_annotation(notes), _optimizer_steps(notes)):
         step, marks = _within(found, launched)
         if marks and duration[step >= 0].sum() >= _COVERED * duration.sum():
             return _of_main_kind(step, marks, duration)
-    return np.full(len(launched), -1, np.int64), [], ""
-
-
-def _numbered(notes: Sequence[Annotation]) -> list[Marked]:
-    """The profiler's own steps, each of the kind of the server's batch that begins within it, if one is marked."""
-    batches = sorted((note for note in notes if _COUNTS.search(note.name)), key=lambda note: note.begin)
-    begins = [note.begin for note in batches]
-    found = []
-    for note in notes:
-        if match := STEP.match(note.name):
-            at = bisect_left(begins, note.begin)
-            kind = _kind_of(batches[at].name) if at < len(begins) and begins[at] < note.end else ""
-            found.append(Marked(int(match[1]), note.begin, note.end, "marker", kind))
-    return found
+    return np.full(len(launched), -1, np.int64), []
 
 
 def _within(windows: Sequence[Marked], launched: Integers) -> tuple[Integers, list[Marked]]:
@@ -275,20 +262,15 @@ def _within(windows: Sequence[Marked], launched: Integers) -> tuple[Integers, li
     return within(launched, marks), marks
 
 
-def _of_main_kind(step: Integers, marks: list[Marked], duration: Integers) -> tuple[Integers, list[Marked], str]:
-    """The steps whose name is that of most of the kernels' time: a server's prefill and decode differ in it.
-
-    The last is what the others are called, and how many they are.
-    """
+def _of_main_kind(step: Integers, marks: list[Marked], duration: Integers) -> tuple[Integers, list[Marked]]:
+    """The steps whose name is that of most of the kernels' time: a server's prefill and decode differ in it."""
     totals: dict[str, float] = {}
     for mark, total in zip(marks, np.bincount(step[step >= 0], duration[step >= 0], len(marks)), strict=True):
         totals[mark.name] = totals.get(mark.name, 0.0) + float(total)
     main = max(totals, key=lambda name: totals[name])
     ours = np.array([mark.name == main for mark in marks])
     number = np.append(np.where(ours, np.cumsum(ours) - 1, -1), -1)  # the last is of kernels of no step
-    others = Counter(mark.name or "nothing" for mark in marks if mark.name != main)
-    said = ", ".join(f"{count:,} called {name}" for name, count in others.items())
-    return number[step], [mark for mark in marks if mark.name == main], said
+    return number[step], [mark for mark in marks if mark.name == main]
 
 
 def _main_annotation(notes: Sequence[Annotation]) -> list[Marked]:

@@ -15,12 +15,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-CORES, RANKS, CHIP_PLACE, OTHER_STEPS = (
-    "cores",
-    "ranks",
-    "chip",
-    "other steps",
-)  # facts of a profile or a device, by their names
+CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # facts of a profile or a device, by their names
 _SHARE = 0.25  # of the longest program's time, at least, takes the one whose runs are steps
 Key = TypeVar("Key")
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap

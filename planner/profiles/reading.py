@@ -14,7 +14,7 @@ from pathlib import Path
 from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
-from planner.profiles.profile import CORES, OTHER_STEPS, RANKS, Device, Profile, whole_steps
+from planner.profiles.profile import CORES, RANKS, Device, Profile, whole_steps
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
 from planner.profiles.tool_table import ToolTable
@@ -79,9 +79,6 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
         steps, are = ("1 step", "is cut off, and doesn't") if cut == 1 else (f"{cut} steps", "are cut off, and don't")
         notes.append(f"{steps} at an end of the capture {are} count")
         devices = whole
-    notes += dict.fromkeys(
-        f"steps of another kind don't count: {each.facts[OTHER_STEPS]}" for each in devices if OTHER_STEPS in each.facts
-    )
     names = {device.kind for device in devices}
     device = names.pop() if len(names) == 1 else None
     for each in devices[:1]:
