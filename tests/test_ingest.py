@@ -616,7 +616,7 @@ def test_the_largest_waste_is_of_the_program_whose_runs_are_the_steps() -> None:
     made = of(
         operation("decode", bytes=1e9), operation("prefill", program="jit_g(3)", total=0.03, self_time=0.03, bytes=1e9)
     )
-    steps = tuple(Step(at, at, at + 0.001, "module", Parts(compute=0.001)) for at in range(10))
+    steps = tuple(Step(at, at, at + 0.001, "module", Parts(compute=0.001), "jit_f") for at in range(10))
     programs = (Program("jit_f", "", 10, 0.01, 0.001), Program("jit_g", "3", 1, 0.009, 0.009))
     device = replace(made.devices[0], steps=steps, programs=programs)
     found = {line.label: line for line in first_page.lines(replace(made, devices=(device,)), None, Peaks(1e12, 2e12))}
@@ -628,7 +628,7 @@ def test_the_largest_waste_is_of_the_program_whose_runs_are_the_steps() -> None:
 def test_the_program_whose_runs_are_the_steps_is_named() -> None:
     """Of a server's programs prefill may take more time than decode: a reader sees which of them the step is."""
     device = of(operation()).devices[0]
-    steps = tuple(Step(at, at, at + 0.001, "module", Parts(compute=0.001)) for at in range(3))
+    steps = tuple(Step(at, at, at + 0.001, "module", Parts(compute=0.001), "jit_decode(7)") for at in range(3))
     programs = Program("jit_decode", "7", 3, 0.003, 0.001), Program("jit_prefill", "8", 1, 0.002, 0.002)
     profile = of(devices=(replace(device, steps=steps, programs=programs),))
     first = first_page.lines(profile, None, Peaks(None, None))[0]

@@ -15,11 +15,12 @@ from planner.commands.options import PATH, say
 @click.option("--into", type=PATH, metavar="FILE", help="The workbook of the plan whose run it is.")
 @click.option("--scenario", metavar="ID", default="", help="Which scenario it is a run of, by its id or its name.")
 @click.option("--of", "row", metavar="NAME", default="", help="What a step of it is, as in planner record.")
+@click.option("--steps", metavar="KIND", default="", help="Which: prefill, decode, mixed, or a part of their name.")
 @click.option("-H", "--device", "--hardware", "device", metavar="CHIP", default="", help="The chip, if it isn't named.")
 @click.option("--note", default="", help="What a reader should know about the run.")
 def command(
-    profiles: tuple[Path, ...], csv_path: Path | None, into: Path | None, scenario: str, row: str, device: str,
-    note: str,
+    profiles: tuple[Path, ...], csv_path: Path | None, into: Path | None, scenario: str, row: str, steps: str,
+    device: str, note: str,
 ) -> None:  # fmt: skip
     """Read a profile: files or folders of one run, of XLA, TensorBoard, xprof or PyTorch.
 
@@ -33,7 +34,7 @@ def command(
 
     if into is None and (scenario or row or note):
         raise UserError("--scenario, --of and --note are of a workbook", remedy="name it: --into plan.xlsx")
-    found = ingested(profiles, device, into, scenario)
+    found = ingested(profiles, device, into, scenario, steps)
     if into is None:
         for line in lines(found):
             click.echo(line)

@@ -61,8 +61,10 @@ class Ingested:
         return chips_of(self.profile, self.chip)
 
 
-def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: str) -> Ingested:
+def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: str, steps: str = "") -> Ingested:
     """The profile in files or folders, its chip, peaks and cases; `device` is what a person says the chip is.
+
+    `steps` is the kind of its steps that a person asks for, blank for the main one.
 
     The workbook and the scenario that it is for are checked first: to read a profile can take minutes.
     Raises UserError as reading either does, and first for a profile that isn't there.
@@ -75,7 +77,7 @@ def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: st
         table.identify(device)
     if into is not None:
         the_scenario(read_plan(into), scenario)
-    profile = reading.read(*paths)
+    profile = reading.read(*paths, asked=steps)
     chip = chip_of(profile, device, table)
     peaks = peaks_of(next(iter(profile.active), None), chip)
     return Ingested(profile, chip, peaks, cases_of(profile, chip))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -10,9 +9,8 @@ from planner.catalog import Value
 from planner.ingest.first_page import short
 from planner.profiles.profile import Profile
 from planner.profiles.recognition import recognised
+from planner.profiles.step_kinds import DECODE, PREFILL, phase
 
-_PREFILL = re.compile(r"prefill|extend|(?:generation|cached)_?0", re.I)
-_DECODE = re.compile(r"decode|(?:context|new)_?0", re.I)
 _MANY = 32  # tokens for each sequence, more than a decode step multiplies: with drafts, for several experts
 
 
@@ -22,9 +20,10 @@ def no_decode_step(profile: Profile, inputs: Mapping[str, Value]) -> str:
     The names of the program or of the marks do, else the tokens of the matmuls that take the most time.
     """
     name = profile.step_name
-    if _DECODE.search(name):
+    which = phase(name)
+    if which == DECODE:
         return ""
-    if _PREFILL.search(name):
+    if which == PREFILL:
         return f"they are called {short(name)}"
     batch, tokens = inputs.get("batch"), _tokens(profile)
     if not isinstance(batch, float) or tokens <= _MANY * batch:

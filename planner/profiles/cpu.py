@@ -26,7 +26,7 @@ from planner.profiles.device_events import (
     main_steps,
     within,
 )
-from planner.profiles.profile import Operation
+from planner.profiles.profile import Operation, shown
 from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 _END = "end: "
@@ -38,8 +38,8 @@ _LAUNCH = 5  # the flow's type from the call of a program to its runs
 class HostOperations:
     """The operations that a host's threads ran, and what tells their steps."""
 
-    def __init__(self, planes: Iterable[Plane], programs: xla.Programs) -> None:
-        self._programs = programs
+    def __init__(self, planes: Iterable[Plane], programs: xla.Programs, asked: str) -> None:
+        self._programs, self._asked = programs, asked
         self._kinds: list[Operation] = []
         self._keys: dict[tuple[object, ...], int] = {}
         self._runs: dict[tuple[int, str, str], int] = {}  # run_id, module and program: its number
@@ -49,7 +49,7 @@ class HostOperations:
         marks: list[tuple[str, Marked]] = []
         for event in host_events(planes):
             self._take(event, marks)
-        self._marks = main_marks(marks)
+        self._marks, self._mark_kinds = main_marks(marks, asked)
 
     @property
     def found(self) -> bool:
@@ -80,7 +80,7 @@ class HostOperations:
         key = (stats["hlo_op"], module, program_id)
         if key not in self._keys:
             self._keys[key] = len(self._kinds)
-            program = f"{module}({program_id})" if program_id else module
+            program = shown(module, program_id)
             instruction = self._programs.get(program, {}).get(str(stats["hlo_op"]))
             self._kinds.append(xla.operation(str(stats["hlo_op"]), program, stats, instruction))
         run = self._runs.setdefault((_int(stats, "run_id"), module, program_id), len(self._runs))
@@ -103,13 +103,13 @@ class HostOperations:
             numbers, runs = self._device_runs(run[mine], events)
             marks = list(self._marks)
             if not marks:
-                marks, found = main_steps(runs)
+                marks, found = main_steps(runs, self._asked)
                 of_run = np.full(len(self._runs), -1, np.int64)
                 of_run[numbers] = found[:-1]
                 events = Events(events.kinds, events.begin, events.end, of_run[run[mine]])
             yield Recording(
                 f"/host:CPU:{number}", host, self._kinds, partial(iter, [events]), runs=Runs.of(runs), steps=marks,
-                nested=False,
+                nested=False, asked=self._asked, step_kinds=self._mark_kinds,
             )  # fmt: skip
 
     def _steps(self, run: Integers, begin: Integers) -> Integers:

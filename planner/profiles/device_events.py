@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from planner.profiles.profile import Found, Operation, main_program
+from planner.profiles.profile import Found, Operation, StepKind, main_program, shown
+from planner.profiles.step_kinds import is_asked, unnumbered
 from planner.profiles.xspace import AnyLine, Integers
 
 PS = 1e-12  # seconds
@@ -90,22 +91,31 @@ class ProgramRun:
     end: int
 
 
-def main_steps(runs: Sequence[ProgramRun]) -> tuple[list[Marked], Integers]:
-    """The runs of the main program as steps; and the step of each run.
+def main_steps(runs: Sequence[ProgramRun], asked: str = "") -> tuple[list[Marked], Integers]:
+    """The runs of the main program, or of the one that a person asked for, as steps; and the step of each run.
 
     That is -1 for a run of another program, and for no run: the last entry, at -1.
     """
-    totals: dict[tuple[str, str], tuple[int, float]] = {}
-    for run in runs:
-        count, total = totals.get((run.name, run.id), (0, 0.0))
-        totals[run.name, run.id] = count + 1, total + run.end - run.begin
-    main = main_program(totals)
-    mine = [at for at, run in enumerate(runs) if (run.name, run.id) == main]
+    totals: dict[str, tuple[int, float]] = {}
+    names = [shown(run.name, run.id) for run in runs]
+    for name, run in zip(names, runs, strict=True):
+        count, total = totals.get(name, (0, 0.0))
+        totals[name] = count + 1, total + run.end - run.begin
+    main = _main(totals, asked)
+    mine = [at for at, name in enumerate(names) if name == main]
     steps = np.full(len(runs) + 1, -1, np.int64)
     if not mine:
         return [], steps
     steps[mine] = np.arange(len(mine))
-    return [Marked(n, runs[at].begin, runs[at].end, "module") for n, at in enumerate(mine)], steps
+    return [Marked(n, runs[at].begin, runs[at].end, "module", names[at]) for n, at in enumerate(mine)], steps
+
+
+def _main(programs: Mapping[str, tuple[int, float]], asked: str) -> str | None:
+    """The program whose runs are steps: of those that a person asked for the one of the most time, be it one run."""
+    if not asked:
+        return main_program(programs)
+    found = [name for name in programs if is_asked(name, asked)]
+    return max(found, key=lambda name: programs[name][1], default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +145,26 @@ class Runs:
         order = np.argsort(self.begin, kind="stable")
         return Runs(self.programs, self.which[order], self.begin[order], self.end[order])
 
-    def main(self) -> int | None:
-        """The program whose runs are steps; None where there is none."""
-        return _main(self.which, self.end - self.begin)
+    @property
+    def names(self) -> list[str]:
+        """The programs by name and id."""
+        return [shown(*each) for each in self.programs]
 
-
-def _main(which: Integers, lasted: Integers) -> int | None:
-    """The program whose runs are steps, of runs by the number of each one's program and how long each lasted."""
-    counts, totals = np.bincount(which).tolist(), np.bincount(which, lasted).tolist()
-    return main_program(dict(enumerate(zip(counts, totals, strict=True))))
+    def main(self, chosen: npt.NDArray[np.bool_] | slice, asked: str = "") -> int | None:
+        """The number of the program whose runs, of the chosen ones, are steps; None where there is none."""
+        names = self.names
+        counts = np.bincount(self.which[chosen], minlength=len(names))
+        totals = np.bincount(self.which[chosen], (self.end - self.begin)[chosen], len(names))
+        told = zip(names, counts.tolist(), totals.tolist(), strict=True)
+        found = _main({name: (count, total) for name, count, total in told if count}, asked)
+        return None if found is None else names.index(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
     """A step: its number and how it was found; its window, or that of its own operations where those are told.
 
-    `name` is of the marks of its kind, numbers aside, where steps are the marks of one kind.
+    `name` is its program's, or of the marks of its kind, numbers aside, where steps are the marks of one kind.
     """
 
     index: int
@@ -160,17 +174,20 @@ class Marked:
     name: str = ""
 
 
-def main_marks(named: Iterable[tuple[str, Marked]]) -> list[Marked]:
-    """The marks of one kind by their begin, of those of training, evaluation and an epoch around them.
+def main_marks(named: Iterable[tuple[str, Marked]], asked: str = "") -> tuple[list[Marked], list[StepKind]]:
+    """The marks of one kind by their begin, of those of training, evaluation and an epoch around them; and all kinds.
 
-    That is the kind, by its name without numbers, whose marks take the most time, of those that come more than once.
+    That is the kind, by its name without numbers, whose marks take the most time, of those that come more than once; or
+    of those that a person asked for.
     """
     kinds: dict[str, list[Marked]] = {}
     for name, mark in named:
-        kinds.setdefault(re.sub(r"\d+", "#", name), []).append(mark)
-    totals = {name: (len(marks) > 1, sum(each.end - each.begin for each in marks)) for name, marks in kinds.items()}
-    main = max(totals, key=lambda name: totals[name], default="")
-    return sorted(kinds.get(main, []), key=lambda mark: mark.begin)
+        kinds.setdefault(unnumbered(name), []).append(mark)
+    found = [StepKind(name, len(m), sum(each.end - each.begin for each in m) * PS) for name, m in kinds.items()]
+    usual = (kind for kind in found if is_asked(kind.name, asked))
+    main = max(usual, key=lambda kind: (bool(asked) or kind.count > 1, kind.seconds), default=None)
+    ours = [replace(mark, name=main.name if len(found) > 1 else "") for mark in kinds[main.name]] if main else []
+    return sorted(ours, key=lambda mark: mark.begin), found
 
 
 def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
@@ -181,10 +198,10 @@ def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
     """
     found = within(runs.begin, steps)
     inside = found >= 0
-    at, which, lasted = found[inside], runs.which[inside], (runs.end - runs.begin)[inside]
+    at, which = found[inside], runs.which[inside]
     if len(np.unique(at)) < len(at) or len(np.unique(which)) < 2:
         return steps
-    mine = set(at[which == _main(which, lasted)].tolist())
+    mine = set(at[which == runs.main(inside)].tolist())
     return [step for number, step in enumerate(steps) if number in mine] or steps
 
 
@@ -203,7 +220,8 @@ class Recording:
 
     `operations` gives the events in blocks, whose begins should rise from block to block; `flying` are asynchronous
     operations from their start to their end. `nested` says whether any operation may hold others, as on one queue,
-    or only those of control flow, where operations run beside each other.
+    or only those of control flow, where operations run beside each other. `asked` is what kind of steps a person wants,
+    blank for the main one; `step_kinds` are those of the marks.
     """
 
     name: str
@@ -218,6 +236,8 @@ class Recording:
     nested: bool = True
     peak_flops: float | None = None
     peak_bandwidth: float | None = None
+    asked: str = ""
+    step_kinds: Sequence[StepKind] = ()
 
 
 def stepped(recording: Recording) -> None:
@@ -228,7 +248,7 @@ def stepped(recording: Recording) -> None:
     runs = recording.runs
     if len({step.index for step in recording.steps}) < len(recording.steps):
         recording.steps = [replace(step, index=number) for number, step in enumerate(recording.steps)]
-    main = None if recording.steps else runs.main()
+    main = None if recording.steps else runs.main(slice(None), recording.asked)
     if main is None:
         return
     mine = np.flatnonzero(runs.which == main)
@@ -236,7 +256,8 @@ def stepped(recording: Recording) -> None:
     if len(mine) > len(kept):
         recording.facts["steps"] = f"the first {len(kept):,} of {len(mine):,}"
     windows = zip(runs.begin[kept].tolist(), runs.end[kept].tolist(), strict=True)
-    recording.steps = [Marked(index, begin, end, "module") for index, (begin, end) in enumerate(windows)]
+    name = runs.names[main]
+    recording.steps = [Marked(index, begin, end, "module", name) for index, (begin, end) in enumerate(windows)]
 
 
 def steps_of(line: AnyLine | None) -> list[Marked]:

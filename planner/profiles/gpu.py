@@ -32,7 +32,7 @@ from planner.profiles.device_events import (
     steps_of,
     within,
 )
-from planner.profiles.profile import Operation
+from planner.profiles.profile import Operation, shown
 from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
@@ -62,14 +62,17 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     runs, run_of = _runs(table.modules, modules, kinds, begin, end, order, copies, launches)
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))
-    if not steps:
+    if not steps and not launches.asked:
         steps = of_main_program(steps_of(plane.line(_STEPS)), Runs.of(runs))  # that the profiler itself derived
         step_of = within(begin, steps)
     if not steps:
-        steps, step_of_run = main_steps(runs)
+        steps, step_of_run = main_steps(runs, launches.asked)
         step_of = step_of_run[run_of]
     operations = partial(iter, [Events(kinds, begin, end, step_of)])
-    made = Recording(plane.name, host, table.kinds, operations, runs=Runs.of(runs), steps=steps, nested=False)
+    made = Recording(
+        plane.name, host, table.kinds, operations, runs=Runs.of(runs), steps=steps, nested=False, asked=launches.asked,
+        step_kinds=launches.step_kinds,
+    )  # fmt: skip
     device = plane.stats.get("device_type_string") or plane.stats.get("gpu_device_name")
     made.kind = device if isinstance(device, str) and device else None
     made.facts = {key: str(value) for key, value in plane.stats.items() if not isinstance(value, bytes)}
@@ -79,14 +82,15 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
 class Launches:
     """What a host's threads say of its GPUs: steps, what was launched in them, and how often modules were executed."""
 
-    def __init__(self, planes: Iterable[Plane], devices: int) -> None:
+    def __init__(self, planes: Iterable[Plane], devices: int, asked: str) -> None:
+        self.asked = asked
         marks: list[tuple[str, Marked]] = []
         self._launched = (array("q"), array("q"))  # correlation, begin
         self._executed: Counter[str] = Counter()
         self._devices = max(devices, 1)
         for event in host_events(planes):
             self._take(event, marks)
-        self._marks = main_marks(marks)
+        self._marks, self.step_kinds = main_marks(marks, asked)
 
     def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
         if event.name.endswith("ExecuteThunks"):
@@ -147,7 +151,7 @@ class _Table:
 
     def _new(self, kernel: str, stats: Stats) -> None:
         name, key = str(stats.get("hlo_module", "")), str(stats.get("program_id", ""))
-        program = f"{name}({key})" if name and key else name
+        program = shown(name, key) if name else ""
         of_program = self._programs.get(program) or {}
         operation = str(stats.get("hlo_op", ""))  # older versions number the kernels of a library's call: `gemm.1.0`
         instruction = of_program.get(operation) or of_program.get(operation.rpartition(".")[0])

@@ -3,7 +3,8 @@
 A kernel is of the step in whose annotation its launch stands (`correlation`): on the device it may run later. Its
 shapes are the Input Dims of the operator that it is linked with (`External id`), or else of the innermost one that runs
 on the launch's thread; kernels of a graph have none. Steps are those that the profiler marked, else of the main
-annotation, where a server's batches of prefill and of decode are kinds of their own, else by the optimizer.
+annotation, else by the optimizer. A server's batches of prefill and of decode are kinds of their own: by the marks in a
+step of the profiler, or by its kernels.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,7 +23,8 @@ import numpy.typing as npt
 
 from planner.profiles.device_events import FAR, PS, Events, Marked, Recording, grouped, looked_up, within
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
-from planner.profiles.profile import Operation
+from planner.profiles.profile import Operation, StepKind
+from planner.profiles.step_kinds import is_asked, phase, phase_of_kernels, unnumbered
 from planner.profiles.trace_events import Clock
 from planner.profiles.xspace import Integers
 
@@ -40,9 +43,6 @@ _PARTS = (  # annotations of PyTorch's own, which are parts of a step
     "Optimizer.", "enumerate(DataLoader)", "DistributedDataParallel.", "FullyShardedDataParallel.", "FSDP::",
     "Torch-Compiled Region", "## Call CompiledFxGraph", "nccl:", "rccl:", "hccl:", "xccl:", "gloo:", "c10d::",
 )  # fmt: skip
-_COUNTS = re.compile(  # vLLM's marks, as execute_context_0(0)_generation_8(8)
-    r"(?:context|new|prefill)_?\d+.*(?:generation|cached|decode)_?\d+", re.I
-)
 _LABEL = re.compile(r"\[([^\]]+)\] *\S|(rank[ _-]?\d+)[ _:/-]+\S", re.I)
 _COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
@@ -129,8 +129,8 @@ class KinetoEvents:
         ends = (begin + lasted for begin, lasted in zip(self._kernels[1], self._kernels[2], strict=True))
         return since + min(self._kernels[1]) * PS, since + max(ends) * PS
 
-    def recordings(self, described: dict[str, Any], host: str) -> list[Recording]:
-        """One for each device that ran a kernel; `described` is what else the file holds."""
+    def recordings(self, described: dict[str, Any], host: str, asked: str = "") -> list[Recording]:
+        """One for each device that ran a kernel; `described` is what else the file holds, `asked` the kind of steps."""
         device, begin, duration, correlation, external, text = (np.array(column, np.int64) for column in self._kernels)
         if not self._launches[0]:
             correlation = np.full(len(begin), -1, np.int64)
@@ -138,8 +138,8 @@ class KinetoEvents:
         main = _longest(external, duration)
         # a launch that isn't in the file was before it; where none is told at all, the kernel's own begin must do
         launched = np.where((launched == _UNTOLD) & (correlation < 0), begin, launched)
-        step, marks = steps(self._notes, launched, duration)
         texts = list(self._texts)
+        step, marks, step_kinds = steps(self._notes, Launched(launched, duration, text, texts), asked)
         keys, which = np.unique(np.stack([text, operator, main & (operator >= 0)]), axis=1, return_inverse=True)
         kinds = [_kind(texts, *key) for key in keys.T.tolist()]
         found = []
@@ -147,6 +147,7 @@ class KinetoEvents:
             events = Events(which.reshape(-1)[mine], begin[mine], (begin + duration)[mine], step[mine])
             operations = partial(iter, [events])
             made = Recording(f"GPU {number}", host, list(kinds), operations, steps=list(marks), nested=False)
+            made.asked, made.step_kinds = asked, step_kinds
             made.kind, made.facts = _described(described.get("deviceProperties"), number)
             made.facts |= {key: str(value) for key, value in described.items() if key.endswith("_version")}
             found.append(made)
@@ -239,51 +240,117 @@ def _number(value: Any) -> int:
     return found if abs(found) <= FAR else -1
 
 
-def steps(notes: Sequence[Annotation], launched: Integers, duration: Integers) -> tuple[Integers, list[Marked]]:
-    """The step of each kernel by when it was launched (-1 for none), and the steps.
+class Launched(NamedTuple):
+    """Kernels by when each was launched, how long it lasted, and which of the texts, that begin with names, it has."""
+
+    at: Integers
+    duration: Integers
+    text: Integers
+    texts: Sequence[tuple[str, ...]]
+
+
+Steps = tuple[Integers, list[Marked], list[StepKind]]
+
+
+def steps(notes: Sequence[Annotation], kernels: Launched, asked: str = "") -> Steps:
+    """The step of each kernel by when it was launched (-1 for none), the steps, and the kinds of which they are one.
 
     Without the profiler's own steps those of a person's annotation, if kernels of most of the time are launched in
-    them; else a step is from the end of one call of the optimizer to the end of the next.
+    them; else a step is from the end of one call of the optimizer to the end of the next. Steps of the kind that a
+    person asked for may also lie within others.
     """
     numbered = [
         Marked(int(match[1]), note.begin, note.end, "marker") for note in notes if (match := STEP.match(note.name))
     ]
+    served = _numbered(_outermost([note for note in notes if phase(note.name)]))
+    wanted = _numbered(_outermost([note for note in notes if asked and is_asked(unnumbered(note.name), asked)]))
     if numbered:
-        return _within(numbered, launched)
-    for found in (_main_annotation(notes), _optimizer_steps(notes)):
-        step, marks = _within(found, launched)
-        if marks and duration[step >= 0].sum() >= _COVERED * duration.sum():
-            return _of_main_kind(step, marks, duration)
-    return np.full(len(launched), -1, np.int64), []
+        choices = [sorted(numbered, key=lambda each: each.begin), wanted]
+    else:
+        covering = (each for each in (_main_annotation(notes), _optimizer_steps(notes)) if _covers(each, kernels))
+        choices = [next(covering, []), wanted]
+    kinds: list[StepKind] = []
+    for marks in choices:
+        step, found, of_them = _of_main_kind(_phased(marks, served, kernels), kernels, asked)
+        kinds += [kind for kind in of_them if kind not in kinds]
+        if found:
+            return step, found, kinds
+    return np.full(len(kernels.at), -1, np.int64), [], kinds
 
 
-def _within(windows: Sequence[Marked], launched: Integers) -> tuple[Integers, list[Marked]]:
-    marks = sorted(windows, key=lambda each: each.begin)
-    return within(launched, marks), marks
+def _covers(marks: list[Marked], kernels: Launched) -> bool:
+    """Whether kernels of most of the time are launched within marks."""
+    inside = within(kernels.at, marks) >= 0
+    return bool(marks) and bool(kernels.duration[inside].sum() >= _COVERED * kernels.duration.sum())
 
 
-def _of_main_kind(step: Integers, marks: list[Marked], duration: Integers) -> tuple[Integers, list[Marked]]:
-    """The steps whose name is that of most of the kernels' time: a server's prefill and decode differ in it."""
-    totals: dict[str, float] = {}
-    for mark, total in zip(marks, np.bincount(step[step >= 0], duration[step >= 0], len(marks)), strict=True):
-        totals[mark.name] = totals.get(mark.name, 0.0) + float(total)
-    main = max(totals, key=lambda name: totals[name])
-    ours = np.array([mark.name == main for mark in marks])
+def _phased(marks: list[Marked], served: Sequence[Marked], kernels: Launched) -> list[Marked]:
+    """Steps that are called by the server's mark in each, else by the phase that its kernels tell.
+
+    One with marks of several kinds, as of all batches of a request, keeps its name.
+    """
+    if not marks or any(phase(mark.name) for mark in marks):
+        return marks
+    inside: list[set[str]] = [set() for _ in marks]
+    at = within(np.array([note.begin for note in served], np.int64), marks).tolist()
+    for note, place in zip(served, at, strict=True):
+        if place >= 0:
+            inside[place].add(note.name)
+    if not any(inside):
+        inside = _phases_of_kernels(marks, kernels)
+    named = zip(marks, inside, strict=True)
+    return [replace(mark, name=min(names)) if len(names) == 1 else mark for mark, names in named]
+
+
+def _phases_of_kernels(marks: list[Marked], kernels: Launched) -> list[set[str]]:
+    """The phase of each step, if its kernels tell one."""
+    telling = np.array([bool(phase_of_kernels(text[:1])) for text in kernels.texts], bool)[kernels.text]
+    names: list[set[str]] = [set() for _ in marks]
+    at = within(kernels.at[telling], marks).tolist()
+    for place, text in set(zip(at, kernels.text[telling].tolist(), strict=True)):
+        if place >= 0:
+            names[place].add(kernels.texts[text][0])
+    return [{told} if (told := phase_of_kernels(each)) else set() for each in names]
+
+
+def _of_main_kind(marks: list[Marked], kernels: Launched, asked: str) -> Steps:
+    """Of marks by their begin those whose name is that of most of the kernels' time, or that are asked for."""
+    step = within(kernels.at, marks)
+    totals = np.bincount(step[step >= 0], kernels.duration[step >= 0], len(marks)) * PS
+    seconds: dict[str, float] = {}
+    for mark, total in zip(marks, totals.tolist(), strict=True):
+        seconds[mark.name] = seconds.get(mark.name, 0.0) + total
+    often = Counter(mark.name for mark in marks)
+    kinds = [StepKind(name, often[name], total) for name, total in seconds.items()]
+    wanted = (kind for kind in kinds if is_asked(kind.name, asked))
+    main = max(wanted, key=lambda kind: kind.seconds, default=None)
+    if main is None:
+        return np.full(len(step), -1, np.int64), [], kinds
+    ours = np.array([mark.name == main.name for mark in marks], bool)
     number = np.append(np.where(ours, np.cumsum(ours) - 1, -1), -1)  # the last is of kernels of no step
-    return number[step], [mark for mark in marks if mark.name == main]
+    return number[step], [mark for mark in marks if mark.name == main.name], kinds
 
 
 def _main_annotation(notes: Sequence[Annotation]) -> list[Marked]:
-    """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside."""
+    """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside.
+
+    Those of a server's batches count as one name, be they of prefill or of decode.
+    """
     outer = _outermost([note for note in notes if not note.name.startswith(_PARTS)])
     totals: Counter[str] = Counter()
     for note in outer:
-        totals[_unnumbered(note.name)] += note.end - note.begin
-    if not totals:
-        return []
-    main = totals.most_common(1)[0][0]
-    ours = [note for note in outer if _unnumbered(note.name) == main]
-    return [Marked(n, note.begin, note.end, "marker", _kind_of(note.name)) for n, note in enumerate(ours)]
+        totals[_family(note.name)] += note.end - note.begin
+    main = totals.most_common(1)[0][0] if totals else ""
+    return _numbered([note for note in outer if _family(note.name) == main])
+
+
+def _family(name: str) -> str:
+    return "" if phase(name) else unnumbered(name)
+
+
+def _numbered(notes: Sequence[Annotation]) -> list[Marked]:
+    """Annotations as steps in their order, each called by its kind."""
+    return [Marked(n, note.begin, note.end, "marker", unnumbered(note.name)) for n, note in enumerate(notes)]
 
 
 def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:
@@ -307,13 +374,3 @@ def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:
         if not outer or note.begin >= outer[-1].end:
             outer.append(note)
     return outer
-
-
-def _unnumbered(name: str) -> str:
-    return re.sub(r"\d+", "#", name)
-
-
-def _kind_of(name: str) -> str:
-    """An annotation without its numbers, but for a 0 where it counts a batch's requests of prefill and of decode."""
-    counts = _COUNTS.search(name)
-    return re.sub(r"\d+", lambda number: "0" if counts and not int(number[0]) else "#", name)

@@ -60,8 +60,17 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
+class StepKind:
+    """Steps of one kind on one device, by what their marks or their program are called: how many, and their seconds."""
+
+    name: str
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One step on one device. `index` is the number in the file, or counts from 0; `name` is its mark's, if any."""
+    """One step on one device. `index` is the number in the file, or counts from 0; `name` its mark's or program's."""
 
     index: int
     begin: float
@@ -85,6 +94,16 @@ class Program:
     count: int
     total: float
     median: float
+
+    @property
+    def shown(self) -> str:
+        """Its name and id, as operations name it."""
+        return shown(self.name, self.id)
+
+
+def shown(name: str, key: str) -> str:
+    """A program by its name and id: `jit_f(12)`."""
+    return f"{name}({key})" if key else name
 
 
 def main_program(found: Mapping[Key, tuple[int, float]]) -> Key | None:
@@ -162,8 +181,8 @@ class Device:
     `name` is its place in the file, as `/device:TPU:0`; `kind` the product's name as the file has it, else None.
     `facts` are what else tells what it is, as text. `parts` are of its whole span, from where its first program or
     operation begins to where the last ends. `busy` is when at least one operation ran: overlapping ones count once, and
-    what is only under way (an asynchronous copy) doesn't. `gaps` are the largest ones. Peaks are the file's own, in
-    FLOP/s and byte/s.
+    what is only under way (an asynchronous copy) doesn't. `gaps` are the largest ones. `kinds` are those of marks that
+    could be its steps, if there are several. Peaks are the file's own, in FLOP/s and byte/s.
     """
 
     name: str
@@ -180,6 +199,7 @@ class Device:
     gaps: tuple[Gap, ...] = ()
     peak_flops: float | None = None
     peak_bandwidth: float | None = None
+    kinds: tuple[StepKind, ...] = ()
 
     @property
     def idle(self) -> float | None:
@@ -213,12 +233,12 @@ class Profile:
     @property
     def stepping(self) -> str:
         """The program whose runs are its steps, as operations name it; empty where steps were found otherwise."""
-        found: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
-        for program in (each for device in self.devices for each in device.programs if self.found == "module"):
-            name = f"{program.name}({program.id})" if program.id else program.name
-            count, total = found[name]
-            found[name] = max(count, program.count), total + program.total
-        return main_program(found) or ""
+        if self.found != "module":
+            return ""
+        named: dict[str, float] = defaultdict(float)
+        for step in (each for device in self.devices for each in device.steps if each.name):
+            named[step.name] += step.seconds
+        return max(named, key=lambda name: named[name], default="")
 
     @property
     def step_name(self) -> str:

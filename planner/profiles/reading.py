@@ -14,14 +14,17 @@ from pathlib import Path
 from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
-from planner.profiles.profile import CORES, RANKS, Device, Profile, whole_steps
+from planner.profiles.profile import CORES, RANKS, Device, Profile, StepKind, whole_steps
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
+from planner.profiles.step_kinds import phase
 from planner.profiles.tool_table import ToolTable
 from planner.terminal_table import counted
 
 _APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
 _TOP = 20  # operations that take the most time, of which hosts of one run share some
+_NAMED = 4  # kinds of steps that are named
+_MINOR = 0.05  # of the time of the steps that are taken, at least, takes another kind that is told
 _REMEDY = "give the files of one run"
 _CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
 _UNKNOWN = {
@@ -31,18 +34,19 @@ _UNKNOWN = {
 }
 
 
-def read(*paths: Path) -> Profile:
+def read(*paths: Path, asked: str = "") -> Profile:
     """The profile in files or folders of one run, one of several hosts joined.
 
-    Of a folder with several runs the newest is read. Raises UserError where a file can't be read as a profile, a folder
-    holds none, or nothing ran on any device.
+    Of a folder with several runs the newest is read. Steps are those of the kind that is `asked` for: prefill, decode,
+    mixed, or a part of the name of their marks or program; blank for the main kind. Raises UserError where a file can't
+    be read as a profile, a folder holds none, nothing ran on any device, or no step is of that kind.
     """
     found = profile_files(paths)
     parts = []
     for file in found.files:
         progress.step(f"reading {file.name}")
         try:
-            parts.append(sources.read_file(file))
+            parts.append(sources.read_file(file, asked))
         except sources.UnknownJsonError:
             if file in paths or (file == found.files[-1] and not parts):
                 raise
@@ -50,6 +54,10 @@ def read(*paths: Path) -> Profile:
     if not profile.devices:
         what = "no device ran anything in this profile"
         raise UserError(what, place=Place(found.files[0]), remedy=sources.TRACE)
+    if asked and not any(map(_has_steps, profile.devices)):
+        told = _told_kinds(_kinds(profile.devices))
+        what = f"no step of this profile is one of {asked!r}: " + (f"it has {told}" if told else "none tells its kind")
+        raise UserError(what, place=Place(found.files[0]), remedy="leave --steps away, or say a part of such a name")
     return profile
 
 
@@ -73,7 +81,8 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
     if any(map(_has_steps, devices)):
         # a device that only copied has no steps beside those that have
         devices = [each if _has_steps(each) else replace(each, steps=()) for each in devices]
-    notes = list(_notes(parts, files))
+    _refuse_mixed_kinds(parts)
+    notes = [*_notes(parts, files), *_note_of_kinds(devices)]
     whole = [replace(each, steps=whole_steps(each.steps)) if _are_runs(each) else each for each in devices]
     if cut := sum(len(each.steps) for each in devices) - sum(len(each.steps) for each in whole):
         steps, are = ("1 step", "is cut off, and doesn't") if cut == 1 else (f"{cut} steps", "are cut off, and don't")
@@ -152,6 +161,51 @@ def _refuse_strangers(parts: Sequence[ProfileSource]) -> None:
     for one, other in combinations([part for part in parts if part.devices], 2):
         if why := _stranger(one, other):
             raise UserError(why, remedy=_REMEDY)
+
+
+def _refuse_mixed_kinds(parts: Sequence[ProfileSource]) -> None:
+    """Raise UserError where the steps of one device are a server's prefill, and those of another its decode."""
+    phases = {told: device for part in parts for device in part.devices if (told := phase(_step_name(device)))}
+    if len(phases) > 1:
+        found = " and ".join(f"{which} on {device.name} of {device.host}" for which, device in sorted(phases.items()))
+        what = f"the steps that take most time are of several kinds: {found}"
+        raise UserError(what, remedy=f"say which you mean, as --steps {min(phases)}")
+
+
+def _step_name(device: Device) -> str:
+    return device.steps[0].name if device.steps else ""
+
+
+def _kinds(devices: Sequence[Device]) -> list[StepKind]:
+    """The kinds of what could be steps, by marks or else by programs: those of a device, the seconds of all."""
+    found: dict[str, StepKind] = {}
+    for device in devices:
+        programs = (StepKind(each.shown, each.count, each.total) for each in device.programs)
+        for kind in device.kinds or programs:
+            known = found.get(kind.name, StepKind(kind.name, 0, 0.0))
+            found[kind.name] = StepKind(kind.name, max(known.count, kind.count), known.seconds + kind.seconds)
+    return sorted((kind for kind in found.values() if kind.name), key=lambda kind: -kind.seconds)
+
+
+def _told_kinds(kinds: Sequence[StepKind]) -> str:
+    """Kinds in words, those of the most time: each by its phase, if its name tells one, its name and number."""
+    said = []
+    for kind in kinds[:_NAMED]:
+        which = phase(kind.name)
+        name = kind.name if which in ("", kind.name) else f"{which} {kind.name}"
+        said.append(f"{name} x {kind.count:,}")
+    return ", ".join(said) + (f" and {len(kinds) - _NAMED} more" if len(kinds) > _NAMED else "")
+
+
+def _note_of_kinds(devices: Sequence[Device]) -> Iterator[str]:
+    """Which kinds of steps there are, and which was taken, where others take as much as a part of its time."""
+    taken = next((step.name for device in devices for step in device.steps if step.name), "")
+    kinds = _kinds(devices)
+    mine = next((kind for kind in kinds if kind.name == taken), None)
+    others = [kind for kind in kinds if mine and kind is not mine and kind.seconds >= _MINOR * mine.seconds]
+    if mine and others:
+        other = phase(others[0].name) or others[0].name
+        yield f"steps of several kinds: {_told_kinds([mine])} is taken, not {_told_kinds(others)}: --steps {other}"
 
 
 def _stranger(one: ProfileSource, other: ProfileSource) -> str:

@@ -88,19 +88,22 @@ class ProfileSource:
     when: tuple[float, float] | None = None
 
 
-def read_file(path: Path) -> ProfileSource:
-    """What a file of any format holds. Raises UserError where it can't be read as a profile."""
+def read_file(path: Path, asked: str = "") -> ProfileSource:
+    """What a file of any format holds; `asked` is the kind of steps that a person wants, blank for the main one.
+
+    Raises UserError where it can't be read as a profile.
+    """
     head = _head(path)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
     if _JSON.match(text):
-        return _of_json(path)
+        return _of_json(path, asked)
     if tool_table.is_csv(head):
         return _of_csv(path)
     if why := _foreign(path, head):
         raise UserError(why[0], place=Place(path), remedy=why[1])
-    return _of_planes(path)
+    return _of_planes(path, asked)
 
 
 def _head(path: Path) -> bytes:
@@ -143,9 +146,9 @@ def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
     return None if _BINARY.search(head) else ("this is text, and no profile", _WANTED)
 
 
-def _of_planes(path: Path) -> ProfileSource:
+def _of_planes(path: Path, asked: str) -> ProfileSource:
     if not json_document.is_gzipped(path):
-        return _devices(path, path)
+        return _devices(path, path, asked)
     # Windows removes no file that is still mapped into memory, as those of an error's traceback are.
     with tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as folder:
         unpacked = Path(folder, "unpacked.xplane.pb")
@@ -154,14 +157,14 @@ def _of_planes(path: Path) -> ProfileSource:
                 shutil.copyfileobj(stream, file)
         except (EOFError, OSError, zlib.error):
             raise _damaged(path) from None
-        return _devices(path, unpacked)
+        return _devices(path, unpacked, asked)
 
 
-def _devices(path: Path, data: Path) -> ProfileSource:
+def _devices(path: Path, data: Path, asked: str) -> ProfileSource:
     """The devices of a file of planes."""
     try:
         planes = xspace.read(data, lambda far: progress.step(f"reading {path.name}: {far}"))
-        return _summed(ProfileSource(path, "xplane"), planes)
+        return _summed(ProfileSource(path, "xplane"), planes, asked)
     except UserError as error:
         raise error.at(Place(path)) from None
     except _DAMAGED:
@@ -170,7 +173,7 @@ def _devices(path: Path, data: Path) -> ProfileSource:
         ) from None
 
 
-def _summed(made: ProfileSource, planes: tuple[Plane, ...]) -> ProfileSource:
+def _summed(made: ProfileSource, planes: tuple[Plane, ...], asked: str) -> ProfileSource:
     """The devices of planes added up; those of a host's own processor where there are no others."""
     name = host(made.path)
     for plane in planes:
@@ -183,7 +186,7 @@ def _summed(made: ProfileSource, planes: tuple[Plane, ...]) -> ProfileSource:
             made.facts |= {
                 key: str(value) for key, value in told_of if "version" in key and not isinstance(value, bytes)
             }
-    for recording in _recordings(planes, name, made.lacks):
+    for recording in _recordings(planes, name, made.lacks, asked):
         if device := summarise(recording):
             made.devices.append(device)
             while sum(_held(each) for each in made.devices) > _TIMES:
@@ -203,30 +206,30 @@ def _thinned(device: Device) -> Device:
     return replace(device, operations=tuple(rows))
 
 
-def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str]) -> Iterator[Recording]:
+def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str], asked: str) -> Iterator[Recording]:
     programs = xla.programs(planes)
     found = False
     chips = [plane for plane in planes if tpu.PLANE.match(plane.name)]
     for plane in [each for each in chips if not tpu.SPARSE.search(each.name)] or chips:
-        if recording := tpu.recording(plane, name, programs):
+        if recording := tpu.recording(plane, name, programs, asked):
             found = True
             yield recording
         plane.metadata.forget()
     cards = [plane for plane in planes if gpu.PLANE.match(plane.name) and plane.lines]
-    launches = gpu.Launches(planes, len(cards)) if cards else None
+    launches = gpu.Launches(planes, len(cards), asked) if cards else None
     for plane in cards:
         if launches and (recording := gpu.recording(plane, name, programs, launches)):
             found = True
             yield recording
         plane.metadata.forget()
     if not found:
-        operations = cpu.HostOperations(planes, programs)
+        operations = cpu.HostOperations(planes, programs, asked)
         if operations.found and not operations.ends:
             lacks["parts"] = "operations have only the time of their launch here: the .xplane.pb says when they end"
         yield from operations.recordings(name) if operations.found else ()
 
 
-def _of_json(path: Path) -> ProfileSource:
+def _of_json(path: Path, asked: str) -> ProfileSource:
     traced, ranks = TraceEvents(), defaultdict[str, KinetoEvents](KinetoEvents)  # of a merged trace several
 
     def take(event: dict[str, Any]) -> None:
@@ -238,7 +241,7 @@ def _of_json(path: Path) -> ProfileSource:
     traced.settle()
     described = rest if isinstance(rest, dict) else {}
     if torch := {label: each for label, each in ranks.items() if each.count}:
-        return _of_torch(path, torch, described)
+        return _of_torch(path, torch, described, asked)
     if _ROCPROF in described or any(map(_ROCPROF_LANE.match, traced.processes)):
         what = "this is what rocprof writes, which isn't read: it has no steps, operators or shapes"
         raise UnknownJsonError(what, place=Place(path), remedy=_OWN)
@@ -246,7 +249,7 @@ def _of_json(path: Path) -> ProfileSource:
         made = ProfileSource(path, "trace.json")
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
-        return _summed(made, traced.planes())
+        return _summed(made, traced.planes(), asked)
     if json_document.EVENTS in described:
         raise UnknownJsonError(_TIMELESS, place=Place(path), remedy=TRACE)
     return _of_table(path, rest)
@@ -271,7 +274,7 @@ def _of_csv(path: Path) -> ProfileSource:
         raise UserError(f"this table can't be read: {error}", place=Place(path), remedy="export it again") from None
 
 
-def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str, Any]) -> ProfileSource:
+def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str, Any], asked: str) -> ProfileSource:
     """The devices of a rank, or of each of a merged trace. Raises UserError for ranks that can't be told apart."""
     for each in torch.values():
         if len(each.processes) > 1:
@@ -290,7 +293,7 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
             raise UserError(what, place=Place(path), remedy="correct its distributedInfo: of which run is it?")
         made.facts[RANKS] = str(ranks)
     for label, each in torch.items():
-        recordings = each.recordings(described, label or name)
+        recordings = each.recordings(described, label or name, asked)
         made.devices += [device for one in recordings if (device := summarise(one))]
     return made
 

@@ -207,7 +207,7 @@ class _Tally:
         return Device(
             of.name, of.host, of.kind, of.facts, begin * PS, end * PS, self._busy * PS, parts,
             tuple(steps) or (Step(0, begin * PS, end * PS, "whole", parts),),
-            _programs(of), self._rows(), self._largest(), of.peak_flops, of.peak_bandwidth,
+            _programs(of), self._rows(), self._largest(), of.peak_flops, of.peak_bandwidth, tuple(of.step_kinds),
         )  # fmt: skip
 
     def _rows(self) -> tuple[Operation, ...]:

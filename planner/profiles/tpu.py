@@ -21,7 +21,7 @@ from planner.profiles.device_events import (
     of_main_program,
     steps_of,
 )
-from planner.profiles.profile import CHIP_PLACE, Operation
+from planner.profiles.profile import CHIP_PLACE, Operation, shown
 from planner.profiles.xspace import AnyLine, Integers, Plane, Stats
 
 PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
@@ -33,7 +33,7 @@ _FLYING = "Async XLA Ops"
 _ID = re.compile(r"\((\d+)\)$")
 
 
-def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | None:
+def recording(plane: Plane, host: str, programs: xla.Programs, asked: str) -> Recording | None:
     """What a TPU's plane holds; None where it ran nothing. Without operations its programs stand for them."""
     named = [line for name in (*_OPERATIONS, *_MODULES) for line in plane.lines if line.name == name]
     line = next((line for line in named if next(line.blocks(), None) is not None), None)
@@ -41,10 +41,10 @@ def recording(plane: Plane, host: str, programs: xla.Programs) -> Recording | No
         return None
     runs = _runs(plane.line(*_MODULES))
     table = _Table(runs, programs)
-    made = Recording(plane.name, host, table.kinds, lambda: table.events(line), runs=runs)
+    made = Recording(plane.name, host, table.kinds, lambda: table.events(line), runs=runs, asked=asked)
     if flying := plane.line(_FLYING):
         made.flying = joined(list(table.events(flying)))
-    made.steps = of_main_program(steps_of(plane.line(*_STEPS)), runs)
+    made.steps = [] if asked else of_main_program(steps_of(plane.line(*_STEPS)), runs)
     stats = plane.stats
     device = stats.get("device_type_string")
     made.kind = device if isinstance(device, str) and device else None
@@ -63,8 +63,8 @@ class _Table:
 
     def __init__(self, runs: Runs, programs: xla.Programs) -> None:
         self._runs = runs
-        self._shown = [f"{name}({key})" if key else name for name, key in runs.programs]
-        self._names = {key: shown for (_, key), shown in zip(runs.programs, self._shown, strict=True) if key}
+        self._shown = [shown(*each) for each in runs.programs]
+        self._names = {key: name for (_, key), name in zip(runs.programs, self._shown, strict=True) if key}
         self._programs = programs
         self.kinds: list[Operation] = []
         self._numbers: dict[tuple[int, int, str], int] = {}
@@ -102,9 +102,9 @@ class _Table:
     def _number(self, line: AnyLine, key: int, name: str, stats: Stats, program: str, program_id: object) -> int:
         wanted = (id(line.kinds), key, program)
         if wanted not in self._numbers:
-            shown = program or self._names.get(str(program_id), "" if program_id is None else str(program_id))
+            of = program or self._names.get(str(program_id), "" if program_id is None else str(program_id))
             short = name.partition(" = ")[0].removeprefix("%")
-            made = xla.operation(name, shown, stats, self._programs.get(shown, {}).get(short))
+            made = xla.operation(name, of, stats, self._programs.get(of, {}).get(short))
             self._numbers[wanted] = len(self.kinds)
             self.kinds.append(made)
         return self._numbers[wanted]

@@ -1,0 +1,145 @@
+"""Captures of servers that mix prefill and decode: which steps are taken, which are told, and how to ask for others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from planner.errors import UserError
+from planner.profiles.reading import read
+from planner.profiles.step_kinds import phase
+from tests.commands import command, invoked
+from tests.test_profiles_torch import torch_event, torch_kernel
+
+US = 1e-6
+
+
+def served(marks, lasts, *, is_profiled=True, kernels=None):
+    """A trace of steps of 100 us each, by the server's mark in each (or none) and what its kernel lasts in us."""
+    events = []
+    for n, (mark, last) in enumerate(zip(marks, lasts, strict=True)):
+        at = 100 * n
+        events += [torch_event("user_annotation", f"ProfilerStep#{n + 3}", at, 99)] if is_profiled else []
+        events += [torch_event("user_annotation", mark.format(n=n + 1), at + 5, 60)] if mark else []
+        name = kernels[n] if kernels else "gemm"
+        events.append(torch_event("cuda_runtime", "cudaLaunchKernel", at + 10, 1, correlation=n))
+        events.append(torch_kernel(name, at + 20, last, correlation=n))
+    return {"traceEvents": events}
+
+
+def written(tmp_path, document, name="a.json"):
+    """The trace in a file."""
+    path = tmp_path / name
+    path.write_text(json.dumps(document))
+    return path
+
+
+SERVERS = [
+    ("execute_context_2({n})_generation_0(0)", "execute_context_0(0)_generation_8({n})"),
+    ("execute_{n}_context_1(sq9sk9)_generation_0(sq0sk0)", "execute_{n}_context_0(sq0sk0)_generation_8(sq8sk{n})"),
+    ("step[EXTEND bs=1 toks={n}]", "step[DECODE bs={n}]"),
+    ("[Executor] _forward_step {n}: 1 ctx reqs, 0 gen reqs", "[Executor] _forward_step {n}: 0 ctx reqs, 8 gen reqs"),
+    (
+        "[Executor] _forward_step {n}: 1 ctx reqs, 96 ctx tokens, 0 gen reqs",
+        "[Executor] _forward_step {n}: 0 ctx reqs, 0 ctx tokens, 8 gen reqs",
+    ),
+]
+
+
+@pytest.mark.parametrize("is_profiled", [True, False], ids=["ProfilerStep", "marks alone"])
+@pytest.mark.parametrize(
+    ("prefill", "decode"), SERVERS, ids=["vllm", "vllm lengths", "sglang", "trtllm", "trtllm tokens"]
+)
+def test_prefill_and_decode_of_a_mixed_capture(tmp_path, prefill, decode, is_profiled):
+    """Ten decode steps whose kernel takes 10 us and two prefills of 40: decode is taken, and prefill for the asking."""
+    marks = [prefill if n in (0, 6) else decode for n in range(12)]
+    lasts = [40 if n in (0, 6) else 10 for n in range(12)]
+    path = written(tmp_path, served(marks, lasts, is_profiled=is_profiled))
+    found = read(path)
+    assert (phase(found.step_name), found.step_times) == ("decode", pytest.approx([10 * US] * 10))
+    (note,) = found.notes
+    assert note.startswith("steps of several kinds: decode ")
+    assert " x 10 is taken, not prefill " in note
+    assert note.endswith(" x 2: --steps prefill")
+    asked = read(path, asked="prefill")
+    assert (phase(asked.step_name), asked.step_times) == ("prefill", pytest.approx([40 * US] * 2))
+    assert read(path, asked="decode").step_times == found.step_times
+
+
+def test_three_kinds_of_which_none_is_most_of_the_time(tmp_path):
+    """40, 30 and 30 % of the kernels' time: the one of the most is taken, and each of the others can be asked for."""
+    marks = [f"step[{each} bs=4]" for each in ("EXTEND", "DECODE", "MIXED", "DECODE", "DECODE")]
+    path = written(tmp_path, served(marks, [40, 10, 30, 10, 10], is_profiled=False))
+    assert read(path).step_times == pytest.approx([40 * US])
+    assert read(path, asked="mixed").step_times == pytest.approx([30 * US])
+    assert read(path, asked="decode").step_times == pytest.approx([10 * US] * 3)
+
+
+def test_steps_of_the_profiler_are_told_apart_by_kernels_where_no_mark_does(tmp_path):
+    """FlashInfer names its kernels of prefill and of decode; the profiler's numbers of the steps stay."""
+    prefill, decode = (f"void flashinfer::Batch{each}WithPagedKVCacheKernel<x>" for each in ("Prefill", "Decode"))
+    path = written(tmp_path, served([""] * 4, [50, 20, 20, 20], kernels=[prefill, decode, decode, decode]))
+    found = read(path)
+    assert [step.index for step in found.devices[0].steps] == [4, 5, 6]
+    assert found.step_times == pytest.approx([20 * US] * 3)
+    assert [step.index for step in read(path, asked="prefill").devices[0].steps] == [3]
+
+
+def test_batches_within_a_step_of_the_profiler(tmp_path):
+    """A step that a person marked around a whole request stays one, and decode steps within it can be asked for."""
+    document = served(["step[EXTEND bs=1]", *["step[DECODE bs=1]"] * 3], [40, 10, 10, 10], is_profiled=False)
+    document["traceEvents"].append(torch_event("user_annotation", "ProfilerStep#2", 0, 400))
+    path = written(tmp_path, document)
+    assert read(path).step_times == pytest.approx([310 * US])
+    assert read(path, asked="decode").step_times == pytest.approx([10 * US] * 3)
+
+
+def programs(*runs):
+    """A trace.json of a TPU with runs of programs, each a name, a begin and what it lasts in us."""
+    names = [("process_name", {}, "/device:TPU:0"), ("thread_name", {"tid": 1}, "XLA Modules"),
+             ("thread_name", {"tid": 2}, "XLA Ops")]  # fmt: skip
+    events = [{"ph": "M", "pid": 3, "name": name, **where, "args": {"name": told}} for name, where, told in names]
+    for name, at, last in runs:
+        for thread, what in ((1, name), (2, "fusion.1")):
+            events.append({"ph": "X", "pid": 3, "tid": thread, "name": what, "ts": at, "dur": last, "args": {}})
+    return {"traceEvents": events}
+
+
+MIXED = (("jit_prefill(8)", 0, 900), *(("jit_decode(7)", 1000 + 100 * n, 50) for n in range(10)))
+
+
+def test_a_program_that_ran_once_can_be_asked_for(tmp_path):
+    """Of a server's programs the one that repeats is taken; its prefill by name, or by a part of it."""
+    path = written(tmp_path, programs(*MIXED))
+    assert read(path).stepping == "jit_decode(7)" or read(path).found == "whole"
+    for asked in ("decode", "JIT_DEC", "jit_decode(7)"):
+        assert read(path, asked=asked).step_times == pytest.approx([50 * US] * 10)
+    found = read(path, asked="prefill")
+    assert (found.stepping, found.step_times) == ("jit_prefill(8)", pytest.approx([900 * US]))
+
+
+def test_the_command_takes_the_kind_of_steps(tmp_path):
+    """It prints which were found and taken; a kind that isn't there is one line with those that are."""
+    runs = [("jit_prefill(8)", 2000 * n, 900) for n in range(2)]
+    runs += [("jit_decode(7)", 3000 + 2000 * (n // 15) + 60 * (n % 15), 50) for n in range(30)]
+    path = written(tmp_path, programs(*sorted(runs, key=lambda run: run[1])))
+    assert "prefill jit_prefill(8) x 2 is taken, not decode jit_decode(7) x 30: --steps decode" in command(
+        "ingest", path
+    )
+    assert "jit_decode(7)" in command("ingest", path, "--steps", "decode").partition("spread")[0]
+    code, said = invoked("ingest", path, "--steps", "train")
+    assert (code, said.count("\n")) == (2, 1), said
+    assert "no step of this profile is one of 'train': it has prefill jit_prefill(8) x 2, decode jit_decode(7)" in said
+
+
+def test_files_whose_main_kinds_differ_are_refused_until_one_is_asked_for(tmp_path):
+    """One rank's prefill is no step beside another's decode: a median over both is of neither."""
+    marks = ["step[EXTEND bs=1]", "step[DECODE bs=1]"]
+    paths = []
+    for rank, lasts in enumerate(((40, 30), (30, 40))):
+        told = {"distributedInfo": {"rank": rank}, **served(marks, lasts)}
+        paths.append(written(tmp_path, told, f"rank{rank}.json"))
+    with pytest.raises(UserError, match="decode on GPU 0 of rank 1 and prefill on GPU 0 of rank 0; say which you mean"):
+        read(*paths)
+    assert read(*paths, asked="prefill").step_times == pytest.approx([40 * US])
