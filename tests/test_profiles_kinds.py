@@ -119,6 +119,17 @@ def test_a_program_that_ran_once_can_be_asked_for(tmp_path):
     assert (found.stepping, found.step_times) == ("jit_prefill(8)", pytest.approx([900 * US]))
 
 
+def test_hosts_that_are_merged_under_one_process_are_refused(tmp_path):
+    """A core runs one program at a time: two hosts' runs of 50 us, 20 us apart, are of no one device."""
+    runs = sorted(
+        (("jit_step(7)", 100 * n + 20 * host, 50) for n in range(5) for host in (0, 1)), key=lambda run: run[1]
+    )
+    path = written(tmp_path, programs(*runs))
+    code, said = invoked("ingest", path)
+    assert (code, said.count("\n")) == (2, 1), said
+    assert "a.json: programs run at the same time on one device: this is merged of several hosts" in said
+
+
 def test_the_command_takes_the_kind_of_steps(tmp_path):
     """It prints which were found and taken; a kind that isn't there is one line with those that are."""
     runs = [("jit_prefill(8)", 2000 * n, 900) for n in range(2)]

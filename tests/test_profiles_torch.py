@@ -184,6 +184,53 @@ def test_a_merged_trace_without_ranks_is_refused(tmp_path):
         read(path)
 
 
+def two_ranks(*, is_launched):
+    """Twenty kernels each of two ranks of one pid, one GPU and one queue: of 60 us, and of 40 within these."""
+    events = []
+    for rank in (0, 1):
+        for n in range(20):
+            at = 100 * n + 25 * rank
+            if is_launched:
+                events.append(torch_event("cuda_runtime", "cudaLaunchKernel", at, 5, correlation=n))
+            args = {"correlation": n} if is_launched else {}
+            events.append(torch_kernel("gemm", 100 * n + 50 + 10 * rank, 60 - 20 * rank, **args))
+    return events
+
+
+@pytest.mark.parametrize("is_launched", [True, False])
+def test_ranks_that_share_one_process_are_refused(tmp_path, is_launched):
+    """Of containers every rank's pid is the same: launches have their numbers twice, or a queue overlaps itself."""
+    path = tmp_path / "merged.json"
+    path.write_text(json.dumps({"traceEvents": two_ranks(is_launched=is_launched)}))
+    with pytest.raises(
+        UserError, match="merged of ranks under one process, whose kernels can't be told apart"
+    ) as error:
+        read(path)
+    assert "\n" not in error.value.line()
+
+
+def test_what_one_process_launches_is_not_taken_for_two_ranks(tmp_path):
+    """The driver's call has the number of the runtime's around it; kernels of a graph, of two queues, and one that
+    begins before the last one ended overlap: 20 of each, 10 us apart.
+    """
+    events = []
+    for n in range(20):
+        at = 10 * n
+        events += [
+            torch_event("cuda_runtime", "cudaLaunchKernel", at, 6, correlation=n),
+            torch_event("cuda_driver", "cuLaunchKernel", at + 3, 2, correlation=n),
+            torch_kernel("early", at + 20, 16, correlation=n),
+            {**torch_kernel("other", at + 22, 5, correlation=100 + n), "tid": 9},
+            torch_kernel("graph", at + 400, 30, correlation=1000),
+            torch_kernel("branch", at + 405, 3, correlation=1000),
+        ]
+        events[-3]["args"]["stream"] = 9
+    events.append(torch_event("cuda_runtime", "cudaGraphLaunch", 390, 5, correlation=1000))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert sum(each.count for each in read(path).operations) == 80
+
+
 def test_correlations_that_are_written_as_external_ids(tmp_path):
     """Some versions write a kernel's correlation as its external id: its operator runs on the thread of its launch.
 

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from planner.profiles.device_events import FAR, PS, Events, Marked, Recording, grouped, looked_up, within
+from planner.profiles.device_events import FAR, PS, Events, Marked, Recording, distinct, grouped, looked_up, within
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
+from planner.profiles.parts import union
 from planner.profiles.profile import Operation, StepKind
 from planner.profiles.step_kinds import is_asked, phase, phase_of_kernels, unnumbered
 from planner.profiles.trace_events import Clock
@@ -44,6 +45,10 @@ _PARTS = (  # annotations of PyTorch's own, which are parts of a step
     "Torch-Compiled Region", "## Call CompiledFxGraph", "nccl:", "rccl:", "hccl:", "xccl:", "gloo:", "c10d::",
 )  # fmt: skip
 _LABEL = re.compile(r"\[([^\]]+)\] *\S|(rank[ _-]?\d+)[ _:/-]+\S", re.I)
+_WITHIN = 20_000_000  # ps: the driver's call begins not later in the runtime's, which has its number
+_REPEATED = 0.1  # of the launches, at least, have a number of another where several ranks' are merged
+_SHARED = 1 / 3  # of a queue's time, at least, is of several kernels there
+_FEW = 10  # kernels of a queue that tell nothing
 _COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
 
@@ -72,7 +77,9 @@ class KinetoEvents:
         self._operators = tuple(array("q") for _ in range(5))  # external id, text, thread, begin, end
         self._launches = tuple(array("q") for _ in range(4))  # correlation, time, external id, thread (-1: of a graph)
         self._threads: dict[tuple[Any, Any], int] = {}
-        self._kernels = tuple(array("q") for _ in range(6))  # device, begin, duration, correlation, external id, text
+        self._kernels = tuple(
+            array("q") for _ in range(7)
+        )  # device, begin, duration, correlation, external, text, queue
         self._notes: list[Annotation] = []
         self.processes: set[str] = set()
         self.count = 0
@@ -99,7 +106,8 @@ class KinetoEvents:
         if kind in _KERNELS:
             device = _number(args.get("device", event.get("pid")))
             text = self._text(name, kind, *("" if (told := args.get(key)) is None else str(told) for key in COLLECTIVE))
-            _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text))
+            queue = _number(args.get("stream", event.get("tid")))
+            _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text, queue))
         elif kind in _LAUNCHES:
             if correlation >= 0:
                 self.processes.add(str(event.get("pid")))
@@ -120,6 +128,26 @@ class KinetoEvents:
     def _text(self, *parts: str) -> int:
         return self._texts.setdefault(parts, len(self._texts))
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether several ranks stand under one process: launches have the numbers of others, or queues overlap.
+
+        A process numbers each launch once, but for the driver's call within one of the runtime. A queue runs its
+        kernels one after the other, but for those of a graph and for one that begins before the last one's end.
+        """
+        ids, at, _, thread = (np.array(column, np.int64) for column in self._launches)
+        order = np.lexsort((at, ids))
+        ids, at, thread = ids[order], at[order], thread[order]
+        apart = (np.diff(at) > _WITHIN) | (np.diff(thread) != 0)
+        if ((np.diff(ids) == 0) & apart).sum() > _REPEATED * len(ids):
+            return True
+        device, begin, duration, correlation, _, _, queue = (np.array(column, np.int64) for column in self._kernels)
+        _, which, counts = np.unique(correlation, return_inverse=True, return_counts=True)
+        alone = np.flatnonzero((correlation < 0) | (counts == 1)[which.reshape(-1)])
+        queues, queue = distinct(queue[alone])
+        lanes = (alone[places] for _, places in grouped(distinct(device[alone])[1] * len(queues) + queue))
+        return any(_overlaps(begin[lane], (begin + duration)[lane]) for lane in lanes if len(lane) >= _FEW)
+
     def when(self, described: dict[str, Any]) -> tuple[float, float] | None:
         """From when to when kernels ran, in seconds since 1970; None where the trace's clock isn't told."""
         base = described.get("baseTimeNanoseconds")
@@ -131,7 +159,7 @@ class KinetoEvents:
 
     def recordings(self, described: dict[str, Any], host: str, asked: str = "") -> list[Recording]:
         """One for each device that ran a kernel; `described` is what else the file holds, `asked` the kind of steps."""
-        device, begin, duration, correlation, external, text = (np.array(column, np.int64) for column in self._kernels)
+        device, begin, duration, correlation, external, text, _ = (np.array(each, np.int64) for each in self._kernels)
         if not self._launches[0]:
             correlation = np.full(len(begin), -1, np.int64)
         launched, operator, external = self._linked(correlation, external)
@@ -174,6 +202,15 @@ class KinetoEvents:
             place[unlinked] = inner
             operator[unlinked] = np.where(inner >= 0, texts[inner], -1)
         return launched, operator, place
+
+
+def _overlaps(begin: Integers, end: Integers) -> bool:
+    """Whether much of the intervals' time is of several, and many lie within another."""
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], end[order]
+    whole = int((end - begin).sum())
+    within_another = end[1:] <= np.maximum.accumulate(end)[:-1]
+    return whole - union(begin, end) > _SHARED * whole and bool(within_another.mean() > _REPEATED)
 
 
 COLLECTIVE = ("Collective name", "In msg nelems", "Out msg nelems", "Group size", "dtype", "bytes")

@@ -249,7 +249,10 @@ def _of_json(path: Path, asked: str) -> ProfileSource:
         made = ProfileSource(path, "trace.json")
         if traced.count >= LIMIT:
             made.lacks["events"] = "the profiler writes a million events into a trace.json: the .xplane.pb has all"
-        return _summed(made, traced.planes(), asked)
+        try:
+            return _summed(made, traced.planes(), asked)
+        except UserError as error:
+            raise error.at(Place(path)) from None
     if json_document.EVENTS in described:
         raise UnknownJsonError(_TIMELESS, place=Place(path), remedy=TRACE)
     return _of_table(path, rest)
@@ -277,8 +280,9 @@ def _of_csv(path: Path) -> ProfileSource:
 def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str, Any], asked: str) -> ProfileSource:
     """The devices of a rank, or of each of a merged trace. Raises UserError for ranks that can't be told apart."""
     for each in torch.values():
-        if len(each.processes) > 1:
-            what = f"this trace is merged of {len(each.processes)} processes, whose kernels can't be told apart"
+        if len(each.processes) > 1 or each.is_merged:
+            several = f"{len(each.processes)} processes" if len(each.processes) > 1 else "ranks under one process"
+            what = f"this trace is merged of {several}, whose kernels can't be told apart"
             raise UserError(what, place=Place(path), remedy="give the trace of each rank as it was written")
     told_of = described.get("distributedInfo")
     distributed = told_of if isinstance(told_of, dict) else {}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from planner.errors import UserError
 from planner.profiles import wire, xla
 from planner.profiles.device_events import (
     UNSIGNED,
@@ -21,6 +22,7 @@ from planner.profiles.device_events import (
     of_main_program,
     steps_of,
 )
+from planner.profiles.parts import union
 from planner.profiles.profile import CHIP_PLACE, Operation, shown
 from planner.profiles.xspace import AnyLine, Integers, Plane, Stats
 
@@ -31,6 +33,7 @@ _MODULES = ("XLA Modules", "Sparse Core Modules")
 _STEPS = ("Steps", "Sparse Core Steps")
 _FLYING = "Async XLA Ops"
 _ID = re.compile(r"\((\d+)\)$")
+_SHARED = 0.1  # of the programs' time, at least, is of several where hosts' files are merged
 
 
 def recording(plane: Plane, host: str, programs: xla.Programs, asked: str) -> Recording | None:
@@ -111,9 +114,14 @@ class _Table:
 
 
 def _runs(line: AnyLine | None) -> Runs:
-    """The programs' runs: their names are `jit_f(id)`."""
+    """The programs' runs: their names are `jit_f(id)`. Raises UserError where they overlap, as no core's do."""
     if line is None or not len(events := joined([Events(*block) for block in line.blocks()])):
         return Runs()
+    order = np.argsort(events.begin, kind="stable")
+    lasted = int((events.end - events.begin).sum())
+    if lasted - union(events.begin[order], events.end[order]) > _SHARED * lasted:
+        what = "programs run at the same time on one device: this is merged of several hosts, which can't be told apart"
+        raise UserError(what, remedy="give the file of each host as it was written")
     ids, which = distinct(events.kinds)
     names = [line.kinds.get(key % UNSIGNED, ("", {}))[0] for key in ids.tolist()]
     keys = [number[1] if (number := _ID.search(name)) else "" for name in names]
