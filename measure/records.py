@@ -103,7 +103,7 @@ class Measurement:
     @property
     def experiment(self) -> tuple[str, ...]:
         """What is timed where and how: of two rows of one experiment the later counts."""
-        return self.case_key, self.hardware_id or self.device_kind, self.compiler_flags, *self.lies
+        return in_our_order(self.case_key), self.hardware_id or self.device_kind, self.compiler_flags, *self.lies
 
     @property
     def lies(self) -> tuple[str, str, str]:
@@ -149,6 +149,16 @@ def parse_key(key: str) -> tuple[str, dict[str, float | str | None]]:
     if not re.fullmatch("[a-z][a-z0-9_]*", template):
         raise ValueError(f"{template!r} is no template")
     return template, inputs
+
+
+def in_our_order(key: str) -> str:
+    """A key as `case_key` writes it, whatever the order of its inputs; another text as it is."""
+    try:
+        template, inputs = parse_key(key)
+    except ValueError:
+        return key
+    known = {name: value for name, value in inputs.items() if name not in EXPECTING}
+    return case_key(template, inputs) if inputs and known == inputs else key
 
 
 def inputs_json(inputs: Inputs) -> str:

@@ -79,6 +79,18 @@ def test_an_older_time_survives_a_failure(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_case_that_was_typed_in_another_order_is_replaced(tmp_path: Path) -> None:
+    """A key means its inputs in any order: a row of one's own is the case's, and another case's stays."""
+    path = tmp_path / "m.csv"
+    typed = "matmul|weight_dtype=bf16,activation_dtype=bf16|tokens=8.0,d_in=4"
+    written = "matmul|activation_dtype=bf16,weight_dtype=bf16|d_in=4,tokens=8"
+    write_measurements(path, [replace(MEASURED, case_key=key) for key in (typed, "my own|b,a", "my|stack=b,a=1")])
+    keep_measurements(path, [replace(MEASURED, case_key=key, t_median=0.5) for key in (written, "my|stack=c,a=1")])
+    assert [(row.case_key, row.t_median) for row in read_measurements(path)] == [
+        (written, 0.5), ("my own|b,a", 1.0), ("my|stack=b,a=1", 1.0), ("my|stack=c,a=1", 0.5),
+    ]  # fmt: skip
+
+
 def test_every_row_is_in_the_file_at_once(tmp_path: Path) -> None:
     """A process that is killed in the third case leaves two."""
     path = tmp_path / "m.csv"

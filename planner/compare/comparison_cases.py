@@ -15,7 +15,7 @@ from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
 from planner.measure.mesh import group_size
-from planner.measure.records import case_key, in_digits, parse_key
+from planner.measure.records import case_key, in_digits, in_our_order, parse_key
 from planner.spoken import cut
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
@@ -163,11 +163,7 @@ def _binary(size: float) -> str:
 
 def key_as_ours(key: str) -> str:
     """The key of a template's case as `case_key` writes it, whatever the order of its inputs; another text as it is."""
-    try:
-        template, inputs = parse_key(key)
-    except ValueError:
-        return key
-    return case_key(template, inputs) if inputs and template in library.names() else key
+    return in_our_order(key) if key.partition("|")[0] in library.names() else key
 
 
 def case_in_words(key: str, label: str = "") -> str:
