@@ -8,6 +8,7 @@ from statistics import median
 
 import pytest
 
+from planner.ingest.first_page import part
 from planner.profiles.profile import Device, Profile, pooled
 from planner.profiles.reading import read
 from planner.profiles.recognition import recognised
@@ -243,6 +244,12 @@ class TestTools:
         found = profile("overview_page")
         assert found.step_times == pytest.approx([0.12] * 4, rel=0.01)
         assert sum(found.step_times) / 5 > 0.0963 - 0.0005 > sum(found.step_times) / 5 - 0.0007
+
+    def test_a_tpus_overview_tells_no_communication_beside_the_frameworks_table(self):
+        """Neither has it: the rows that the framework calls collectives are less than half of the 26.6 % that it is."""
+        found = read(*(next(GOLDEN.glob(f"*{tool}*")) for tool in ("framework_op_stats", "overview_page")))
+        assert [part(found, name) for name in ("compute", "communication")] == [None, None]
+        assert "hlo_stats tells them apart" in found.lacks["communication"]
 
     def test_waste(self):
         """Time x (1 - roofline efficiency) of the categories, and of the main program in op_profile."""

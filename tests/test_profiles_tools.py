@@ -130,6 +130,28 @@ def test_the_frameworks_table_tells_no_communication(tmp_path):
     assert [part(both, name) for name in ("compute", "communication")] == pytest.approx([60e-6, 40e-6])
 
 
+@pytest.mark.parametrize("tool", ["framework_op_stats", "hlo_stats"])
+def test_the_overview_of_a_gpu_tells_communication_beside_other_tables(tmp_path, tool):
+    """Its 10 ms of collectives are told apart from 60 that compute: no operation's share of the 60 is added to them."""
+    steps = page(["stepnum", "deviceComputeTimeMs", "deviceCollectivesTimeMs", "idleTimeMs"], ["7", 60.0, 10.0, 5.0])
+    tables = {
+        "framework_op_stats": page(
+            ["host_or_device", "type", "operation", "occurrences", "total_self_time"],
+            ["Device", "dot_general", "jit(f)/dot_general", 1, 50.0], ["Device", "psum", "jit(f)/psum", 1, 10.0],
+        ),
+        "hlo_stats": page(
+            ["hlo_op_name", "hlo_op_expression", "category", "occurrences", "total_self_time"],
+            ["fusion.1", "", "loop fusion", 1, 50.0], ["all-reduce.1", "", "all-reduce", 1, 10.0],
+        ),
+    }  # fmt: skip
+    paths = [tmp_path / "overview_page.json", tmp_path / f"{tool}.json"]
+    for path, table in zip(paths, (steps, tables[tool]), strict=True):
+        path.write_text(json.dumps([table]))
+    found = read(*paths)
+    assert in_ms(found) == [60.0, 10.0, 0.0, 5.0]
+    assert [part(found, name) for name in ("compute", "communication")] == pytest.approx([60e-3, 10e-3])
+
+
 def test_another_table_is_no_profile(tmp_path):
     """A CSV of something else is refused in one line."""
     path = tmp_path / "measurements.csv"

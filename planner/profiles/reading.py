@@ -95,7 +95,7 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
     for part in parts:
         facts = part.facts | facts
     hosts = tuple(dict.fromkeys(each.host for each in devices if each.host))
-    lacks = _lacks(formats, devices, device) | {key: text for part in parts for key, text in part.lacks.items()}
+    lacks = _lacks(formats, devices, device, table) | {key: text for part in parts for key, text in part.lacks.items()}
     return Profile(
         tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks,
         tuple(notes),
@@ -124,13 +124,14 @@ def _of_table(table: ToolTable, name: str) -> Device:
     )  # fmt: skip
 
 
-def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None) -> dict[str, str]:
+def _lacks(
+    formats: Sequence[str], devices: Sequence[Device], device: str | None, table: ToolTable | None
+) -> dict[str, str]:
     """Why facts are missing that are: what is there needs no reason."""
     operations = [each for one in devices for each in one.operations]
     computing = [each for each in operations if each.part == "compute"]
     apart = not set(formats) <= {"framework_op_stats", "overview_page"}  # collectives are told from what computes
-    steps = [step for one in devices for step in one.steps]
-    is_told = formats == ["overview_page"] and any(step.parts.communication for step in steps)  # of a GPU
+    is_told = table is not None and table.tells_communication
     there = {
         "device": device is not None,
         "steps": any(map(_has_steps, devices)),
@@ -141,7 +142,7 @@ def _lacks(formats: Sequence[str], devices: Sequence[Device], device: str | None
         "bytes": all(each.bytes is not None for each in computing),
         "operations": len(formats) > 1 and bool(operations),
         "communication": (bool(operations) and apart) or is_told,
-        "compute": apart,
+        "compute": apart or is_told,
     }
     reasons = {
         "device": next((_UNKNOWN[each] for each in formats if each in _UNKNOWN), "the files don't name the device"),

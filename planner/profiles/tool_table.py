@@ -21,7 +21,10 @@ Row = dict[str, Any]
 
 @dataclass
 class ToolTable:
-    """What one tool's file tells; `format` is the tool's name. `idle` is in seconds over all cores."""
+    """What one tool's file tells; `format` is the tool's name. `idle` is in seconds over all cores.
+
+    `tells_communication` says that its steps have that apart from their compute, as an overview's of a GPU.
+    """
 
     format: str
     operations: list[Operation] = field(default_factory=list)
@@ -33,6 +36,7 @@ class ToolTable:
     peak_flops: float | None = None
     peak_bandwidth: float | None = None
     facts: dict[str, str] = field(default_factory=dict)
+    tells_communication: bool = False
 
 
 def columns(page: Row) -> list[str]:

@@ -87,6 +87,7 @@ def overview_page(pages: list[Row]) -> ToolTable:
                 made.facts[key] = str(found[key])
         if "stepnum" in columns(page):
             made.steps = _steps(list(rows(page)))
+    made.tells_communication = any(step.parts.communication for step in made.steps)
     return made
 
 
@@ -205,6 +206,7 @@ def joined(tables: list[ToolTable]) -> ToolTable:
         made.peak_flops = made.peak_flops or each.peak_flops
         made.peak_bandwidth = made.peak_bandwidth or each.peak_bandwidth
         made.steps = made.steps or each.steps
+        made.tells_communication = made.tells_communication or each.tells_communication
         made.facts |= each.facts
         if any(program.name for program in each.programs):
             made.programs = each.programs
@@ -213,13 +215,18 @@ def joined(tables: list[ToolTable]) -> ToolTable:
 
 
 def _split(parts: Parts, operations: list[Operation]) -> Parts:
-    """A step's computing time in the proportions of the operations' self times: an overview doesn't tell them apart."""
+    """A step's computing time in the proportions of the operations' self times: an overview doesn't tell them apart.
+
+    That of a GPU tells communication, which then is no part of what is split.
+    """
     whole = parts_of(operations, None)
+    if parts.communication:
+        whole = replace(whole, communication=0.0)
     if not whole.busy:
         return parts
     each = parts.compute / whole.busy
-    copy = parts.copy + each * whole.copy
-    return Parts(each * whole.compute, each * whole.communication, copy, each * whole.wait, parts.gap)
+    copy, communication = parts.copy + each * whole.copy, parts.communication + each * whole.communication
+    return Parts(each * whole.compute, communication, copy, each * whole.wait, parts.gap)
 
 
 _SUMS = ("rawTime", "rawFlops", "occurrences")
