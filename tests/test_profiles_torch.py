@@ -126,11 +126,13 @@ def test_prefill_and_decode_that_a_server_marks_are_steps_of_two_kinds(tmp_path,
             torch_kernel("gemm", 100 * n + 20, lasts, correlation=n),
         ]
     path = tmp_path / "a.json"
-    path.write_text(json.dumps(events))
-    found = read(path)
-    assert found.step_times == pytest.approx([10e-6] * 10)
-    assert found.step_name == kind
-    assert lines(found, None, Peaks(None, None))[0].note.endswith(f"marked in the profile, {kind}")
+    profiled = [torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n - 1, 60) for n in range(12)]
+    for marks in ([], profiled):  # by themselves, or within the profiler's own steps
+        path.write_text(json.dumps(events + marks))
+        found = read(path)
+        assert found.step_times == pytest.approx([10e-6] * 10)
+        assert found.step_name == kind
+        assert lines(found, None, Peaks(None, None))[0].note.endswith(f"marked in the profile, {kind}")
 
 
 def test_ranks_in_one_folder(tmp_path):
