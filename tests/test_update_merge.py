@@ -367,6 +367,18 @@ def test_ranges_of_formulas_typed_on_planners_sheets_are_named_too(small: tuple[
     ]
 
 
+def test_a_template_whose_file_has_any_name(tmp_path: Path) -> None:
+    """A blank, a capital and a digit in front make a machine name: what fails is found; an update knows the file."""
+    own, path = tmp_path / "2nd Plan.csv", tmp_path / "plan.xlsx"
+    own.write_text(SMALL.replace("IF(batch_rows>0,1,0)", "IF(batch_rows>total_rows,1,0)"))
+    planner("build", "--template", own, *TABLES, "-o", path)
+    assert "Plan_2nd_plan" in Package.read(path).sheets()
+    failing = [found.what for found in check(Package.read(path)).of("fault") if found.kind == "failed_check"]
+    assert len(failing) == 1
+    assert "Plan_2nd_plan: Rows are there" in failing[0]
+    assert not update_file(path, [str(own)], FEW)[0].is_needed
+
+
 def test_a_validation_of_a_persons_beside_an_input_takes_none_from_it(small: tuple[Path, Path]) -> None:
     """Planner's, which reaches over columns of scenarios to come, goes on around the cell that a person's is for."""
     path, own = small

@@ -11,7 +11,7 @@ from planner.errors import UserError, nearest
 from planner.formulas.include import Scope, include
 from planner.formulas.input_values import with_choices
 from planner.formulas.synonyms import TEMPLATES
-from planner.formulas.template import COLUMNS, DISPLAY, Template, checked, read_rows
+from planner.formulas.template import COLUMNS, DISPLAY, Template, called, checked, read_rows
 
 _LONGEST_HEADER = 1000  # characters; a template's has some sixty
 
@@ -76,7 +76,7 @@ def _read(path: Path, including: tuple[Path, ...], own: dict[Path, Template]) ->
         chain = " -> ".join(step.stem for step in (*including, resolved))
         raise UserError(f"templates include each other in a circle: {chain}")
     rows, digest = read_rows(path)
-    scope, digests = Scope(), {path.stem: digest}
+    scope, digests = Scope(), {called(path): digest}
     below = {row.name: row for row in rows if row.kind != "include"}
 
     def fetch(name: str) -> Template:
@@ -87,4 +87,4 @@ def _read(path: Path, including: tuple[Path, ...], own: dict[Path, Template]) ->
             digests.update(include(row, scope, fetch))
         else:
             scope.add(checked(row, scope.units, below))
-    return Template(path.stem, path, with_choices(tuple(scope.rows.values())), digests, shelf)
+    return Template(called(path), path, with_choices(tuple(scope.rows.values())), digests, shelf)

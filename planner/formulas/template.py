@@ -142,6 +142,15 @@ class Template:
         return reached
 
 
+def called(path: Path) -> str:
+    """The machine name of a template, by that of its file: `My plan.csv` is my_plan, `2nd.csv` is plan_2nd.
+
+    In a workbook its checks are known by it.
+    """
+    name = re.sub(r"[^a-z0-9_]+", "_", path.stem.lower())
+    return name if re.match("[a-z]", name) else f"plan_{name.strip('_')}"
+
+
 def read_rows(path: Path) -> tuple[list[Row], str]:
     """The rows of a template's CSV as they are written, and the digest of the file.
 
@@ -151,7 +160,7 @@ def read_rows(path: Path) -> tuple[list[Row], str]:
     rows: list[Row] = []
     seen: dict[str, int] = {}
     for line, cells in sheet.records():
-        row = row_of(cells, Place(path, line), path.stem)
+        row = row_of(cells, Place(path, line), called(path))
         _check_row(row)
         if row.name in seen and row.name != ".":
             raise row.fault(f"the name stands in line {seen[row.name]} already", "names are unique")

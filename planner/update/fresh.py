@@ -23,7 +23,7 @@ from planner.compare.comparison_sheet import ComparisonSheet, found_in
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.sweeps import sweeps
-from planner.formulas.template import Template
+from planner.formulas.template import Template, called
 from planner.regularfile import SMALL, read_bytes
 from planner.workbook import remembering
 from planner.workbook.book import Draft, digests_of, draft
@@ -52,7 +52,7 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
     Raises UserError for a template that isn't there, a sheet whose template is not known, a template without a sheet,
     and as loading templates and databases does.
     """
-    mine = {Path(name).stem if name.endswith(".csv") else name: name for name in extra}
+    mine = {called(Path(name)) if name.endswith(".csv") else name: name for name in extra}
     for name in extra:
         read_bytes(library.find(name, None), largest=SMALL)  # a file that isn't there is no template that doesn't fit
     file, wanted = book.package.name, list(dict.fromkeys(book.templates.values()))

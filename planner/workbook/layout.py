@@ -78,7 +78,7 @@ def sheet_name(template: str) -> str:
     name = re.sub(r"[^A-Za-z0-9_]", "_", template)
     name = name[:1].upper() + name[1:]
     reserved = name.lower() in RESERVED
-    looks_like_cell = re.fullmatch(r"[A-Za-z]{1,3}\d+|[RrCc]\d*|[Rr]\d+[Cc]\d+", name)
+    looks_like_cell = re.fullmatch(r"[A-Za-z]{1,3}\d+|[RrCc]\d*|[Rr]\d+[Cc]\d+|True|False", name)
     return (f"{name}_plan" if reserved or looks_like_cell or not name[:1].isalpha() else name)[:31]
 
 
