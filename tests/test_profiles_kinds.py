@@ -10,6 +10,7 @@ from planner.errors import UserError
 from planner.profiles.reading import read
 from planner.profiles.step_kinds import phase
 from tests.commands import command, invoked
+from tests.measure_traces import TRACES, real
 from tests.test_profiles_torch import torch_event, torch_kernel
 
 US = 1e-6
@@ -142,6 +143,15 @@ def test_the_command_takes_the_kind_of_steps(tmp_path):
     code, said = invoked("ingest", path, "--steps", "train")
     assert (code, said.count("\n")) == (2, 1), said
     assert "no step of this profile is one of 'train': it has prefill jit_prefill(8) x 2, decode jit_decode(7)" in said
+
+
+@real
+def test_a_tools_table_tells_no_kind_of_its_steps(tmp_path):
+    """It numbers them: one who asks for decode isn't given all of them."""
+    (path,) = (TRACES / "golden").glob("*overview_page*")
+    for asked in (path, TRACES / "golden"):
+        with pytest.raises(UserError, match="no step of this profile is one of 'decode': none tells its kind"):
+            read(asked, asked="decode")
 
 
 def test_files_whose_main_kinds_differ_are_refused_until_one_is_asked_for(tmp_path):

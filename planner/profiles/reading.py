@@ -14,7 +14,7 @@ from pathlib import Path
 from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
-from planner.profiles.profile import CORES, RANKS, Device, Profile, StepKind, whole_steps
+from planner.profiles.profile import CORES, RANKS, Device, Profile, Step, StepKind, whole_steps
 from planner.profiles.profile_files import Files, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
 from planner.profiles.step_kinds import phase
@@ -54,8 +54,8 @@ def read(*paths: Path, asked: str = "") -> Profile:
     if not profile.devices:
         what = "no device ran anything in this profile"
         raise UserError(what, place=Place(found.files[0]), remedy=sources.TRACE)
-    if asked and not any(map(_has_steps, profile.devices)):
-        told = _told_kinds(_kinds(profile.devices))
+    if asked and not any(_is_of_kind(step) for device in profile.devices for step in device.steps):
+        told = _told_kinds([kind for kind in _kinds(profile.devices) if kind.count])
         what = f"no step of this profile is one of {asked!r}: " + (f"it has {told}" if told else "none tells its kind")
         raise UserError(what, place=Place(found.files[0]), remedy="leave --steps away, or say a part of such a name")
     return profile
@@ -100,6 +100,11 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
         tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks,
         tuple(notes),
     )  # fmt: skip
+
+
+def _is_of_kind(step: Step) -> bool:
+    """Whether a step is told by what it is: a tool's table numbers its steps alone."""
+    return step.found in ("marker", "module")
 
 
 def _has_steps(device: Device) -> bool:

@@ -44,6 +44,12 @@ _REPORTS = {  # by the end of their names: nothing in them says what they are
     (".nsys-rep", ".qdrep"): "a report of Nsight Systems", (".ncu-rep",): "a report of Nsight Compute",
     (".pftrace", ".perfetto-trace"): "a trace of Perfetto in its own format",
 }  # fmt: skip
+_TABLES = (  # other profilers', by the heads of their columns
+    (re.compile(rb"Time ?\(%\)|(?:Start|Duration) ?\(ns\)"), "a table of Nsight Systems"),
+    (re.compile(rb'^"?ID"?,"?Process ID"?'), "a table of Nsight Compute"),
+    (re.compile(rb"TotalDurationNs|Agent_Id|Dispatch_Id|BeginNs"), "a table of rocprof"),
+)
+_UNREAD = "{}, which isn't read: it has no steps, operators or shapes"
 _TOOL = re.compile(
     r"(?:^|\.)(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_profile|memory_viewer|pod_viewer"
     r"|tf_data_stats|op_stats)\.pb$"
@@ -143,7 +149,15 @@ def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
         return "this is a compiled program, and no profile", _GIVE
     if b"tfevents" in path.name.encode():
         return "these are TensorBoard's scalars, and no profile", "give the folder plugins/profile/RUN beside it"
-    return None if _BINARY.search(head) else ("this is text, and no profile", _WANTED)
+    if _BINARY.search(head):
+        return None
+    return _other_table(head.partition(b"\n")[0]) or ("this is text, and no profile", _WANTED)
+
+
+def _other_table(heads: bytes) -> tuple[str, str] | None:
+    """Which profiler's table it is, by the heads of its columns, and the remedy; None for none."""
+    name = next((name for words, name in _TABLES if words.search(heads)), "")
+    return (_UNREAD.format(f"this is {name}"), _OWN) if name else None
 
 
 def _of_planes(path: Path, asked: str) -> ProfileSource:
@@ -243,8 +257,7 @@ def _of_json(path: Path, asked: str) -> ProfileSource:
     if torch := {label: each for label, each in ranks.items() if each.count}:
         return _of_torch(path, torch, described, asked)
     if _ROCPROF in described or any(map(_ROCPROF_LANE.match, traced.processes)):
-        what = "this is what rocprof writes, which isn't read: it has no steps, operators or shapes"
-        raise UnknownJsonError(what, place=Place(path), remedy=_OWN)
+        raise UnknownJsonError(_UNREAD.format("this is what rocprof writes"), place=Place(path), remedy=_OWN)
     if traced.count:
         made = ProfileSource(path, "trace.json")
         if traced.count >= LIMIT:
@@ -266,7 +279,10 @@ def _of_table(path: Path, document: Any) -> ProfileSource:
     except _DAMAGED:
         table = None
     if table is None:
-        raise UnknownJsonError("this JSON is no profile that is known", place=Place(path), remedy=_WANTED)
+        first = document[0] if isinstance(document, list) and document else None
+        heads = ",".join(first) if isinstance(first, dict) else ""
+        what, remedy = _other_table(heads.encode()) or ("this JSON is no profile that is known", _WANTED)
+        raise UnknownJsonError(what, place=Place(path), remedy=remedy)
     return ProfileSource(path, table.format, table=table)
 
 
