@@ -138,6 +138,29 @@ def test_tpu_with_steps_and_sparse_cores(tmp_path):
     ]  # fmt: skip
 
 
+def test_steps_of_the_profilers_line_that_the_capture_cut_off_are_none(tmp_path):
+    """A capture from 20 us before the end of step 10 until 30 us into step 14: three steps of 100 us count."""
+    runs = [(10, 0, 20), (11, 20, 100), (12, 120, 100), (13, 220, 100), (14, 320, 30)]
+    planes = {
+        "/device:TPU:0": {
+            "Steps": [Span(str(number), at * US, last * US) for number, at, last in runs],
+            "XLA Modules": [Span("jit_f(1)", at * US, last * US) for _, at, last in runs],
+            "XLA Ops": [fusion("fusion.1", at, last - 10) for _, at, last in runs],
+        },
+    }
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    assert [step.index for step in found.devices[0].steps] == [11, 12, 13]
+    assert [round(each * 1e6) for each in (found.step_parts.compute, found.step_parts.gap)] == [90, 10]
+    assert found.notes == ("2 steps at an end of the capture are cut off, and don't count",)
+
+
+def test_a_host_whose_devices_ran_nothing_is_named(tmp_path):
+    """Its file is one of the run's, and in no number: a reader who counts hosts must see it."""
+    written(tmp_path / "host-0.xplane.pb", {"/device:TPU:0": {"XLA Ops": [fusion("fusion.1", 0, 8)]}})
+    written(tmp_path / "host-1.xplane.pb", {"/host:CPU": {"python": [Span("f", 0, 5)]}})
+    assert read(tmp_path).notes == ("host-1.xplane.pb: no device ran anything there, so it is in no number",)
+
+
 def test_a_core_says_on_which_chip_it_lies(tmp_path):
     """CoreDetails: the second core of the third chip of its host, which is the seventh of all."""
     details = bytes([0x10, 0x05, 0x18, 0x01, 0x20, 0x02, 0x28, 0x06, 0x30, 0x0D])
@@ -279,7 +302,7 @@ def test_steps_that_the_profiler_derived_for_a_gpu(tmp_path):
     steps = [Span("4", 0, 12 * US), Span("5", 20 * US, 12 * US)]
     device = {"/device:GPU:0": {"Stream #7(Compute)": kernels, "Steps": steps}}
     found = read(written(tmp_path / "a.xplane.pb", device))
-    assert (found.found, [step.index for step in found.devices[0].steps]) == ("marker", [4, 5])
+    assert (found.found, [step.index for step in found.devices[0].steps]) == ("line", [4, 5])
     assert found.step_times == pytest.approx([9e-6, 9e-6])
 
 

@@ -261,13 +261,13 @@ def stepped(recording: Recording) -> None:
 
 
 def steps_of(line: AnyLine | None) -> list[Marked]:
-    """The steps of a line of steps, whose events are named by their number."""
+    """The steps of a device's line of steps, which the profiler derived: its events are named by their number."""
     found: list[Marked] = []
     for block in line.blocks() if line else ():
         for key, begin, end in zip(block.kinds.tolist(), block.begin.tolist(), block.end.tolist(), strict=True):
             name = line.kinds.get(key % UNSIGNED, ("", {}))[0] if line else ""
             digits = re.search(r"\d+", name)
-            found.append(Marked(int(digits[0]) if digits else len(found), begin, end, "marker"))
+            found.append(Marked(int(digits[0]) if digits else len(found), begin, end, "line"))
         if len(found) > MOST_STEPS:
             break
     return sorted(found, key=lambda step: step.begin)[:MOST_STEPS]

@@ -19,9 +19,10 @@ CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # facts of a profile or a d
 _SHARE = 0.25  # of the longest program's time, at least, takes the one whose runs are steps
 Key = TypeVar("Key")
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap
-Found = Literal["marker", "module", "whole", "tool"]
+Found = Literal["marker", "line", "module", "whole", "tool"]
 HOW_FOUND: dict[Found, str] = {
     "marker": "marked in the profile",
+    "line": "marked in the profile",
     "module": "one for each run of the program that takes the most time of those that repeat",
     "whole": "no marker and no program that repeats for much of the time: all of the profile is one step (n = 1)",
     "tool": "as the profiler's tool lists them",

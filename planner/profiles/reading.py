@@ -19,11 +19,12 @@ from planner.profiles.profile_files import Files, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
 from planner.profiles.step_kinds import phase
 from planner.profiles.tool_table import ToolTable
+from planner.spoken import few
 from planner.terminal_table import counted
 
 _APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
 _TOP = 20  # operations that take the most time, of which hosts of one run share some
-_NAMED = 4  # kinds of steps that are named
+_NAMED = 4  # kinds of steps, or files, that are named
 _MINOR = 0.05  # of the time of the steps that are taken, at least, takes another kind that is told
 _REMEDY = "give the files of one run"
 _CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
@@ -113,8 +114,8 @@ def _has_steps(device: Device) -> bool:
 
 
 def _are_runs(device: Device) -> bool:
-    """Whether a device's steps are the runs of one program, which all do the same."""
-    return all(step.found == "module" for step in device.steps)
+    """Whether a device's steps are runs on it, all alike, of which the capture may cut the first and the last."""
+    return all(step.found in ("module", "line") for step in device.steps)
 
 
 def _of_table(table: ToolTable, name: str) -> Device:
@@ -196,11 +197,11 @@ def _kinds(devices: Sequence[Device]) -> list[StepKind]:
 def _told_kinds(kinds: Sequence[StepKind]) -> str:
     """Kinds in words, those of the most time: each by its phase, if its name tells one, its name and number."""
     said = []
-    for kind in kinds[:_NAMED]:
+    for kind in kinds:
         which = phase(kind.name)
         name = kind.name if which in ("", kind.name) else f"{which} {kind.name}"
         said.append(f"{name} x {kind.count:,}")
-    return ", ".join(said) + (f" and {len(kinds) - _NAMED} more" if len(kinds) > _NAMED else "")
+    return few(said, _NAMED)
 
 
 def _note_of_kinds(devices: Sequence[Device]) -> Iterator[str]:
@@ -244,6 +245,11 @@ def _notes(parts: Sequence[ProfileSource], files: Files) -> Iterator[str]:
     """What a reader should know: other runs beside this one, and hosts that have nothing in common."""
     if files.left:
         yield f"{counted(files.left, 'file')} of other runs beside it not read: this is the newest, {files.run}"
+    if any(part.devices for part in parts):
+        idle = [part.path.name for part in parts if not part.devices and part.table is None]
+        if idle:
+            are = "it is" if len(idle) == 1 else "they are"
+            yield f"{few(idle, _NAMED)}: no device ran anything there, so {are} in no number"
     for one, other in combinations([part for part in parts if part.devices], 2):
         if not _work(one) & _work(other):
             yield f"{one.path.name} and {other.path.name} have no program or operation in common: are they of one run?"
