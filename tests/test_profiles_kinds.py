@@ -10,6 +10,7 @@ from planner.errors import UserError
 from planner.profiles.reading import read
 from planner.profiles.step_kinds import phase
 from tests.commands import command, invoked
+from tests.measure_encoder import Span, space
 from tests.measure_traces import TRACES, real
 from tests.test_profiles_torch import torch_event, torch_kernel
 
@@ -143,6 +144,42 @@ def test_the_command_takes_the_kind_of_steps(tmp_path):
     code, said = invoked("ingest", path, "--steps", "train")
     assert (code, said.count("\n")) == (2, 1), said
     assert "no step of this profile is one of 'train': it has prefill jit_prefill(8) x 2, decode jit_decode(7)" in said
+
+
+def test_files_that_a_server_writes_for_each_phase(tmp_path):
+    """SGLang profiles prefill and decode into files of their own, side by side, which are no two hosts of one run."""
+    for stage, last in (("EXTEND", 40), ("DECODE", 10)):
+        for rank in range(2):
+            document = served([""] * 3, [last + rank] * 3, is_profiled=False)
+            written(tmp_path, document, f"1755.5-TP-{rank}-{stage}.trace.json")
+    with pytest.raises(UserError, match=r"by their names these files are of decode and prefill.*--steps decode"):
+        read(tmp_path)
+    found = read(tmp_path, asked="decode")
+    assert (len(found.paths), found.devices[0].busy) == (2, pytest.approx(30 * US))
+    assert all("DECODE" in path for path in found.paths)
+
+
+def test_marks_of_training_and_evaluation_of_a_gpu(tmp_path):
+    """JAX's marks on the host are of two kinds: that of the most time is taken, and the other for the asking."""
+    marks = [("train", 0, 3), ("train", 100, 4), ("train", 200, 5), ("eval", 300, 6), ("eval", 400, 7)]
+    planes = {
+        "/device:GPU:0": {
+            "Stream #1": [
+                Span("gemm", (at + 20) * 10**6, (30 if name == "train" else 50) * 10**6, {"correlation_id": number})
+                for name, at, number in marks
+            ],
+        },
+        "/host:CPU": {
+            "python": [Span(name, at * 10**6, 90 * 10**6, {"step_num": number}) for name, at, number in marks],
+            "launches": [Span("cuLaunchKernel", (at + 5) * 10**6, 10**6, {"correlation_id": n}) for _, at, n in marks],
+        },
+    }
+    path = tmp_path / "h.xplane.pb"
+    path.write_bytes(space(planes))
+    found = read(path)
+    assert (found.step_name, found.step_times) == ("train", pytest.approx([30 * US] * 3))
+    assert found.notes == ("steps of several kinds: train x 3 is taken, not eval x 2: --steps eval",)
+    assert read(path, asked="eval").step_times == pytest.approx([50 * US] * 2)
 
 
 @real

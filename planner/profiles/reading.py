@@ -15,7 +15,7 @@ from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
 from planner.profiles.profile import CORES, RANKS, Device, Profile, Step, StepKind, whole_steps
-from planner.profiles.profile_files import Files, host_of_tool, profile_files
+from planner.profiles.profile_files import Files, host, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
 from planner.profiles.step_kinds import phase
 from planner.profiles.tool_table import ToolTable
@@ -43,6 +43,9 @@ def read(*paths: Path, asked: str = "") -> Profile:
     be read as a profile, a folder holds none, nothing ran on any device, or no step is of that kind.
     """
     found = profile_files(paths)
+    by_name = _of_phase(found.files, asked)
+    if by_name != found.files:  # their names say what a person asked for
+        found, asked = replace(found, files=by_name), ""
     parts = []
     for file in found.files:
         progress.step(f"reading {file.name}")
@@ -60,6 +63,21 @@ def read(*paths: Path, asked: str = "") -> Profile:
         what = f"no step of this profile is one of {asked!r}: " + (f"it has {told}" if told else "none tells its kind")
         raise UserError(what, place=Place(found.files[0]), remedy="leave --steps away, or say a part of such a name")
     return profile
+
+
+def _of_phase(files: tuple[Path, ...], asked: str) -> tuple[Path, ...]:
+    """The files that by their names are of the phase that is asked for, where others are of another, as SGLang's are.
+
+    Raises UserError where none is asked for: their steps are of no one kind.
+    """
+    told = {file: phase(host(file)) for file in files}
+    phases = sorted({each for each in told.values() if each})
+    if len(phases) < 2:
+        return files
+    if (wanted := asked.strip().lower()) in phases:
+        return tuple(file for file in files if told[file] in ("", wanted))
+    what = f"by their names these files are of {' and '.join(phases)}, whose steps are no one run's"
+    raise UserError(what, place=Place(files[0].parent), remedy=f"say which you mean, as --steps {phases[0]}")
 
 
 def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
