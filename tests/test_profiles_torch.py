@@ -221,6 +221,7 @@ def test_what_one_process_launches_is_not_taken_for_two_ranks(tmp_path):
         events += [
             torch_event("cuda_runtime", "cudaLaunchKernel", at, 6, correlation=n),
             torch_event("cuda_driver", "cuLaunchKernel", at + 3, 2, correlation=n),
+            torch_event("cuda_runtime", "cudaEventQuery", 30 * n, 1, correlation=5000),  # which launches nothing
             torch_kernel("early", at + 20, 16, correlation=n),
             {**torch_kernel("other", at + 22, 5, correlation=100 + n), "tid": 9},
             torch_kernel("graph", at + 400, 30, correlation=1000),

@@ -135,13 +135,14 @@ class KinetoEvents:
         A process numbers each launch once, but for the driver's call within one of the runtime. A queue runs its
         kernels one after the other, but for those of a graph and for one that begins before the last one's end.
         """
+        device, begin, duration, correlation, _, _, queue = (np.array(column, np.int64) for column in self._kernels)
         ids, at, _, thread = (np.array(column, np.int64) for column in self._launches)
         order = np.lexsort((at, ids))
+        order = order[np.isin(ids[order], correlation)]  # what launches nothing may all be numbered 0
         ids, at, thread = ids[order], at[order], thread[order]
         apart = (np.diff(at) > _WITHIN) | (np.diff(thread) != 0)
         if ((np.diff(ids) == 0) & apart).sum() > _REPEATED * len(ids):
             return True
-        device, begin, duration, correlation, _, _, queue = (np.array(column, np.int64) for column in self._kernels)
         _, which, counts = np.unique(correlation, return_inverse=True, return_counts=True)
         alone = np.flatnonzero((correlation < 0) | (counts == 1)[which.reshape(-1)])
         queues, queue = distinct(queue[alone])
