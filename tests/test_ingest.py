@@ -40,6 +40,7 @@ from planner.xlsx.sheetedit import with_values
 from tests import sample_profile
 from tests.backfills import backfill, measurement, rows
 from tests.measure_traces import TRACES, real
+from tests.test_profiles_kinds import served
 from tests.test_profiles_torch import MM, torch_event, torch_kernel
 from tests.workbooks import write_small
 
@@ -272,6 +273,36 @@ def test_a_prefill_is_no_decode_step(profile: Path, tmp_path: Path) -> None:
     assert no_decode_step(read_profile(profile), {"batch": 1024.0}) == ""
     assert ingest(profile, path, "--device", "tpu-v5p", "--of", "prefill_time").exit_code == 0
     assert [run.row for run in read_runs(find(Package.read(path)))] == ["prefill_time_expected"]
+
+
+def test_a_capture_of_a_server_lands_its_decode_steps_when_asked(tmp_path: Path) -> None:
+    """Prefill takes most of the time: the refusal says how to take decode, which then lands as a decode step."""
+    path = tmp_path / "serving.xlsx"
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=1, batch=8)
+    trace = tmp_path / "a.json"
+    marks, lasts = ["step[EXTEND bs=1]", *["step[DECODE bs=8]"] * 3], [400, 20, 30, 40]
+    trace.write_text(json.dumps(served(marks, lasts)))
+    done = ingest(trace, path, "--device", "h100-sxm")
+    assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
+    assert "no decode steps: they are called step[EXTEND bs=#]; take those, --steps decode, or say what" in done.output
+    done = ingest(trace, path, "--device", "h100-sxm", "--steps", "decode")
+    assert done.exit_code == 0, done.output
+    assert "step[DECODE bs=#] x 3 is taken, not prefill step[EXTEND bs=#] x 1: --steps prefill" in done.output
+    (run,) = read_runs(find(Package.read(path)))
+    assert (run.row, run.measured) == ("decode_step_time_expected", pytest.approx(30e-6))
+
+
+def test_matmuls_of_no_step_tell_nothing_of_steps() -> None:
+    """A prefill that was launched beside decode steps has the tokens of most of the time, and none of a step's."""
+    shape = {
+        "result": (Shape("bf16", (8192, 4096)),),
+        "operands": (Shape("bf16", (8192, 64)), Shape("bf16", (64, 4096))),
+    }
+    found = of(operation("dot.1", opcode="dot", flops=2.0 * 8192 * 4096 * 64, **shape))
+    one = found.devices[0].operations[0]
+    apart = replace(found.devices[0], operations=(replace(one, step_time=0.0),))
+    assert "4,096 tokens" in no_decode_step(found, {"batch": 8.0})
+    assert no_decode_step(replace(found, devices=(apart,)), {"batch": 8.0}) == ""
 
 
 @pytest.mark.parametrize(

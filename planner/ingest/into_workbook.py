@@ -31,7 +31,8 @@ from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
-from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread
+from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread, step_kinds
+from planner.profiles.step_kinds import DECODE, phase
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
 from planner.scenario.record import DECODED, TIME, TRAINED, ToldRun, put, said, snapshot
@@ -190,6 +191,8 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
     run = snapshot(plan, which.id or which.name, ToldRun("", TIME, row), seconds)
     if times and not row and run.row == DECODED and (why := no_decode_step(found.profile, run.inputs or {})):
         remedy = "say what one is, as --of prefill_time or --of time_to_first_token"
+        if any(phase(kind.name) == DECODE for kind in step_kinds(found.profile.devices)):
+            remedy = f"take those, --steps {DECODE}, or {remedy}"
         raise UserError(f"the steps of this profile are no decode steps: {why}", place=Place(plan.file), remedy=remedy)
     flags = [run.flags, *([UNKNOWN_DEVICE] if not found.chip.id else [])]
     flags += [OTHER_HARDWARE] if found.chip.id and found.chip.id != which.hardware else []

@@ -32,7 +32,7 @@ def no_decode_step(profile: Profile, inputs: Mapping[str, Value]) -> str:
 
 
 def _tokens(profile: Profile) -> int:
-    """The tokens, at least, of the matmuls of most of the time; 0 where none is recognised.
+    """The tokens, at least, of the matmuls of most of the steps' time; 0 where none is recognised.
 
     Which side of a matmul is its tokens isn't always told: the smaller one is never more.
     """
@@ -40,5 +40,7 @@ def _tokens(profile: Profile) -> int:
     ours = (each for each in profile.operations if not stepping or each.program == stepping)
     times: dict[int, float] = defaultdict(float)
     for found in recognised(ours).matmuls:
-        times[min(found.m, found.n)] += found.operation.self_time
+        one = found.operation
+        if seconds := one.self_time if one.step_time is None else one.step_time:
+            times[min(found.m, found.n)] += seconds
     return max(times, key=lambda tokens: times[tokens], default=0)

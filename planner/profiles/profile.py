@@ -278,6 +278,17 @@ class Profile:
         return tuple(operation for device in self.devices for operation in device.operations)
 
 
+def step_kinds(devices: Iterable[Device]) -> list[StepKind]:
+    """The kinds of what could be steps, by marks or else by programs: as many as on a device, the seconds of all."""
+    found: dict[str, StepKind] = {}
+    for device in devices:
+        programs = (StepKind(each.shown, each.count, each.total) for each in device.programs if each.count)
+        for kind in device.kinds or programs:
+            known = found.get(kind.name, StepKind(kind.name, 0, 0.0))
+            found[kind.name] = StepKind(kind.name, max(known.count, kind.count), known.seconds + kind.seconds)
+    return sorted((kind for kind in found.values() if kind.name), key=lambda kind: -kind.seconds)
+
+
 def pooled(operations: Iterable[Operation]) -> list[Operation]:
     """The operations of several devices, those of one name and program as one: runs and times of all, longest first.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
-from planner.profiles.profile import CORES, RANKS, Device, Profile, Step, StepKind, whole_steps
+from planner.profiles.profile import CORES, RANKS, Device, Profile, Step, StepKind, step_kinds, whole_steps
 from planner.profiles.profile_files import Files, host, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
 from planner.profiles.step_kinds import phase
@@ -59,7 +59,7 @@ def read(*paths: Path, asked: str = "") -> Profile:
         what = "no device ran anything in this profile"
         raise UserError(what, place=Place(found.files[0]), remedy=sources.TRACE)
     if asked and not any(_is_of_kind(step) for device in profile.devices for step in device.steps):
-        told = _told_kinds([kind for kind in _kinds(profile.devices) if kind.count])
+        told = _told_kinds(step_kinds(profile.devices))
         what = f"no step of this profile is one of {asked!r}: " + (f"it has {told}" if told else "none tells its kind")
         raise UserError(what, place=Place(found.files[0]), remedy="leave --steps away, or say a part of such a name")
     return profile
@@ -201,17 +201,6 @@ def _step_name(device: Device) -> str:
     return device.steps[0].name if device.steps else ""
 
 
-def _kinds(devices: Sequence[Device]) -> list[StepKind]:
-    """The kinds of what could be steps, by marks or else by programs: those of a device, the seconds of all."""
-    found: dict[str, StepKind] = {}
-    for device in devices:
-        programs = (StepKind(each.shown, each.count, each.total) for each in device.programs)
-        for kind in device.kinds or programs:
-            known = found.get(kind.name, StepKind(kind.name, 0, 0.0))
-            found[kind.name] = StepKind(kind.name, max(known.count, kind.count), known.seconds + kind.seconds)
-    return sorted((kind for kind in found.values() if kind.name), key=lambda kind: -kind.seconds)
-
-
 def _told_kinds(kinds: Sequence[StepKind]) -> str:
     """Kinds in words, those of the most time: each by its phase, if its name tells one, its name and number."""
     said = []
@@ -225,7 +214,7 @@ def _told_kinds(kinds: Sequence[StepKind]) -> str:
 def _note_of_kinds(devices: Sequence[Device]) -> Iterator[str]:
     """Which kinds of steps there are, and which was taken, where others take as much as a part of its time."""
     taken = next((step.name for device in devices for step in device.steps if step.name), "")
-    kinds = _kinds(devices)
+    kinds = step_kinds(devices)
     mine = next((kind for kind in kinds if kind.name == taken), None)
     others = [kind for kind in kinds if mine and kind is not mine and kind.seconds >= _MINOR * mine.seconds]
     if mine and others:
