@@ -74,6 +74,12 @@ def refused(path) -> str:
         ("cut.trace.json.gz", gzip.compress(TRACE * 99, mtime=0)[:-20], "ends in the middle"),
         ("cut.trace.json", TRACE[:-30], "the file ends in the middle"),
         ("damaged.trace.json.gz", gzip.compress(TRACE, mtime=0)[:12] + b"\x00" * 60, "damaged"),
+        ("two.trace.json", TRACE + b"\n" + TRACE, "comes '{\"traceEvent': are these several files in one?"),
+        (
+            "two.trace.json.gz",
+            gzip.compress(TRACE, mtime=0) * 2,
+            "are these several files in one?; give each as it was",
+        ),
         ("other.json", b'{"a": [1, 2]}', "this JSON is no profile"),
         ("list.json", b"[1, 2, 3]", "this JSON is no profile"),
         ("wrong.json", b'{"traceEvents": [{"ph": "X"], "metadata": {"more": 1}}', "not JSON"),
@@ -124,6 +130,13 @@ def test_one_line_says_what_to_do(tmp_path, name, data, says):
     assert line.startswith(str(path))
     assert says in line
     assert ";" in line
+
+
+def test_zeros_behind_a_trace_are_no_second_one(tmp_path):
+    """A file system may have filled the file up with them."""
+    path = tmp_path / "filled.trace.json"
+    path.write_bytes(TRACE + b"\n" + b"\0" * 40)
+    assert len(read(path).step_times) == 1
 
 
 def test_folders(tmp_path):

@@ -40,7 +40,7 @@ def walk(path: Path, each: Callable[[dict[str, Any]], None]) -> Any:
     """Give each event of a trace to `each`, and give back all else that the file holds.
 
     A trace is an object with `traceEvents`, or a list of objects that have a phase (`ph`). Raises UserError where the
-    file is no JSON, is cut short, or can't be read.
+    file is no JSON, or several, is cut short, or can't be read.
     """
     again = "it seems cut short or damaged: copy it again, or capture it again"
     try:
@@ -48,7 +48,12 @@ def walk(path: Path, each: Callable[[dict[str, Any]], None]) -> Any:
             size = raw.seek(0, io.SEEK_END)
             raw.seek(0)
             stream = gzip.GzipFile(fileobj=raw) if is_gzipped(path) else raw
-            return _Walk(stream, each, lambda: f"{raw.tell() / max(size, 1):.0%} of {path.name}").document()
+            walk = _Walk(stream, each, lambda: f"{raw.tell() / max(size, 1):.0%} of {path.name}")
+            found = walk.document()
+            if behind := walk.behind():
+                what = f"behind the end of its JSON comes {behind!r}: are these several files in one?"
+                raise UserError(what, place=Place(path), remedy="give each as it was written")
+            return found
     except EOFError:
         raise UserError("the file ends in the middle", place=Place(path), remedy=again) from None
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -82,6 +87,11 @@ class _Walk:
         if not first:
             raise ValueError("the file is empty")
         raise ValueError(f"it begins with {self._text[self._at : self._at + 12]!r}")
+
+    def behind(self) -> str:
+        """The beginning of what comes behind the document; empty where nothing does."""
+        self._peek()
+        return self._text[self._at : self._at + 12].strip("\0")  # with which a file may be filled up
 
     def _object(self) -> dict[str, Any]:
         found: dict[str, Any] = {}

@@ -119,7 +119,7 @@ def _runs(line: AnyLine | None) -> Runs:
         return Runs()
     order = np.argsort(events.begin, kind="stable")
     lasted = int((events.end - events.begin).sum())
-    if lasted - union(events.begin[order], events.end[order]) > _SHARED * lasted:
+    if line.name == _MODULES[0] and lasted - union(events.begin[order], events.end[order]) > _SHARED * lasted:
         what = "programs run at the same time on one device: this is merged of several hosts, which can't be told apart"
         raise UserError(what, remedy="give the file of each host as it was written")
     ids, which = distinct(events.kinds)
