@@ -178,6 +178,50 @@ def test_a_number_that_is_none_is_missing(tmp_path, written):
     "\n".join(lines(ingested([path], "", None, "")))
 
 
+HEADS = '"HLO op category","HLO op name","HLO op text","#Occurrences",'
+
+
+@pytest.mark.parametrize(
+    ("head", "cell", "says"),
+    [
+        (
+            "Total self time (ms)",
+            "12.5",
+            "this table of operations has no column total_self_time, their own times in us",
+        ),
+        ("Total self time (us)", "12.5 us", "'12.5 us' of total_self_time is no number"),
+        ("Total self time (us)", "1.012,5", "'1.012,5' of total_self_time is no number"),
+        ("Total self time (us)", "-12.5", "-12.5 of total_self_time is below 0"),
+    ],
+)
+def test_a_table_whose_times_cannot_be_told_is_refused(tmp_path, head, cell, says):
+    """In another unit, with one, with a comma for the point, or below 0: none counts as 0, nor as another number."""
+    path = tmp_path / "hlo_stats.csv"
+    path.write_text(f'{HEADS}"{head}"\n"loop fusion","fusion.1","","3","{cell}"\n')
+    with pytest.raises(UserError) as error:
+        read(path)
+    assert error.value.line().startswith(f"{path}: {says}")
+    (tmp_path / "overview_page.json").write_text(json.dumps([page(["stepnum", "tcComputeTimeMs"], ["1", 90.0])]))
+    with pytest.raises(UserError, match="total_self_time"):  # nor is it left out of a folder without a word
+        read(tmp_path)
+
+
+def test_numbers_that_a_table_has_as_text(tmp_path):
+    """With a mark of thousands, in JSON and in CSV: 1,012.5 us of three runs; a step of 1,090 ms."""
+    columns = ["hlo_op_name", "hlo_op_expression", "category", "occurrences", "total_self_time"]
+    (tmp_path / "hlo_stats.json").write_text(json.dumps([page(columns, ["fusion.1", "", "fusion", "3", "1,012.5"])]))
+    (tmp_path / "hlo_stats.csv").write_text(f'{HEADS}"Total self time (us)"\n"fusion","fusion.1","","3","1,012.5"\n')
+    for name in ("hlo_stats.json", "hlo_stats.csv"):
+        (one,) = read(tmp_path / name).operations
+        assert (one.count, one.self_time) == (3, pytest.approx(1012.5e-6))
+    overview = tmp_path / "overview_page.json"
+    overview.write_text(json.dumps([page(["stepnum", "tcComputeTimeMs"], ["1", "1,090"])]))
+    assert read(overview).step_times == pytest.approx([1.09])
+    overview.write_text(json.dumps([page(["stepnum", "tcComputeTimeMs", "tcIdleTimeMs"], ["1", -90.0, 5.0])]))
+    with pytest.raises(UserError, match="-90 of tcComputeTimeMs is below 0"):
+        read(overview)
+
+
 @real
 def test_a_folder_of_exported_tables_is_read(tmp_path):
     """As the files themselves are; a CSV beside them that is no tool's table is none of the profile."""

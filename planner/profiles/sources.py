@@ -274,6 +274,8 @@ def _of_json(path: Path, asked: str) -> ProfileSource:
 def _of_table(path: Path, document: Any) -> ProfileSource:
     try:
         table = tools.table(document)
+    except tool_table.TableError as error:
+        raise error.at(Place(path)) from None
     except UserError as error:
         raise UnknownJsonError(error.what, place=Place(path), remedy=error.remedy) from None
     except _DAMAGED:

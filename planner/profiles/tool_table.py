@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from planner.errors import UserError
 from planner.profiles.json_document import unpacked
 from planner.profiles.profile import Operation, Program, Step
 
@@ -61,10 +63,29 @@ def rows(page: Row) -> Iterator[Row]:
             yield dict(zip(names, values, strict=False))
 
 
+class TableError(UserError):
+    """A tool's table with a number that can't be one: to leave it aside would change what a profile says."""
+
+
 def number(row: Row, key: str) -> float:
-    """A number of a row; 0 where it is missing."""
+    """A number of a row, also one that is written as text; 0 where it is missing or none.
+
+    Raises TableError for a text that has digits and is no number.
+    """
     value = row.get(key)
+    if isinstance(value, str) and any(map(str.isdigit, value)):
+        value = typed = _value(key, value)
+        if isinstance(typed, str):
+            raise TableError(f"{typed!r} of {key} is no number", remedy="write it in digits and a point: 1234.5")
     return float(value) if isinstance(value, int | float) and isfinite(value) else 0.0
+
+
+def time(row: Row, key: str) -> float:
+    """A time or a count of a row, in the column's unit, else as `number`; raises TableError for one below 0."""
+    value = number(row, key)
+    if value < -_ROUNDING:
+        raise TableError(f"{value:g} of {key} is below 0, as no time or count is", remedy="export the table again")
+    return max(value, 0.0)
 
 
 _LABELS = {
@@ -83,6 +104,8 @@ _LABELS = {
 _TEXTS = {"program_id", "category", "hlo_op_name", "hlo_op_expression", "tf_op_name", "host_or_device", "type",
           "operation", "step", "hlo_module_id"}  # fmt: skip
 _ENOUGH = 4  # columns that are known
+_ROUNDING = 1e-3  # that a difference may be below 0
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 HEAD = 4096  # bytes at the beginning of a file that tell what it is
 
 
@@ -115,7 +138,7 @@ def _value(name: str, cell: str) -> Any:
     if cell.lower() in ("true", "false"):
         return cell.lower() == "true"
     try:
-        value = float(cell.replace(",", ""))
+        value = float(cell.replace(",", "") if _THOUSANDS.fullmatch(cell.strip()) else cell)
     except ValueError:
         return cell
     return value if isfinite(value) else None

@@ -15,7 +15,7 @@ from planner.profiles import xla
 from planner.profiles.device_events import PS
 from planner.profiles.parts import HOLDERS, part
 from planner.profiles.profile import Operation, Parts, Program, Step, whole_steps
-from planner.profiles.tool_table import Row, ToolTable, columns, number, properties, rows
+from planner.profiles.tool_table import Row, TableError, ToolTable, columns, number, properties, rows, time
 from planner.profiles.xspace import Stats
 
 _US, _MS, _GIB = 1e-6, 1e-3, 1 << 30
@@ -44,7 +44,7 @@ def framework_op_stats(pages: list[Row]) -> ToolTable:
         if str(row.get("host_or_device")).lower() != "device":
             continue
         if "IDLE" in (kind, name):
-            made.idle = number(row, "total_self_time") * _US
+            made.idle = time(row, "total_self_time") * _US
             continue
         one = _operation(row, name, "", {"hlo_category": kind, "tf_op": name}, _rate(row, "measured_memory_bw"), 1e9)
         made.operations.append(replace(one, part=part(name.rpartition("/")[2], kind)))
@@ -64,7 +64,7 @@ def roofline_model(pages: list[Row]) -> ToolTable:
             if row.get("include_infeed_outfeed") is False or row.get("step") != "Total":
                 continue  # the same operations once more
             if category == "IDLE":
-                made.idle = number(row, "total_self_time") * _US
+                made.idle = time(row, "total_self_time") * _US
             elif category not in ("Program", None):
                 name, program = str(row.get("operation") or ""), str(row.get("hlo_module_id") or "")
                 made.operations.append(_operation(row, name, program, {"hlo_category": category}, _memory(row), _GIB))
@@ -103,10 +103,10 @@ def _parts(row: Row) -> Parts:
     Where a step's own time is told (`stepTimeMs`), what its columns leave of it is a gap too.
     """
     compute, communication, copy, gap = (
-        sum(number(row, key) for key in keys) * _MS for keys in (_COMPUTE, _COMMUNICATION, _COPY, _GAP)
+        sum(time(row, key) for key in keys) * _MS for keys in (_COMPUTE, _COMMUNICATION, _COPY, _GAP)
     )
     return Parts(
-        compute, communication, copy, 0.0, max(gap, number(row, "stepTimeMs") * _MS - compute - communication - copy)
+        compute, communication, copy, 0.0, max(gap, time(row, "stepTimeMs") * _MS - compute - communication - copy)
     )
 
 
@@ -128,14 +128,14 @@ def _operation(
     row: Row, name: str, program: str, told: dict[str, Any], bandwidth: float | None, unit: float
 ) -> Operation:
     """An operation of a row: its times, and what one run does by the rates over the self time of all."""
-    seconds, count = number(row, "total_self_time") * _US, int(number(row, "occurrences"))
+    seconds, count = time(row, "total_self_time") * _US, int(time(row, "occurrences"))
     stats: Stats = {key: str(value or "") for key, value in told.items()}
     rate = _rate(row, "model_flop_rate", "normalized_flop_rate")
     if rate is not None and count:
         stats["model_flops"] = rate * 1e9 * seconds / count
     if bandwidth is not None and count:
         stats["bytes_accessed"] = bandwidth * unit * seconds / count
-    total, mean = number(row, "total_time") * _US, number(row, "avg_time") * _US
+    total, mean = time(row, "total_time") * _US, time(row, "avg_time") * _US
     return replace(xla.operation(name, program, stats), count=count, total=total, median=mean, self_time=seconds)
 
 
@@ -169,20 +169,31 @@ def _known(value: Any) -> str | None:
 
 
 def table(document: Any) -> ToolTable | None:
-    """The table in a JSON document; None where it is none of these tools'."""
+    """The table in a JSON document; None where it is none of these tools'.
+
+    Raises TableError for one whose operations have no times, or numbers that are none.
+    """
     if isinstance(document, dict) and is_op_profile(document):
         return op_profile(document)
     pages = [page for page in (document if isinstance(document, list) else [document]) if isinstance(page, dict)]
     names = {name for page in pages for name in columns(page)}
-    if names & {"hlo_op_expression", "hlo_op_name"}:
-        return hlo_stats(pages)
-    if "host_or_device" in names:
-        return framework_op_stats(pages)
-    if names & {"roofline_efficiency", "bottleneck_operational_intensity"}:
-        return roofline_model(pages)
+    for read, its_own in _OPERATIONS:
+        if names & its_own:
+            if _SELF_TIME not in names:
+                what = f"this table of operations has no column {_SELF_TIME}, their own times in us"
+                raise TableError(what, remedy="export it again with all its columns")
+            return read(pages)
     if "stepnum" in names or any("device_core_count" in properties(page) for page in pages):
         return overview_page(pages)
     return None
+
+
+_SELF_TIME = "total_self_time"
+_OPERATIONS = (
+    (hlo_stats, {"hlo_op_expression", "hlo_op_name"}),
+    (framework_op_stats, {"host_or_device"}),
+    (roofline_model, {"roofline_efficiency", "bottleneck_operational_intensity"}),
+)
 
 
 def parts_of(operations: list[Operation], idle: float | None) -> Parts:
