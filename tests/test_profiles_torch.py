@@ -517,6 +517,16 @@ def test_the_time_between_steps_is_told(tmp_path):
     assert between_steps(read(path)).startswith("100 us from step to step, 70 % of it between them: ")
 
 
+def test_kernels_of_a_time_below_zero_are_told(tmp_path):
+    """Some versions of Kineto write such: they take no time, and a reader sees how many there are."""
+    events = [torch_kernel("gemm", 0, 10), torch_kernel("gemm", 20, -10), torch_kernel("gemm", 40, -5)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = read(path)
+    assert found.notes == ("a.json: 2 kernels of a time below 0 counted as 0",)
+    assert found.devices[0].parts.compute == pytest.approx(10e-6)
+
+
 def test_an_int8_matmul_gives_32_bits(tmp_path):
     """PyTorch's _int_mm multiplies int8 into int32, which is four times its operands' bytes."""
     shapes = {"Input Dims": [[64, 32], [32, 16]], "Input type": ["signed char", "signed char"]}

@@ -83,6 +83,7 @@ class KinetoEvents:
         self._notes: list[Annotation] = []
         self.processes: set[str] = set()
         self.count = 0
+        self.below_zero = 0  # kernels that last less than nothing, as some versions write
 
     def add(self, event: dict[str, Any]) -> None:
         """Take one event of the file."""
@@ -105,6 +106,7 @@ class KinetoEvents:
         correlation = _number(args.get("correlation"))
         if kind in _KERNELS:
             device = _number(args.get("device", event.get("pid")))
+            self.below_zero += duration < 0
             text = self._text(name, kind, *("" if (told := args.get(key)) is None else str(told) for key in COLLECTIVE))
             queue = _number(args.get("stream", event.get("tid")))
             _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text, queue))

@@ -252,6 +252,7 @@ def _notes(parts: Sequence[ProfileSource], files: Files) -> Iterator[str]:
     """What a reader should know: other runs beside this one, and hosts that have nothing in common."""
     if files.left:
         yield f"{counted(files.left, 'file')} of other runs beside it not read: this is the newest, {files.run}"
+    yield from (note for part in parts for note in part.notes)
     if any(part.devices for part in parts):
         idle = [part.path.name for part in parts if not part.devices and part.table is None]
         if idle:

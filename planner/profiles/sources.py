@@ -26,6 +26,7 @@ from planner.profiles.tool_table import ToolTable
 from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 from planner.regularfile import not_fetched
+from planner.terminal_table import counted
 
 _GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
 _OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
@@ -81,7 +82,7 @@ class ProfileSource:
     """What one file holds: devices, or a tool's table; and what it lacks.
 
     `names_host` says whether its devices' host is told, by the file's name or in it; `when` are the begin and end of
-    the capture in seconds since 1970, where they are told.
+    the capture in seconds since 1970, where they are told. `notes` are what a reader should know of the file.
     """
 
     path: Path
@@ -92,6 +93,7 @@ class ProfileSource:
     facts: dict[str, str] = field(default_factory=dict)
     names_host: bool = True
     when: tuple[float, float] | None = None
+    notes: list[str] = field(default_factory=list)
 
 
 def read_file(path: Path, asked: str = "") -> ProfileSource:
@@ -314,6 +316,8 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
             what = f"this trace is of rank {rank}, and says that its run has {ranks}, numbered from 0"
             raise UserError(what, place=Place(path), remedy="correct its distributedInfo: of which run is it?")
         made.facts[RANKS] = str(ranks)
+    if below := sum(each.below_zero for each in torch.values()):
+        made.notes.append(f"{path.name}: {counted(below, 'kernel')} of a time below 0 counted as 0")
     for label, each in torch.items():
         recordings = each.recordings(described, label or name, asked)
         made.devices += [device for one in recordings if (device := summarise(one))]
