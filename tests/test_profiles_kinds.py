@@ -132,6 +132,12 @@ def test_hosts_that_are_merged_under_one_process_are_refused(tmp_path):
     assert "a.json: programs run at the same time on one device: this is merged of several hosts" in said
 
 
+def test_a_program_is_asked_for_as_a_shell_takes_it(tmp_path):
+    """Programs of one name differ in their id, in brackets, which a shell wants quoted."""
+    path = written(tmp_path, programs(*((f"jit_f({7 + n % 2})", 100 * n, 50 + n % 2) for n in range(6))))
+    assert read(path).notes == ("steps of several kinds: jit_f(8) x 3 is taken, not jit_f(7) x 3: --steps 'jit_f(7)'",)
+
+
 def test_the_command_takes_the_kind_of_steps(tmp_path):
     """It prints which were found and taken; a kind that isn't there is one line with those that are."""
     runs = [("jit_prefill(8)", 2000 * n, 900) for n in range(2)]

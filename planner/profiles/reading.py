@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from shlex import quote
 
 from planner import progress
 from planner.errors import Place, UserError
@@ -218,7 +219,7 @@ def _note_of_kinds(devices: Sequence[Device]) -> Iterator[str]:
     mine = next((kind for kind in kinds if kind.name == taken), None)
     others = [kind for kind in kinds if mine and kind is not mine and kind.seconds >= _MINOR * mine.seconds]
     if mine and others:
-        other = phase(others[0].name) or others[0].name
+        other = quote(phase(others[0].name) or others[0].name)
         yield f"steps of several kinds: {_told_kinds([mine])} is taken, not {_told_kinds(others)}: --steps {other}"
 
 
