@@ -435,6 +435,7 @@ def test_steps_that_are_runs_of_any_program_are_those_of_the_main_one(tmp_path):
         found = read(written(tmp_path / "h.xplane.pb", planes))
         assert [step.index for step in found.devices[0].steps] == indices
         assert found.step_times == pytest.approx(seconds)
+        assert found.stepping == ("jit_step(1)" if steps is each else "")
     kernels = [
         kernel("k", at, long, n, hlo_op="fusion.1", hlo_module=name.partition("(")[0], program_id=int(name[-2]))
         for n, (name, at, long) in enumerate(calls)

@@ -138,6 +138,22 @@ def test_a_program_is_asked_for_as_a_shell_takes_it(tmp_path):
     assert read(path).notes == ("steps of several kinds: jit_f(8) x 3 is taken, not jit_f(7) x 3: --steps 'jit_f(7)'",)
 
 
+def test_each_call_that_a_tpus_profiler_marks_is_of_its_program(tmp_path):
+    """A server's capture whose line of steps has every call: the note tells the programs, and both can be asked for."""
+    document = programs(
+        *(run for n in range(4) for run in (("jit_prefill(8)", 300 * n, 90), ("jit_decode(7)", 300 * n + 200, 50)))
+    )
+    events = document["traceEvents"]
+    events.append({"ph": "M", "pid": 3, "tid": 9, "name": "thread_name", "args": {"name": "Steps"}})
+    for number, run in enumerate([each for each in events if each.get("tid") == 1 and each["ph"] == "X"]):
+        events.append({**run, "tid": 9, "name": str(number)})
+    path = written(tmp_path, document)
+    found = read(path)
+    assert (found.found, found.step_name, found.step_times) == ("line", "jit_prefill(8)", pytest.approx([90 * US] * 4))
+    assert found.notes[0].endswith("is taken, not decode jit_decode(7) x 4: --steps decode")
+    assert read(path, asked="decode").step_times == pytest.approx([50 * US] * 4)
+
+
 def test_the_command_takes_the_kind_of_steps(tmp_path):
     """It prints which were found and taken; a kind that isn't there is one line with those that are."""
     runs = [("jit_prefill(8)", 2000 * n, 900) for n in range(2)]

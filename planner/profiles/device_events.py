@@ -201,8 +201,11 @@ def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
     at, which = found[inside], runs.which[inside]
     if len(np.unique(at)) < len(at) or len(np.unique(which)) < 2:
         return steps
-    mine = set(at[which == runs.main(inside)].tolist())
-    return [step for number, step in enumerate(steps) if number in mine] or steps
+    main = runs.main(inside)
+    if main is None:
+        return steps
+    mine, name = set(at[which == main].tolist()), runs.names[main]
+    return [replace(step, name=name) for number, step in enumerate(steps) if number in mine]
 
 
 def within(times: Integers, steps: Sequence[Marked]) -> Integers:

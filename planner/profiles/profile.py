@@ -234,7 +234,7 @@ class Profile:
     @property
     def stepping(self) -> str:
         """The program whose runs are its steps, as operations name it; empty where steps were found otherwise."""
-        if self.found != "module":
+        if self.found not in ("module", "line"):
             return ""
         named: dict[str, float] = defaultdict(float)
         for step in (each for device in self.devices for each in device.steps if each.name):
