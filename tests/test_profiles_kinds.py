@@ -8,7 +8,7 @@ import pytest
 
 from planner.errors import UserError
 from planner.profiles.reading import read
-from planner.profiles.step_kinds import phase
+from planner.profiles.step_kinds import phase, phase_of_kernels
 from tests.commands import command, invoked
 from tests.measure_encoder import Span, space
 from tests.measure_traces import TRACES, real
@@ -86,6 +86,24 @@ def test_steps_of_the_profiler_are_told_apart_by_kernels_where_no_mark_does(tmp_
     assert [step.index for step in found.devices[0].steps] == [4, 5, 6]
     assert found.step_times == pytest.approx([20 * US] * 3)
     assert [step.index for step in read(path, asked="prefill").devices[0].steps] == [3]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "says"),
+    [
+        (["gemm", "void vllm::paged_attention_v2_kernel<x>"], "decode"),
+        (["fmhaSm100Kernel_QFp16KvFp16HQk128PagedKvMaskDenseStaticSwapsMmaAbForGeneration"], "decode"),
+        (["fmhaSm100fKernel_QkvBfloat16H128PagedKvCausalVarSeqQ128Kv128PersistentContext"], "prefill"),
+        (["void flash::flash_fwd_splitkv_mla_kernel<x>"], "decode"),
+        (["_fwd_grouped_kernel_stage1", "_fwd_kernel_stage2"], "decode"),
+        (["void tensorrt_llm::kernels::masked_multihead_attention_kernel<x>"], "decode"),
+        (["BatchPrefillWithRaggedKVCacheKernel", "BatchDecodeWithPagedKVCacheKernel"], "mixed"),
+        (["void flash::flash_fwd_splitkv_kernel<x>", "decoder_layer_norm", "cudnn_generated_fort_native_sdpa"], ""),
+    ],
+)
+def test_the_phase_of_kernels(kernels, says):
+    """FlashInfer, vLLM, SGLang's Triton, FlashMLA and TensorRT-LLM name them; flash attention is one in both."""
+    assert phase_of_kernels(kernels) == says
 
 
 def test_batches_within_a_step_of_the_profiler(tmp_path):

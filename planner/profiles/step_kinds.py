@@ -21,8 +21,15 @@ _PREFILL = re.compile(r"prefill|(?<!draft_)extend(?!ed)", re.I)
 _DECODE = re.compile(r"decode(?!r)|target_verify", re.I)
 _MIXED = re.compile(r"step\[mixed\b", re.I)
 _KERNELS = (  # of attention, that read a cache by its pages for many tokens of a sequence, or for one
-    (PREFILL, re.compile(r"prefill|context_?attention", re.I)),
-    (DECODE, re.compile(r"decode(?!r)|(?<!ragged_)paged_?attention|masked_?multihead", re.I)),
+    (PREFILL, re.compile(r"prefill|context_?attention|fmha\w*context\b|mla_pfl", re.I)),
+    (
+        DECODE,
+        re.compile(
+            r"decode(?!r)|(?<!ragged_)paged_?attention|masked_?multihead|fmha\w*forgeneration|splitkv_mla|mla_dec"
+            r"|_fwd_grouped_kernel_stage",
+            re.I,
+        ),
+    ),
 )
 
 
