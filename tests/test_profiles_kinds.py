@@ -69,6 +69,14 @@ def test_prefill_and_decode_of_a_mixed_capture(tmp_path, prefill, decode, is_pro
     assert read(path, asked="decode").step_times == found.step_times
 
 
+def test_all_steps_of_the_profiler_are_one_kind_for_the_asking(tmp_path):
+    """By their own name, with their own numbers: prefill of 40 us and decode of 10."""
+    path = written(tmp_path, served(["step[EXTEND bs=1]", "step[DECODE bs=1]", "step[DECODE bs=1]"], [40, 10, 10]))
+    found = read(path, asked="ProfilerStep")
+    assert (found.step_name, found.step_times) == ("ProfilerStep#", pytest.approx([40 * US, 10 * US, 10 * US]))
+    assert [step.index for step in found.devices[0].steps] == [3, 4, 5]
+
+
 def test_three_kinds_of_which_none_is_most_of_the_time(tmp_path):
     """40, 30 and 30 % of the kernels' time: the one of the most is taken, and each of the others can be asked for."""
     marks = [f"step[{each} bs=4]" for each in ("EXTEND", "DECODE", "MIXED", "DECODE", "DECODE")]

@@ -304,14 +304,13 @@ def steps(notes: Sequence[Annotation], kernels: Launched, asked: str = "") -> St
     ]
     served = _numbered(_outermost([note for note in notes if phase(note.name)]))
     wanted = _numbered(_outermost([note for note in notes if asked and is_asked(unnumbered(note.name), asked)]))
-    if numbered:
-        choices = [sorted(numbered, key=lambda each: each.begin), wanted]
-    else:
+    usual = sorted(numbered, key=lambda each: each.begin)
+    if not usual:
         covering = (each for each in (_main_annotation(notes), _optimizer_steps(notes)) if _covers(each, kernels))
-        choices = [next(covering, []), wanted]
+        usual = next(covering, [])
     kinds: list[StepKind] = []
-    for marks in choices:
-        step, found, of_them = _of_main_kind(_phased(marks, served, kernels), kernels, asked)
+    for marks in (_phased(usual, served, kernels), wanted):
+        step, found, of_them = _of_main_kind(marks, kernels, asked)
         kinds += [kind for kind in of_them if kind not in kinds]
         if found:
             return step, found, kinds
@@ -389,8 +388,10 @@ def _family(name: str) -> str:
 
 
 def _numbered(notes: Sequence[Annotation]) -> list[Marked]:
-    """Annotations as steps in their order, each called by its kind."""
-    return [Marked(n, note.begin, note.end, "marker", unnumbered(note.name)) for n, note in enumerate(notes)]
+    """Annotations as steps in their order, or by the profiler's number, each called by its kind."""
+    numbers = [int(match[1]) if (match := STEP.match(note.name)) else n for n, note in enumerate(notes)]
+    named = zip(numbers, notes, strict=True)
+    return [Marked(number, note.begin, note.end, "marker", unnumbered(note.name)) for number, note in named]
 
 
 def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:

@@ -62,4 +62,4 @@ def unnumbered(name: str) -> str:
     """A name with # for each number: the kind of what is numbered; a 0 stays where it counts requests of a phase."""
     counts = _COUNTS.search(name)
     since = counts.start() if counts else len(name)
-    return re.sub(r"\d+", lambda each: "0" if each.start() >= since and not int(each[0]) else "#", name)
+    return re.sub(r"#?(\d+)", lambda each: "0" if each.start() >= since and not int(each[1]) else "#", name)
