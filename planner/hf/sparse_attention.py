@@ -27,13 +27,13 @@ def _kinds(config: Config, row: ModelRow) -> list[str]:
 
     Raises UserError for a kind or a rate that isn't known, and where the list is too short.
     """
-    listed = config.items("layer_types", str)
-    field, known = ("layer_types", _KINDS) if listed is not None else ("compress_ratios", _BY_RATE)
-    said = config.items("compress_ratios", int) if listed is None else listed
+    types = config.items("layer_types", str)
+    field, known = ("layer_types", _KINDS) if types is not None else ("compress_ratios", _BY_RATE)
+    said = config.items("compress_ratios", int) if types is None else types
     if said is None:
         raise UnsaidError(f"{config.prefix}compress_ratios")
     number = row.count("n_layers")
-    if len(said) < number or listed is not None:
+    if len(said) < number or types is not None:
         check_length(config, row, field, len(said))
     if (unknown := next((each for each in said[:number] if each not in known), None)) is not None:
         raise config.fault(field, f"has {unknown}, which has no columns", f"known: {', '.join(map(str, known))}")
@@ -105,20 +105,14 @@ def _vectors(config: Config, row: ModelRow) -> int:
     norms = width * (row.count("n_layers") + row.count("n_csa_layers") + row.count("n_hca_layers"))
     csa = row.count("n_csa_layers") * (2 * row.count("csa_rate") * (width + index) + index)
     hca = row.count("n_hca_layers") * row.count("hca_rate") * width
-    return (
-        norms
-        + csa
-        + hca
-        + _joined(row, _mixes(row), scales=3)
-        + _last(row)
-        - _n_hashed(config) * row.count("moe_experts")
-    )
+    joined = _joined(row, _mixes(row), scales=3) + _last(row)
+    return norms + csa + hca + joined - _n_hashed(config) * row.count("moe_experts")
 
 
 def _n_hashed(config: Config) -> int:
     """The layers whose experts are chosen by the number of the token."""
-    listed = config.items("mlp_layer_types", str)
-    return taken(config, "num_hash_layers", 3) if listed is None else listed.count("hash_moe")
+    types = config.items("mlp_layer_types", str)
+    return taken(config, "num_hash_layers", 3) if types is None else types.count("hash_moe")
 
 
 def _rest(config: Config, row: ModelRow) -> ColumnValue:
@@ -149,18 +143,17 @@ DEEPSEEK_V4 = Family("deepseek_v4", {
 
 def _n_first(config: Config, row: ModelRow) -> ColumnValue:
     """Hy 4's layers with an indexer of their own: those that `indexer_types` lists, else the first and each fourth."""
-    listed, layers = config.items("indexer_types", str), row.count("n_layers")
-    if listed is None:
+    types, layers = config.items("indexer_types", str), row.count("n_layers")
+    if types is None:
         return sum(index == 0 or index % 4 == 1 for index in range(layers))
-    check_length(config, row, "indexer_types", len(listed))
-    return listed.count("full")
+    check_length(config, row, "indexer_types", len(types))
+    return types.count("full")
 
 
 def _gate(config: Config, row: ModelRow) -> int:
     """What scales each head's output, of the layer's input, with biases on the ways down to the ranks."""
-    return row.count("d_model") * row.count("n_heads") * row.count("v_head_dim") + bias_sum(
-        config, row, "attention_bias"
-    )
+    scales = row.count("d_model") * row.count("n_heads") * row.count("v_head_dim")
+    return scales + bias_sum(config, row, "attention_bias")
 
 
 def _takes(row: ModelRow) -> int:
@@ -229,11 +222,11 @@ _BLOCKS = "sparse_attention_config"
 
 def _chosen(config: Config, row: ModelRow) -> int:
     """MiniMax-M3's layers with an indexer: those that `layer_types` calls so, or that `sparse_attention_freq` marks."""
-    listed = config.items("layer_types", str)
-    marks = listed or config.part(_BLOCKS).items("sparse_attention_freq", int)
+    types = config.items("layer_types", str)
+    marks = types or config.part(_BLOCKS).items("sparse_attention_freq", int)
     if marks is None:
         raise UnsaidError(f"{config.prefix}{_BLOCKS}.sparse_attention_freq")
-    check_length(config, row, "layer_types" if listed else _BLOCKS, len(marks))
+    check_length(config, row, "layer_types" if types else _BLOCKS, len(marks))
     return sum(mark not in (0, "full_attention") for mark in marks)
 
 

@@ -1,0 +1,174 @@
+"""Steps in a trace of PyTorch's profiler (Kineto), by annotations on the host and by when kernels were launched.
+
+Steps are those that the profiler marked, else of the main annotation, else by the optimizer. A server's batches of
+prefill and of decode are kinds of their own: by the marks in a step of the profiler, or by its kernels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.profiles.device_events import PS, Marked, within
+from planner.profiles.profile import StepKind
+from planner.profiles.step_kinds import is_asked, phase, phase_of_kernels, unnumbered
+from planner.profiles.xspace import Integers
+
+STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
+_OPTIMIZER = "Optimizer.step#"  # PyTorch marks each call of an optimizer so, by itself
+_PARTS = (  # annotations of PyTorch's own, which are parts of a step
+    "Optimizer.", "enumerate(DataLoader)", "DistributedDataParallel.", "FullyShardedDataParallel.", "FSDP::",
+    "Torch-Compiled Region", "## Call CompiledFxGraph", "nccl:", "rccl:", "hccl:", "xccl:", "gloo:", "c10d::",
+)  # fmt: skip
+_COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
+
+
+class Annotation(NamedTuple):
+    """An annotation on the host: its name, begin and end in ps."""
+
+    name: str
+    begin: int
+    end: int
+
+
+class Launched(NamedTuple):
+    """Kernels by when each was launched, how long it lasted, and which of the texts, that begin with names, it has."""
+
+    at: Integers
+    duration: Integers
+    text: Integers
+    texts: Sequence[tuple[str, ...]]
+
+
+Steps = tuple[Integers, list[Marked], list[StepKind]]
+
+
+def steps(notes: Sequence[Annotation], kernels: Launched, asked: str = "") -> Steps:
+    """The step of each kernel by when it was launched (-1 for none), the steps, and the kinds of which they are one.
+
+    Without the profiler's own steps those of a person's annotation, if kernels of most of the time are launched in
+    them; else a step is from the end of one call of the optimizer to the end of the next. Steps of the kind that a
+    person asked for may also lie within others.
+    """
+    numbered = [
+        Marked(int(match[1]), note.begin, note.end, "marker") for note in notes if (match := STEP.match(note.name))
+    ]
+    served = _numbered(_outermost([note for note in notes if phase(note.name)]))
+    wanted = _numbered(_outermost([note for note in notes if asked and is_asked(unnumbered(note.name), asked)]))
+    usual = sorted(numbered, key=lambda each: each.begin)
+    if not usual:
+        covering = (each for each in (_main_annotation(notes), _optimizer_steps(notes)) if _covers(each, kernels))
+        usual = next(covering, [])
+    kinds: list[StepKind] = []
+    for marks in (_phased(usual, served, kernels), wanted):
+        step, found, of_them = _of_main_kind(marks, kernels, asked)
+        kinds += [kind for kind in of_them if kind not in kinds]
+        if found:
+            return step, found, kinds
+    return np.full(len(kernels.at), -1, np.int64), [], kinds
+
+
+def _covers(marks: list[Marked], kernels: Launched) -> bool:
+    """Whether kernels of most of the time are launched within marks."""
+    inside = within(kernels.at, marks) >= 0
+    return bool(marks) and bool(kernels.duration[inside].sum() >= _COVERED * kernels.duration.sum())
+
+
+def _phased(marks: list[Marked], served: Sequence[Marked], kernels: Launched) -> list[Marked]:
+    """Steps that are called by the server's mark in each, else by the phase that its kernels tell.
+
+    One with marks of several kinds, as of all batches of a request, keeps its name.
+    """
+    if not marks or any(phase(mark.name) for mark in marks):
+        return marks
+    inside: list[set[str]] = [set() for _ in marks]
+    at = within(np.array([note.begin for note in served], np.int64), marks).tolist()
+    for note, place in zip(served, at, strict=True):
+        if place >= 0:
+            inside[place].add(note.name)
+    if not any(inside):
+        inside = _phases_of_kernels(marks, kernels)
+    named = zip(marks, inside, strict=True)
+    return [replace(mark, name=min(names)) if len(names) == 1 else mark for mark, names in named]
+
+
+def _phases_of_kernels(marks: list[Marked], kernels: Launched) -> list[set[str]]:
+    """The phase of each step, if its kernels tell one."""
+    telling = np.array([bool(phase_of_kernels(text[:1])) for text in kernels.texts], bool)[kernels.text]
+    names: list[set[str]] = [set() for _ in marks]
+    at = within(kernels.at[telling], marks).tolist()
+    for place, text in set(zip(at, kernels.text[telling].tolist(), strict=True)):
+        if place >= 0:
+            names[place].add(kernels.texts[text][0])
+    return [{told} if (told := phase_of_kernels(each)) else set() for each in names]
+
+
+def _of_main_kind(marks: list[Marked], kernels: Launched, asked: str) -> Steps:
+    """Of marks by their begin those whose name is that of most of the kernels' time, or that are asked for."""
+    step = within(kernels.at, marks)
+    totals = np.bincount(step[step >= 0], kernels.duration[step >= 0], len(marks)) * PS
+    seconds: dict[str, float] = {}
+    for mark, total in zip(marks, totals.tolist(), strict=True):
+        seconds[mark.name] = seconds.get(mark.name, 0.0) + total
+    often = Counter(mark.name for mark in marks)
+    kinds = [StepKind(name, often[name], total) for name, total in seconds.items()]
+    wanted = (kind for kind in kinds if is_asked(kind.name, asked))
+    main = max(wanted, key=lambda kind: kind.seconds, default=None)
+    if main is None:
+        return np.full(len(step), -1, np.int64), [], kinds
+    ours = np.array([mark.name == main.name for mark in marks], bool)
+    number = np.append(np.where(ours, np.cumsum(ours) - 1, -1), -1)  # the last is of kernels of no step
+    return number[step], [mark for mark in marks if mark.name == main.name], kinds
+
+
+def _main_annotation(notes: Sequence[Annotation]) -> list[Marked]:
+    """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside.
+
+    Those of a server's batches count as one name, be they of prefill or of decode.
+    """
+    outer = _outermost([note for note in notes if not note.name.startswith(_PARTS)])
+    totals: Counter[str] = Counter()
+    for note in outer:
+        totals[_family(note.name)] += note.end - note.begin
+    main = totals.most_common(1)[0][0] if totals else ""
+    return _numbered([note for note in outer if _family(note.name) == main])
+
+
+def _family(name: str) -> str:
+    return "" if phase(name) else unnumbered(name)
+
+
+def _numbered(notes: Sequence[Annotation]) -> list[Marked]:
+    """Annotations as steps in their order, or by the profiler's number, each called by its kind."""
+    numbers = [int(match[1]) if (match := STEP.match(note.name)) else n for n, note in enumerate(notes)]
+    named = zip(numbers, notes, strict=True)
+    return [Marked(number, note.begin, note.end, "marker", unnumbered(note.name)) for number, note in named]
+
+
+def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:
+    """From the end of each call of the optimizer to the end of the next: what is before the first may be cut off.
+
+    Of several optimizers that which is called most often, and of these the last.
+    """
+    calls = _outermost([note for note in notes if note.name.startswith(_OPTIMIZER)])
+    if not calls:
+        return []
+    often = Counter(note.name for note in calls)
+    last = max(calls, key=lambda note: (often[note.name], note.end)).name
+    ends = [note.end for note in calls if note.name == last]
+    return [Marked(n, before + 1, end, "marker") for n, (before, end) in enumerate(pairwise(ends), start=1)]
+
+
+def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:
+    """Those that lie in no other, by their begin."""
+    outer: list[Annotation] = []
+    for note in sorted(notes, key=lambda note: (note.begin, -note.end)):
+        if not outer or note.begin >= outer[-1].end:
+            outer.append(note)
+    return outer
