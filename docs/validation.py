@@ -6,6 +6,7 @@ which are reported with what they are.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,7 +80,6 @@ ABLATIONS = (
     Without("the ramp of small matmuls", "serving", {"matmul_ramp": 0.0}),
     Without("overhead of a layer", "serving", {"layer_overhead": 0.0}),
     Without("time that a layer with experts adds to a pass", "serving", {"serve_expert_overhead": 0.0}),
-    Without("tokens sent to their experts", "serving", {"serve_copy_width": 0.0}),
     Without("start of an all-reduce", "serving", {"collective_overhead": 0.0, "fabric_collective_overhead": 0.0}),
     Without("all-reduces by their bytes", "serving", {"serve_exposure": 0.0}),
     Without("activations moved between matmuls", "serving", {"serve_activation_passes": 0.0}),
@@ -289,7 +289,7 @@ def _fitted_on(name: str) -> str:
     """How many runs and sources tell of a parameter, or whose prior it is."""
     path = data.folder("hardware_db") / "calibrations.csv"
     cells = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith(f"{COMMON},{name},"))
-    runs, sources = cells.split(",")[6:8]
+    runs, sources = next(csv.reader([cells]))[6:8]
     return f"{runs} runs of {len(sources.split())} sources" if runs else sources
 
 

@@ -45,21 +45,6 @@ def test_a_tie_is_what_80_percent_of_pairs_differ_less_than() -> None:
     assert low == pytest.approx(1 / high, rel=1e-3)
 
 
-def test_generating_tokens_has_a_range_without_prefill() -> None:
-    """Decode of few sources takes the errors of what generates tokens; prefill those of every kind."""
-    rng = np.random.default_rng(3)
-    told = {"static": 0.05, "tpot": 0.05, "prefill": 0.5}
-    sources = [(kind, f"{kind}{n}") for kind in told for n in (1, 2)]
-    ratio = np.concatenate([np.exp(rng.normal(0, told[kind], 2000)) for kind, _ in sources])
-    kinds, names = (np.repeat(each, 2000) for each in zip(*sources, strict=True))
-    every = np.ones(len(ratio), dtype=bool)
-    errors = Errors(ratio, names, kinds, every, every, True)
-    spread = 1.2816 * 0.05 * math.sqrt(1 + 1 / 4) * 1.2  # of four sources, and 1.2 times as wide for a kind of few
-    for kind in ("decode", "static", "tpot"):
-        assert errors.range(kind, "moe").high == pytest.approx(math.exp(spread), rel=0.01)
-    assert errors.range("prefill", "moe").high > math.exp(2 * spread)
-
-
 def of_stacks(spreads: list[tuple[str, str, float, int]]) -> LeftOut:
     """Training runs of (source, stack, spread of log-normal errors, count), each expected to take 1 s."""
     rng = np.random.default_rng(7)

@@ -83,7 +83,7 @@ PARAMETERS = (
     Parameter("layer_overhead", "Time of a layer in which nothing is computed or read", "s", 0, 1e-3),
     Parameter("serve_expert_overhead", "Time that a layer with experts adds to a pass while serving", "s", 0, 1e-3),
     Parameter(
-        "serve_copy_width", "Elements moved to send a token to one of its experts while serving", "1", 0, 500_000
+        "serve_scan_time", "Time that a layer with a recurrent state takes for a token of a prompt", "s", 0, 1e-4
     ),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
     Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),

@@ -28,7 +28,6 @@ LOW, HIGH = 0.1, 0.9  # quantiles of the range
 FEWEST_SOURCES = 3  # of runs of a kind that have a range of their own
 FEWEST_OF_A_SOURCE = 5  # runs of each of them
 FEWEST_RUNS = 8
-GENERATING = ("static", "decode", "tpot")  # kinds of serving runs that generate tokens: prefill errs in its own way
 WIDER = 1.5  # times as wide in logarithms where a chip has no runs, or hardly any are of such models
 LEAST = 1e-3  # of an end of a range away from the expected time
 FEW = 1.2  # where few sources tell of such runs
@@ -67,26 +66,19 @@ class Errors:
     def telling(self, kind: str, mix: str) -> tuple[NDArray[np.bool_], float]:
         """Which errors tell the range of a kind and mix, and how many times as wide that makes it.
 
-        Of a kind with few sources those that generate tokens too tell it, or else all kinds of the group; of mixtures
-        of experts with few runs dense models do.
+        Of a kind with few sources all kinds of the group tell it; of mixtures of experts with few runs dense models do.
         """
         of_mix = self.counts & (self.is_moe == (mix == "moe"))
         own = of_mix & (self.kinds == kind)
-        if self._have_sources(own):
+        of_sources = Counter(self.sources[own])
+        if sum(runs >= FEWEST_OF_A_SOURCE for runs in of_sources.values()) >= FEWEST_SOURCES:
             return own, 1.0
-        if kind in GENERATING and self._have_sources(alike := of_mix & np.isin(self.kinds, GENERATING)):
-            return alike, FEW
         if of_mix.sum() >= FEWEST_RUNS:
             return of_mix, FEW if self.has_kinds else 1.0
         if mix == "moe":
             tells, times = self.telling(kind, "dense")
             return tells, times * WIDER
         return self.counts, WIDER
-
-    def _have_sources(self, mask: NDArray[np.bool_]) -> bool:
-        """Whether these errors are of enough sources for a range of their own."""
-        of_sources = Counter(self.sources[mask])
-        return sum(runs >= FEWEST_OF_A_SOURCE for runs in of_sources.values()) >= FEWEST_SOURCES
 
     def _range(self, mask: NDArray[np.bool_]) -> Range:
         """The range of these errors, in which each source counts alike.

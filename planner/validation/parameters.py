@@ -49,10 +49,10 @@ GROUPS = (
         "serving", SERVING,
         common=(
             "matmul_ramp", "layer_overhead", "collective_overhead", "fabric_collective_overhead",
-            "serve_activation_passes", "serve_exposure", "serve_expert_overhead", "serve_copy_width",
+            "serve_activation_passes", "serve_exposure", "serve_expert_overhead",
         ),
         of_chips=("serve_matmul_efficiency", "hbm_efficiency"),
-        of_experts=("serve_expert_overhead", "serve_copy_width"),
+        of_experts=("serve_expert_overhead",),
         stacks=(("unfused", "serve_overhead_factor", 1.0, 6.0), ("unfused", "cache_reads_power", 0.0, 1.0)),
         drawn=0.3,  # most chips have one source or two
     ),
@@ -81,7 +81,7 @@ START = {
     "expert_width_scale": 500.0, "expert_layer_overhead": 1e-3, "recompute_cost": 0.4, "tensor_exposure": 1.2,
     "fsdp_exposure": 1.0, "expert_exposure": 0.3, "pipeline_exposure": 1.0, "serve_matmul_efficiency": 0.84,
     "matmul_ramp": 83.0, "hbm_efficiency": 0.91, "layer_overhead": 42e-6, "collective_overhead": 6.7e-6,
-    "fabric_collective_overhead": 20e-6, "serve_expert_overhead": 40e-6, "serve_copy_width": 40_000.0,
+    "fabric_collective_overhead": 20e-6, "serve_expert_overhead": 40e-6, "serve_scan_time": 0.31e-6,
     "serve_activation_passes": 4.0, "serve_exposure": 3.1, "exchange_exposure": 1.0, "node_latency": 30e-6,
     "fabric_latency": 380e-6,
     "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_hbm_efficiency": 0.91,
@@ -100,7 +100,6 @@ PRIORS: dict[str | tuple[str, str], Prior] = {
     "serve_matmul_efficiency": Prior(0.8, 0.3, "mamf-finder: 0.80 to 0.87 of the peak on large matmuls"),
     "hbm_efficiency": Prior(0.9, 0.3, "STREAM-like kernels reach 0.85 to 0.95"),
     "operation_hbm_efficiency": Prior(0.9, 1.0, "STREAM-like kernels reach 0.85 to 0.95"),
-    "serve_copy_width": Prior(40_000.0, 0.3, "twenty passes over copies of 2,048 elements"),
     "matmul_ramp": Prior(83.0, 0.3, "Vidur's sweep of an A100: 83"),
     "fabric_latency": Prior(380e-6, 1.0, "NCCL all-reduces over several nodes"),
     "node_latency": Prior(35e-6, 0.1, "NCCL all-reduces within a node"),
@@ -127,6 +126,9 @@ def bounds(name: str) -> tuple[float, float]:
 
 UNMEASURED = {
     ("any", "exchange_exposure"): Prior(1.0, 0, "bytes over the bandwidth: so decode DeepSeek on 72 to 144 GPUs"),
+    ("any", "serve_scan_time"): Prior(
+        0.31e-6, 0, "SGLang's first tokens of Qwen3.5-27B and 35B-A3B: alike on H200, B200 and B300"
+    ),
     ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
     ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
@@ -137,4 +139,4 @@ UNMEASURED = {
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
     (MEASURED, "operation_hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
 }
-"""What no run of the published ones tells of: serving on TPUs, experts that are spread over nodes."""
+"""What no fitted run tells of: serving on TPUs, experts that are spread over nodes, scans, of which one source does."""
