@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from planner.formulas import library
 from planner.validation.fitting import RunIds
-from planner.validation.left_out import Errors, LeftOut, pairs
+from planner.validation.left_out import WIDER, Errors, LeftOut, pairs
 from planner.validation.parameters import GROUPS
 from planner.validation.runs import Run
 
@@ -54,8 +55,9 @@ def of_stacks(spreads: list[tuple[str, str, float, int]]) -> LeftOut:
     no = np.zeros(len(sources), dtype=bool)
     known, at = np.unique(stacks, return_inverse=True)
     part = SimpleNamespace(
-        stacks=RunIds(known.tolist(), at), calibrations=RunIds(["h100"], np.zeros(len(stacks), dtype=int))
-    )
+        stacks=RunIds(known.tolist(), at), calibrations=RunIds(["h100"], np.zeros(len(stacks), dtype=int)),
+        range_power=np.ones(len(stacks)),
+    )  # fmt: skip
     fitter = SimpleNamespace(measured=measured, is_rate=no, is_fitted=~no, sources=sources, parts=[part])
     training = next(group for group in GROUPS if group.name == "training")
     return LeftOut(training, fitter, tuple(run(source) for source in sources), np.ones(len(sources)), no)  # type: ignore[arg-type]
@@ -72,3 +74,8 @@ def test_the_range_of_a_stack_holds_80_percent_of_its_own_runs() -> None:
     assert found.range_of(0) == found.range_of_chip("train", "dense", "h100")
     assert found.times_of_stack("unfused", "g") == 1, "a single source is left"
     assert of_stacks([*known, ("g", "unfused", 0.01, 400), ("h", "unfused", 0.01, 400)]).times_of_stack("unfused") == 1
+
+
+def test_a_template_widens_as_much_as_a_calibration() -> None:
+    """Where no fitted run tells, the template's range is as much wider as that of a chip without runs."""
+    assert library.load("inference").row("untold_range_power").default == WIDER

@@ -85,6 +85,10 @@ PARAMETERS = (
     Parameter(
         "serve_scan_time", "Time that a layer with a recurrent state takes for a token of a prompt", "s", 0, 1e-4
     ),
+    Parameter("sparse_attention_heads", "Query heads that a kernel of sparse attention works on at once", "1", 1, 256),
+    Parameter(
+        "sparse_attention_efficiency", "Share of the peak that sparse attention of a prompt reaches", "1", 0.05, 1
+    ),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
     Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
@@ -106,6 +110,9 @@ PARAMETERS = (
     Parameter("train_tells_moe", "Fitted training runs tell of mixtures of experts (1 or 0)", "1", 0, 1),
     Parameter("serve_most_chips", "Most chips of the fitted serving runs", "chip", 0, 1e9),
     Parameter("serve_tells_moe", "Fitted serving runs tell of mixtures of experts (1 or 0)", "1", 0, 1),
+    Parameter(
+        "serve_tells_sparse", "Fitted serving runs tell of attention to keys that indexers leave (1 or 0)", "1", 0, 1
+    ),
     *_ranges(),
 )
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}

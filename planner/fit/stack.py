@@ -27,7 +27,7 @@ from planner.validation.expected_times import Numbers, Together, predicted
 from planner.validation.fitting import STACKS, Fit, Fitter
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS, Group, bounds
-from planner.validation.reach import LEAST, MOST, TELLS_MOE, reaches
+from planner.validation.reach import NAMES, reaches
 from planner.validation.runs import Run
 
 USUAL_STACK = "default"
@@ -80,11 +80,10 @@ class OwnCalibration:
     @property
     def moved(self) -> list[FittedParameter]:
         """The parameters that the runs moved; no ranges and no reach."""
-        return [each for each in self.parameters if each.rows and each.name not in _ENDS and each.name not in _REACH]
+        return [each for each in self.parameters if each.rows and each.name not in _ENDS and each.name not in NAMES]
 
 
 _ENDS = {f"{kind}_{mix}_{end}" for kind in KINDS for mix in MIXES for end in ("low", "high")}
-_REACH = {name for names in (*MOST.values(), *LEAST.values()) for name in names} | set(TELLS_MOE.values())
 
 
 def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name: str) -> list[OwnCalibration]:

@@ -97,6 +97,11 @@ class Together:
         """Whether a run is of a mixture of experts."""
         return self.of("n_moe_layers") > 0
 
+    @cached_property
+    def range_power(self) -> Numbers:
+        """How many times as wide, in logarithms, the range of each run is for its attention."""
+        return np.where(np.isnan(powers := self.of("range_power")), 1.0, powers)
+
     def calibration(self, at: int) -> str:
         """The calibration of a run's chip; blank where the template reads none."""
         if "calibration_id" not in self.template.by_name:

@@ -21,7 +21,7 @@ from planner.formulas.evaluation import code
 from planner.formulas.partial import Recompute, recomputed
 from planner.formulas.template import Row
 from planner.validation.expected_times import Numbers, Together, spread
-from planner.validation.parameters import DEVIATION, FAMILIES, START, Group, Prior, bounds, prior_of
+from planner.validation.parameters import DEVIATION, FAMILIES, START, UNMEASURED, Group, Prior, bounds, prior_of
 
 SHARE = 0.35  # a run's weight is its source's number of runs to the power of minus this
 OUTLYING = 0.1  # from this residual on a run counts less
@@ -173,6 +173,7 @@ class _Part:
         self.runs = [together.runs[at] for at in chosen]
         self.families = families
         self.measured, self.is_moe = together.measured[chosen], together.is_moe[chosen]
+        self.range_power = together.range_power[chosen]
         self.is_rate, self.bound = together.is_rate[chosen], together.bound[chosen]
         self.outputs = [run.output for run in self.runs]
         arrays = {name: spread(array, count)[chosen] for name, array in together.results.arrays.items()}
@@ -204,10 +205,15 @@ class _Part:
 
 
 def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str) -> float:
-    """A parameter of a calibration: its own, that of its kind, that of all; where none is fitted, where fits begin."""
+    """A parameter of a calibration: its own, that of its kind, that of all; where none is fitted, where fits begin.
+
+    What no run tells of has the number that its prior gives to such chips.
+    """
     for owner in (calibration, families.get(calibration, ""), COMMON):
         if (owner, name) in fit.calibrations:
             return fit.calibrations[owner, name]
+        if (owner, name) in UNMEASURED:
+            return UNMEASURED[owner, name].value
     return START[name]
 
 

@@ -146,6 +146,11 @@ class LeftOut:
         return [chip for part in self.fitter.parts for chip in part.calibrations.each]
 
     @cached_property
+    def times_of_attention(self) -> Numbers:
+        """How many times as wide the range of each run is for its attention, which no fitted run tells of."""
+        return np.concatenate([part.range_power for part in self.fitter.parts])
+
+    @cached_property
     def stacks(self) -> list[str]:
         """The stack of each run."""
         return [stack for part in self.fitter.parts for stack in part.stacks.each]
@@ -183,7 +188,7 @@ class LeftOut:
     def range_of(self, at: int, without: str | None = None) -> Range:
         """The range of the run at a place: that of its kind, mix and chip, as wide as its stack's runs need it."""
         usual = self.range_of_chip(*self._range_key(at), without)
-        return usual.wider(self.times_of_stack(self.stacks[at], without))
+        return usual.wider(self.times_of_stack(self.stacks[at], without) * self.times_of_attention[at])
 
     def _range_key(self, at: int) -> tuple[str, str, str]:
         """The kind, mix and chip of the run at a place."""

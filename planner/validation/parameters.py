@@ -81,13 +81,11 @@ START = {
     "expert_width_scale": 500.0, "expert_layer_overhead": 1e-3, "recompute_cost": 0.4, "tensor_exposure": 1.2,
     "fsdp_exposure": 1.0, "expert_exposure": 0.3, "pipeline_exposure": 1.0, "serve_matmul_efficiency": 0.84,
     "matmul_ramp": 83.0, "hbm_efficiency": 0.91, "layer_overhead": 42e-6, "collective_overhead": 6.7e-6,
-    "fabric_collective_overhead": 20e-6, "serve_expert_overhead": 40e-6, "serve_scan_time": 0.31e-6,
-    "serve_activation_passes": 4.0, "serve_exposure": 3.1, "exchange_exposure": 1.0, "node_latency": 30e-6,
-    "fabric_latency": 380e-6,
-    "collective_efficiency": 0.6, "gemm_efficiency": 0.82, "operation_hbm_efficiency": 0.91,
-    "operation_overhead": 4e-6, "attention_speed": 1.0,
-    "attention_read_speed": 1.0, "train_matmul_factor": 1.0,
-    "train_attention_factor": 1.5, "serve_overhead_factor": 2.6, "cache_reads_power": 0.75,
+    "fabric_collective_overhead": 20e-6, "serve_expert_overhead": 40e-6, "serve_activation_passes": 4.0,
+    "serve_exposure": 3.1, "node_latency": 30e-6, "fabric_latency": 380e-6, "collective_efficiency": 0.6,
+    "gemm_efficiency": 0.82, "operation_hbm_efficiency": 0.91, "operation_overhead": 4e-6, "attention_speed": 1.0,
+    "attention_read_speed": 1.0, "train_matmul_factor": 1.0, "train_attention_factor": 1.5,
+    "serve_overhead_factor": 2.6, "cache_reads_power": 0.75,
 }  # fmt: skip
 """Where a fit begins."""
 
@@ -129,6 +127,15 @@ UNMEASURED = {
     ("any", "serve_scan_time"): Prior(
         0.31e-6, 0, "SGLang's first tokens of Qwen3.5-27B and 35B-A3B: alike on H200, B200 and B300"
     ),
+    ("any", "sparse_attention_efficiency"): Prior(
+        0.65, 0, "FlashMLA's own benchmarks: 640 TFLOP/s of 989 on an H800, 1,450 of 2,250 on a B200"
+    ),
+    ("any", "sparse_attention_heads"): Prior(
+        64.0, 0, "FlashMLA on Hopper, for which vLLM and SGLang pad a chip's heads"
+    ),
+    ("b200", "sparse_attention_heads"): Prior(128.0, 0, "FlashMLA on Blackwell, for which vLLM pads a chip's heads"),
+    ("mi300x", "sparse_attention_heads"): Prior(16.0, 0, "TileLang's kernel, which SGLang runs on AMD's GPUs"),
+    ("tpu", "sparse_attention_heads"): Prior(1.0, 0, "no such kernel is published: none is padded"),
     ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
     ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
@@ -139,4 +146,4 @@ UNMEASURED = {
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
     (MEASURED, "operation_hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
 }
-"""What no fitted run tells of: serving on TPUs, experts that are spread over nodes, scans, of which one source does."""
+"""What no fitted run tells of: serving on TPUs, experts that are spread over nodes, scans and sparse attention."""

@@ -21,8 +21,11 @@ MOST: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 """By template the parameters that are the most of a row over the fitted runs."""
 LEAST = {"training": {"train_least_tokens": "microbatch_tokens"}}
-TELLS_MOE = {"training": "train_tells_moe", "inference": "serve_tells_moe"}
-"""By template whether enough fitted runs are of mixtures of experts."""
+TELLS = {
+    "training": {"train_tells_moe": "n_moe_layers"},
+    "inference": {"serve_tells_moe": "n_moe_layers", "serve_tells_sparse": "index_topk"},
+}
+"""By template the parameters that say whether enough fitted runs are of a kind of models: those with some of a row."""
 
 
 class Reach(NamedTuple):
@@ -30,6 +33,10 @@ class Reach(NamedTuple):
 
     value: float
     sources: tuple[str, ...]
+
+
+NAMES = {name for names in (*MOST.values(), *LEAST.values(), *TELLS.values()) for name in names}
+"""Every such parameter."""
 
 
 def reaches(
@@ -49,9 +56,11 @@ def reaches(
                 found[family, parameter] = Reach(_over(parts, masks, row, max), sources)
             for parameter, row in LEAST.get(template, {}).items():
                 found[family, parameter] = Reach(_over(parts, masks, row, min), sources)
-            experts = [mask & part.is_moe for part, mask in zip(parts, masks, strict=True)]
-            told = tuple(_sources(parts, experts))
-            found[family, TELLS_MOE[template]] = Reach(float(len(told) >= FEWEST_RUNS), told)
+            for parameter, row in TELLS[template].items():
+                told = tuple(
+                    _sources(parts, [mask & (part.of(row) > 0) for part, mask in zip(parts, masks, strict=True)])
+                )
+                found[family, parameter] = Reach(float(len(told) >= FEWEST_RUNS), told)
     return found
 
 

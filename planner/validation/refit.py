@@ -69,8 +69,8 @@ def stacks_csv(found: Fitted) -> str:
 def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
     """What a value is fitted on: the number of runs, their sources, the error with each source left out."""
     family = found.families.get(owner, owner)
-    if (family, name) in UNMEASURED:
-        return "", f"prior: {UNMEASURED[family, name].source}", ""
+    if unmeasured := UNMEASURED.get((owner, name)) or UNMEASURED.get((family, name)):
+        return "", f"prior: {unmeasured.source}", ""
     group, runs = _runs(found, owner, name)
     if not runs and owner not in (COMMON, *FAMILIES):
         return "", "prior: the range of its kind, wider" if _is_range(name) else "prior: the median of its kind", ""
@@ -83,7 +83,7 @@ def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
 def _reached(found: Fitted, name: str, reach: Reach) -> tuple[str, str, str]:
     """The runs that tell how far they go, with the error of the group that they are fitted in."""
     if not reach.sources:
-        return "", "prior: no run is published", ""
+        return "", "prior: no run is fitted to", ""
     group = next(each for each in found.groups if each.group.name.startswith(name.split("_")[0].removesuffix("e")))
     return str(len(reach.sources)), " ".join(sorted(set(reach.sources))), f"{group.error:.3f}"
 
