@@ -533,6 +533,15 @@ def _no_memory(book: openpyxl.Workbook) -> None:
     cover.delete_rows(next(row for row in range(1, 99) if cover.cell(row, 1).value == HEADING), 60)
 
 
+def _places_as_texts(book: openpyxl.Workbook) -> None:
+    """As versions wrote them that remembered nothing: where a line's number stands is a text of Dashboard."""
+    _no_memory(book)
+    led = [cell for cell in book["Dashboard"]["D"] if cell.hyperlink and str(cell.value).startswith('="')]
+    assert led
+    for cell in led:
+        cell.value = "Mine row 7"
+
+
 UNREMEMBERED = [
     "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
 ]
@@ -544,6 +553,7 @@ UNREMEMBERED = [
         (_renamed_and_copied, ["Inputs", "My plan Copy"], ["Log"], []),
         (_no_cover, [], ["Cover"], UNREMEMBERED),
         (_no_memory, [], [], UNREMEMBERED),
+        (_places_as_texts, [], [], UNREMEMBERED),
     ],
 )
 def test_sheets_that_were_copied_renamed_or_deleted(

@@ -13,7 +13,7 @@ from functools import cached_property
 from planner.align.keys import COMPARISON, KeyedSheet
 from planner.book.rowkeys import COVER, DATABASES, TEXTS
 from planner.update.base import Base
-from planner.update.fresh import Fresh
+from planner.update.fresh import Fresh, FreshSheet
 from planner.update.places import is_filled
 from planner.workbook.memory import Remembered
 from planner.xlsx.address import Position
@@ -69,7 +69,8 @@ class Unremembered(Base):
         if keyed.kind == COVER:
             return theirs != (1, 1) or value == fresh.value(1, 1)
         is_number = cell.formula is None and value == fresh.value(*theirs)
-        return is_number or (isinstance(value, str) and (cell.formula is None or theirs[0] == TITLE))
+        is_worded = cell.formula is None or theirs[0] == TITLE or _is_led(fresh, theirs)
+        return is_number or (isinstance(value, str) and is_worded)
 
     def _is_gone(self, keyed: KeyedSheet, row: int) -> bool:
         """Whether a row that planner has no more was planner's: a person's line has no machine name."""
@@ -106,3 +107,8 @@ class Unremembered(Base):
         for look, count in self.looks.items():
             counted.setdefault(look.style, Counter())[look._replace(number_format="")] += count
         return {style: looks.most_common(1)[0][0] for style, looks in counted.items()}
+
+
+def _is_led(fresh: FreshSheet, at: Position) -> bool:
+    """Whether a cell says where a line's number stands and leads there: earlier versions wrote that as a text."""
+    return at in fresh.page.links
