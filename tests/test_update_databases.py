@@ -9,20 +9,23 @@ from pathlib import Path
 import openpyxl
 import pytest
 from click.testing import CliRunner
+from openpyxl.utils import get_column_letter
 
 from planner import data
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
+from planner.catalog import calibrations
+from planner.catalog.columns import Column
 from planner.catalog.databases import Databases
 from planner.check.run import check
 from planner.cli import group
-from planner.update.outcome import Updated
+from planner.update.outcome import Updated, lines
 from planner.update.update import update_file
 from planner.xlsx.address import Area
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.workbooks import by_name, cached, few_rows, sheet_of, write_small
+from tests.workbooks import by_name, cached, edit, few_rows, sheet_of, write_small
 
 pytestmark = pytest.mark.usefixtures("short_data", "few_cases")
 MODELS = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
@@ -143,7 +146,41 @@ def test_a_number_for_a_blank_is_named(tmp_path: Path) -> None:
     chips.write_text(CHIPS.replace("kind,", "kind,tdp_watts,").replace(",gpu,", ",gpu,900,"))
     done, _ = update_file(path, (), Databases(hardware_csv=chips))
     assert done.is_needed
-    assert done.numbers == ["next tdp_watts: blank is now 900"]
+    assert done.numbers == ["Hardware: next tdp_watts blank is now 900"]
+
+
+def test_a_column_that_planner_has_no_more_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parameter that a newer planner dropped is no column of a person's, whose own beside the table stays."""
+    path, own = tmp_path / "small.xlsx", tmp_path / "own.csv"
+    own.write_text("calibration,parameter,value\nh100,gemm_efficiency,0.8\n")
+    with monkeypatch.context() as older:
+        older.setattr(calibrations, "SHOWN", (Column("old_factor", "1", "A factor of old"), *calibrations.SHOWN))
+        words = ["build", "-H", "h100-sxm", "--template", "matmul", "--calibrations", str(own), "-o", str(path)]
+        assert CliRunner().invoke(group, words).exit_code == 0
+    sheet = sheet_of(path, "Calibration")
+    (title,) = (cell for row in sheet.iter_rows() for cell in row if cell.value == "A factor of old")
+    beside = sheet.max_column + 1
+
+    def add(book: openpyxl.Workbook) -> None:
+        for row, value in ((title.row, "Our factor"), (title.row + 3, 2)):
+            book["Calibration"].cell(row, beside).value = value
+
+    edit(path, add)
+    done, _ = update_file(path)
+    assert done.own_columns == [f"Calibration!{get_column_letter(beside - 1)}"]
+    assert sheet_of(path, "Calibration").cell(title.row, beside - 1).value == "Our factor"
+    titles = {cell.value for cell in sheet_of(path, "Calibration")[title.row]}
+    assert "A factor of old" not in titles
+
+
+def test_numbers_of_a_database_are_counted_beyond_a_few() -> None:
+    """An update after a new fit has hundreds: those of one sheet are told together, whatever stands in their texts."""
+    numbers = [
+        "Calibration: h100 source prior: 2 is now 3!",
+        *(f"Calibration: h100 n{at} 1 is now 2" for at in range(9)),
+    ]
+    said = lines(Updated(numbers=numbers), 2)
+    assert "Newer numbers: Calibration h100 source prior: 2 is now 3!, h100 n0 1 is now 2 and 8 more" in said
 
 
 def test_the_cover_names_the_file_that_is_given_now(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ def test_columns_that_a_row_of_a_person_s_lacked_are_filled(worked: Worked) -> N
     own = next(row for row, column in models.cells if column == 1 and models.text(row, 1) == "my-model")
     column = next(column for row, column in models.cells if models.text(row, column) == "index_topk")
     assert models.value(own, column) == 0
-    assert "my-model index_topk: blank is now 0" in worked.done.numbers
+    assert "Models: my-model index_topk blank is now 0" in worked.done.numbers
 
 
 def test_measured_numbers_and_notes_stay(worked: Worked) -> None:

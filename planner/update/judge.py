@@ -15,6 +15,8 @@ from planner.xlsx.references import BROKEN
 from planner.xlsx.styles import Look
 
 PLAIN = Look()
+LONG = 40
+"""Characters beyond which a text of a database, such as its sources, is named by its cell and not shown."""
 
 
 class Judge:
@@ -168,7 +170,8 @@ class Judge:
         before, after = self.old.sheet.value(*at), self.fresh.value(*other)
         if wrote is None and self._is_same(at, other, final):
             return
-        if self.kind in DATABASES and self.fresh.cells[other].formula is None:
+        is_long = any(isinstance(value, str) and len(value) > LONG for value in (before, after))
+        if self.kind in DATABASES and self.fresh.cells[other].formula is None and not is_long:
             self.note_number(self.old.rows.get(at[0], ""), self.old.columns.get(at[1], ""), before, after)
         else:
             self.done.renewed.append(self.place(final))
@@ -182,7 +185,7 @@ class Judge:
 
     def note_number(self, row: str, column: str, before: Value, after: Value) -> None:
         """Note that a database has another number in a row and a column now."""
-        self.done.numbers.append(f"{row} {column}: {_said(before)} is now {_said(after)}")
+        self.done.numbers.append(f"{self.name}: {row} {column} {_said(before)} is now {_said(after)}")
 
     def place(self, final: Position) -> str:
         """Where a cell of the sheet is in the end, for a reader."""

@@ -84,7 +84,7 @@ def _listed(items: Sequence[str], most: int | None) -> str:
 def _parted(item: str) -> tuple[str, str, str]:
     """A cell's sheet and address, a row's sheet and name; no sheet where a thing names none."""
     marks = [mark for mark in ("!", ": ") if mark in item.split(" (")[0]]
-    return item.partition(marks[0]) if marks else (item, "", "")
+    return item.partition(min(marks, key=item.index)) if marks else (item, "", "")
 
 
 def _of_sheet(sheet: str, items: Sequence[str], most: int | None) -> str:

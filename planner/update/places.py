@@ -142,9 +142,11 @@ class FinalPlaces:
 
 def final_places(
     old: KeyedSheet, fresh: Keyed, before: Mapping[int, int], is_own: Callable[[int, int], bool],
-    elsewhere: Container[str],
+    elsewhere: Container[str], *, keeps_rows: bool = False,
 ) -> FinalPlaces:  # fmt: skip
     """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets.
+
+    With `keeps_rows` a row that is no more stays as a person's, whoever wrote it: a scenario may need that model.
 
     `before` says where the rows stood as built, against which blank ones are counted: those beyond a person put in.
     """
@@ -153,7 +155,8 @@ def final_places(
     gone: list[int] = []
     for row in sorted(old.columns_by_row.keys() - matched.keys()):
         filled = [column for column in old.columns_by_row[row] if is_filled(old, row, column)]
-        if old.rows.get(row, "") not in elsewhere and any(is_own(row, column) for column in filled):
+        stays = ((keeps_rows and column in old.columns) or is_own(row, column) for column in filled)
+        if old.rows.get(row, "") not in elsewhere and any(stays):
             own.append(row)
         elif filled:
             gone.append(row)

@@ -179,10 +179,10 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     stays = kind in DATABASES and kind not in merge.given
 
     def is_own(row: int, column: int) -> bool:
-        return (stays and column in old.columns) or merge.is_own(old, (row, column))
+        return merge.is_own(old, (row, column))
 
     built = merge.base.built_rows(old)
-    found = final_places(old, fresh, built, is_own, merge.homes(kind))
+    found = final_places(old, fresh, built, is_own, merge.homes(kind), keeps_rows=stays)
     name = merge.names[kind]
     if kind in DATABASES and _is_reordered(old, built, found):
         done.remarks.append(f"the rows of {name} are in planner's order again: yours was another")
