@@ -28,6 +28,22 @@ def test_known_rows_are_updated_and_nothing_else(plan: Path, built: bytes) -> No
     assert changed(built, plan) == {Package.read(plan).sheets()["Comparison"]}
 
 
+def test_a_key_without_a_newer_input_is_found(plan: Path) -> None:
+    """An input that the key lacks has its usual value: a CSV of an earlier planner updates its row, and appends none.
+
+    Another value than the usual one is another case.
+    """
+    template, dtypes, sizes = keys(plan)[0].split("|")
+    fewer = [piece for piece in sizes.split(",") if not piece.startswith("n_chips=")]
+    done = backfill(plan, measurement(f"{template}|{dtypes}|{','.join(fewer)}", 2e-3))
+    assert "1 updated, 0 appended" in done.output, done.output
+    assert rows(plan)[0].number_in("measured_time") == 2e-3
+    done = backfill(
+        plan, measurement(f"{template}|{dtypes}|{','.join(fewer).replace('n_matmuls=1', 'n_matmuls=3')}", 2e-3)
+    )
+    assert "0 updated, 1 appended" in done.output, done.output
+
+
 def test_a_key_is_found_in_another_order(plan: Path) -> None:
     """Inputs in another order, and numbers typed otherwise, are the same case: its row is updated, none appended."""
     template, dtypes, sizes = keys(plan)[0].split("|")

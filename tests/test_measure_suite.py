@@ -17,6 +17,7 @@ from planner.compare import comparison_cases as cases
 from planner.compare import measuring, variants
 from planner.compare.landing import latest
 from planner.errors import UserError
+from planner.formulas import library
 from planner.measure.measurements_csv import keep_measurements, read_measurements, write_measurements
 from planner.measure.records import Measurement
 from planner.measure.timed_cases import Case, measure_cases
@@ -24,6 +25,29 @@ from planner.measure.timing import BRISK, Rules
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.003, profiled_calls=3)
 MEASURED = Measurement(case_key="k", hardware_id="tpu-v5e", t_median=1.0, status="measured")
+
+KEYED = {
+    "attention": "activation_dtype batch compute_dtype head_dim is_causal is_fused kv_dtype kv_len n_chips n_heads "
+    "n_kv_heads query_len",
+    "collective": "array_bytes axis_size collective exchange_fabric_share has_sharp has_wraparound hop_latency "
+    "inner_ways leaf_nodes n_axes ragged_fraction routed_choices",
+    "elementwise": "element_bytes is_fused n_chips n_elements n_operands n_ops",
+    "host_copy": "element_bytes is_to_device n_chips n_elements",
+    "matmul": "activation_dtype compute_dtype d_in d_out epilogue_passes n_chips n_matmuls output_dtype tokens "
+    "weight_dtype",
+    "matmul_activation": "activation_dtype compute_dtype d_in d_out is_fused n_chips n_matmuls output_dtype tokens "
+    "weight_dtype",
+    "mlp": "activation_dtype compute_dtype d_ff d_model mlp_matrices n_chips tokens weight_dtype",
+    "sharded_matmul": "activation_dtype compute_dtype d_in d_in_ways_left d_in_ways_right d_out d_out_ways "
+    "has_wraparound hop_latency inner_ways is_overlapped leaf_nodes n_axes n_chips n_matmuls output_dtype "
+    "scatters_output shares_axis tokens tokens_ways weight_dtype",
+    "sharded_step": "activation_dtype batch compute_dtype d_ff d_model has_sharp has_wraparound hop_latency is_causal "
+    "is_training kv_dtype kv_len leaf_nodes mesh_data mesh_fsdp mesh_tensor mlp_matrices n_heads n_kv_heads n_layers "
+    "qk_nope_dim query_len timed_layers vocab weight_dtype",
+    "step": "activation_dtype batch compute_dtype d_ff d_model is_causal is_training kv_dtype kv_len mlp_matrices "
+    "n_chips n_heads n_kv_heads n_layers qk_nope_dim query_len timed_layers vocab weight_dtype",
+}
+"""What the keys of cases have named since 0.2.0, by template."""
 
 
 def test_every_case_of_the_suites_can_be_predicted_and_run() -> None:
@@ -37,6 +61,16 @@ def test_every_case_of_the_suites_can_be_predicted_and_run() -> None:
         if case.template.name == "host_copy":
             continue
         assert workload(case.template.name, case.inputs).array_bytes > 0, case.label
+
+
+@pytest.mark.parametrize("template", sorted(cases.SHAPES))
+def test_a_case_has_the_key_that_it_had(template: str) -> None:
+    """The inputs of a template that is measured, in its cases' keys: those of measurements that were taken before.
+
+    A newer one, which an include may bring unseen, would give each case another key: bind it in the include, or add it
+    here and let `with_defaults` find the older rows.
+    """
+    assert set(library.load(template).inputs({})) - {"stack"} == set(KEYED[template].split())
 
 
 def test_the_course_sweep_is_there() -> None:

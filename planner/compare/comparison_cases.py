@@ -166,6 +166,19 @@ def key_as_ours(key: str) -> str:
     return in_our_order(key) if key.partition("|")[0] in library.names() else key
 
 
+def with_defaults(key: str) -> str:
+    """A template's key with the usual value of each input that it lacks, as one written before there was that input.
+
+    Another text is as it is, and so is a key of an unknown template or with inputs that the template hasn't.
+    """
+    try:
+        name, inputs = parse_key(key)
+    except ValueError:
+        return key
+    usual = library.load(name).inputs(inputs) if inputs and name in library.names() else {}
+    return case_key(name, usual) if inputs.keys() <= usual.keys() else key
+
+
 def case_in_words(key: str, label: str = "") -> str:
     """A case for a line of text: its label and the beginning of its key; a key of a person's own is all there is.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from planner.collector import still
@@ -25,7 +25,7 @@ from planner.compare.appended_rows import (
     too_short,
     unknown_chips,
 )
-from planner.compare.comparison_cases import case_in_words
+from planner.compare.comparison_cases import case_in_words, with_defaults
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find
 from planner.compare.row_of_measurement import (
     ABOVE_PEAK,
@@ -264,19 +264,26 @@ def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Co
     return found
 
 
+def _by_key(rows: Iterable[CaseRow], written: Callable[[str], str]) -> Mapping[str, list[CaseRow]]:
+    """The rows by each of their keys, as `written` writes it."""
+    found: dict[str, list[CaseRow]] = defaultdict(list)
+    for row in rows:
+        for key in row.keys:
+            found[written(key)].append(row)
+    return found
+
+
 def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
     """Put each measurement into its row: found by its key, its chip and its compiler flags.
 
-    Of two of one experiment the later one counts. One that was not measured has no say where there
-    is a time.
+    A key that no row has is taken with the usual values of inputs that it lacks: those of a newer template. Of two of
+    one experiment the later one counts. One that was not measured has no say where there is a time.
     """
-    rows: dict[str, list[CaseRow]] = defaultdict(list)
-    for row in landing.sheet.rows:
-        for key in row.keys:
-            rows[key].append(row)
+    rows = _by_key(landing.sheet.rows, lambda key: key)
+    complete = cache(lambda: _by_key(landing.sheet.rows, with_defaults))
     taken: set[int] = set()
     for one in latest(measured, landing.skipped):
-        called = rows.get(one.case_key) or rows.get(one.case_id) or []
+        called = rows.get(one.case_key) or rows.get(one.case_id) or complete().get(with_defaults(one.case_key), [])
         best = row_of(one, [row for row in called if row.number not in taken])
         if best is not None:
             taken.add(best.number)

@@ -44,6 +44,9 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     for rule in extended(sheet.root):
         if merge.base.is_our_rule(old, rule):
             take_out(rule)
+    for rule in rules(sheet.root):  # planner's come anew: what they read that is no more is no loss
+        if rule not in own:
+            rule.getparent().remove(rule)
     lost = move_around_rows(sheet.root, old.sheet.name, moves)
     if not merge.fresh.moves.is_idle:
         move_around_rows(theirs.root, fresh.name, merge.fresh.moves)
