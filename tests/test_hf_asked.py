@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from planner.catalog import load_models
-from tests.hf_configs import MODELS, Config, Run, add_config, config_of, refused, value
+from tests.hf_configs import COUNTED, MODELS, Config, Run, add_config, config_of, refused, value
+
+# A small Qwen4-Exp of seven layers, two of them with tables.
+QWEN4 = next(case["config"] for case in COUNTED["variations"] if case["config"].get("ple_layer_ids") == [1, 5])
 
 
 @pytest.fixture
@@ -95,7 +98,11 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         ({"model_type": "hunyuan"}, "attention to the keys and values of another layer has no columns; use another"),
         ({"model_type": "falcon_mamba"}, 'model_type "falcon_mamba" has no row: it has no attention'),
         ({"model_type": "mistral_large4", "text_config": {"n_layers": 1}}, "its layers share latent caches"),
-        ({"model_type": "qwen4_exp_text"}, "its several residual streams and n-gram tables have no columns"),
+        ({"model_type": "dots3_note"}, "its layers with a window have latent caches of another rank, which has"),
+        ({"model_type": "inkling2", "text_config": {"n_layers": 1}}, "its layers read the sums of all earlier groups"),
+        ({"model_type": "inkling2_loop", "text_config": {"n_layers": 1}}, "several times with one set of weights"),
+        ({"model_type": "jetmoe"}, "a token uses some of the query heads and their outputs as experts, which has"),
+        ({"model_type": "muse_glimmer_assistant"}, 'model_type "muse_glimmer_assistant" is a draft head\'s'),
         ({"model_type": "t5gemma"}, "it is an encoder with a decoder"),
         ({"model_type": "moonshine", "is_encoder_decoder": True}, "it is an encoder with a decoder"),
         ({"model_type": "bert"}, "it is an encoder; use another template"),
@@ -173,6 +180,33 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
             config_of("mpt-7b", ffn_config={"ffn_type": "mb_dmoe", "moe_num_experts": 8, "moe_top_k": 2}),
             'ffn_config.ffn_type "mb_dmoe" is no block that can be read; known: mptmlp, te_ln_mlp, mptglu',
         ),
+        (
+            config_of("llama3-8b", model_type="doge", architectures=..., is_moe=True, num_experts=16384),
+            "is_moe true gives it experts of two vectors each, which have no columns; use another template, or a model",
+        ),
+        (
+            config_of("llama3-8b", model_type="apertus1p5_text", architectures=..., output_vocab_size=200000),
+            "output_vocab_size 200000 is more than vocab_size 128256; correct one of the two",
+        ),
+        (
+            config_of("qwen3-30b-a3b", model_type="zaya", architectures=..., router_hidden_size=1, cca_time1=0),
+            "router_hidden_size 1 makes a smaller router than the columns have; use another template, or a model of",
+        ),
+        (
+            config_of(
+                "qwen3-30b-a3b",
+                model_type="muse_spark_text",
+                architectures=...,
+                num_local_experts=8,
+                moe_hidden_size=1001,
+            ),
+            "moe_hidden_size 1001 makes experts of no whole width in columns; use another template, or a model of a",
+        ),
+        (
+            QWEN4 | {"heads_per_ngram": 7},
+            "heads_per_ngram 7 makes 14 tables of a layer, which must divide 64 numbers; they must be 1000 or less in",
+        ),
+        (QWEN4 | {"ple_layer_ids": list(range(1, 8))}, "ple_layer_ids [1, 2, 3, 4, 5, 6, 7] has more layers than have"),
         (config_of("opt-125m", word_embed_proj_dim=512), "between the two have no column; use another template"),
         (
             config_of("deepseek-v3", model_type="kimi_linear", routed_expert_hidden_size=3584),

@@ -271,6 +271,60 @@ def test_what_a_hybrid_keeps(tmp_path: Path, model_type: str) -> None:
     assert (value(row, "kv_bytes_per_token"), row["recurrent_state_elements"]) == _KEPT[model_type]
 
 
+# Of the largest config of each: what layers cache of a token in bf16; how many see a window, and which; the experts, of
+# which a token uses some, and the layers with them; parameters of the experts that it doesn't use. Worked out by hand,
+# and alike in what transformers' own layers cache and hold.
+_LAYERS = {
+    "muse_glimmer_text": (52 * 2 * 2 * 128 * 2, 39, 2048, (1, 1, 0), 0),
+    "muse_spark_text": (62 * 2 * 16 * 64 * 2, 46, 2048, (256, 8, 62), 62 * 248 * 3 * 4096 * 4096),
+    "inkling_text": (66 * 2 * 8 * 128 * 2, 55, 512, (256, 6, 66), 66 * 250 * 3 * 6144 * 3072),
+    "qwen4_exp_text": (
+        10 * (2 * 2 * 256 * 2 + 128 * 1.03125 / 16), 0, 32768, (512, 10, 40), 40 * 502 * 3 * 2048 * 512,
+    ),
+    "zaya": (40 * 2 * 2 * 128 * 2, 0, 131072, (16, 1, 40), 40 * 15 * 3 * 2048 * 2048),
+    "apertus1p5_text": (32 * 2 * 8 * 128 * 2, 0, 262144, (1, 1, 0), 0),
+    "doge": (32 * 2 * 8 * 128 * 2, 0, 2048, (1, 1, 0), 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model_type", _LAYERS)
+def test_what_the_layers_of_a_family_hold(tmp_path: Path, model_type: str) -> None:
+    """Not the sum of the parameters alone: caches, windows and experts are those of the model's layers."""
+    path = tmp_path / "config.json"
+    cases = [case for case in COUNTED["variations"] if case["config"]["model_type"] == model_type]
+    case = max(cases, key=lambda case: int(case["n_params"]))
+    path.write_text(json.dumps(case["config"]))
+    row = row_of(path)
+    total, active = (value(row, f"n_params_{part}") for part in ("total", "active"))
+    assert isinstance(active, float)
+    experts = tuple(row[name] for name in ("n_experts", "n_experts_active", "n_moe_layers"))
+    kept = value(row, "kv_bytes_per_token"), row["n_local_layers"], row["window"]
+    assert (total, *kept, experts, case["n_params"] - active) == (case["n_params"], *_LAYERS[model_type])
+
+
+def test_lookups_chosen_keys_and_several_streams(tmp_path: Path) -> None:
+    """Qwen4-Exp of its class's sizes: indexers of 16 heads in 10 layers leave 2,048 keys by one key for 16 tokens, four
+    streams, states of 30 layers; tables of 16 prime sizes from 20 million on in each of two layers, none multiplied."""
+    path = tmp_path / "config.json"
+    plain, looking = sorted(
+        (case for case in COUNTED["variations"] if case["config"].get("ngram_vocab_size_base") == 20_000_000),
+        key=lambda case: int(case["n_params"]),
+    )
+    path.write_text(json.dumps(looking["config"]))
+    row = row_of(path)
+    names = ("n_indexer_layers", "index_topk", "index_rate", "index_n_heads", "index_head_dim", "residual_streams")
+    assert [row[name] for name in names] == [10, 2048, 16, 16, 128, 4]
+    assert row["recurrent_state_elements"] == 30 * 32 * 128 * 128
+    multiplied = value(row, "n_params_matmul_active")
+    path.write_text(json.dumps(plain["config"]))
+    without = value(row_of(path), "n_params_matmul_active")
+    assert isinstance(multiplied, float)
+    assert isinstance(without, float)
+    lookups = 2 * (5 * 2048 * 2048 + 4 * 2048 * 4)
+    assert lookups - 30 < multiplied - without <= lookups
+    assert looking["n_params"] - plain["n_params"] == lookups + 2 * 3 * 4 * 2048 + 81_920_851_968
+
+
 @pytest.mark.parametrize(
     ("model_type", "part", "inner"),
     [

@@ -11,7 +11,7 @@ from planner.hf.config import Config
 
 # Classes of draft heads; NVIDIA's Eagle 2.5 VL is a model that sees.
 _DRAFT_CLASS = re.compile(r"(?:Eagle|EAGLE)(?!.*VL)|Medusa(?!.*ForCausalLM)|Speculator|DFlash|MTP(?:Model)?$")
-_DRAFT_TYPE = re.compile(r"eagle3?|medusa|mlp_speculator|\w+_mtp")
+_DRAFT_TYPE = re.compile(r"eagle3?|medusa|mlp_speculator|\w+_(?:mtp|assistant)")
 _DRAFT_FIELDS = ("draft_vocab_size", "speculators_model_type")
 
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
@@ -24,7 +24,7 @@ _WRONG = "correct the one that is wrong"
 
 
 def refuse_draft(config: Config) -> None:
-    """Raise UserError for the config of a draft head (EAGLE, Medusa, MTP): its sizes say nothing of its input's."""
+    """Raise UserError for a draft head's config (EAGLE, Medusa, MTP, assistants): its sizes don't say its input's."""
     fields = config.fields
     names = fields.get("architectures")
     is_said = {

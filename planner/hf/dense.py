@@ -157,9 +157,35 @@ APERTUS = Family("apertus", {
         2 * row.count("n_layers") if config.text("hidden_act") == "xielu" else None
     ),
 })  # fmt: skip
+
+
+def _head_rows(config: Config, _: ModelRow) -> ColumnValue:
+    """Apertus 1.5's head may answer with the first rows of the vocabulary alone: its work is that of these."""
+    rows, head = config.said("vocab_size", least=1), config.count("output_vocab_size", least=1) or 0
+    if not head or config.flag("tie_word_embeddings"):
+        return rows
+    if head > rows:
+        raise config.fault("output_vocab_size", f"is more than vocab_size {rows}", "correct one of the two")
+    if head < rows:
+        config.note(f"the head has {head:,} of {rows:,} rows: vocab is the head's, the embedding's others count too")
+    return head
+
+
+def _apertus_rest(config: Config, row: ModelRow) -> ColumnValue:
+    activations = 2 * row.count("n_layers") if config.text("hidden_act") in ("", "xielu") else 0
+    return activations + (config.said("vocab_size") - row.count("vocab")) * row.count("d_model") or None
+
+
+APERTUS1P5 = Family("apertus1p5_text", {**APERTUS, "vocab": _head_rows, "extra_params_total": _apertus_rest})
 SEED_OSS = Family("seed_oss", {
     **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True),
     "o_bias": flag("attention_out_bias"),
+})  # fmt: skip
+# Each fourth layer counted backward sees the whole context, as many as counted from the first; norms of queries and
+# keys have no parameters.
+MUSE_GLIMMER = Family("muse_glimmer_text", {
+    **GENERAL, **KV_SAID, **ATTENTION_BIAS, **attention(_first_of_four_full, window(2048)), "head_dim": head_dim(128),
+    "attn_gate": True, "norms_per_layer": 4,
 })  # fmt: skip
 ERNIE = Family("ernie4_5", {
     **GENERAL, **KV_SAID, "head_dim": head_dim(128), "tied_embeddings": tied(True),
@@ -168,6 +194,25 @@ ERNIE = Family("ernie4_5", {
 STABLELM = Family("stablelm", {
     **GENERAL, **KV_SAID, "norm": "layernorm", "norms_per_layer": where("use_parallel_residual", 1, 2),
     "qkv_bias": flag("use_qkv_bias"), "qk_norm": where("qk_layernorm", "full", "none"),
+})  # fmt: skip
+
+
+def _doge_experts(config: Config, row: ModelRow) -> ColumnValue:
+    if config.flag("is_moe"):
+        raise config.fault("is_moe", "gives it experts of two vectors each, which have no columns", NO_ROW)
+    kept, longest = config.count("keep_window_size"), row.count("max_context")
+    if kept and longest > kept:
+        config.note(f"each head attends to {kept:,} keys of a longer context: it is counted as if to all")
+    return 0
+
+
+# A number of each value and head says which keys are attended to; scales of the residual before each block.
+DOGE = Family("doge", {
+    **LLAMA, "qk_norm": "per_head", "norms_per_layer": 4, "moe_experts": _doge_experts,
+    "extra_params_per_layer": lambda _, row: row.count("n_kv_heads") ** 2 * row.count("head_dim"),
+    "extra_params_total": lambda config, row: (
+        row.count("n_layers") * row.count("n_kv_heads") * (2 if config.flag("attention_bias") else 1)
+    ),
 })  # fmt: skip
 
 

@@ -124,6 +124,22 @@ def one_shared(width: ColumnRule) -> ColumnRules:
     }
 
 
+def narrower(config: Config, row: ModelRow, name: str, latent: int, ways: str) -> int:
+    """The width, `moe_intermediate_size`, as that of experts which work on the model's numbers, not on so few.
+
+    `name` is the field that says how few; the note tells of `ways`, where the ways to these numbers and back stand.
+    """
+    width = config.said("moe_intermediate_size", least=1)
+    equal, rest = divmod(width * latent, row.count("d_model"))
+    if rest:
+        raise config.fault(name, "makes experts of no whole width in columns", NO_ROW)
+    config.note(
+        f"experts work on {latent} numbers: of a width of {width} they stand with {equal}, as many parameters and "
+        f"as much work; the ways to these numbers and back stand {ways}"
+    )
+    return equal
+
+
 def n_shared(config: Config, _: ModelRow) -> ColumnValue:
     """`n_shared_experts` as wide as the routed ones; null is none."""
     names = ("n_shared_experts", "num_shared_experts")

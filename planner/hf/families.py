@@ -38,9 +38,17 @@ _UNREADABLE = {
         "its layers share latent caches and indexers of another form, which have no columns",
     ),
     **dict.fromkeys(
-        ("qwen4_exp", "qwen4_exp_text"),
-        "its several residual streams and n-gram tables have no columns",
+        ("dots3_note", "dots3_note_text"),
+        "its layers with a window have latent caches of another rank, which has no column",
     ),
+    **dict.fromkeys(
+        ("inkling2", "inkling2_text"), "its layers read the sums of all earlier groups of layers, which have no columns"
+    ),
+    **dict.fromkeys(
+        ("inkling2_loop", "inkling2_loop_text"),
+        "it runs some layers several times with one set of weights, which has no columns",
+    ),
+    "jetmoe": "a token uses some of the query heads and their outputs as experts, which has no columns",
     **dict.fromkeys(("diffusion_gemma", "diffusion_gemma_text"), "it fills in whole blocks of tokens"),
     **dict.fromkeys(("t5gemma", "t5gemma2", "t5", "bart", "whisper"), _PAIR),
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "modernbert", "deberta-v2", "electra"), "it is an encoder"),
@@ -59,6 +67,9 @@ _INNER = {
     "glm5_next": "glm5_next_text",
     "minimax_m3_vl": "minimax_m3_vl_text",
     "gemma3": "gemma3_text", "shieldgemma2": "gemma3_text", "voxtral": "llama", "deepseek_vl": "llama",
+    "inkling_mm_model": "inkling_text", "apertus1p5": "apertus1p5_text", "muse_glimmer": "muse_glimmer_text",
+    "muse_spark": "muse_spark_text", "dots3_note": "dots3_note_text", "inkling2": "inkling2_text",
+    "inkling2_loop": "inkling2_loop_text",
     "exaone4_5": "exaone4", "mistral_large4": "mistral_large4_text", "qwen4_exp": "qwen4_exp_text",
     "llama4": "llama4_text", "mistral3": "mistral", "llava": "llama", "llava_next": "llama",
     "paligemma": "gemma", "qwen2_vl": "qwen2_vl_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen3_vl": "qwen3_vl_text",
@@ -149,12 +160,12 @@ def _check(config: Config) -> None:
     name = config.model_type
     if name.lower() in FAMILIES:
         return
-    if name in _INNER and not config.prefix:
-        what, remedy = f"{name} keeps its language model in text_config, which is not in the config", "add it"
-        raise UserError(what, place=Place(config.path), remedy=remedy)
     if reason := _UNREADABLE.get(name.lower()) or (_PAIR if config.fields.get("is_encoder_decoder") is True else ""):
         what = f'{config.prefix}model_type "{name}" has no row: {reason}'
         raise UserError(what, place=Place(config.path), remedy=NO_ROW)
+    if name in _INNER and not config.prefix:
+        what, remedy = f"{name} keeps its language model in text_config, which is not in the config", "add it"
+        raise UserError(what, place=Place(config.path), remedy=remedy)
     needed = ", ".join(field.name for field in MODEL_FIELDS if field.required)
     what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'
     remedy = f"{nearest(name, FAMILIES)} Or type the row by hand, if the columns can hold its layers; it needs {needed}"
@@ -195,6 +206,11 @@ mllama_text_model  128256 4096 14336 40 32 8 131072
 glm4v_text         151552 4096 13696 40 32 2 32768
 glm4v_moe_text     151424 4096 10944 46 96 8 65536
 ernie4_5_vl_moe_text 103424 2560 12288 28 20 4 131072
+qwen4_exp_text     248320 2048 0 40 16 2 32768
+muse_glimmer_text  202048 6656 19968 52 32 2 131072
+muse_spark_text    202048 8192 16384 62 128 16 1048576
+inkling_text       201024 6144 24576 66 64 8 131072
+apertus1p5_text    266752 4096 14336 32 32 0 65536
 """
 
 _FURTHER: Mapping[str, Mapping[str, int]] = {
@@ -213,6 +229,15 @@ _FURTHER: Mapping[str, Mapping[str, int]] = {
     "qwen3_5_text": {
         "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
         "linear_num_key_heads": 16, "linear_num_value_heads": 32,
+    },
+    "muse_spark_text": {"num_local_experts": 256, "num_experts_per_tok": 8, "moe_intermediate_size": 4096},
+    "inkling_text": {
+        "n_routed_experts": 256, "n_shared_experts": 2, "num_experts_per_tok": 6, "moe_intermediate_size": 3072,
+    },
+    "qwen4_exp_text": {
+        "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
+        "linear_num_key_heads": 16, "linear_num_value_heads": 32, "num_experts": 512, "num_experts_per_tok": 10,
+        "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
     },
     "qwen3_5_moe_text": {
         "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,

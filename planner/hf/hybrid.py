@@ -54,7 +54,7 @@ def _lightning_states(_: Config, row: ModelRow) -> ColumnValue:
     return n_linear(row) * row.count("n_heads") * row.count("head_dim") ** 2
 
 
-def _gate_bias(config: Config, row: ModelRow) -> ColumnValue:
+def gate_bias(config: Config, row: ModelRow) -> ColumnValue:
     """The gate's half of the bias on queries, which has no column."""
     if not config.flag("attention_bias"):
         return None
@@ -64,7 +64,7 @@ def _gate_bias(config: Config, row: ModelRow) -> ColumnValue:
 GATED_DELTA: ColumnRules = {
     **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), delta_net), **ATTENTION_BIAS,
     "head_dim": head_dim(256), "qk_norm": "per_head", "attn_gate": True,
-    "extra_params_total": _gate_bias, "recurrent_state_elements": _delta_states,
+    "extra_params_total": gate_bias, "recurrent_state_elements": _delta_states,
 }  # fmt: skip
 QWEN3_5 = Family("qwen3_5_text", {**QWEN2, **GATED_DELTA})
 QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})

@@ -12,7 +12,7 @@ Kinds = Callable[[Config, ModelRow], list[str]]  # full, local or linear for eac
 _KINDS = {
     "full_attention": "full", "indexed_attention": "full", "attention": "full",
     "sliding_attention": "local", "chunked_attention": "local", "linear_attention": "linear",
-    "conv": "linear",
+    "conv": "linear", "hybrid": "full", "hybrid_sliding": "local",
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from planner.hf.dense import (
     HUNYUAN,
     KV_SAID,
     LLAMA,
+    MUSE_GLIMMER,
     OLMO2,
     QWEN2,
     QWEN3,
@@ -27,6 +28,7 @@ from planner.hf.experts import (
     interleaved,
     n_routed,
     n_shared,
+    narrower,
     one_shared,
     step_sparse,
     unbiased,
@@ -252,6 +254,74 @@ MINICPM = Family("minicpm", {
     **experts(
         lambda config, _: config.count("num_experts") or 0, _CHOSEN, size("intermediate_size"), all_sparse
     ),
+})  # fmt: skip
+
+
+def _pooled(config: Config) -> int:
+    return taken(config, "moe_hidden_size", 4096)
+
+
+def _ways(config: Config, row: ModelRow) -> int:
+    """The ways of all layers with experts to the numbers that these work on, and back."""
+    return 2 * (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model") * _pooled(config)
+
+
+def _muse_rest(config: Config, row: ModelRow) -> ColumnValue:
+    """Two norms of the experts' numbers, and what equal parts of the ways for each layer leave."""
+    norms = 2 * (row.count("n_layers") - row.count("n_dense_layers")) * _pooled(config)
+    return norms + _ways(config, row) % row.count("n_layers") or None
+
+
+# Of its four norms one has no parameters; a gate on the residual stands behind each block.
+MUSE_SPARK = Family("muse_spark_text", {
+    **MUSE_GLIMMER, "head_dim": head_dim(64), "norms_per_layer": 5, "router_score_bias": True,
+    **experts(
+        size("num_local_experts"), _CHOSEN,
+        lambda config, row: narrower(config, row, "moe_hidden_size", _pooled(config), "in attention"), all_sparse,
+    ),
+    "extra_params_per_layer": lambda config, row: _ways(config, row) // row.count("n_layers") or None,
+    "extra_params_total": _muse_rest,
+})  # fmt: skip
+
+
+def _zaya_sizes(config: Config, row: ModelRow) -> tuple[int, int, int]:
+    """Of ZAYA: the channels of its convolutions, the router's width, and the experts with the one that does nothing."""
+    channels = (row.count("n_heads") + row.count("n_kv_heads")) * row.count("head_dim")
+    return channels, taken(config, "router_hidden_size", 256), row.count("moe_experts") + 1
+
+
+def _zaya_further(config: Config, row: ModelRow) -> ColumnValue:
+    """Two convolutions over queries and keys, one of each channel and one of each head, and the router.
+
+    The router's matrix of the columns goes off. Raises UserError where that has more parameters than the layer's.
+    """
+    channels, width, classes = _zaya_sizes(config, row)
+    kernels = taken(config, "cca_time0", 2) + row.count("head_dim") * taken(config, "cca_time1", 2)
+    router = width * (row.count("d_model") + 2 * width + classes)
+    further = channels * kernels + router - row.count("d_model") * row.count("moe_experts")
+    if further < 0:
+        raise config.fault("router_hidden_size", "makes a smaller router than the columns have", NO_ROW)
+    return further
+
+
+def _zaya_chosen(config: Config, row: ModelRow) -> ColumnValue:
+    config.note("a token may use no expert in place of its last: it is counted with all")
+    return _CHOSEN(config, row)
+
+
+def _zaya_rest(config: Config, row: ModelRow) -> ColumnValue:
+    """Biases of convolutions; a scale of each head's keys; the router's biases, norm and scale; the first scales."""
+    channels, width, _ = _zaya_sizes(config, row)
+    each = 2 * channels + row.count("n_kv_heads") + 5 * width + 1
+    return row.count("n_layers") * each - width + 2 * row.count("d_model")
+
+
+# Scales and biases of what each block adds and of what it adds to stand as eight norms.
+ZAYA = Family("zaya", {
+    **GENERAL, **KV_SAID, **ATTENTION_BIAS, **attention(all_full, window(None)), "head_dim": head_dim(128),
+    **experts(size("num_experts"), _zaya_chosen, size("moe_intermediate_size"), all_sparse),
+    "tied_embeddings": tied(True), "lm_head_bias": flag("lm_head_bias"), "norms_per_layer": 10,
+    "router_score_bias": True, "extra_params_per_layer": _zaya_further, "extra_params_total": _zaya_rest,
 })  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from planner.errors import Place, UserError
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID, LLAMA
-from planner.hf.experts import experts, where_experts
+from planner.hf.experts import experts, narrower, where_experts
 from planner.hf.layers import attention, check_length, n_linear
 from planner.hf.moe import GRANITEMOESHARED
 from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, maybe, size, taken
@@ -243,17 +243,10 @@ def _nemotron_states(config: Config, row: ModelRow) -> ColumnValue:
 
 def _nemotron_width(config: Config, row: ModelRow) -> ColumnValue:
     """An expert's width. One that works on fewer numbers than the model's stands narrower by as much."""
-    width, latent = config.said("moe_intermediate_size", least=1), _latent(config)
+    latent = _latent(config)
     if not latent:
-        return width
-    narrower, rest = divmod(width * latent, row.count("d_model"))
-    if rest:
-        raise config.fault("moe_latent_size", "makes experts of no whole width in columns", NO_ROW)
-    config.note(
-        f"experts work on {latent} numbers: of a width of {width} they stand with {narrower}, as many parameters and "
-        "as much work; the ways to these numbers and back stand in the shared expert"
-    )
-    return narrower
+        return config.said("moe_intermediate_size", least=1)
+    return narrower(config, row, "moe_latent_size", latent, "in the shared expert")
 
 
 def _latent(config: Config) -> int:

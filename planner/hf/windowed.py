@@ -1,4 +1,4 @@
-"""Families whose layers with a window have more heads than those without: MiMo-V2-Flash, Step-3.5, Laguna.
+"""Families whose layers with a window have more heads than those without: MiMo-V2-Flash, Step-3.5, Laguna, Inkling.
 
 The columns have the heads of the layers without a window, whose cache and work grow with the context.
 """
@@ -6,10 +6,11 @@ The columns have the heads of the layers without a window, whose cache and work 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.hf.config import Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
-from planner.hf.experts import experts, n_routed, one_shared, step_sparse
+from planner.hf.experts import after, experts, n_routed, n_shared, one_shared, step_sparse
 from planner.hf.layers import all_full, check_length, known_kinds, listed, one_full_in, window
 from planner.hf.rules import ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken
 from planner.hf.unequal_layers import Layer, by_layer
@@ -159,4 +160,66 @@ LAGUNA = Family("laguna", {
         lambda _, row: [index > 0 for index in range(row.count("n_layers"))],
     ),
     **one_shared(maybe("shared_expert_intermediate_size")), "router_score_bias": True,
+})  # fmt: skip
+
+
+# Inkling: no rotary positions, but a number for each distance; convolutions over keys, values and both blocks' answers
+
+
+def _inkling_kinds(config: Config, row: ModelRow) -> list[str]:
+    """`layer_types`, else `local_layer_ids`; else all but each sixth see a window."""
+    local = config.items("local_layer_ids", int)
+    known = listed(config, row)
+    if known is None and local is not None:
+        known = ["local" if index in local else "full" for index in range(row.count("n_layers"))]
+    return known or one_full_in(6)(config, row)
+
+
+def _inkling_layers(config: Config, row: ModelRow) -> list[Layer]:
+    full = Layer(row.count("d_model"), row.count("n_heads"), row.count("n_kv_heads"), row.count("head_dim"), 2, False)
+    local = replace(
+        full, heads=taken(config, "swa_num_attention_heads", 64), kv_heads=taken(config, "swa_num_key_value_heads", 16),
+        width=taken(config, "swa_head_dim", 128),
+    )  # fmt: skip
+    return [local if kind == "local" else full for kind in _inkling_kinds(config, row)]
+
+
+def _reach(config: Config, kind: str) -> int:
+    """The distances that have a number of their own: those of the window, where there is one."""
+    if kind == "full":
+        return taken(config, "rel_extent", 1024)
+    return config.count("sliding_window_size", "sliding_window", least=1) or config.assumed("sliding_window_size", 512)
+
+
+def _inkling_beside(config: Config, row: ModelRow) -> tuple[int, int]:
+    """Numbers of distances, convolutions, the routes of shared experts; a scale for each feed-forward block."""
+    d_model, width = row.count("d_model"), taken(config, "d_rel", 16)
+    kernel = config.count("conv_kernel_size", "sconv_kernel_size", least=1) or config.assumed("conv_kernel_size", 4)
+    pairs = zip(_inkling_kinds(config, row), _inkling_layers(config, row), strict=True)
+    matrices = sum(
+        width * (d_model * layer.heads + _reach(config, kind)) + kernel * (layer.cached + 2 * d_model)
+        for kind, layer in pairs
+    )
+    sparse = row.count("n_layers") - row.count("n_dense_layers")
+    return matrices + sparse * row.count("moe_shared_experts") * d_model, row.count("n_layers")
+
+
+# Where the hub's configs say `dense_intermediate_size`, that is the dense layers', and `intermediate_size` an expert's.
+INKLING = Family("inkling_text", {
+    **GENERAL, **KV_SAID,
+    **by_layer(
+        _inkling_kinds, _inkling_layers, _inkling_beside,
+        lambda config, _: _reach(config, "local"),
+    ),
+    "head_dim": head_dim(128), "qk_norm": "per_head", "embed_norm": True, "router_score_bias": True,
+    **experts(
+        n_routed, size("num_experts_per_tok"),
+        lambda config, row: (
+            size("intermediate_size")(config, row) if config.value("dense_intermediate_size") is not None
+            else size("moe_intermediate_size")(config, row)
+        ),
+        after(lambda config: config.count("dense_mlp_idx") or 0), size("dense_intermediate_size", "intermediate_size"),
+    ),
+    "moe_shared_experts": n_shared, "max_context": maybe("max_position_embeddings", "model_max_length"),
+    "mtp_layers": maybe("num_mtp_layers"),
 })  # fmt: skip
