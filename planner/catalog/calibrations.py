@@ -110,9 +110,7 @@ PARAMETERS = (
     Parameter("train_tells_moe", "Fitted training runs tell of mixtures of experts (1 or 0)", "1", 0, 1),
     Parameter("serve_most_chips", "Most chips of the fitted serving runs", "chip", 0, 1e9),
     Parameter("serve_tells_moe", "Fitted serving runs tell of mixtures of experts (1 or 0)", "1", 0, 1),
-    Parameter(
-        "serve_tells_sparse", "Fitted serving runs tell of attention to keys that indexers leave (1 or 0)", "1", 0, 1
-    ),
+    Parameter("serve_tells_sparse", "Fitted serving runs tell of sparse attention (1 or 0)", "1", 0, 1),
     *_ranges(),
 )
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}

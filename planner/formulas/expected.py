@@ -20,7 +20,7 @@ EXTRAPOLATED = "is_extrapolated"
 BEYOND = {
     "beyond_chips": "so many chips", "beyond_tensor": "so many tensor ways", "beyond_pipeline": "so many stages",
     "beyond_context": "so many context ways", "beyond_tokens": "so small a microbatch", "beyond_kind": "experts",
-    "beyond_attention": "attention to keys that indexers leave",
+    "beyond_attention": "sparse attention",
 }  # fmt: skip
 """Rows that are 1 where a plan lies outside of the fitted runs, and what it has that none of them has."""
 MUCH = 1.1
