@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -90,10 +91,16 @@ def test_mixtures_of_experts_are_met(left_out: list[Judged]) -> None:
 
 @pytest.mark.parametrize("kinds", [("train",), SERVING, ("static",), ("prefill",), ("matmul",), ("collective",)])
 def test_ranges_hold_what_they_say(left_out: list[Judged], kinds: tuple[str, ...]) -> None:
-    """Of unseen sources' runs 65 to 93 % lie in a range of 80 %, which the other sources tell."""
-    found = of(left_out, lambda row: row.run.kind in kinds)
-    assert found.in_range is not None
-    assert 0.65 <= found.in_range <= 0.93
+    """Of unseen sources' runs 65 to 93 % lie in a range of 80 %, which the other sources tell.
+
+    Each source counts alike, as it does where a range is made: many runs of one lie in it, or out of it, together.
+    """
+    shares = defaultdict[str, list[bool]](list)
+    for row in left_out:
+        if row.run.kind in kinds and row.low is not None:
+            shares[row.run.source].append(row.is_in_range)
+    assert shares
+    assert 0.65 <= np.mean([np.mean(of_source) for of_source in shares.values()]) <= 0.93
 
 
 def test_other_sources_of_a_file_are_fitted_to(tmp_path: Path) -> None:
