@@ -15,7 +15,7 @@ from planner.book.read_plan import read_plan
 from planner.diff.as_html import as_html
 from planner.diff.as_text import as_text, both, percent
 from planner.diff.as_text import check as said_of_check
-from planner.diff.differences import CheckChange, OutcomeChange
+from planner.diff.differences import CellChange, CheckChange, Difference, OutcomeChange
 from planner.diff.two_workbooks import compare
 from planner.workbook.book import build
 from planner.workbook.memory import is_packed
@@ -287,6 +287,13 @@ def test_values_in_words(old: float, new: float, words: str) -> None:
 def test_relative_changes_in_words(old: float, new: float, words: str) -> None:
     """A share up to tenfold, a factor beyond, and words where there is no ratio."""
     assert percent(OutcomeChange("one", "time", "Time", "s", old, new)) == words
+
+
+def test_digests_of_files_come_behind_what_a_person_reads() -> None:
+    """The Cover has a digest of each file, of which an update changes many."""
+    cells = [CellChange("Cover!B54", "0" * 64, "f" * 64), CellChange("Cover!E4", "Time", "Time of a token")]
+    said = as_text(Difference("a.xlsx", "b.xlsx", cells=cells)).splitlines()
+    assert said.index("  Cover!E4: Time -> Time of a token") < said.index(f"  Cover!B54: {'0' * 64} -> {'f' * 64}")
 
 
 def test_a_check_that_is_not_counted_says_so() -> None:

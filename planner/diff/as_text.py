@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
 from planner.diff.differences import (
+    CellChange,
     CheckChange,
     Difference,
     FormulaChange,
@@ -130,17 +132,23 @@ def as_text(found: Difference, width: int | None = None, *, whole: bool = False)
 
 def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
     """Each heading that has something below it, with its changes in words; the headlines are a table of their own."""
+    cells = sorted(found.cells, key=_is_digest)
     parts: list[tuple[str, list[str]]] = [
         ("Sheets, scenarios, rows and columns", [structure(change) for change in found.structure]),
         ("Inputs that changed", [typed(change) for change in found.inputs]),
         ("Formulas overridden or edited", [formula(change) for change in found.formulas]),
         ("Checks that come out differently", [check(change) for change in found.checks]),
         ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
-        ("Other cells", [f"{change.cell}: {both(change.old, change.new)}" for change in found.cells]),
+        ("Other cells", [f"{change.cell}: {both(change.old, change.new)}" for change in cells]),
         ("Formats", [f"{change.sheet}: {counted(change.cells, 'cell')}, such as {change.first} "
                      f"({change.old} -> {change.new})" for change in found.formats]),
     ]  # fmt: skip
     return ((title, texts) for title, texts in parts if texts)
+
+
+def _is_digest(change: CellChange) -> bool:
+    """Whether a cell has the digest of a file, as the Cover does of each: these are told behind what a person reads."""
+    return isinstance(change.new, str) and re.fullmatch("[0-9a-f]{64}", change.new) is not None
 
 
 def _listed(texts: Sequence[str], width: int | None, *, whole: bool) -> Iterator[str]:
