@@ -122,6 +122,20 @@ def test_what_may_be_is_taken(tmp_path: Path, row: Measurement) -> None:
     assert fault_of(tmp_path, row) == ""
 
 
+def test_an_input_that_the_template_sets_now_is_left_out(tmp_path: Path) -> None:
+    """Rows of an older planner name an input that an include sets since: of the value that it sets they are the case
+    of today, of another one no case.
+    """
+    inputs = {"batch": 1, "head_dim": 64, "kv_len": 128, "n_heads": 2, "n_kv_heads": 2, "query_len": 1}
+    key, path = case_key("attention", inputs), tmp_path / "older.csv"
+    older = inputs | {"has_narrow_weights": 0}
+    row = measurement(case_key("attention", older), template="attention", inputs=inputs_json(older))
+    write_measurements(path, [row, replace(row, inputs="", hardware_id="tpu-v5p")])
+    assert [each.case_key for each in checked_measurements(path)] == [key, key]
+    other = case_key("attention", inputs | {"has_narrow_weights": 1})
+    assert "attention has no input 'has_narrow_weights'" in fault_of(tmp_path, measurement(other))
+
+
 def test_nothing_of_a_file_with_a_fault_is_written(plan: Path, built: bytes) -> None:
     """The good row above it neither: exit code 2 and the workbook as it was."""
     done = backfill(plan, measurement(keys(plan)[0]), measurement("matmul|d_in=8,d_out=8,tokens=-5"))

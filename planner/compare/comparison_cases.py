@@ -166,6 +166,21 @@ def key_as_ours(key: str) -> str:
     return in_our_order(key) if key.partition("|")[0] in library.names() else key
 
 
+def without_set(template: str, inputs: Mapping[str, Value]) -> dict[str, Value]:
+    """The inputs of a case without those that its template has as rows of these very values now, and asks for no more.
+
+    An input that an older planner asked for is such a one where an include sets it since.
+    """
+    rows = library.load(template).by_name if template in library.names() else {}
+    is_set = {name for name, value in inputs.items()
+              if name in rows and rows[name].kind != "input" and rows[name].formula == _as_formula(value)}  # fmt: skip
+    return {name: value for name, value in inputs.items() if name not in is_set}
+
+
+def _as_formula(value: Value) -> str:
+    return f"{float(value):g}" if isinstance(value, (int, float)) else f'"{value}"'
+
+
 def with_defaults(key: str) -> str:
     """A template's key with the usual value of each input that it lacks, as one written before there was that input.
 
