@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import openpyxl
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from openpyxl.utils import get_column_letter
 
-from planner import data
+from planner import catalog, data
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
 from planner.catalog import calibrations
@@ -171,6 +172,36 @@ def test_a_column_that_planner_has_no_more_goes(tmp_path: Path, monkeypatch: pyt
     assert sheet_of(path, "Calibration").cell(title.row, beside - 1).value == "Our factor"
     titles = {cell.value for cell in sheet_of(path, "Calibration")[title.row]}
     assert "A factor of old" not in titles
+
+
+def test_columns_that_a_stack_of_ones_own_lacks_are_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fitted stack and its calibration have what a CSV's blank means in the columns that a newer planner has more.
+
+    Left blank, they made the expected times of their plans N/A.
+    """
+    path, own = tmp_path / "small.xlsx", tmp_path / "own.csv"
+    lines_of = "mine,gemm_efficiency,0.8", "mine,train_matmul_factor,1.1", "tpu-own,gemm_efficiency,0.7"
+    own.write_text("\n".join(("calibration,parameter,value", *lines_of)))
+
+    def without(columns: Sequence[Column], name: str) -> tuple[Column, ...]:
+        return tuple(each for each in columns if each.name != name)
+
+    usual = catalog.load_stacks
+    with monkeypatch.context() as older:
+        older.setattr(calibrations, "SHOWN", without(calibrations.SHOWN, "hbm_efficiency"))
+        older.setattr(catalog, "load_stacks", lambda *csv: replace(
+            usual(*csv), columns=without(usual(*csv).columns, "train_range_factor")))  # fmt: skip
+        words = ["build", "-H", "h100-sxm", "--template", "matmul", "--calibrations", str(own), "-o", str(path)]
+        assert CliRunner().invoke(group, words).exit_code == 0
+    done, _ = update_file(path)
+    shipped = calibrations.load_calibrations().rows
+    assert [text for text in done.numbers if "Stacks: mine " in text] == [
+        "Stacks: mine train_range_factor blank is now 1"
+    ]
+    for name, kind in (("mine", "gpu"), ("tpu-own", "tpu")):
+        told = f"Calibration: {name} hbm_efficiency blank is now {shipped[kind]['hbm_efficiency']:g}"
+        assert told in done.numbers
+    assert not update_file(path)[0].is_needed
 
 
 def test_numbers_of_a_database_are_counted_beyond_a_few() -> None:

@@ -1,17 +1,20 @@
-"""Fills the columns that a newer planner's tables have more in the rows of a person's own models and chips."""
+"""Fills the columns that a newer planner's tables have more in the rows of a person's own models, chips, calibrations
+and stacks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from planner.align.keys import KeyedSheet
+from planner.catalog.calibrations import kind_of
 from planner.catalog.columns import Completion, Value
-from planner.catalog.hardware_columns import HARDWARE_FIELDS
+from planner.catalog.hardware_columns import HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.update.fresh import FreshSheet
 from planner.xlsx.cellvalue import is_number
 
-FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS}
+FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS, "stacks": STACK_FIELDS}
 
 
 def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[tuple[int, int, Value]]:
@@ -19,6 +22,8 @@ def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[
     the fresh sheet and the value.
     """
     new = {name: column for column, name in fresh.columns.items() if name and name not in old.column_of}
+    if old.kind == "calibration":
+        yield from _of_calibrations(old, fresh, rows, new.values())
     fields = FIELDS.get(old.kind)
     if not fields or not new:
         return
@@ -33,3 +38,13 @@ def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[
                 given[name] = float(str(value))
         meant = meant_by.of(given)
         yield from ((row, at, value) for name, at in new.items() if (value := meant.get(name)) is not None)
+
+
+def _of_calibrations(
+    old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int], columns: Collection[int]
+) -> Iterator[tuple[int, int, Value]]:
+    """The same of calibrations: what one leaves open is the number of the chips of its kind."""
+    for row in rows:
+        kind = fresh.row_of.get(kind_of(old.rows.get(row, "")))
+        if kind is not None and row in old.rows:
+            yield from ((row, at, value) for at in columns if is_number(value := fresh.value(kind, at)))
