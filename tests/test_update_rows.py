@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
+import pytest
+from openpyxl.utils import get_column_letter
 
+from planner import data
 from planner.check.run import check
 from planner.compare import comparison_sheet as comparison
+from planner.compare.comparison_cases import ComparisonCase
 from planner.diff.two_workbooks import compare, read_both
+from planner.formulas import library
 from planner.update.update import update_file
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
 from planner.xlsx.moves import SheetMoves, Track
 from planner.xlsx.opc import Package
 from tests.edits.marks import put_in
-from tests.workbooks import CHIPS, few_rows, sheet_of, write_comparison, write_small
+from tests.workbooks import CHIPS, edit, few_rows, sheet_of, write_comparison, write_small
 
 SHEET = comparison.SHEET
 FILL, HEIGHT = "FFFFCC00", 42.5
@@ -98,3 +106,28 @@ def test_a_deleted_row_comes_back_with_what_read_it(tmp_path: Path) -> None:
     assert not done.formulas
     assert check(Package.read(path)).is_clean
     assert not update_file(path, databases=databases)[0].is_needed
+
+
+def test_an_input_of_a_case_that_its_template_sets_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What planner wrote for an input of a case is no number of a person's where a newer template sets that very value.
+
+    Another one, which somebody typed, stays and is told.
+    """
+    path, older = tmp_path / "plan.xlsx", tmp_path / "attention.csv"
+    shipped = data.folder("templates") / older.name
+    older.write_text(shipped.read_text(encoding="utf-8").replace(",has_narrow_weights=0", ""), encoding="utf-8")
+    databases = few_rows(("llama3-8b",), CHIPS)
+    with monkeypatch.context() as before:
+        before.setitem(library._shipped, shipped, library.load(older))
+        template = library.load("attention")
+        cases = [ComparisonCase(label, template, template.inputs({})) for label in ("One", "Two")]
+        plan = plan_of((), ["tpu-v5e"], ["matmul"], None, (), databases)
+        path.write_bytes(build(replace(plan, comparison=cases)))
+    row = comparison.find(Package.read(path)).rows[1]
+    column = comparison.find(Package.read(path)).columns["has_narrow_weights"]
+    edit(path, lambda book: setattr(book[SHEET].cell(row.number, column), "value", 1))
+    done, _ = update_file(path, [], databases)
+    column = comparison.find(Package.read(path)).columns["has_narrow_weights"]
+    now = [sheet_of(path, SHEET).cell(at, column).value for at in (row.number - 1, row.number)]
+    assert now == ["=0", 1]
+    assert [text.partition("!")[2] for text in done.typed_over] == [f"{get_column_letter(column)}{row.number} (case 1)"]
