@@ -204,6 +204,28 @@ def test_columns_that_a_stack_of_ones_own_lacks_are_filled(tmp_path: Path, monke
     assert not update_file(path)[0].is_needed
 
 
+def test_a_file_that_is_given_again_counts(tmp_path: Path) -> None:
+    """Rows of a CSV that an update without it kept are those of the CSV that is given now, as of a new fit.
+
+    A row that a person typed, and which no CSV has, stays.
+    """
+    path, own = tmp_path / "small.xlsx", tmp_path / "own.csv"
+    head, factor = "calibration,parameter,value\n", "mine,train_matmul_factor,1.1\n"
+    own.write_text(f"{head}mine,gemm_efficiency,0.8\n{factor}")
+    words = ["build", "-H", "h100-sxm", "--template", "matmul", "--calibrations", str(own), "-o", str(path)]
+    assert CliRunner().invoke(group, words).exit_code == 0
+    assert "Calibration row 6" in update_file(path)[0].own_rows
+    own.write_text(f"{head}mine,gemm_efficiency,0.7\n{factor.replace('1.1', '1.2')}")
+    last = sheet_of(path, "Stacks").max_row + 1
+    edit(path, lambda book: setattr(book["Stacks"].cell(last, 1), "value", "typed"))
+    done, _ = update_file(path, databases=Databases(calibrations_csv=own))
+    assert (done.typed_over, done.texts, done.own_rows) == ([], [], [f"Stacks row {last}"])
+    assert not [text for text in done.typed if not text.startswith(("Inputs", "Comparison"))]
+    assert "Calibration: mine gemm_efficiency 0.8 is now 0.7" in done.numbers
+    assert "Stacks: mine train_matmul_factor 1.1 is now 1.2" in done.numbers
+    assert not update_file(path, databases=Databases(calibrations_csv=own))[0].is_needed
+
+
 def test_numbers_of_a_database_are_counted_beyond_a_few() -> None:
     """An update after a new fit has hundreds: those of one sheet are told together, whatever stands in their texts."""
     numbers = [

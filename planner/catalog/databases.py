@@ -57,3 +57,10 @@ class Databases:
         """The kinds of tables that a person gave a file for."""
         given = {"models": self.models_csv, "hardware": self.hardware_csv, "calibration": self.calibrations_csv}
         return frozenset(kind for kind, path in given.items() if path is not None)
+
+    @property
+    def own_ids(self) -> dict[str, frozenset[str]]:
+        """The ids of a person's files that no shipped table has, by the kind of table."""
+        stacks = {"stacks"} if self.calibrations_csv else set()  # a file of calibrations may have them too
+        kinds, shipped = self.own | stacks, Databases()
+        return {kind: frozenset(getattr(self, kind).rows) - frozenset(getattr(shipped, kind).rows) for kind in kinds}

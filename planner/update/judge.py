@@ -52,6 +52,10 @@ class Judge:
         if self.merge.base.is_ours(self.old, at):
             self._note_renewal(at, other, final)
             return False
+        if other is not None and self._is_read_again(at[0]):
+            if not self._is_same(at, other, final):
+                self._note_both(at, other, final)
+            return False
         if self.kind == COVER and at[1] > 1:
             return other is None
         if other is None:
@@ -119,6 +123,11 @@ class Judge:
         self.done.cleared.append(self.place(final))
         return True
 
+    def _is_read_again(self, row: int) -> bool:
+        """Whether a row that an update kept is one of a CSV that is given now: what stands there counts again."""
+        is_kept = self.kind in DATABASES and not self.merge.base.is_row(self.old, row)
+        return is_kept and self.old.rows.get(row, "") in self.merge.read_again.get(self.kind, ())
+
     def _is_name_of_planners(self, at: Position) -> bool:
         """Whether a cell is a scenario's name that nobody gave it: it is blank now, and follows the model and chip."""
         is_name = self.kind == INPUTS and self.old.rows.get(at[0]) == HEADER[1]
@@ -169,9 +178,13 @@ class Judge:
         wrote = self.merge.base.wrote(self.old, at)
         if wrote is not None and self.merge.base.is_same(self.kind, wrote, other):
             return
-        before, after = self.old.sheet.value(*at), self.fresh.value(*other)
         if wrote is None and self._is_same(at, other, final):
             return
+        self._note_both(at, other, final)
+
+    def _note_both(self, at: Position, other: Position, final: Position) -> None:
+        """Note that a cell has another content now: both numbers of a database, else its place."""
+        before, after = self.old.sheet.value(*at), self.fresh.value(*other)
         is_long = any(isinstance(value, str) and len(value) > LONG for value in (before, after))
         if self.kind in DATABASES and self.fresh.cells[other].formula is None and not is_long:
             self.note_number(self.old.rows.get(at[0], ""), self.old.columns.get(at[1], ""), before, after)

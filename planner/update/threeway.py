@@ -12,6 +12,7 @@ from planner.align.keys import CALCULATION, MEMORY, KeyedSheet, keyed
 from planner.book.rowkeys import COVER, DATABASES, LOG, is_heading
 from planner.book.taken_out import Reader
 from planner.book.workbook import Book
+from planner.catalog.databases import Databases
 from planner.errors import Place, UserError
 from planner.update.base import Base
 from planner.update.fresh import Fresh
@@ -56,6 +57,7 @@ class Ours:
 class ThreeWay:
     """The merge. `names` are the sheets' names in the end by kind, `places` where their rows and columns go.
 
+    `read_again` are the ids of a person's CSVs by the kind of table.
     What is found of a person's work is noted in `done`, and the formulas of a person's on planner's sheets in `kept`.
     """
 
@@ -64,6 +66,7 @@ class ThreeWay:
     fresh: Fresh
     done: Updated
     given: Container[str] = ()
+    read_again: Mapping[str, Container[str]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, FinalPlaces] = field(default_factory=dict)
     kept: list[Reader] = field(default_factory=list)
@@ -136,9 +139,10 @@ class ThreeWay:
         return is_filled(sheet, *at) and not self.base.is_ours(sheet, at)
 
 
-def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, given: Container[str]) -> ThreeWay:
-    """The three workbooks with all that moves in them. `given` are the kinds of databases that a person's tables are
-    for: of another one, rows that planner hasn't stay. Raises UserError for a file without formats.
+def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, databases: Databases) -> ThreeWay:
+    """The three workbooks with all that moves in them. Raises UserError for a file without formats.
+
+    Rows that planner hasn't stay where a person gave no table for their database.
     """
     styles = Stylesheet.of(book.package)
     if styles is None:
@@ -152,7 +156,7 @@ def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, giv
         counted = Counter(ours.look_of(ours.style(each, at)) for each in sheets.values() for at in each.sheet.cells)
         base = Unremembered.of_fresh(sheets, fresh, counted)
     ours.sheets = {kind: base.rekeyed(each) for kind, each in sheets.items()}
-    merge = ThreeWay(ours, base, fresh, done, given)
+    merge = ThreeWay(ours, base, fresh, done, databases.own, databases.own_ids)
     merge.names = dict(_names(merge))
     merge.places = {kind: _final_places(merge, kind) for kind in merge.kinds}
     ours.moves = Moves(_file_moves(merge))

@@ -117,7 +117,7 @@ def update(
             if absent:
                 names = ", ".join(sorted(name for files in absent.values() for name in files))
                 done.remarks.append(f"It was made from {names} too, {_GIVE_AGAIN}")
-            _bring(merge_of(book, memory, Fresh.of(made), done, databases.own), there)
+            _bring(merge_of(book, memory, Fresh.of(made), done, databases), there)
             mend(package)
             progress.step("computing every formula")
             done.recalculated = recalculate(package)
