@@ -203,6 +203,7 @@ def test_a_second_one_is_like_the_scenario_that_is_named(plan: Path) -> None:
     ("words", "says"),
     [
         (["mine", "-m", "llama3-80b"], "no 'llama3-80b' on the sheet Models of this workbook; did you mean"),
+        (["mine", "-m", "DeepSeek V3"], "planner has deepseek-v3: planner update "),
         (["mine", "-H", "tpu-v5x"], "no 'tpu-v5x' on the sheet Hardware of this workbook; did you mean"),
         (["mine", "--set", "bacth=4"], "Inputs has no row 'bacth' to type into; did you mean batch?"),
         (["mine", "--set", "batch=-4"], "batch=-4: a number above 0 is wanted"),

@@ -14,6 +14,7 @@ from planner.book.scenario_columns import inputs_column
 from planner.book.tables import HEADER, LineItem, LineTable
 from planner.book.workbook import Book
 from planner.catalog.checked_table import Ids
+from planner.catalog.databases import Databases
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.input_values import check_together, id_table, typed, wholes
@@ -180,13 +181,16 @@ class NewColumn:
 def identified(book: Book, kind: str, text: str) -> str:
     """The id of the workbook's `models`, `hardware`, `dtypes`, ... sheet that a text means, as it stands there.
 
-    Raises UserError with the nearest id.
+    Raises UserError with the nearest id, or for one that planner has by now, as of a workbook of an older one.
     """
     known = ids(book, kind)
     found = Ids(known).meant(text)
     if found is None:
+        name, shipped = book.package.name, getattr(Databases(), kind).rows
+        newer = Ids(shipped).meant(text)
         what = f"no {text!r} on the sheet {kind.capitalize()} of this workbook"
-        raise UserError(what, place=Place(book.package.name), remedy=nearest(text, known))
+        remedy = f"planner has {newer}: planner update {name} brings it" if newer else nearest(text, known)
+        raise UserError(what, place=Place(name), remedy=remedy)
     return found
 
 
