@@ -16,7 +16,7 @@ from pathlib import Path
 from sys import float_info
 from typing import NamedTuple
 
-from planner.compare.comparison_cases import key_as_ours, without_set
+from planner.compare.case_keys import key_as_ours, without_set
 from planner.dates import moment_of
 from planner.errors import Place, UserError, closest, nearest
 from planner.formulas import library
@@ -68,7 +68,7 @@ def checked_measurements(path: Path) -> list[Measurement]:
     contradict each other (as they do where one was converted to another unit), or a key that is not that of the case
     beside it.
     """
-    rows = [(line, _as_now(replace(row, case_key=key_as_ours(row.case_key)))) for line, row in numbered(path)]
+    rows = [(line, _as_now(row)) for line, row in numbered(path)]
     if not rows:
         raise UserError("there are no rows below the header", place=Place(path), remedy="planner measure writes some")
     for line, row in rows:
@@ -78,23 +78,13 @@ def checked_measurements(path: Path) -> list[Measurement]:
 
 
 def _as_now(row: Measurement) -> Measurement:
-    """A row without the inputs of its case that the template sets itself now, as an older planner wrote them."""
-    key, inputs = _key_as_now(row.case_key), row.inputs
+    """A row with its case's key as it is written now, and without the inputs that the template sets itself now."""
+    key, inputs = key_as_ours(row.case_key), row.inputs
     if key == row.case_key:
         return row
     with suppress(ValueError, AttributeError, TypeError, OverflowError, RecursionError):  # which a fault tells of
         inputs = inputs_json(without_set(row.template.lower(), json.loads(inputs)))
     return replace(row, case_key=key, case_id=key if row.case_id == row.case_key else row.case_id, inputs=inputs)
-
-
-@cache
-def _key_as_now(key: str) -> str:
-    try:
-        template, inputs = parse_key(key)
-    except ValueError:
-        return key
-    kept = without_set(template, inputs)
-    return key if kept == inputs else case_key(template, kept)
 
 
 def number_fault(value: float, unit: str) -> str:

@@ -9,13 +9,14 @@ from functools import cache
 
 from planner import catalog, data
 from planner.catalog import Value
+from planner.compare.case_keys import key_as_ours
 from planner.errors import Place, UserError, closest
 from planner.formulas import library
 from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
 from planner.measure.mesh import group_size
-from planner.measure.records import case_key, in_digits, in_our_order, parse_key
+from planner.measure.records import case_key, in_digits, parse_key
 from planner.spoken import cut
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
@@ -159,39 +160,6 @@ def _binary(size: float) -> str:
     """Bytes as computers count them: `64 KiB`."""
     factor, prefix = next(((factor, prefix) for factor, prefix in PREFIXES if size >= factor), (1, "bytes"))
     return f"{size / factor:.4g} {prefix}"
-
-
-def key_as_ours(key: str) -> str:
-    """The key of a template's case as `case_key` writes it, whatever the order of its inputs; another text as it is."""
-    return in_our_order(key) if key.partition("|")[0] in library.names() else key
-
-
-def without_set(template: str, inputs: Mapping[str, Value]) -> dict[str, Value]:
-    """The inputs of a case without those that its template has as rows of these very values now, and asks for no more.
-
-    An input that an older planner asked for is such a one where an include sets it since.
-    """
-    rows = library.load(template).by_name if template in library.names() else {}
-    is_set = {name for name, value in inputs.items()
-              if name in rows and rows[name].kind != "input" and rows[name].formula == _as_formula(value)}  # fmt: skip
-    return {name: value for name, value in inputs.items() if name not in is_set}
-
-
-def _as_formula(value: Value) -> str:
-    return f"{float(value):g}" if isinstance(value, (int, float)) else f'"{value}"'
-
-
-def with_defaults(key: str) -> str:
-    """A template's key with the usual value of each input that it lacks, as one written before there was that input.
-
-    Another text is as it is, and so is a key of an unknown template or with inputs that the template hasn't.
-    """
-    try:
-        name, inputs = parse_key(key)
-    except ValueError:
-        return key
-    usual = library.load(name).inputs(inputs) if inputs and name in library.names() else {}
-    return case_key(name, usual) if inputs.keys() <= usual.keys() else key
 
 
 def case_in_words(key: str, label: str = "") -> str:

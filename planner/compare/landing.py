@@ -25,7 +25,8 @@ from planner.compare.appended_rows import (
     too_short,
     unknown_chips,
 )
-from planner.compare.comparison_cases import case_in_words, with_defaults
+from planner.compare.case_keys import with_defaults
+from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find
 from planner.compare.row_of_measurement import (
     ABOVE_PEAK,

@@ -1,0 +1,113 @@
+"""Qwen4-Exp, whose layers look up tables by the last tokens (n-grams).
+
+Its residual streams are mixed through a low rank, and its indexers choose blocks of keys by one key for each.
+Sizes as in transformers' modeling_qwen4_exp.py.
+"""
+
+from __future__ import annotations
+
+from itertools import count, islice
+from math import isqrt
+
+from planner.hf.config import Config
+from planner.hf.experts import all_sparse, experts
+from planner.hf.hybrid import QWEN3_NEXT, delta_net, gate_bias
+from planner.hf.layers import attention, n_linear, one_full_in
+from planner.hf.rules import ColumnValue, Family, ModelRow, maybe, size, taken
+
+_MOST_TABLES = 1000
+
+
+def _mixer(config: Config, row: ModelRow) -> int:
+    """The matrices down to the rank and up from it, by which a block takes its input of all streams."""
+    return 2 * row.count("residual_streams") * row.count("d_model") * taken(config, "hc_lowrank", 320)
+
+
+def _mixed(config: Config, row: ModelRow) -> int:
+    """A layer's part of the matrices that mix streams: two blocks', which say how much each gives back, and the last's.
+
+    What its division leaves is in the parameters beside the layers.
+    """
+    streams, mixer = row.count("residual_streams"), _mixer(config, row)
+    return 2 * (mixer + streams**2 * row.count("d_model")) + mixer // row.count("n_layers")
+
+
+def _lookups(config: Config, row: ModelRow) -> int:
+    """The layers with tables. Raises UserError where they are more than those with linear attention."""
+    number = len(set(config.items("ple_layer_ids", int) or []))
+    if number > n_linear(row):
+        raise config.fault("ple_layer_ids", "has more layers than have linear attention", "correct the config")
+    return number
+
+
+def _looked_up(config: Config, row: ModelRow) -> int:
+    """The width of what all tables of a layer say of a token."""
+    return config.count("ple_embed_dim", least=1) or row.count("d_model")
+
+
+def _lookup_matrices(config: Config, row: ModelRow) -> int:
+    """The matrices of all lookups: keys for each stream, values, and a convolution of each channel of all streams."""
+    streams, d_model = row.count("residual_streams"), row.count("d_model")
+    matrices = d_model * _looked_up(config, row) * (streams + 1)
+    convolution = streams * d_model * taken(config, "ple_conv_kernel_size", 4)
+    return _lookups(config, row) * (matrices + convolution)
+
+
+def _tables(config: Config, row: ModelRow) -> int:
+    """The parameters of all tables, each of as many rows as the next prime number says, filled up layer by layer.
+
+    Raises UserError for widths that the tables don't divide, and for more tables than a model has.
+    """
+    layers = _lookups(config, row)
+    if not layers:
+        return 0
+    tables = (taken(config, "ngram_size", 3) - 1) * taken(config, "heads_per_ngram", 8)
+    width, rest = divmod(_looked_up(config, row), max(1, tables))
+    if rest or not 0 < tables * layers <= _MOST_TABLES:
+        what = f"makes {tables} tables of a layer, which must divide {_looked_up(config, row)} numbers"
+        raise config.fault("heads_per_ngram", what, f"they must be {_MOST_TABLES} or less in all layers")
+    first, step = taken(config, "ngram_vocab_size_base", 20_000_000), config.count("make_ngram_vocab_size_divisible_by")
+    primes = list(islice(filter(_is_prime, count(first)), tables * layers))
+    sizes = (sum(primes[layer * tables : (layer + 1) * tables]) for layer in range(layers))
+    number = sum(-(-size // (step or 128)) * (step or 128) for size in sizes) * width
+    config.note(
+        f"tables for n-grams of tokens have {number:,} parameters: they count as active, as the embedding does, "
+        f"though a token reads {tables} rows in each of {layers} layers; training moves them with the layers"
+    )
+    return number
+
+
+def _is_prime(number: int) -> bool:
+    return number > 1 and all(number % each for each in range(2, isqrt(number) + 1))
+
+
+def _qwen_rest(config: Config, row: ModelRow) -> ColumnValue:
+    """Tables, norms of the lookups and behind the last layer, half of a bias, and what equal parts leave."""
+    streams, bias = row.count("residual_streams") * row.count("d_model"), gate_bias(config, row)
+    norms = (3 * _lookups(config, row) + 1) * streams
+    parts = _mixer(config, row) % row.count("n_layers") + _lookup_matrices(config, row) % max(1, n_linear(row))
+    return _tables(config, row) + norms + parts + int(bias or 0)
+
+
+def _qwen_linear(config: Config, row: ModelRow) -> ColumnValue:
+    lookups = _lookup_matrices(config, row) // max(1, n_linear(row))
+    return int(delta_net(config, row) or 0) + _mixed(config, row) + lookups
+
+
+def _pooling_indexer(_: Config, row: ModelRow) -> ColumnValue:
+    """Queries, a key, and a norm of both."""
+    heads, width = row.count("index_n_heads"), row.count("index_head_dim")
+    return row.count("d_model") * (heads + 1) * width + 2 * width
+
+
+QWEN4_EXP = Family("qwen4_exp_text", {
+    **QWEN3_NEXT, **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), _qwen_linear),
+    **experts(size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"), all_sparse),
+    "residual_streams": lambda config, _: taken(config, "hc_count", 4),
+    # Each block's norm is of all streams; that of the last mixer stands beside the layers.
+    "norms_per_layer": lambda _, row: 2 * row.count("residual_streams"), "final_norm": False,
+    "index_topk": size("indexer_budget"), "index_rate": size("indexer_compress_ratio"),
+    "index_n_heads": size("indexer_n_heads"), "index_head_dim": size("indexer_head_dim"),
+    "indexer_params_per_layer": _pooling_indexer,
+    "extra_params_per_layer": _mixed, "extra_params_total": _qwen_rest,
+})  # fmt: skip
