@@ -56,6 +56,8 @@ class UserError(Exception):
 def closest(name: str, known: Iterable[str], count: int = 4, cutoff: float = 0.3) -> list[str]:
     """The few known names that are most like a text, whatever the case of its letters: the likest first.
 
+    Before all others come those that begin with the text: h200-sxm is meant by h200, not h20.
+
     `cutoff` is how alike they are at least, from 0 to 1.
     """
     lowered = {known_name.lower(): known_name for known_name in sorted(set(known))}
@@ -64,7 +66,8 @@ def closest(name: str, known: Iterable[str], count: int = 4, cutoff: float = 0.3
         possible.sort()
         at = max(0, bisect_left(possible, name) - _COMPARED // 2)
         possible = possible[at : at + _COMPARED]
-    return [lowered[match] for match in difflib.get_close_matches(name, possible, n=count, cutoff=cutoff)]
+    alike = difflib.get_close_matches(name, possible, n=count, cutoff=cutoff)
+    return [lowered[match] for match in sorted(alike, key=lambda match: not match.startswith(name))]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

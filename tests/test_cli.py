@@ -118,6 +118,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         ([*MATMUL, "--depth", "2"], "--depth says how far --why goes down; write --why NAME --depth 2"),
         (["models", "show", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
         (["hardware", "show", "h100-smx"], 'no accelerator "h100-smx"; did you mean h100-sxm'),
+        (["hardware", "show", "h200"], 'no accelerator "h200"; did you mean h200-sxm'),
         (["templates", "show", "matmull"], "no template 'matmull'; did you mean matmul?"),
         (["build", "lama3-70b", "-H", "h100-sxm"], 'no model "lama3-70b"; did you mean llama3-70b'),
         (["build", "llama3-70b", "-H", "h100-smx"], 'no accelerator "h100-smx"; did you mean h100-sxm'),

@@ -136,6 +136,8 @@ def test_numbers_with_parts_are_not_shown_to_the_last_digit() -> None:
     rows = {row.name: row for row in ops.steps}
     forms = [row_format(rows[name]) for name in ("step_experts", "tokens_per_expert", "step_tokens")]
     assert forms == [RATIO, RATIO, COUNT]
+    powers = row_format(load("inference").row("decode_low")), row_format(load("collective").row("group_size"))
+    assert powers == (RATIO, COUNT)
 
 
 def test_a_yes_or_no_of_an_operation_says_so(default: Path) -> None:

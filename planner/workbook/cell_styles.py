@@ -7,6 +7,7 @@ decimals, to the millisecond from a second up, to the microsecond below, and to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from itertools import chain
 from weakref import WeakKeyDictionary
@@ -33,6 +34,7 @@ SAID = "[>=100]#,##0;[>=1]0.00;0.0###"  # a number in the unit that people say: 
 SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3
+ANY_POWER = re.compile(r"\^\w+_(power|factor)\b")  # of ways or axes it is a count
 
 
 def _scaled(unit: str, digits: str = "0.000") -> str:
@@ -81,13 +83,13 @@ def number_format(unit: str) -> str:
 
 
 def row_format(row: Row) -> str:
-    """The number format of a row: a quotient, or an exponential, shows two decimals where a count shows what it is."""
+    """The number format of a row: a quotient, exponential or any power has two decimals, a count what it is."""
     if is_flag(row.name, row.unit):
         return YES_NO
     form = number_format(row.unit)
     if row.kind == "constant" and isinstance(row.default, float) and 0 < abs(row.default) < SMALL:
         return ENGINEERING
-    has_parts = "/" in row.formula or "EXP(" in row.formula
+    has_parts = "/" in row.formula or "EXP(" in row.formula or ANY_POWER.search(row.formula)
     is_quotient = row.kind in CALCULATED and has_parts and "ROUND" not in row.formula and row.unit != "chip"
     return RATIO if form == COUNT and is_quotient else form
 

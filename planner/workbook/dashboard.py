@@ -35,7 +35,16 @@ from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import PLAIN_COLUMN, Live, Page
-from planner.workbook.verdict import BESIDE, FAILED, Told, Verdict, write_changes, write_failures, write_words
+from planner.workbook.verdict import (
+    BESIDE,
+    FAILED,
+    Told,
+    Verdict,
+    write_basis,
+    write_changes,
+    write_failures,
+    write_words,
+)
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -136,7 +145,8 @@ def write(
     for sheet in ordered:
         lines = writer.write(sheet, at)
         made.append(lines)
-        at = dashboard_charts.write_costs(writer, lines, write_changes(writer, lines, lines.last + 1))
+        at = write_basis(writer, lines, write_changes(writer, lines, lines.last + 1))
+        at = dashboard_charts.write_costs(writer, lines, at)
         at = _mark_best(writer, lines, verdict.at + FAILED, at)
         if sheet.template.name not in writer.used:
             writer.close(range(lines.first + 1, at))

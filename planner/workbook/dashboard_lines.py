@@ -84,6 +84,7 @@ class Lines:
     room: int = 0  # the memory that there is
     binds: int = 0  # what binds first, in words
     change: int = 0  # what to change, in words
+    basis: int = 0  # whether fitted runs are like the plan, in words
     cost: int = 0  # what it costs as charts draw it; its bound is below
     beside: int = 0  # whether it is the cheapest, in words
     leads: list[Headline[Row]] = field(default_factory=list)

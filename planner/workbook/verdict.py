@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from planner.formulas.comparisons import TURNED
+from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL, MOST_SERVED
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
@@ -25,9 +26,12 @@ from planner.xlsx.grid import HERE
 MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
-PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, USED, THERE = range(10)
+LIKE, LIKE_OWN, BOUNDS = "fitted to runs like it", "fitted to your runs", "these are the bounds"
+UNLIKE, MEDIAN = "extrapolated: no fitted run", "few runs or none of this chip: the median of"
+PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, BASIS, USED, THERE = range(11)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
-how many checks fail and numbers are missing, what to change, what binds, the memory used and that there is.
+how many checks fail and numbers are missing, what to change, what binds, whether the expected numbers are those of a
+plan like the fitted runs, the memory used and that there is.
 """
 IN_WORDS = "What leads, in words for Cover"
 FAILED_BLOCK = "The first check that fails, in numbers"
@@ -76,6 +80,9 @@ class Verdict:
                    f"IF({failing},{self.meant(leading, change)})")  # fmt: skip
         self._text(BINDS, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
                    f'IFERROR({self.meant(leading, binds)},"{UNTOLD}")')  # fmt: skip
+        basis = [f"{HERE}{each.basis}" if each.basis else '""' for each in leading]
+        self._text(BASIS, "Expected numbers", "verdict.basis", "whether fitted runs are like the plan",
+                   f'IFERROR({self.meant(leading, basis)},"{UNTOLD}")')  # fmt: skip
         for place, name, label, rows in (
             (USED, "memory.used", "Memory of a chip that the plan uses", [self._used(each) for each in told]),
             (THERE, "memory.room", "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
@@ -116,7 +123,7 @@ class Verdict:
     def _heights(self, made: Sequence[Lines]) -> None:
         """Texts have room for two lines, and what binds for as many as it may take."""
         rows = self.writer.page.rows
-        for place in (FAILURE, CHANGE):
+        for place in (FAILURE, CHANGE, BASIS):
             rows[self.at + place].height = 2 * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
         rows[self.at + BINDS].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
@@ -168,6 +175,33 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
     writer.close([at, at + 1])
     each.change = at + 1
     return at + 2
+
+
+def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
+    """A closed line of whether fitted runs are like a workload's plan, or what it has that none of them has.
+
+    Returns the row below it; a template that doesn't tell has none.
+    """
+    sheet, known = each.sheet, each.sheet.template.by_name
+    if EXTRAPOLATED not in known:
+        return at
+    beyond = '"is like it"'
+    for name, words in reversed(BEYOND.items()):
+        if name in known:
+            beyond = f'IF({sheet.here(name)}=1,"has {words}",{beyond})'
+    if MOST_SERVED in known:
+        beyond = f'IF({sheet.here(MOST_SERVED)}=0,"serves on such chips",{beyond})'
+    chip, counts = (sheet.here(name) for name in ("chip_calibration", "calibration_id"))
+    of_others = "".join(f'IF({counts}="{family}","{MEDIAN} {chips}",' for family, chips in FAMILIES.items())
+    like = f'{of_others}IF({counts}={chip},"{LIKE}","{LIKE_OWN}"){")" * len(FAMILIES)}'
+    words = (
+        f'IF({sheet.here("stack")}="{IDEAL}","{BOUNDS}",IF({sheet.here(EXTRAPOLATED)}=1,"{UNLIKE} "&{beyond},{like}))'
+    )
+    said = (f"{sheet.page.name}: what is expected", "text", "", "", "in words")
+    writer.line(at, said, f'IFERROR({words},"{UNTOLD}")', "plan_words")
+    writer.close([at])
+    each.basis = at
+    return at + 1
 
 
 def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:

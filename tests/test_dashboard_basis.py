@@ -1,0 +1,41 @@
+"""What Dashboard says the expected numbers of each scenario rest on."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
+from tests.workbooks import by_name, cached, few_rows, smaller
+
+MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
+HEAD = "id,model,hardware,n_chips,stack,workload"
+SERVED = {
+    "runs": ("llama3-8b,h100-sxm,1,,inference", "fitted to runs like it"),
+    "bound": ("llama3-8b,h100-sxm,1,ideal,inference", "these are the bounds"),
+    "many": ("llama3-8b,h100-sxm,4096,,inference", "extrapolated: no fitted run has so many chips"),
+    "sparse": ("deepseek-v3.2,h100-sxm,16,,inference", "extrapolated: no fitted run has sparse attention"),
+    "chip": ("llama3-8b,l40s,1,,inference", "few runs or none of this chip: the median of GPUs"),
+    "tpu": ("llama3-8b,tpu-v6e,8,,inference", "extrapolated: no fitted run serves on such chips"),
+    "trained": ("llama3-8b,h100-sxm,64,,training", "fitted to runs like it"),
+    "trained_far": ("llama3-8b,h100-sxm,1048576,,training", "extrapolated: no fitted run has so many chips"),
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """The words of each scenario by its id."""
+    folder = tmp_path_factory.mktemp("basis")
+    scenarios, path = folder / "plans.csv", folder / "plans.xlsx"
+    scenarios.write_text("\n".join([HEAD, *(f"{name},{line}" for name, (line, _) in SERVED.items())]), encoding="utf-8")
+    plan = plan_of((), (), ["inference", "training"], scenarios, (), few_rows(MODELS, CHIPS))
+    path.write_bytes(build(smaller(plan)))
+    grid = cached(path)
+    at, values = by_name(grid, "Dashboard")["verdict.basis"], grid["Dashboard"]
+    return {name: values[f"{column}{at}"] for name, column in zip(SERVED, "FGHIJKLM", strict=True)}
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_dashboard_says_what_expected_numbers_rest_on(name: str, said: dict[str, object]) -> None:
+    """Runs like the plan, the bounds, another chip's runs, or what the plan has that no fitted run has."""
+    assert said[name] == SERVED[name][1]
