@@ -7,7 +7,7 @@ which are reported with what they are.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import data
-from planner.catalog.calibrations import BY_NAME, COMMON, PARAMETERS
+from planner.catalog.calibrations import BY_NAME, COMMON, PARAMETERS, kind_of
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Results
 from planner.report import svg
@@ -120,10 +120,12 @@ def page(of: Found) -> str:
     sections = {
         "TABLE": table_of_kinds(of), "SOURCES": table_of_sources(of), "ABLATION": ablation(of),
         "PARAMETERS": table_of_parameters(), "CHECKS": failed_checks(of), "LATENCY": small_all_reduce(of),
-        "N": f"{len(of.left_out)}", "TRAIN": error(of, ("train",)), "SERVE": error(of, SERVING),
-        "MOE": error(of, ("train",), "moe"), "SERVEMOE": error(of, SERVING, "moe"),
+        "N": f"{len(of.left_out)}", "TRAIN": error(of, ("train",)), "SERVE": error(of, SERVING, family="gpu"),
+        "SERVETPU": error(of, SERVING, family="tpu"),
+        "MOE": error(of, ("train",), "moe"), "SERVEMOE": error(of, SERVING, "moe", "gpu"),
         "DENSE": error(of, ("train",), "dense"),
-        "PREFILL": error(of, ("prefill",)), "TPOT": error(of, ("tpot",)), "GPU": gpu_dense(of),
+        "PREFILL": error(of, ("prefill",), family="gpu"), "TPOT": error(of, ("tpot",), family="gpu"),
+        "GPU": gpu_dense(of),
         "COLLECTIVE": error(of, ("collective",)),
         "UNFUSED": f"{of.fitted.fit.stacks['unfused', 'train_range_factor']:.2f}",
     }  # fmt: skip
@@ -159,9 +161,9 @@ def table_of_kinds(of: Found) -> str:
         kinds = SERVING if name == "serving" else (name,)
         beyond = [row for row in of.left_out if row.run.kind in kinds and _count(row, setting) > WIDE]
         rows.append(errors_text.cells(f"{name}, over {WIDE} tensor ways", summary(beyond)))
-    rows.append(
-        errors_text.cells("serving, all four", summary([row for row in of.left_out if row.run.kind in SERVING]))
-    )
+    served = [row for row in of.left_out if row.run.kind in SERVING]
+    for family, name in {"gpu": "GPUs", "tpu": "TPUs"}.items():
+        rows.append(errors_text.cells(f"serving, all four, on {name}", summary(_on(served, family))))
     header = [
         "kind",
         "runs",
@@ -194,16 +196,21 @@ def table_of_sources(of: Found) -> str:
     ])  # fmt: skip
 
 
-def error(of: Found, kinds: Sequence[str], mix: str = "") -> str:
-    """The median error of kinds of runs, sources left out."""
+def error(of: Found, kinds: Sequence[str], mix: str = "", family: str = "") -> str:
+    """The median error of kinds of runs, sources left out; of those on GPUs or TPUs alone where a family is given."""
     rows = [row for row in of.left_out if row.run.kind in kinds and mix in ("", row.mix)]
-    return percent(summary(rows).median_error)
+    return percent(summary(_on(rows, family)).median_error)
+
+
+def _on(rows: Iterable[Judged], family: str) -> list[Judged]:
+    """The runs on chips of a family; all of them for a blank one."""
+    return [row for row in rows if family in ("", kind_of(row.calibration))]
 
 
 def gpu_dense(of: Found) -> str:
     """The same of dense training on GPUs."""
     rows = [row for row in of.left_out if row.run.kind == "train" and not row.is_moe]
-    each = summary([row for row in rows if not row.calibration.startswith("tpu")])
+    each = summary(_on(rows, "gpu"))
     return f"{percent(each.median_error)} / {percent(each.p90_error)} ({each.n} rows)"
 
 

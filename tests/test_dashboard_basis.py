@@ -16,7 +16,7 @@ SERVED = {
     "many": ("llama3-8b,h100-sxm,4096,,inference", "extrapolated: no fitted run has so many chips"),
     "sparse": ("deepseek-v3.2,h100-sxm,16,,inference", "extrapolated: no fitted run has sparse attention"),
     "chip": ("llama3-8b,l40s,1,,inference", "few runs or none of this chip: the median of GPUs"),
-    "tpu": ("llama3-8b,tpu-v6e,8,,inference", "extrapolated: no fitted run serves on such chips"),
+    "tpu": ("llama3-8b,tpu-v6e,8,,inference", "fitted to runs like it"),
     "trained": ("llama3-8b,h100-sxm,64,,training", "fitted to runs like it"),
     "trained_far": ("llama3-8b,h100-sxm,1048576,,training", "extrapolated: no fitted run has so many chips"),
 }

@@ -151,18 +151,18 @@ def test_hops_are_whole():
 
 
 def test_what_lies_beyond_the_runs_is_told():
-    """A plan on 64 tensor ways of H100s, and one that serves on TPUs, is extrapolated and says why; a usual one not."""
+    """A plan on 64 tensor ways of H100s, and one that serves on 256 TPUs, says why it is extrapolated."""
     mesh = {"n_chips": 512, "mesh_fsdp": 8, "mesh_tensor": 64}
     wide = results("training", "llama3-70b", "h100-sxm", **mesh)
     usual = results("training", "llama3-70b", "h100-sxm", n_chips=512, mesh_fsdp=512)
-    served = results("inference", "llama3-70b", "tpu-v5e", n_chips=8)
+    served = results("inference", "llama3-70b", "tpu-v5e", n_chips=256, cache_by_batch=1)
     told = [
         list(notes(lambda name, each=each: each.value(name) if name in each.template.by_name else None, 1))
         for each in (wide, usual, served)
     ]
     assert told == [
         ["Extrapolated: no run of GPUs that the expected numbers are fitted to has so many tensor ways."], [],
-        ["Extrapolated: no run that serves on TPUs is published."],
+        ["Extrapolated: no run of TPUs that the expected numbers are fitted to has so many chips."],
     ]  # fmt: skip
 
 

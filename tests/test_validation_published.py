@@ -25,8 +25,8 @@ def published() -> list[Judged]:
 
 
 def test_every_published_run_has_an_answer(published: list[Judged]) -> None:
-    """None of the 908 runs is without an expected number, a range and a bound."""
-    assert len(published) == 908
+    """None of the 945 runs is without an expected number, a range and a bound."""
+    assert len(published) == 945
     for row in published:
         assert None not in (row.expected, row.low, row.high, row.bound, row.null), row.run.id
 
@@ -35,7 +35,8 @@ def test_no_run_is_faster_than_its_bound(published: list[Judged]) -> None:
     """No published measurement beats its bound, and nothing expected or its range does."""
     for row in published:
         assert row.over_measured(row.bound) <= 1 + 1e-9, row.run.id  # type: ignore[operator]
-        assert row.bound <= row.low * (1 + 1e-12), row.run.id  # type: ignore[operator]
+        over_bound = row.high / row.bound if row.is_rate else row.bound / row.low  # type: ignore[operator]
+        assert over_bound <= 1 + 1e-12, row.run.id
         assert row.low <= row.expected <= row.high, row.run.id  # type: ignore[operator]
 
 
@@ -84,6 +85,17 @@ def test_a_parameter_names_the_runs_that_tell_of_it(published: list[Judged]) -> 
         assert of_all[name]["sources"].split() == sorted({row.run.source for row in experts})
     assert of_all["fabric_latency"]["rows"] == ""
     assert of_all["fabric_latency"]["sources"].startswith("prior: ")
+
+
+def test_serving_on_tpus_is_met(published: list[Judged]) -> None:
+    """Runs that serve on TPUs, of three sources on three chips, are off by less than 15 % in the median, and 90 % of
+    them lie in their range: with a GPU's exposure of communication and a host that costs nothing it was 33 %."""
+    rows = [row for row in published if row.calibration.startswith("tpu") and row.run.template == "inference"]
+    assert len({row.run.source for row in rows}) == len({row.run.hardware for row in rows}) == 3
+    times = [row.over_measured(row.expected) for row in rows]
+    errors = np.abs(np.array(times, dtype=float) - 1)
+    assert np.median(errors) < 0.15
+    assert np.mean([row.low <= row.run.measured <= row.high for row in rows]) >= 0.9  # type: ignore[operator]
 
 
 def test_no_fitted_run_is_extrapolated() -> None:

@@ -81,6 +81,10 @@ PARAMETERS = (
     Parameter("matmul_ramp", "Smallest dimension at which a matmul reaches half of its best", "1", 0, 2000),
     Parameter("hbm_efficiency", "Share of the HBM bandwidth that reads reach while serving", "1", 0.3, 1),
     Parameter("layer_overhead", "Time of a layer in which nothing is computed or read", "s", 0, 1e-3),
+    Parameter(
+        "serve_step_overhead", "Time of a pass, of any model, in which nothing is computed or read", "s", 0, 0.02
+    ),
+    Parameter("serve_cache_speed", "Speed of the cache's reads over that of others while serving", "1", 0.2, 1),
     Parameter("serve_expert_overhead", "Time that a layer with experts adds to a pass while serving", "s", 0, 1e-3),
     Parameter(
         "serve_scan_time", "Time that a layer with a recurrent state takes for a token of a prompt", "s", 0, 1e-4

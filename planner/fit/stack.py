@@ -134,7 +134,7 @@ def _fitted(
     found: dict[str, FittedParameter] = {}
     runs: dict[str, OwnRun] = {}
     for group in GROUPS:
-        if not any(_has_runs(each, group) for each in parts):
+        if kind_of(chip) not in group.families or not any(_has_runs(each, group) for each in parts):
             continue
         fit = OwnFit(Fitter(group, parts, families, Fit()), chip, known, _stated_error(group, stated))
         if not fit.weights.any():

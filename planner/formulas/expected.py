@@ -23,8 +23,6 @@ BEYOND = {
     "beyond_attention": "sparse attention",
 }  # fmt: skip
 """Rows that are 1 where a plan lies outside of the fitted runs, and what it has that none of them has."""
-MOST_SERVED = "serve_most_chips"
-"""The chips of the largest fitted run that serves on such chips; 0 where none is published."""
 MUCH = 1.1
 """A context longer than that of the memory by more than this factor is told."""
 LEAST = 1.01
@@ -63,10 +61,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
         kind = "yours" if is_own else "TPUs" if str(calibration).startswith("tpu") else "GPUs"
-        if value(MOST_SERVED) == 0 and not is_own:
-            yield f"Extrapolated: no run that serves on {kind} is published."
-        else:
-            yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."
+        yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."
 
 
 def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from planner.catalog.calibrations import COMMON
+from planner.catalog.calibrations import COMMON, kind_of
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import code
 from planner.formulas.partial import Recompute, recomputed
@@ -46,7 +46,7 @@ class Fitter:
 
     def __init__(self, group: Group, together: Sequence[Together], families: Mapping[str, str], fixed: Fit) -> None:
         self.group, self.families, self.fixed = group, families, fixed
-        self.parts = [_Part(*each, families) for each in _of_kinds(together, group.kinds)]
+        self.parts = [_Part(*each, families) for each in _of_group(together, group)]
         self.sources = np.array([run.source for part in self.parts for run in part.runs])
         self.is_fitted = np.array([run.is_fitted for part in self.parts for run in part.runs])
         self.measured = np.concatenate([part.measured for part in self.parts])
@@ -134,7 +134,7 @@ def _unknown(group: Group, calibrations: Sequence[str]) -> list[_Unknown]:
     for name in group.common:
         add(COMMON, name, bounds(name))
     for name in (*group.of_families, *group.of_chips):
-        for family in FAMILIES:
+        for family in group.families:
             add(family, name, bounds(name))
     for stack, name, lower, upper in group.stacks:
         add(stack, name, (lower, upper), is_stack=True)
@@ -217,12 +217,13 @@ def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str)
     return START[name]
 
 
-def _of_kinds(together: Sequence[Together], kinds: Sequence[str]) -> list[tuple[Together, NDArray[np.int_]]]:
-    """Of each template the runs of some kinds, of which anything can be expected."""
+def _of_group(together: Sequence[Together], group: Group) -> list[tuple[Together, NDArray[np.int_]]]:
+    """Of each template the runs of a group's kinds on its chips, of which anything can be expected."""
     found = []
     for each in together:
         has_answer = np.isfinite(each.expected)
-        chosen = np.array([at for at, run in enumerate(each.runs) if run.judged_as in kinds and has_answer[at]], int)
+        of_kinds = [at for at, run in enumerate(each.runs) if run.judged_as in group.kinds and has_answer[at]]
+        chosen = np.array([at for at in of_kinds if kind_of(each.calibration(at)) in group.families], int)
         if chosen.size:
             found.append((each, chosen))
     return found

@@ -271,11 +271,12 @@ def ranges(found: Fitted) -> dict[tuple[str, str], float]:
         (owner, f"{kind}_{mix}_{end}"): value
         for each, kind, mix in kinds
         for owner in (COMMON, *found.families)
+        if kind_of(owner) in each.group.families
         for end, value in zip(("low", "high"), each.range_of_chip(kind, mix, owner), strict=True)
     }
     beside = {
         (COMMON, f"{kind}_{mix}_{TIE}"): each.of_pairs().range(kind, mix).high
         for each, kind, mix in kinds
-        if kind in OF_LAYOUTS
+        if kind in OF_LAYOUTS and kind_of(COMMON) in each.group.families
     }
     return alone | beside

@@ -37,6 +37,7 @@ class Group:
     of_experts: tuple[str, ...] = ()  # those that mixtures of experts alone tell; dense models tell the rest
     range_factor: str = ""  # the factor by which the range of a stack's runs is wider
     drawn: float = 0.1  # how much a calibration's deviation is drawn towards 1
+    families: tuple[str, ...] = FAMILIES  # of which kinds of chips the runs are
 
 
 GROUPS = (
@@ -55,6 +56,14 @@ GROUPS = (
         of_experts=("serve_expert_overhead",),
         stacks=(("unfused", "serve_overhead_factor", 1.0, 6.0), ("unfused", "cache_reads_power", 0.0, 1.0)),
         drawn=0.3,  # most chips have one source or two
+        families=("gpu",),
+    ),
+    Group(
+        "serving on TPUs", SERVING,
+        of_families=("serve_exposure", "serve_step_overhead", "serve_cache_speed", "serve_expert_overhead"),
+        of_chips=("serve_matmul_efficiency", "hbm_efficiency"), of_experts=("serve_expert_overhead",),
+        drawn=0.3,  # three sources; what it leaves out is as of GPUs
+        families=("tpu",),
     ),
     Group(
         "matmuls", ("matmul",),
@@ -82,7 +91,8 @@ START = {
     "fsdp_exposure": 1.0, "expert_exposure": 0.3, "pipeline_exposure": 1.0, "serve_matmul_efficiency": 0.84,
     "matmul_ramp": 83.0, "hbm_efficiency": 0.91, "layer_overhead": 42e-6, "collective_overhead": 6.7e-6,
     "fabric_collective_overhead": 20e-6, "serve_expert_overhead": 40e-6, "serve_activation_passes": 4.0,
-    "serve_exposure": 3.1, "node_latency": 30e-6, "fabric_latency": 380e-6, "collective_efficiency": 0.6,
+    "serve_exposure": 3.1, "serve_step_overhead": 3e-3, "serve_cache_speed": 0.8,
+    "node_latency": 30e-6, "fabric_latency": 380e-6, "collective_efficiency": 0.6,
     "gemm_efficiency": 0.82, "operation_hbm_efficiency": 0.91, "operation_overhead": 4e-6, "attention_speed": 1.0,
     "attention_read_speed": 1.0, "train_matmul_factor": 1.0, "train_attention_factor": 1.5,
     "serve_overhead_factor": 2.6, "cache_reads_power": 0.75,
@@ -104,6 +114,10 @@ PRIORS: dict[str | tuple[str, str], Prior] = {
     "collective_efficiency": Prior(0.66, 1.0, "NCCL all-reduces of several sources: 0.6 to 0.8 of the bandwidth"),
     "gemm_efficiency": Prior(0.82, 0.3, "mamf-finder: 0.80 to 0.97 of the peak"),
     ("tpu", "collective_efficiency"): Prior(0.5, 0.1, "half of a ring's two directions"),
+    ("tpu", "serve_exposure"): Prior(1.0, 0.3, "Pope et al. 2022: XLA runs collectives beside matmuls"),
+    ("tpu", "serve_step_overhead"): Prior(3e-3, 0.1, "servers of Python on the host of a compiled step: a few ms"),
+    ("tpu", "serve_cache_speed"): Prior(0.8, 0.3, "a paged cache is read in pieces"),
+    ("tpu", "serve_expert_overhead"): Prior(40e-6, 0.3, "as on GPUs"),
     ("gpu", "operation_overhead"): Prior(4.6e-6, 3.0, "the overhead of a layer shared by ten operations"),
     ("tpu", "operation_overhead"): Prior(2e-6, 0.3, "kernels of a compiled program: no host between them"),
 }
@@ -124,6 +138,8 @@ def bounds(name: str) -> tuple[float, float]:
 
 UNMEASURED = {
     ("any", "exchange_exposure"): Prior(1.0, 0, "bytes over the bandwidth: so decode DeepSeek on 72 to 144 GPUs"),
+    ("any", "serve_step_overhead"): Prior(0.0, 0, "what the host takes is fitted as the overhead of layers"),
+    ("any", "serve_cache_speed"): Prior(1.0, 0, "as other reads: kernels of GPUs"),
     ("any", "serve_scan_time"): Prior(
         0.31e-6, 0, "SGLang's first tokens of Qwen3.5-27B and 35B-A3B: alike on H200, B200 and B300"
     ),
@@ -139,11 +155,10 @@ UNMEASURED = {
     ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
     ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
-    ("tpu", "serve_expert_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
     ("tpu", "collective_overhead"): Prior(5e-6, 0, "a few hops of 1 us and their synchronisation"),
     (MEASURED, "gemm_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "serve_matmul_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
     (MEASURED, "operation_hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
 }
-"""What no fitted run tells of: serving on TPUs, experts that are spread over nodes, scans and sparse attention."""
+"""What no fitted run tells of: starts on TPUs, experts that are spread over nodes, scans and sparse attention."""

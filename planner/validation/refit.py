@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import csvfile, data
-from planner.catalog.calibrations import BY_NAME, COMMON, FITTED, PARAMETERS, TIE
+from planner.catalog import Table
+from planner.catalog.calibrations import BY_NAME, COMMON, FITTED, PARAMETERS, TIE, kind_of
 from planner.catalog.databases import Databases
 from planner.validation.expected_times import predicted
 from planner.validation.fitting import Fit, Key
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
-from planner.validation.parameters import FAMILIES, MEASURED, UNMEASURED, Prior, prior_of
+from planner.validation.parameters import FAMILIES, MEASURED, START, UNMEASURED, Prior, prior_of
 from planner.validation.reach import Reach, reaches
 from planner.validation.runs import models_of, read, shipped
 from planner.xlsx.atomic import write_atomically
@@ -28,6 +29,7 @@ def refit(folder: Path | None = None) -> Fitted:
     """Fit to the published runs and write `calibrations.csv` and `stacks.csv` into the folder of the chips."""
     folder = folder or data.folder("hardware_db")
     databases = Databases()
+    _begin(databases.calibration)
     models = models_of(databases)
     together = predicted(read(shipped(), databases, models), databases, models)
     found = fitted(together, databases.hardware)
@@ -35,6 +37,15 @@ def refit(folder: Path | None = None) -> Fitted:
     write_atomically(folder / "calibrations.csv", calibrations_csv(found, far).encode())
     write_atomically(folder / "stacks.csv", stacks_csv(found).encode())
     return found
+
+
+def _begin(calibrations: Table) -> None:
+    """Give a parameter that the file hasn't yet the number where fits begin: without one nothing would be expected."""
+    for cells in calibrations.rows.values():
+        for name in BY_NAME:
+            if cells.get(name) is None:
+                prior = UNMEASURED.get((COMMON, name))
+                cells[name] = prior.value if prior else START.get(name, 1.0)
 
 
 def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
@@ -51,7 +62,7 @@ def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
             may_be_left_out = owner != COMMON and (reach or _is_range(each.name))
             if value is not None and not (may_be_left_out and value == values[COMMON, each.name]):
                 cells = [_digits(value), each.unit, f"{each.lower:g}", f"{each.upper:g}"]
-                told = _reached(found, each.name, reach) if reach else _told(found, owner, each.name)
+                told = _reached(found, kind, each.name, reach) if reach else _told(found, owner, each.name)
                 lines.append([owner, each.name, *cells, *told])
     return csvfile.written([list(FITTED), *lines])
 
@@ -80,17 +91,20 @@ def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
     return str(len(runs)), " ".join(sorted(set(runs))), f"{group.error:.3f}"
 
 
-def _reached(found: Fitted, name: str, reach: Reach) -> tuple[str, str, str]:
+def _reached(found: Fitted, kind: str, name: str, reach: Reach) -> tuple[str, str, str]:
     """The runs that tell how far they go, with the error of the group that they are fitted in."""
     if not reach.sources:
         return "", "prior: no run is fitted to", ""
-    group = next(each for each in found.groups if each.group.name.startswith(name.split("_")[0].removesuffix("e")))
+    of_kind = (each for each in found.groups if kind in each.group.families)
+    group = next(each for each in of_kind if each.group.name.startswith(name.split("_")[0].removesuffix("e")))
     return str(len(reach.sources)), " ".join(sorted(set(reach.sources))), f"{group.error:.3f}"
 
 
 def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
     """The group that fits a parameter, and the source of each run that tells of it."""
-    group = next(each for each in found.groups if name in _names(each))
+    kind = kind_of(owner)
+    told_by = [each for each in found.groups if name in _names(each)]
+    group = next((each for each in told_by if kind in each.group.families), told_by[0])
     if _is_range(name):
         kind, mix, end = name.split("_")
         tells, _ = (group.of_pairs() if end == TIE else group.errors()).telling(kind, mix)

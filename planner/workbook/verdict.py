@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from planner.formulas.comparisons import TURNED
-from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL, MOST_SERVED
+from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
@@ -27,7 +27,7 @@ MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
 LIKE, LIKE_OWN, BOUNDS = "fitted to runs like it", "fitted to your runs", "these are the bounds"
-UNLIKE, MEDIAN = "extrapolated: no fitted run", "few runs or none of this chip: the median of"
+UNLIKE, MEDIAN = "extrapolated: no fitted run has", "few runs or none of this chip: the median of"
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, BASIS, USED, THERE = range(11)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
 how many checks fail and numbers are missing, what to change, what binds, whether the expected numbers are those of a
@@ -185,12 +185,10 @@ def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
     sheet, known = each.sheet, each.sheet.template.by_name
     if EXTRAPOLATED not in known:
         return at
-    beyond = '"is like it"'
-    for name, words in reversed(BEYOND.items()):
-        if name in known:
-            beyond = f'IF({sheet.here(name)}=1,"has {words}",{beyond})'
-    if MOST_SERVED in known:
-        beyond = f'IF({sheet.here(MOST_SERVED)}=0,"serves on such chips",{beyond})'
+    *others, last = [name for name in BEYOND if name in known]
+    beyond = f'"{BEYOND[last]}"'
+    for name in reversed(others):
+        beyond = f'IF({sheet.here(name)}=1,"{BEYOND[name]}",{beyond})'
     chip, counts = (sheet.here(name) for name in ("chip_calibration", "calibration_id"))
     of_others = "".join(f'IF({counts}="{family}","{MEDIAN} {chips}",' for family, chips in FAMILIES.items())
     like = f'{of_others}IF({counts}={chip},"{LIKE}","{LIKE_OWN}"){")" * len(FAMILIES)}'
