@@ -6,14 +6,13 @@ import json
 import re
 
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.formulas import expected, library
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
 from planner.spoken import between, spoken, within
+from tests.commands import run
 
 TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
 SERVING = ["inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "batch=32"]
@@ -27,7 +26,7 @@ PLANS = {
 
 def calc(*words: str) -> str:
     """What `planner calc` prints."""
-    done = CliRunner().invoke(group, ["calc", *words])
+    done = run("calc", *words)
     assert done.exit_code == 0, done.output
     return done.stdout
 
