@@ -35,20 +35,13 @@ from planner.validation.parameters import GROUPS
 from planner.validation.runs import Run, models_of, read, shipped
 from planner.xlsx.opc import Package
 from tests.backfills import measurement
-from tests.commands import command, invoked
+from tests.commands import command, invoked, refused
 from tests.own_runs import CALIBRATION, CHIP, NOISE, plans, timed
 from tests.workbooks import write_small
 
 OURS = Databases()
 DATA = Path(__file__).parent / "data"
 HEADER = "id,kind,template,hardware,settings,output,measured,unit,source,model"
-
-
-def refused(*words: object) -> str:
-    """What a command that fails says, in one line and with exit code 2."""
-    code, output = invoked(*words)
-    assert code == 2, output
-    return output
 
 
 def own(runs: Sequence[Run]) -> OwnCalibration:

@@ -17,7 +17,7 @@ from planner.formulas import library
 from planner.formulas.elasticities import Elasticity, Sensitivity, sensitivity
 from planner.formulas.evaluation import Facts
 from planner.report.gather import gather
-from tests.commands import run
+from tests.commands import refused, run
 from tests.pages import run as run_line
 from tests.workbooks import write_small
 
@@ -244,6 +244,4 @@ def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
             sides = [tried and tried.elasticity for tried in (each.down, each.up)]
             assert row[1] == each.row.name
             assert [row[3], *row[4:6]] == [pytest.approx(each.value), *map(pytest.approx, sides)]
-    refused = run("sensitivity", "inference", "--write")
-    assert refused.exit_code == 2
-    assert "--write is for a workbook" in refused.output
+    assert "--write is for a workbook" in refused("sensitivity", "inference", "--write")

@@ -9,7 +9,7 @@ import pytest
 from planner.formulas import library
 from planner.formulas.template import BY_ID, read_rows
 from planner.formulas.template_page import page, pages
-from tests.commands import command, run
+from tests.commands import command, refused, run
 
 PAGES = Path(__file__).parent.parent / "docs" / "templates"
 REFRESH = "run `planner templates page --to docs/templates`"
@@ -62,6 +62,4 @@ def test_one_page_on_the_terminal() -> None:
     """`planner templates page NAME` prints the page; without a folder several are refused in one line."""
     done = run("templates", "page", "roofline")
     assert done.output == page(library.load("roofline"))
-    refused = run("templates", "page")
-    assert refused.exit_code == 2
-    assert "name one template, or the folder with --to" in refused.output
+    assert "name one template, or the folder with --to" in refused("templates", "page")
