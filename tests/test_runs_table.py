@@ -23,7 +23,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.backfills import backfill, measurement
-from tests.commands import command, refused, run
+from tests.commands import command, invoked, refused, run
 from tests.libreoffice import converted, needs_libreoffice, recalculated
 from tests.workbooks import cached, few_rows, retype, sheet_of, smaller, write_small
 
@@ -196,7 +196,7 @@ def test_runs_make_room_for_cases(plan: Path, tmp_path: Path) -> None:
     keys = [matmul(size) for size in sizes]
     assert backfill(plan, *(measurement(key, 1e-3) for key in keys)).exit_code == 0
     assert said_on_dashboard(plan, ID) == told
-    assert [finding for finding in run("check", str(plan)).output.splitlines() if "Comparison" in finding] == []
+    assert [finding for finding in invoked("check", plan)[1].splitlines() if "Comparison" in finding] == []
     sheet = find(Package.read(plan))
     assert [row.number for row in sheet.rows] == [*range(before.rows[0].number, sheet.rows[-1].number + 1)]
     assert (len(sheet.rows), sheet.runs_title_row) == (n_cases + len(keys), sheet.rows[-1].number + 3)
