@@ -1,4 +1,7 @@
-"""A workbook's cells as a report shows them: values with unit, text, address and, where one is missing, the reason."""
+"""A workbook's cells as a report shows them: values with unit, text, address and, where one is missing, the reason.
+
+And the checks that fail, each with the numbers that it compares.
+"""
 
 from __future__ import annotations
 
