@@ -23,9 +23,9 @@ from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
+from planner.xlsx.worksheet import PLAIN_COLUMN
 
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
-PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 BOLD_PER_WIDTH = 1.05  # the same of letters that may be bold
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
