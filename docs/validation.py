@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import data
+from planner import csvfile, data
 from planner.catalog.calibrations import BY_NAME, COMMON, PARAMETERS, kind_of
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Results
@@ -41,57 +41,32 @@ FEW = 10  # runs whose median is not worth a number
 WORDS = Path(__file__).with_suffix(".txt")
 
 
+WIDE = 8
+"""Tensor ways from which on they are wide: of serving all chips of a run are."""
+
+
 @dataclass(frozen=True)
 class Without:
     """A term that is taken out of a group's form: parameters set to a number, and rows of the template to another."""
 
-    words: str
     group: str
+    words: str
     parameters: Mapping[str, float]
-    rows: Mapping[str, float] | None = None
-    stacks: Mapping[tuple[str, str], float] | None = None
-    one_for_all: str = ""
+    rows: Mapping[str, float]
+    stacks: Mapping[tuple[str, str], float]
+    one_for_all: str
 
 
-WIDE = 8
-"""Tensor ways from which on they are wide: of serving all chips of a run are."""
-ABLATIONS = (
-    Without("attention apart (it runs at the peak)", "training", {"train_attention_efficiency": 1.0},
-            stacks={("tuned", "train_attention_factor"): 1.0}),
-    Without("activations moved between matmuls", "training", {"train_activation_passes": 0.0}),
-    Without("cheap recomputation (a repeated matmul costs a whole one)", "training", {"recompute_cost": 1.0}),
-    Without("an efficiency for each chip (one for all)", "training", {}, one_for_all="train_matmul_efficiency"),
-    Without("stacks: tuned recipes as any other", "training", {}, stacks={
-        ("tuned", "train_matmul_factor"): 1.0, ("tuned", "train_attention_factor"): 1.0,
-        ("tuned", "train_activation_factor"): 1.0}),
-    Without("stacks: unfused attention as any other", "training", {}, stacks={("unfused", "train_matmul_factor"): 1.0}),
-    Without("the bubble of a pipeline", "training", {}, rows={"pipeline_bubble_fraction": 0.0}),
-    Without("waiting for the longest stage", "training", {}, rows={"stage_imbalance": 1.0}),
-    Without("tensor communication that no work hides", "training", {"tensor_exposure": 0.0}),
-    Without("FSDP communication that no work hides", "training", {"fsdp_exposure": 0.0}),
-    Without("pipeline communication that no work hides", "training", {"pipeline_exposure": 0.0}),
-    Without("expert communication that no work hides", "training", {"expert_exposure": 0.0}),
-    Without("context communication that no work hides", "training", {}, rows={"context_exposed_time": 0.0}),
-    Without("time that a layer with experts adds to a microbatch", "training", {"expert_layer_overhead": 0.0}),
-    Without("narrow experts", "training", {"expert_width_scale": 0.0}),
-    Without("the ramp of small matmuls", "training", {"matmul_ramp": 0.0}),
-    Without("starting the layers of each microbatch", "training", {"layer_overhead": 0.0}),
-    Without("narrow heads", "training", {}, rows={"head_dim_qk": 128.0}),
-    Without("the ramp of small matmuls", "serving", {"matmul_ramp": 0.0}),
-    Without("overhead of a layer", "serving", {"layer_overhead": 0.0}),
-    Without("time that a layer with experts adds to a pass", "serving", {"serve_expert_overhead": 0.0}),
-    Without("start of an all-reduce", "serving", {"collective_overhead": 0.0, "fabric_collective_overhead": 0.0}),
-    Without("all-reduces by their bytes", "serving", {"serve_exposure": 0.0}),
-    Without("activations moved between matmuls", "serving", {"serve_activation_passes": 0.0}),
-    Without("older stacks: as any other", "serving", {}, stacks={
-        ("unfused", "serve_overhead_factor"): 1.0, ("unfused", "cache_reads_power"): 0.0}),
-    Without("older stacks: the cache read once", "serving", {}, stacks={("unfused", "cache_reads_power"): 0.0}),
-    Without("time to start a collective", "collectives", {"node_latency": 0.0, "fabric_latency": 0.0}),
-    Without("the share of the bandwidth (all of it)", "collectives", {"collective_efficiency": 1.0}),
-    Without("a share for each chip (one for all)", "collectives", {}, one_for_all="collective_efficiency"),
-    Without("time to start an operation", "matmuls", {"operation_overhead": 0.0}),
-    Without("the share of the peak (all of it)", "matmuls", {"gemm_efficiency": 1.0}),
-)  # fmt: skip
+def ablations() -> Iterator[Without]:
+    """The lines of ablations.csv; its settings are `name=number`, those of stacks `stack.name=number`."""
+    for _, cells in csvfile.read(PAGE.with_name("ablations.csv")).records():
+        parameters, rows, stacks = (_numbers(cells[name]) for name in ("parameters", "rows", "stacks"))
+        of_stacks = {(stack, name): value for key, value in stacks.items() for stack, _, name in [key.partition(".")]}
+        yield Without(cells["group"], cells["words"], parameters, rows, of_stacks, cells["one_for_all"])
+
+
+def _numbers(text: str) -> dict[str, float]:
+    return {name: float(number) for name, _, number in (each.partition("=") for each in text.split())}
 
 
 @dataclass(frozen=True)
@@ -164,20 +139,8 @@ def table_of_kinds(of: Found) -> str:
     served = [row for row in of.left_out if row.run.kind in SERVING]
     for family, name in {"gpu": "GPUs", "tpu": "TPUs"}.items():
         rows.append(errors_text.cells(f"serving, all four, on {name}", summary(_on(served, family))))
-    header = [
-        "kind",
-        "runs",
-        "N/A",
-        "error, median",
-        "90 %",
-        "bound",
-        "90 %",
-        "null",
-        "90 %",
-        "bias",
-        "in range",
-        "width",
-    ]
+    header = ["kind", "runs", "N/A", "error, median", "90 %", "bound", "90 %", "null", "90 %",
+              "bias", "in range", "width"]  # fmt: skip
     fitted_rows = [[kind, percent(each.median_error), percent(each.p90_error), percent(each.in_range, 0)]
                    for kind, each in by(of.in_sample, lambda row: row.run.kind).items()]  # fmt: skip
     seen = lines_of(["kind", "error, median", "90 %", "in range"], fitted_rows)
@@ -220,7 +183,7 @@ def ablation(of: Found) -> str:
     for group in GROUPS:
         whole = next(each for each in of.fitted.groups if each.group.name == group.name)
         rows.append([f"**{group.name}, the whole form**", *errors(whole.fitter, whole.ratio, whole.is_moe)])
-        for term in ABLATIONS:
+        for term in ablations():
             if term.group == group.name:
                 alone = left_out(*_without(of, group, term))
                 rows.append([f"without {term.words}", *errors(alone.fitter, alone.ratio, alone.is_moe)])
@@ -249,10 +212,10 @@ def _without(of: Found, group: Group, term: Without) -> tuple[Group, Fitter]:
         common=(*(name for name in group.common if name not in gone), *shared),
         of_families=tuple(name for name in group.of_families if name not in gone),
         of_chips=tuple(name for name in group.of_chips if name not in gone),
-        stacks=tuple(each for each in group.stacks if (each[0], each[1]) not in (term.stacks or {})),
+        stacks=tuple(each for each in group.stacks if (each[0], each[1]) not in term.stacks),
     )  # fmt: skip
-    together = [_with_rows(each, term.rows or {}) for each in of.together]
-    return smaller, Fitter(smaller, together, of.fitted.families, Fit({**others, **own}, dict(term.stacks or {})))
+    together = [_with_rows(each, term.rows) for each in of.together]
+    return smaller, Fitter(smaller, together, of.fitted.families, Fit({**others, **own}, dict(term.stacks)))
 
 
 def _names(group: Group) -> set[str]:
@@ -363,6 +326,6 @@ def texts() -> Iterator[tuple[Path, str]]:
 
 
 if __name__ == "__main__":
-    assert set(BY_NAME) >= {name for each in ABLATIONS for name in each.parameters}
+    assert set(BY_NAME) >= {name for each in ablations() for name in each.parameters}
     for path, text in texts():
         path.write_text(text, encoding="utf-8")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import errno
+import gc
 import importlib
 import signal
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 
 import click
 
-from planner import __version__, collector, progress
+from planner import __version__, progress
 from planner.errors import UserError, nearest
 
 COMMANDS = {
@@ -173,7 +174,7 @@ def main(stop: Any = None) -> None:
     finally:
         if stop is not None and signal.getsignal(signal.SIGINT) is stop:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Python's own end would die of it without a word
-        collector.retire()
+        gc.freeze()  # what is left goes with the process, and is not walked once more
 
 
 LIKE_IT = "planner.like_it"

@@ -22,8 +22,3 @@ def still() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def retire() -> None:
-    """The process ends: what is left goes with it, and is not walked once more."""
-    gc.freeze()

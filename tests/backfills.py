@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from click.testing import CliRunner, Result
+from click.testing import Result
 from lxml import etree
 
-from planner.cli import group
 from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
 from planner.measure.measurements_csv import write_measurements
@@ -19,6 +18,7 @@ from planner.xlsx.drawings import charts_of
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.xmltree import Element, every
+from tests.commands import run
 
 ROW = Measurement(
     run_id="r1", timestamp="2026-05-01T10:00:00+00:00", source="microbench", platform="tpu", hardware_id="tpu-v5e",
@@ -45,7 +45,7 @@ def backfill(path: Path, *measured: Measurement) -> Result:
     """Run the command with these measurements in a CSV beside the workbook."""
     csv = path.with_suffix(".csv")
     write_measurements(csv, measured)
-    return CliRunner().invoke(group, ["backfill", str(path), str(csv)])
+    return run("backfill", path, csv)
 
 
 def changed(before: bytes, path: Path) -> set[str]:

@@ -19,6 +19,13 @@ def command(*words: object) -> str:
     return done.output
 
 
+def refused(*words: object) -> str:
+    """What a command says that refuses: one line, and nothing else is printed."""
+    done = run(*words)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
+    return done.stderr
+
+
 def invoked(*words: object) -> tuple[int, str]:
     """Exit code and output of a command, which may refuse but must not break."""
     done = run(*words)

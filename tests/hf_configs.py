@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from planner import cli, stored_rows
+from planner import stored_rows
 from planner.catalog import Value, load_models
 from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import by_id
 from planner.hf.store import understand
+from tests.commands import run
 
 FOLDER = Path(__file__).parent / "data" / "hf"
 CONFIGS = {path.stem: path for path in sorted(FOLDER.glob("[!_]*.json"))}
@@ -48,7 +49,7 @@ def add_config(config: Config | str | bytes | None, *words: str) -> Result:
     if config is not None:
         text = json.dumps(config) if isinstance(config, dict) else config
         Path("config.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    return CliRunner().invoke(cli.group, ["models", "add", "config.json", "--to", "mine.csv", *words])
+    return run("models", "add", "config.json", "--to", "mine.csv", *words)
 
 
 def refused(done: Result) -> str:

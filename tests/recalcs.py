@@ -7,20 +7,16 @@ from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import Address, Sheets
 from planner.recalc.evidence import recomputed
 from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.xlsx_samples import set_values
 
 
-def xml(text: str) -> str:
-    """A formula's text as XML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def formula_rows(formulas: list[str], column: str = "A") -> str:
     """Rows with one formula each."""
     return "".join(
-        f'<row r="{row}"><c r="{column}{row}"><f>{xml(formula)}</f></c></row>'
+        f'<row r="{row}"><c r="{column}{row}"><f>{escaped(formula)}</f></c></row>'
         for row, formula in enumerate(formulas, 1)
     )
 

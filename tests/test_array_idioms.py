@@ -6,8 +6,9 @@ import pytest
 
 from planner.recalc import recalculate
 from planner.recalc.array_idioms import is_array_idiom
+from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
-from tests.recalcs import cached, edited, recalculate_edited, xml
+from tests.recalcs import cached, edited, recalculate_edited
 from tests.xlsx_samples import package, sheet
 
 IDIOMS = [
@@ -40,7 +41,7 @@ def test_what_it_computes_as_others_do(formula: str) -> None:
 def book(total: int, lengths: int = 3) -> Package:
     """Two texts, a number, a sum with this saved value, and how long the texts are."""
     formula = f'<c r="C1"><f>SUM(B1:B2)</f><v>{total}</v></c>'
-    idiom = f'<c r="D1"><f>{xml("SUMPRODUCT(LEN(A1:A2))")}</f><v>{lengths}</v></c><c r="E1"><f>D1+1</f><v>4</v></c>'
+    idiom = f'<c r="D1"><f>{escaped("SUMPRODUCT(LEN(A1:A2))")}</f><v>{lengths}</v></c><c r="E1"><f>D1+1</f><v>4</v></c>'
     texts = '<row r="1"><c r="A1" t="str"><v>x</v></c><c r="B1"><v>1</v></c>{}</row>'
     more = '<row r="2"><c r="A2" t="str"><v>yz</v></c><c r="B2"><v>2</v></c></row>'
     return package({"S": sheet(texts.format(formula + idiom) + more)})

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from planner.cli import group
 from tests.backfills import changed, keys, rows
+from tests.commands import run
 
 
 def record(path: Path, key: str, seconds: str, *more: str) -> Result:
     """Run the command."""
-    return CliRunner().invoke(group, ["record", str(path), "--case", key, "--time", seconds, *more])
+    return run("record", path, "--case", key, "--time", seconds, *more)
 
 
 def test_a_recorded_time_has_its_mfu_beside_it(plan: Path) -> None:

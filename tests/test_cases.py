@@ -18,12 +18,11 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner import cli
 from planner.formulas import input_values, library
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared
+from tests.commands import run
 
 HERE = Path(__file__).parent
 # Where the sources' own tables are, when they are at hand; each of their rows is mapped or waits.
@@ -77,7 +76,7 @@ def test_case_on_the_command_line(case):
     words += ["-m", case["model"]] if case["model"] else []
     words += ["-H", case["hardware"]] if case["hardware"] else []
     words += [word for setting in settings_of(case) for word in ("--set", setting)]
-    done = CliRunner().invoke(cli.group, words)
+    done = run(*words)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == {case["output"]: expected(case)}
 

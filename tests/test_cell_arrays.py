@@ -13,12 +13,13 @@ from planner.recalc.alike_formulas import row_formula
 from planner.recalc.cell_arrays import UNSURE, ColumnCells, Fixed, computed
 from planner.xlsx.address import Area, address
 from planner.xlsx.cellvalue import NA, Value, same_value
+from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, rewritten
 from planner.xlsx.sheetedit import NewRow
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
-from tests.recalcs import cached, formula_rows, xml
+from tests.recalcs import cached, formula_rows
 from tests.test_recalc import DATA, FORMULAS
 from tests.xlsx_samples import package, set_values, sheet
 
@@ -162,7 +163,7 @@ def test_columns_are_what_the_engine_gives(rows: list[tuple[Value, ...]], shapes
     formulas = ""
     for number in range(5, last):
         cells = (
-            f'<c r="{chr(75 + at)}{number}"><f>{xml(text.format(number))}</f></c>' for at, text in enumerate(shapes)
+            f'<c r="{chr(75 + at)}{number}"><f>{escaped(text.format(number))}</f></c>' for at, text in enumerate(shapes)
         )
         formulas += f'<row r="{number}">{"".join(cells)}</row>'
     book = package({"S": set_values(sheet(formulas).encode(), {**ELSEWHERE, **typed}).decode()})

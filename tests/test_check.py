@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from planner.check.run import as_text, check
-from planner.cli import group
+from tests.commands import run
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
 
@@ -21,7 +20,7 @@ def told(plan: Seeded, folder: Path) -> tuple[int, dict[str, Any]]:
     """Exit code and JSON of the command; every entry has the keys that are promised."""
     path = folder / "plan.xlsx"
     plan.package.write(path)
-    done = CliRunner().invoke(group, ["check", str(path), "--json"])
+    done = run("check", path, "--json")
     found: dict[str, Any] = json.loads(done.output)
     assert found.keys() == {"file", "clean", "findings", "overrides", "notes", "rules_checked"}
     assert all(entry.keys() == KEYS for entry in (*found["findings"], *found["overrides"], *found["notes"]))

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import formualizer
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.formulas import library, thresholds
 from planner.formulas.binding import Constraint, constraint, on_the_way, told
 from planner.formulas.evaluation import Results, evaluate
@@ -19,6 +17,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.template import Template
 from planner.workbook.constraints_sheet import LEVEL, Ranking
 from planner.xlsx.cellvalue import CellError
+from tests.commands import run
 from tests.workbooks import by_name, cached, write_small
 
 Load = Callable[..., Template]
@@ -118,11 +117,8 @@ def test_told_in_numbers(load: Load) -> None:
 
 def test_why_says_what_binds() -> None:
     """planner calc --why names what binds a row and how far the next part is: 10.6 ms of weights, 6.56 of cache."""
-    done = CliRunner().invoke(
-        group,
-        ["calc", "inference", "-m", "llama3-70b", "-H", "tpu-v5e", "--set", "batch=32", "--set", "n_chips=16",
-         "--why", "decode_step_time"],
-    )  # fmt: skip
+    done = run("calc", "inference", "-m", "llama3-70b", "-H", "tpu-v5e", "--set", "batch=32", "--set", "n_chips=16",
+               "--why", "decode_step_time")  # fmt: skip
     assert "bound by Time to read the weights, 1.62x above Time to read the cache\n" in done.output
 
 

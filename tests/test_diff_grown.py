@@ -7,11 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import add_sheet
+from tests.commands import run
 from tests.workbooks import write_small
 from tests.xlsx_samples import sheet
 
@@ -30,7 +29,7 @@ def fixture_pair(tmp_path: Path) -> tuple[Path, Path]:
 
 def planner(*words: object) -> str:
     """What the command prints; it went well, or found differences."""
-    done = CliRunner().invoke(group, [str(word) for word in words])
+    done = run(*words)
     assert done.exit_code in (0, 1), done.output
     return done.output
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.formulas import library
 from planner.formulas.finding import everything, found
 from planner.formulas.synonyms import about, aliases
 from planner.formulas.template import instead_of
+from tests import commands
+from tests.commands import command
 
 SOME = 5  # of each kind that are asked for
 
 
 def run(*words: str) -> list[str]:
     """The lines that `planner find` prints."""
-    done = CliRunner().invoke(group, ["find", *words])
-    assert done.exit_code == 0, done.output
-    return done.output.splitlines()
+    return command("find", *words).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +73,7 @@ def test_a_screen_says_how_many_more_there_are() -> None:
 def test_what_is_not_there_is_one_line() -> None:
     """With what is nearest, or what to try."""
     for words, says in ((["crtical", "batch"], "did you mean critical batch"), (["zzzz"], "try fewer words")):
-        done = CliRunner().invoke(group, ["find", *words])
+        done = commands.run("find", *words)
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert says in done.stderr
 
@@ -91,8 +89,7 @@ def test_aliases_are_of_rows() -> None:
 
 def test_every_template_has_its_sentence() -> None:
     """`templates list` says what each shipped template calculates; the file has no other."""
-    done = CliRunner().invoke(group, ["templates", "list"])
-    lines = {line.split()[0]: line for line in done.output.splitlines()[1:]}
+    lines = {line.split()[0]: line for line in command("templates", "list").splitlines()[1:]}
     assert tuple(lines) == library.names()
     for name, line in lines.items():
         assert len(about(name)) > 20

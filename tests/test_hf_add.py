@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner import cli
 from planner.catalog import load_models
+from tests.commands import command, run
 from tests.hf_configs import MODELS, Config, Run, add_config, config_of
 
 
@@ -105,7 +104,7 @@ def test_the_row_works_with_calc(add: Run) -> None:
     """The CSV serves as --models."""
     add(config_of("qwen3-next-80b-a3b"), "--id", "next", "--name", "Next")
     words = ["calc", "transformer", "--models", "mine.csv", "-m", "next", "--get", "n_params_total", "--json"]
-    assert json.loads(CliRunner().invoke(cli.group, words).stdout) == {"n_params_total": 79_674_391_296}
+    assert json.loads(run(*words).stdout) == {"n_params_total": 79_674_391_296}
     assert load_models(Path("mine.csv")).row("next")["name"] == "Next"
 
 
@@ -123,8 +122,7 @@ def test_the_id_that_it_takes(tmp_path: Path, name: str, fields: Config, identif
     folder = tmp_path / "the-folder"
     folder.mkdir()
     (folder / name).write_text(json.dumps(config_of("llama3-8b", **fields)))
-    done = CliRunner().invoke(cli.group, ["models", "add", str(folder / name), "--to", str(folder / "mine.csv")])
-    assert done.exit_code == 0, done.output
+    command("models", "add", folder / name, "--to", folder / "mine.csv")
     assert list(load_models(folder / "mine.csv").rows) == [identifier]
 
 

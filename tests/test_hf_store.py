@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner import cli
 from planner.catalog import load_models
+from tests.commands import run
 from tests.hf_configs import Run, add_config, config_of, refused, value
 
 
@@ -161,7 +160,7 @@ def test_an_id_that_does_harm_is_refused(add: Run, identifier: str, why: str) ->
 def test_an_id_that_a_config_suggests_is_refused_too(add: Run) -> None:
     """The id that is taken from a file's name is held to the same rule, and the remedy is --id."""
     Path("=cmd.json").write_text(json.dumps(config_of("llama3-8b")), encoding="utf-8")
-    said = refused(CliRunner().invoke(cli.group, ["models", "add", "=cmd.json", "--to", "mine.csv"]))
+    said = refused(run("models", "add", "=cmd.json", "--to", "mine.csv"))
     assert "'=cmd' can't be an id: a spreadsheet takes it for a formula" in said
     assert "--id" in said
 

@@ -34,16 +34,16 @@ def told(model: str, phase: str) -> tuple[Results, Counter[str], Counter[str]]:
 
     def of(formula: Formula) -> Value:
         text = known.get(formula.text)
-        return text if isinstance(text, str) else number_of(formula, known)
+        return text if isinstance(text, str) else number_of(formula.root, known)
 
     for row in made.steps:
-        known[row.name] = number_of(row.expression, known)
+        known[row.name] = number_of(row.expression.root, known)
     flops, moved = Counter[str](), Counter[str]()
     for each in made.operations:
         bound = {name: of(formula) for name, formula in each.bindings.items()}
         own = {row.name: known[row.name] for row in each.template.of_kind("input") if row.name in known}
         found = evaluate(each.template, facts(each.template, None, "h200-sxm"), {**own, **bound})
-        if count := number_of(each.count, known):
+        if count := number_of(each.count.root, known):
             flops[each.template.name] += count * (found.number("flops") or 0)
             moved[each.row.name] += count * (found.number("memory_bytes") or 0)
     return plan, flops, moved

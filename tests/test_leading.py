@@ -6,14 +6,13 @@ import json
 import re
 
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.formulas import expected, library
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
 from planner.spoken import between, spoken, within
+from tests.commands import run
 
 TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
 SERVING = ["inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "batch=32"]
@@ -27,7 +26,7 @@ PLANS = {
 
 def calc(*words: str) -> str:
     """What `planner calc` prints."""
-    done = CliRunner().invoke(group, ["calc", *words])
+    done = run("calc", *words)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -253,23 +252,35 @@ def test_why_goes_down_as_far_as_asked() -> None:
     assert both.endswith(calc(*SERVING, "--why", "kv_time", "--depth", "1"))
 
 
-def test_a_prompt_longer_than_the_context_is_told() -> None:
-    """Memory is that of the context: where the prompt is longer, a line says so; where it isn't, none does."""
-    known = {"stack": "default", "prompt_len": 9000.0, "context_len": 8192.0}
-    assert list(expected.notes(known.get, None)) == [
-        "Memory is that of a context of 8,192 tokens, and the prompt has 9,000: set context_len."
-    ]
-    assert list(expected.notes({**known, "context_len": 9000.0}.get, None)) == []
-
-
-def test_answers_longer_than_the_context_are_told() -> None:
-    """A prompt that fits a context of 4,096 is told where its answer is as long again; a short answer is not."""
-    known = {"stack": "default", "prompt_len": 4096.0, "context_len": 4096.0, "generate_len": 4096.0}
-    assert list(expected.notes({**known, "mean_context_len": 6144.0}.get, None)) == [
-        "Memory is that of a context of 4,096 tokens, and sequences have 6,144 on average, 8,192 in the end: "
-        "set context_len."
-    ]
-    assert list(expected.notes({**known, "generate_len": 512.0, "mean_context_len": 4352.0}.get, None)) == []
+@pytest.mark.parametrize(
+    ("known", "said", "enough"),
+    [
+        (
+            {"prompt_len": 9000.0, "context_len": 8192.0},
+            "Memory is that of a context of 8,192 tokens, and the prompt has 9,000: set context_len.",
+            {"context_len": 9000.0},
+        ),
+        # a prompt that fits is told where its answer is as long again; a short answer is not
+        (
+            {"prompt_len": 4096.0, "context_len": 4096.0, "generate_len": 4096.0, "mean_context_len": 6144.0},
+            "Memory is that of a context of 4,096 tokens, and sequences have 6,144 on average, 8,192 in the end: "
+            "set context_len.",
+            {"generate_len": 512.0, "mean_context_len": 4352.0},
+        ),
+        # a run of one step is enough
+        (
+            {"train_tokens": 1e6, "batch_tokens": 4e6},
+            "The run of 1,000,000 tokens is less than a step of 4,000,000: set train_tokens.",
+            {"train_tokens": 4e6},
+        ),
+    ],
+    ids=["a long prompt", "long answers", "a short run"],
+)
+def test_a_length_that_does_not_fit_is_told(known: dict[str, float], said: str, enough: dict[str, float]) -> None:
+    """A line says what to set where memory is of a shorter context, or a run of less than a step; else none does."""
+    row = {"stack": "default"} | known
+    assert list(expected.notes(row.get, None)) == [said]
+    assert list(expected.notes((row | enough).get, None)) == []
 
 
 def test_a_cache_that_is_copied_for_the_time_alone_is_told() -> None:
@@ -298,15 +309,6 @@ def test_a_chip_without_the_dtype_is_told_which_is_missing() -> None:
     """A V100 has no peak for bf16: the column is named, and the row that chooses another."""
     said = calc("inference", "-m", "llama2-7b", "-H", "v100-sxm2-32", "--set", "n_chips=1", "context_len=4k")
     assert "the chip has no peak_bf16 in the hardware table (--set compute_dtype chooses another)" in said
-
-
-def test_a_run_of_less_than_a_step_is_told() -> None:
-    """Who types fewer tokens of the run than of a step is told; a run of one step is none of that."""
-    known = {"stack": "default", "train_tokens": 1e6, "batch_tokens": 4e6}
-    assert list(expected.notes(known.get, None)) == [
-        "The run of 1,000,000 tokens is less than a step of 4,000,000: set train_tokens."
-    ]
-    assert list(expected.notes({**known, "train_tokens": 4e6}.get, None)) == []
 
 
 def test_a_token_takes_a_decode_step_and_the_others_prefills() -> None:

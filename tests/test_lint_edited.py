@@ -13,18 +13,17 @@ from xml.sax.saxutils import escape, unescape
 
 import openpyxl
 import pytest
-from click.testing import CliRunner
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 from openpyxl.workbook.defined_name import DefinedName
 
 from planner.check.run import check
-from planner.cli import group
 from planner.xlsx.moved_parts import move
 from planner.xlsx.moves import Moves, SheetMoves
 from planner.xlsx.opc import Package
 from planner.xlsx.pattern import pattern
 from planner.xlsx.workbook_part import add_sheet
+from tests.commands import run
 from tests.libreoffice import needs_libreoffice
 from tests.read_once import recalculate_once
 from tests.seeded import ALL, Seeded
@@ -197,7 +196,7 @@ def test_a_workbook_that_libreoffice_has_saved_is_clean(tmp_path: Path) -> None:
 
 def command(*args: object) -> tuple[int, str]:
     """Exit code and output of `planner check`."""
-    done = CliRunner().invoke(group, ["check", *map(str, args)])
+    done = run("check", *args)
     return done.exit_code, done.output
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import jax  # noqa: F401  before a command joins this process with others, which it does without JAX alone
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.compare import mesh_cases
 from planner.compare.comparison_cases import label_of
 from planner.compare.landing import backfill
@@ -24,6 +22,7 @@ from planner.measure.mesh import MeshSpec, extents, group_size, varying
 from planner.measure.records import Measurement, case_key
 from planner.measure.timing import Timing, summarize
 from tests.backfills import measurement, rows
+from tests.commands import refused, run
 from tests.mesh_runs import command, environment
 from tests.workbooks import write_comparison
 
@@ -49,16 +48,14 @@ KINDS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "permute")
 def test_a_mesh_that_cannot_be_is_one_line(mesh: str, order: str, said: str, tmp_path: Path) -> None:
     """What is wrong with the axes, the order or their number is said, and no file is written."""
     words = ["measure", "--suite", "quick", "--csv", str(tmp_path / "m.csv"), "--mesh", mesh, "--device-order", order]
-    done = CliRunner().invoke(group, words)
-    assert done.exit_code == 2
-    assert len(done.output.splitlines()) == 1
-    assert said in done.output
+    done = refused(*words)
+    assert said in done
     assert not list(tmp_path.iterdir())
 
 
 def test_an_order_needs_a_mesh() -> None:
     """Alone it would mean nothing, and is a matter of usage."""
-    done = CliRunner().invoke(group, ["measure", "--suite", "quick", "--csv", "m.csv", "--device-order", "1,0"])
+    done = run("measure", "--suite", "quick", "--csv", "m.csv", "--device-order", "1,0")
     assert done.exit_code == 2
     assert "--device-order is of a --mesh" in done.output
 
@@ -217,9 +214,8 @@ def test_a_workbook_with_a_mesh_has_live_rows(tmp_path: Path) -> None:
     """`planner build --mesh` lists the cases with formulas, which hold by the rules; a time lands in its row."""
     path = tmp_path / "plan.xlsx"
     words = ["build", "llama3-8b", "-H", "tpu-v5e", "--mesh", "data=2,tensor=4", "-o", str(path)]
-    assert CliRunner().invoke(group, words).exit_code == 0
-    checked = CliRunner().invoke(group, ["check", str(path)])
-    assert checked.exit_code == 0, checked.output
+    assert run(*words).exit_code == 0
+    assert run("check", path).exit_code == 0
     (case, *_) = mesh_cases.cases_of(MESH, "quick", "accelerator")
     landed = backfill(path, [measurement(case.key, 1e-3, mesh=str(MESH), axis=case.axis)])
     assert (len(landed.values), len(landed.homeless)) == (1, 0)
@@ -227,7 +223,7 @@ def test_a_workbook_with_a_mesh_has_live_rows(tmp_path: Path) -> None:
     assert row.number_in("achieved_bus_bandwidth") == pytest.approx(4096 / 2 / 1e-3)
     predicted = predict("collective", case.inputs, "tpu-v5e").value("expected_time")
     assert row.number_in("time_ratio") == pytest.approx(1e-3 / predicted)  # type: ignore[operator]
-    listed = CliRunner().invoke(group, ["measure", str(path), "--list", "--mesh", "data=2"])
+    listed = run("measure", path, "--list", "--mesh", "data=2")
     assert "the mesh data=2" not in listed.output
     assert len(listed.output.splitlines()) == len(mesh_cases.cases_of(MESH, "quick", "accelerator"))
 
@@ -236,9 +232,8 @@ def test_a_workbook_without_such_cases_says_how_they_come(tmp_path: Path) -> Non
     """--mesh on a Comparison without a collective or a sharded case is one line with the way to some."""
     path = tmp_path / "plan.xlsx"
     write_comparison(path)
-    done = CliRunner().invoke(group, ["measure", str(path), "--list", "--mesh", "data=2"])
-    assert done.exit_code == 2
-    assert "lists no collective and no sharded case; planner build --mesh" in done.output
+    done = refused("measure", path, "--list", "--mesh", "data=2")
+    assert "lists no collective and no sharded case; planner build --mesh" in done
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from planner.cli import group
 from planner.compare import comparison_cases as cases
-from planner.compare import measuring, variants
+from planner.compare import measuring
 from planner.compare.landing import latest
 from planner.errors import UserError
 from planner.formulas import library
@@ -174,10 +174,10 @@ def test_flags_go_to_who_knows_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """libtpu's to LIBTPU_INIT_ARGS, all others to XLA_FLAGS, behind what stands there."""
     monkeypatch.setenv("XLA_FLAGS", "--xla_old=1")
     monkeypatch.delenv("LIBTPU_INIT_ARGS", raising=False)
-    assert variants.environment("--xla_tpu_a=2 --xla_b=3") == {
+    assert measuring.environment("--xla_tpu_a=2 --xla_b=3") == {
         "XLA_FLAGS": "--xla_old=1 --xla_b=3", "LIBTPU_INIT_ARGS": "--xla_tpu_a=2",
     }  # fmt: skip
-    assert variants.environment("") == {}
+    assert measuring.environment("") == {}
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def test_variants_stand_side_by_side(tmp_path: Path) -> None:
 def test_flags_that_stop_the_program_are_told(tmp_path: Path) -> None:
     """XLA ends the process at a flag that it doesn't know."""
     with pytest.raises(UserError, match="nothing was measured under the flags '--xla_no_such=1'"):
-        variants.measured(["--xla_no_such=1"], ["--suite", "quick", "--case", "Matmul 128"])
+        measuring.under_flags(["--xla_no_such=1"], ["--suite", "quick", "--case", "Matmul 128"])
 
 
 @pytest.mark.slow

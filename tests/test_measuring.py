@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.compare import comparison_sheet as comparison
 from planner.compare import landing, measuring
 from planner.compare.comparison_cases import is_meant
@@ -15,6 +13,7 @@ from planner.errors import UserError
 from planner.measure import timing
 from planner.xlsx.opc import Package
 from tests.backfills import typed_into
+from tests.commands import refused, run
 from tests.workbooks import cached, write_comparison
 
 COLLECTIVE = ["collective|array_bytes=65536,axis_size=2,collective=all_gather"]
@@ -42,7 +41,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path
     for kept in (once, None):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(timing, "STANDARD", QUICK)  # what becomes of the times is the same for hasty ones
-            done = CliRunner().invoke(group, ["measure", str(path), *ONLY])
+            done = run("measure", path, *ONLY)
         assert done.exit_code == 0, done.output
         assert "1 row predicts tpu-v5e and was timed on cpu: flagged other_hardware" in done.output
         first = done.output.splitlines()[0]  # before minutes are spent on it
@@ -96,11 +95,10 @@ def test_a_second_run_updates_in_place(measured: tuple[Path, Path, Path]) -> Non
 
 def test_an_unknown_case_is_refused_with_the_closest(measured: tuple[Path, Path, Path]) -> None:
     """A few labels instead of every key, and how to see all."""
-    done = CliRunner().invoke(group, ["measure", str(measured[0]), "--case", "ad 4M"])
-    assert done.exit_code == 2
-    assert "the closest: Add 4M fp32" in done.output
-    assert f"planner measure {measured[0]} --list shows all" in done.output
-    assert "activation_dtype" not in done.output
+    done = refused("measure", measured[0], "--case", "ad 4M")
+    assert "the closest: Add 4M fp32" in done
+    assert f"planner measure {measured[0]} --list shows all" in done
+    assert "activation_dtype" not in done
 
 
 def test_a_workbook_without_comparison_is_refused(tmp_path: Path) -> None:
@@ -110,9 +108,8 @@ def test_a_workbook_without_comparison_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.xlsx"
     openpyxl.Workbook().save(path)
     before = path.read_bytes()
-    done = CliRunner().invoke(group, ["measure", str(path)])
-    assert done.exit_code == 2
-    assert "has no Comparison sheet" in done.output
+    done = refused("measure", path)
+    assert "has no Comparison sheet" in done
     assert path.read_bytes() == before
 
 

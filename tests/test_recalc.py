@@ -19,11 +19,12 @@ from planner.recalc.given_formulas import given
 from planner.recalc.inmemory import stripped
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
+from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.relationships import OFFICE
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.recalcs import cached, formula_rows, xml
+from tests.recalcs import cached, formula_rows
 from tests.xlsx_samples import MAIN, STRICT, package, parts, set_values, sheet, zipped
 
 DATA = {  # the cells that the formulas below refer to; A3, B3 and C4 are blank
@@ -250,7 +251,7 @@ TEXT(1/3,"@") | D1/4&"E+9"
 def test_what_the_engine_reads_otherwise_is_right_or_left_out(tmp_path: Path) -> None:
     """What it is told in other words is what LibreOffice computes; what it can't be told has no value."""
     formulas = [formula.strip() for formula in OTHERWISE.replace("\n", "|").split("|") if formula.strip()]
-    own = [f'<c r="H{row}"><f>{xml(formula)}</f></c>' for row, formula in enumerate(formulas, 1)]
+    own = [f'<c r="H{row}"><f>{escaped(formula)}</f></c>' for row, formula in enumerate(formulas, 1)]
     rows = [
         f'<row r="{row}">'
         + (f'<c r="A{row}"><v>{row}</v></c>' if row < 5 else "")

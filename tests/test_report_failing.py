@@ -50,25 +50,23 @@ def test_a_limit_that_is_passed(failed: dict[str, CheckResult]) -> None:
     assert f" > {80 * GIB / 1e9:.2f} GB/chip = HBM capacity - HBM kept free on a chip" in memory
 
 
-def test_two_that_should_agree(failed: dict[str, CheckResult]) -> None:
-    """What should be equal but for rounding is said as unequal, without the tolerance: 3 x 7 ways and one chip."""
-    assert said(failed["Training: The mesh and the slices make the chips"]) == (
-        "Chips of the mesh = 21 chips ≠ 1 chip = Chips"
-    )
-
-
-def test_an_uneven_split(failed: dict[str, CheckResult]) -> None:
-    """A quotient that should be whole is shown: 64 query heads over 3 ways."""
-    assert said(failed["Training: Query heads split evenly over the tensor ways"]) == (
-        "Query heads / Tensor ways = 21.33, which is no whole number"
-    )
-
-
-def test_a_way_out_is_not_said(failed: dict[str, CheckResult]) -> None:
-    """Of `OR(slice_x<1, ...)` only what was asked for is said, not that a shape was given."""
-    assert (
-        said(failed["Inference: The slice's shape makes its chips"]) == "Chips of the slice = 5 chips ≠ 1 chip = Chips"
-    )
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        # what should be equal but for rounding is said as unequal, without the tolerance: 3 x 7 ways and one chip
+        ("Training: The mesh and the slices make the chips", "Chips of the mesh = 21 chips ≠ 1 chip = Chips"),
+        # a quotient that should be whole is shown: 64 query heads over 3 ways
+        (
+            "Training: Query heads split evenly over the tensor ways",
+            "Query heads / Tensor ways = 21.33, which is no whole number",
+        ),
+        # of `OR(slice_x<1, ...)` only what was asked for is said, not that a shape was given
+        ("Inference: The slice's shape makes its chips", "Chips of the slice = 5 chips ≠ 1 chip = Chips"),
+    ],
+)
+def test_what_does_not_agree(failed: dict[str, CheckResult], check: str, words: str) -> None:
+    """Both sides are said with their labels and numbers, and what is wrong with them."""
+    assert said(failed[check]) == words
 
 
 @pytest.mark.parametrize(

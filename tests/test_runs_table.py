@@ -6,9 +6,8 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from planner.cli import group
 from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import RecordedRun, read
 from planner.formulas.library import load
@@ -24,6 +23,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.backfills import backfill, measurement
+from tests.commands import command, invoked, refused, run
 from tests.libreoffice import converted, needs_libreoffice, recalculated
 from tests.workbooks import cached, few_rows, retype, sheet_of, smaller, write_small
 
@@ -47,14 +47,9 @@ def serves(tmp_path: Path) -> Path:
     return path
 
 
-def command(*words: str) -> Result:
-    """Run planner with these words."""
-    return CliRunner().invoke(group, list(words))
-
-
 def record(path: Path, *more: str, scenario: str = ID) -> Result:
     """Record a run of a scenario."""
-    return command("record", str(path), "--scenario", scenario, *more)
+    return run("record", str(path), "--scenario", scenario, *more)
 
 
 def runs(path: Path) -> list[RecordedRun]:
@@ -113,7 +108,7 @@ def test_later_edits_of_the_plan_leave_a_run_as_it_was(plan: Path) -> None:
     record(plan, "--time", "9ms")
     before = runs(plan)
     retype(plan, tokens=7000)
-    assert command("recalc", str(plan)).exit_code == 0
+    command("recalc", str(plan))
     record(plan, "--time", "9ms")
     after = runs(plan)
     assert after[0] == before[0]
@@ -166,9 +161,8 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
 def test_what_is_no_run_is_refused(plan: Path, words: tuple[str, ...], message: str) -> None:
     """One line, code 2, and the file as it was."""
     before = plan.read_bytes()
-    done = command("record", str(plan), *words)
-    assert (done.exit_code, done.output.count("\n")) == (2, 1), done.output
-    assert message in done.output
+    done = refused("record", str(plan), *words)
+    assert message in done
     assert plan.read_bytes() == before
 
 
@@ -202,7 +196,7 @@ def test_runs_make_room_for_cases(plan: Path, tmp_path: Path) -> None:
     keys = [matmul(size) for size in sizes]
     assert backfill(plan, *(measurement(key, 1e-3) for key in keys)).exit_code == 0
     assert said_on_dashboard(plan, ID) == told
-    assert [finding for finding in command("check", str(plan)).output.splitlines() if "Comparison" in finding] == []
+    assert [finding for finding in invoked("check", plan)[1].splitlines() if "Comparison" in finding] == []
     sheet = find(Package.read(plan))
     assert [row.number for row in sheet.rows] == [*range(before.rows[0].number, sheet.rows[-1].number + 1)]
     assert (len(sheet.rows), sheet.runs_title_row) == (n_cases + len(keys), sheet.rows[-1].number + 3)
@@ -263,10 +257,9 @@ def test_a_run_outlives_its_scenario_and_an_update(tmp_path: Path) -> None:
     plan.write_bytes(build(built))
     record(plan, "--time", "9ms")
     before = runs(plan)
-    assert command("scenario", "add", str(plan), "big", "--set", "tokens=16384").exit_code == 0
+    command("scenario", "add", str(plan), "big", "--set", "tokens=16384")
     done = command("scenario", "remove", str(plan), ID)
-    assert done.exit_code == 0
-    assert "Comparison!" not in done.output
+    assert "Comparison!" not in done
     own.write_text(rows + "twice,Twice the time,s,output,expected_time+expected_time,,\n")
     updated, _ = update_file(plan, [str(own)], few)
     assert "Mine: twice" in updated.new_rows
@@ -295,7 +288,7 @@ def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
     record(plan, "--time", "9ms")
     older.write_bytes(plan.read_bytes())
     record(plan, "--time", "8ms")
-    said = command("diff", str(older), str(plan)).output
+    said = run("diff", str(older), str(plan)).output
     assert "row added: Comparison, row" in said
     assert "No headline moved." in said
 
@@ -342,10 +335,10 @@ def test_dashboard_says_the_latest_run(serves: Path) -> None:
     row, column = coordinates(head)
     package.replace(package.sheets()["Comparison"], with_values(sheet, {address(row + 3, column): 16.0}))
     package.write(serves)  # as an analyst corrects it
-    assert command("recalc", str(serves)).exit_code == 0
+    command("recalc", str(serves))
     told = f"Decode step 16.0 ms, 2 runs; {16 / expected:.2f} x the {expected:.1f} expected"
     assert said_on_dashboard(serves) == [told]
-    assert command("check", str(serves)).exit_code == 0
+    command("check", str(serves))
 
 
 @pytest.mark.slow
@@ -361,7 +354,7 @@ def test_a_workbook_that_libreoffice_saved_takes_a_run(serves: Path, tmp_path: P
     first, second = runs(saved)
     assert first.measured == pytest.approx(before[0].measured, rel=1e-14)
     assert second.measured == pytest.approx(0.008, rel=1e-14)
-    assert command("update", str(saved)).exit_code == 0
+    command("update", str(saved))
     assert [run.measured for run in runs(saved)] == pytest.approx([0.009, 0.008], rel=1e-14)
     values = recalculated(saved, tmp_path)["Dashboard"].values()
     assert f"Decode step 8.00 ms, 2 runs; {0.008 / (second.expected or 1):.2f} x the " in " ".join(map(str, values))
@@ -388,7 +381,7 @@ def test_dashboard_finds_runs_whatever_is_put_above_them(serves: Path) -> None:
     cases = [measurement(gather.format(1024 * size), **mesh) for size in range(1, 12)]
     assert backfill(serves, *cases).exit_code == 0
     assert said_on_dashboard(serves) == told
-    assert command("scenario", "add", str(serves), "big", "--workload", "training").exit_code == 0
+    command("scenario", "add", str(serves), "big", "--workload", "training")
     assert told[0] in said_on_dashboard(serves)
     record(serves, "--mfu", "39%", scenario="big")
     assert any(line.startswith("MFU 39.0 %; ") for line in said_on_dashboard(serves, "big"))

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from planner import cli, progress, regularfile
+from planner import progress, regularfile
 from planner.errors import UserError
 from planner.report.documents import rendered
 from planner.xlsx import atomic
 from planner.xlsx.atomic import locked, write_atomically
+from tests.commands import run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and signals of POSIX")
 
@@ -338,7 +339,7 @@ def test_an_interruption_that_python_wraps_is_one(monkeypatch: pytest.MonkeyPatc
         raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
 
     monkeypatch.setattr("planner.cli.Lazy.get_command", interrupted)
-    done = CliRunner().invoke(cli.group, ["build"])
+    done = run("build")
     assert (done.exit_code, done.output) == (2, "Error: interrupted; nothing was changed\n")
 
 
@@ -352,10 +353,10 @@ def test_an_interruption_that_a_library_makes_another_error_is_one(monkeypatch: 
             raise TypeError("expected <class 'CellRange'>")  # noqa: B904 (as openpyxl does)
 
     monkeypatch.setattr("planner.cli.Lazy.get_command", interrupted)
-    done = CliRunner().invoke(cli.group, ["build"])
+    done = run("build")
     assert (done.exit_code, done.output) == (2, "Error: interrupted; nothing was changed\n")
     monkeypatch.setattr("planner.cli.Lazy.get_command", lambda *_: 1 / 0)
-    assert isinstance(CliRunner().invoke(cli.group, ["build"]).exception, ZeroDivisionError)
+    assert isinstance(run("build").exception, ZeroDivisionError)
 
 
 def test_a_link_and_its_file_have_one_lock(tmp_path: Path) -> None:

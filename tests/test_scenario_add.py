@@ -6,13 +6,12 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from planner import catalog
 from planner.book.read_plan import read_plan
 from planner.book.workbook import Book
 from planner.check.run import check
-from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
@@ -23,6 +22,7 @@ from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
+from tests.commands import run
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.seeded import SERVE
 from tests.workbooks import CHIPS, MODELS, agree, edit, few_rows, row_of, smaller, write_small
@@ -41,7 +41,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def add(path: Path, *words: str) -> Result:
     """Run the command."""
-    return CliRunner().invoke(group, ["scenario", "add", str(path), *words])
+    return run("scenario", "add", path, *words)
 
 
 def test_it_computes_what_its_template_does(plan: Path) -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from openpyxl.comments import Comment
 
 from planner.book.read_plan import read_plan
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.check.run import check
-from planner.cli import group
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
@@ -25,6 +24,7 @@ from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.opc import Package
+from tests.commands import run
 from tests.libreoffice import needs_libreoffice, saved
 from tests.workbooks import agree, edit, row_of, smaller
 
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parent.parent
 
 def add(path: Path, *words: str) -> Result:
     """Run the command."""
-    return CliRunner().invoke(group, ["scenario", "add", str(path), *words])
+    return run("scenario", "add", path, *words)
 
 
 @pytest.fixture(scope="module")

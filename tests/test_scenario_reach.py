@@ -8,14 +8,12 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner
 from openpyxl.chart import BarChart, Reference
 from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Font
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
-from planner.cli import group
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.commands import command
@@ -50,9 +48,8 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Added:
         books.append(book)
 
     edit(path, change)
-    done = CliRunner().invoke(group, ["scenario", "add", str(path), "mine"])
-    assert done.exit_code == 0, done.output
-    return Added(done.output, *books, openpyxl.load_workbook(path))
+    done = command("scenario", "add", path, "mine")
+    return Added(done, *books, openpyxl.load_workbook(path))
 
 
 def work(book: openpyxl.Workbook) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from planner.book.read_plan import read_plan
-from planner.cli import group
+from tests.commands import command, run
 from tests.workbooks import edit, write_small
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -24,9 +24,9 @@ def fixture_plan(tmp_path: Path) -> Path:
     return path
 
 
-def run(*words: object) -> Result:
+def of_scenarios(*words: object) -> Result:
     """`planner scenario` with some words."""
-    return CliRunner().invoke(group, ["scenario", *map(str, words)])
+    return run("scenario", *words)
 
 
 def shown(path: Path, sheet: str = "Dashboard") -> list[object]:
@@ -49,11 +49,11 @@ def test_a_name_follows_until_one_is_given(plan: Path) -> None:
     assert shown(plan) == ["llama3-8b on tpu-v5e", "llama3-8b on tpu-v5p"]
     choose(plan, "h100-sxm")
     assert shown(plan) == shown(plan, "Transformer") == ["llama3-8b on h100-sxm", "llama3-8b on tpu-v5p"]
-    done = run("rename", plan, IDS[0], "The cheap one")
+    done = of_scenarios("rename", plan, IDS[0], "The cheap one")
     assert f"{IDS[0]} is shown as The cheap one." in done.output
     choose(plan, "h200-sxm")
     assert shown(plan) == ["The cheap one", "llama3-8b on tpu-v5p"]
-    assert run("rename", plan, "the cheap one", "").exit_code == 0
+    assert of_scenarios("rename", plan, "the cheap one", "").exit_code == 0
     assert shown(plan) == ["llama3-8b on h200-sxm", "llama3-8b on tpu-v5p"]
     assert [each.id for each in read_plan(plan).scenarios] == IDS
     assert not read_plan(plan).stale
@@ -72,7 +72,7 @@ def test_a_name_follows_until_one_is_given(plan: Path) -> None:
 def test_wrong_names(plan: Path, scenario: str, name: str, says: str) -> None:
     """An unknown scenario, and a name that is another's or too long, is one line, and the file as it was."""
     before = plan.read_bytes()
-    done = run("rename", plan, scenario, name)
+    done = of_scenarios("rename", plan, scenario, name)
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert says in done.stderr
     assert plan.read_bytes() == before
@@ -80,7 +80,7 @@ def test_wrong_names(plan: Path, scenario: str, name: str, says: str) -> None:
 
 def test_a_list(plan: Path) -> None:
     """A line for each scenario: id, name, model and chip; where a workbook trains and serves, what it is for."""
-    titles, first, _ = run("list", plan).output.splitlines()
+    titles, first, _ = of_scenarios("list", plan).output.splitlines()
     assert titles.split() == ["id", "name", "model", "chip"]
     assert first.split() == [IDS[0], "llama3-8b", "on", "tpu-v5e", "llama3-8b", "tpu-v5e"]
 
@@ -92,6 +92,6 @@ def test_names_that_earlier_builds_typed_follow_after_an_update(tmp_path: Path) 
     In the edited golden workbook a person has named one scenario, and chosen another chip for one that nobody named.
     """
     new = tmp_path / "new.xlsx"
-    assert CliRunner().invoke(group, ["update", str(GOLDEN / "edited.xlsx"), "-o", str(new)]).exit_code == 0
+    command("update", GOLDEN / "edited.xlsx", "-o", new)
     assert shown(new) == ["Sixteen v5e, int8", "llama3-70b on tpu-v6e", "llama3-70b on h200-sxm"]
     assert [each.id for each in read_plan(new).scenarios][2] == "llama3_70b_on_h100_sxm"

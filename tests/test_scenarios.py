@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.errors import UserError
 from planner.workbook.scenarios import plan_of
+from tests.commands import run
 from tests.seeded import SERVE
 from tests.workbooks import few_rows
 
@@ -117,21 +116,21 @@ def test_scenarios_without_a_chip_or_a_model_are_named(tmp_path: Path) -> None:
     own.write_text(SERVE, encoding="utf-8")
     few = ("--models", str(rows.models_csv), "--hardware-csv", str(rows.hardware_csv), "--only")
 
-    def run(text: str, *words: str) -> tuple[str, str]:
+    def built(text: str, *words: str) -> tuple[str, str]:
         path.write_text(text)
-        done = CliRunner().invoke(group, ["build", "--scenarios", str(path), "--force", "-o", str(book), *words, *few])
+        done = run("build", "--scenarios", path, "--force", "-o", book, *words, *few)
         assert done.exit_code == 0, done.output
-        return done.stderr, CliRunner().invoke(group, ["check", str(book)]).output
+        return done.stderr, run("check", book).output
 
-    said, checked = run("scenario,model,hardware\na,gpt2,\nb,,tpu-v5e\nc,gpt2,tpu-v5e\n", "--template", str(own))
+    said, checked = built("scenario,model,hardware\na,gpt2,\nb,,tpu-v5e\nc,gpt2,tpu-v5e\n", "--template", str(own))
     assert "Warning: no model for the scenario b: what needs one is N/A there; choose it on Inputs\n" in said
     assert "Warning: no chip for the scenario a: " in said
     assert "Inputs!F7: scenario a has no chip" in checked
     assert "Inputs!G6: scenario b has no model" in checked
-    said, checked = run("scenario,model\na,gpt2\nb,gpt2\n", "--template", "matmul")
+    said, checked = built("scenario,model\na,gpt2\nb,gpt2\n", "--template", "matmul")
     assert "no chip for the scenarios a, b: " in said
     assert "scenario a has no chip" in checked
-    said, checked = run("scenario,model\na,gpt2\n", "--template", "transformer")
+    said, checked = built("scenario,model\na,gpt2\n", "--template", "transformer")
     assert said == ""
     assert "has no" not in checked
 
@@ -144,11 +143,11 @@ def test_a_chip_of_too_few_columns_is_told_when_it_is_planned(tmp_path: Path) ->
         encoding="utf-8",
     )
     words = ["build", "llama3-8b", "-H", "acme", "--hardware-csv", str(chips), "-o", str(plan), "--force"]
-    done = CliRunner().invoke(group, [*words, "--set", "n_chips=4"])
+    done = run(*words, "--set", "n_chips=4")
     assert done.exit_code == 0, done.output
     told = [line for line in done.stderr.splitlines() if "N/A" in line]
     assert len(told) == 1
     assert "the expected decode step of llama3_8b_on_acme is N/A" in told[0]
     assert "network" in told[0]
-    alone = CliRunner().invoke(group, [*words, "--set", "n_chips=1"])
+    alone = run(*words, "--set", "n_chips=1")
     assert (alone.exit_code, alone.stderr) == (0, ""), "one chip needs no network"

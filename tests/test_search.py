@@ -29,7 +29,7 @@ from planner.search.ties import front, share_errors, unshared, within
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
-from tests.commands import invoked
+from tests.commands import command, invoked, refused
 from tests.short_data import of_few_rows
 from tests.workbooks import write_small
 
@@ -149,11 +149,10 @@ def test_a_condition_with_a_fault_is_refused_in_one_line(where, said):
 def test_a_sweep_gives_the_bits_of_each_single_plan_with_what_follows(tmp_path):
     """Each line of the CSV is to the last digit what `calc` computes, FSDP ways that follow the chips among it."""
     output = tmp_path / "table.csv"
-    code, said = invoked(
+    command(
         "sweep", "training", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v5p", "--over", "n_chips=8,12",
         "mesh_tensor=1,8", "remat=block,none", "--get", STEP, "mesh_fsdp", "memory_bytes_per_chip", "-o", str(output),
     )  # fmt: skip
-    assert code == 0, said
     template = library.load("training")
     lines = list(csv.DictReader(output.open()))
     assert len(lines) == 2 * 2 * 2 * 2
@@ -184,8 +183,7 @@ def test_a_table_in_parquet_and_in_a_workbook_holds_the_numbers_of_the_csv(tmp_p
         COST,
     ]
     for ending in ("csv", "parquet", "xlsx"):
-        code, said = invoked(*args, "-o", str(tmp_path / f"table.{ending}"))
-        assert code == 0, said
+        command(*args, "-o", str(tmp_path / f"table.{ending}"))
     plain = [[float(cell) for cell in line] for line in list(csv.reader((tmp_path / "table.csv").open()))[1:]]
     table = arrow.read_table(tmp_path / "table.parquet")
     assert [list(line.values()) for line in table.to_pylist()] == plain
@@ -205,10 +203,7 @@ def test_a_workbook_of_a_sweep_bears_the_time_that_it_is_given(tmp_path, monkeyp
     """Under SOURCE_DATE_EPOCH the file says that time and who made it, whenever it was written."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     path = tmp_path / "table.xlsx"
-    code, said = invoked(
-        "sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "batch=1,2", "-o", str(path)
-    )
-    assert code == 0, said
+    command("sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "batch=1,2", "-o", str(path))
     package = Package.read(path)
     core = package.parts["docProps/core.xml"].decode()
     assert re.findall(r">(2[^<]*Z)<", core) == ["2023-11-14T22:13:20Z"] * 2
@@ -476,8 +471,7 @@ def test_the_best_plans_are_live_scenarios_whose_cells_compute_the_same_numbers(
     book, table = tmp_path / "plan.xlsx", tmp_path / "plans.csv"
     search = ["optimize", *question, "--top", "2", "--workbook", str(book), "-o", str(table), "--force"]
     for size, count in (("8192", 2), ("4096", 4), ("8192", 4)):
-        code, said = invoked(*search, "--set", f"{moved}={size}")
-        assert code == 0, said
+        said = command(*search, "--set", f"{moved}={size}")
         plan = read_plan(book)
         assert len(plan.scenarios) == count
         there = size == "8192" and count == 4
@@ -503,8 +497,7 @@ def test_a_workbook_with_numbers_of_its_own_is_told(tmp_path):
     (row,) = (ref[1:] for ref, cell in sheet.cells.items() if re.match(r"A\d", ref) and cell.value == "h100-sxm")
     package.replace(package.sheets()["Hardware"], with_values(sheet, {f"{speed}{row}": 2e12}))
     package.write(path)
-    code, said = invoked(*search)
-    assert code == 0
+    said = command(*search)
     assert "Warning: expected_time of" in said
     assert "in it is another than the search has read" in said
 
@@ -576,11 +569,7 @@ def test_a_plan_beyond_ones_own_runs_is_marked_by_these():
 )  # fmt: skip
 def test_what_cannot_be_searched_is_one_line_and_exit_code_2(args, said):
     """Wrong names and specs, empty and impossible searches, and a missing price: one line and exit code 2."""
-    code, output = invoked(*args)
-    assert code == 2
-    assert said in output
-    assert output.strip().count("\n") == 0
-    assert "Traceback" not in output
+    assert said in refused(*args)
 
 
 def test_plans_whose_objective_is_unknown_are_told_with_what_is_missing():
@@ -588,21 +577,18 @@ def test_plans_whose_objective_is_unknown_are_told_with_what_is_missing():
     search = ["optimize", "training", "-m", "llama3-8b", "--set", "n_chips=64", "mesh_pipeline=1",
               "--minimize", "train_cost_expected", "--over", "mesh_tensor=2", "mesh_context=1", "zero_stage=3",
               "remat=block", "n_microbatches=2", "mesh_data=1,2,4"]  # fmt: skip
-    code, output = invoked(*search, "-H", "h100-sxm", "h800-sxm")
-    assert code == 0
+    output = command(*search, "-H", "h100-sxm", "h800-sxm")
     said = "left out, as train_cost_expected is N/A: 3; price_per_chip_hour is not in the hardware table (h800-sxm)"
     assert said in output
-    code, output = invoked(*search, "-H", "h800-sxm")
-    assert code == 2
-    assert "price_per_chip_hour is not in the hardware table; type --set price_per_chip_hour=2$/h" in output
+    missing = "price_per_chip_hour is not in the hardware table; type --set price_per_chip_hour=2$/h"
+    assert missing in refused(*search, "-H", "h800-sxm")
 
 
 def test_what_is_off_a_best_of_0_is_not_told():
     """A part of a step may be 0 in the best plans: the others are no share off it, and nothing fails."""
-    code, output = invoked("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512",
-                           "--minimize", "pipeline_exposed_time", "--over", "mesh_pipeline=1,2", "mesh_tensor=1",
-                           "n_microbatches=2", "remat=block", "zero_stage=3", "mesh_data=1")  # fmt: skip
-    assert code == 0
+    output = command("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512",
+                     "--minimize", "pipeline_exposed_time", "--over", "mesh_pipeline=1,2", "mesh_tensor=1",
+                     "n_microbatches=2", "remat=block", "zero_stage=3", "mesh_data=1")  # fmt: skip
     assert "Best pipeline_exposed_time: 0 s" in output
     assert "+0.0 %" in output
     assert "N/A" in output
@@ -616,9 +602,8 @@ def test_a_model_typed_two_ways_is_one():
 
 def test_an_objective_without_a_range_has_no_bar():
     """Of an input no published run says how far off it is: the plans that have the best are told, and nothing else."""
-    code, output = invoked("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--maximize", "batch",
-                           "--set", "n_chips=1", "--top", "1")  # fmt: skip
-    assert code == 0
+    output = command("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--maximize", "batch",
+                     "--set", "n_chips=1", "--top", "1")  # fmt: skip
     assert "; no other plan has it:" in output
     assert "published runs" not in output
 
@@ -627,11 +612,8 @@ def test_an_output_that_exists_stays_without_force(tmp_path):
     """Without --force a table that exists is refused and kept to the byte."""
     path = tmp_path / "table.csv"
     path.write_text("mine")
-    code, output = invoked(
-        "sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "batch=1..4", "-o", str(path)
-    )
-    assert code == 2
-    assert "--force" in output
+    words = "sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", "batch=1..4", "-o", path
+    assert "--force" in refused(*words)
     assert path.read_text() == "mine"
 
 
@@ -647,17 +629,13 @@ def test_a_workbook_that_takes_no_plans_is_refused_before_the_search(tmp_path):
     for path, said in ((text, "it is a text"), (other, "header of Inputs"), (built, "below the last one"),
                        (table, "name the same file")):  # fmt: skip
         search = ["optimize", "inference", "-m", "mine", "-H", "h100-sxm", "--models", str(own), "--set", "n_chips=1"]
-        code, output = invoked(*search, "--minimize", COST, "-o", str(table), "--workbook", str(path))
-        assert code == 2
-        assert said in output
-        assert output.strip().count("\n") == 0
+        assert said in refused(*search, "--minimize", COST, "-o", table, "--workbook", path)
         assert not table.exists()
 
 
 def test_a_bound_as_objective_is_said_to_be_one():
     """Who minimises a bound is told which row is what to expect."""
-    code, output = invoked("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512",
-                           "--minimize", "step_time_lower_bound", "--top", "1")  # fmt: skip
-    assert code == 0
+    output = command("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512",
+                     "--minimize", "step_time_lower_bound", "--top", "1")  # fmt: skip
     assert "step_time_lower_bound is a bound" in output
     assert STEP in output

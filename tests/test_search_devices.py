@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pandas
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
+from tests.commands import command
 from tests.hosts import together
 from tests.pages import environment
 
@@ -49,8 +48,7 @@ def swept(question: str, folder: Path, devices: int, *options: str) -> str:
 def test_jax_gives_what_numpy_gives(question: str, tmp_path: Path) -> None:
     """Every number of a sweep by JAX is numpy's within 1e-14, and N/A where that is."""
     plain = tmp_path / "numpy.csv"
-    done = CliRunner().invoke(group, ["sweep", *question.split(), "--backend", "numpy", "-o", str(plain)])
-    assert done.exit_code == 0, done.output
+    command("sweep", *question.split(), "--backend", "numpy", "-o", plain)
     by_jax = swept(question, tmp_path, 1, "--backend", "jax")
     found, wanted = (list(csv.reader(text.splitlines())) for text in (by_jax, plain.read_text(encoding="utf-8")))
     assert found[0] == wanted[0]

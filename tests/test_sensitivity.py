@@ -9,17 +9,16 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import planner
 from planner.api.sensitivity import of_scenarios
-from planner.cli import group
 from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.elasticities import Elasticity, Sensitivity, sensitivity
 from planner.formulas.evaluation import Facts
 from planner.report.gather import gather
-from tests.pages import run
+from tests.commands import refused, run
+from tests.pages import run as run_line
 from tests.workbooks import write_small
 
 HEADER = "name,label,unit,kind,formula,source,note\n"
@@ -155,7 +154,7 @@ def test_the_largest_comes_first() -> None:
 )
 def test_refusals(line: str, said: str, tmp_path: Path) -> None:
     """What has no elasticity, and what can't be read or written, is refused in one line."""
-    printed = run(f"planner sensitivity {line}", tmp_path)
+    printed = run_line(f"planner sensitivity {line}", tmp_path)
     assert printed.startswith("Error: ")
     assert said in printed
     assert printed.count("\n") == 1
@@ -201,7 +200,7 @@ def test_a_scenario_that_cant_be_told_leaves_the_others(tmp_path: Path) -> None:
     """A chip without a peak has no step to depend on: a line says so, and the table and a report have the other one."""
     path = tmp_path / "plan.xlsx"
     write_small(path, ["llama3-8b"], ["v100-sxm2-32", "h100-sxm"], ["inference"], batch=16)
-    done = CliRunner().invoke(group, ["sensitivity", str(path), "--json"])
+    done = run("sensitivity", path, "--json")
     assert done.exit_code == 0
     assert list(json.loads(done.stdout)) == ["llama3_8b_on_h100_sxm"]
     said = "Warning: llama3_8b_on_v100_sxm2_32: decode_step_time_expected is N/A because peak_flops is given as N/A"
@@ -212,13 +211,13 @@ def test_a_scenario_that_cant_be_told_leaves_the_others(tmp_path: Path) -> None:
 
 def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     """The table has a line for each of the --top; --json and the CSV have all of them, with what is left out."""
-    printed = run(f"planner sensitivity {PLAN} --top 5", tmp_path)
+    printed = run_line(f"planner sensitivity {PLAN} --top 5", tmp_path)
     names = [line.split()[0] for line in printed.splitlines()[2:7]]
-    everything = json.loads(run(f"planner sensitivity {PLAN} --json", tmp_path))
+    everything = json.loads(run_line(f"planner sensitivity {PLAN} --json", tmp_path))
     assert [each["name"] for each in everything["elasticities"]][:5] == names
     assert everything["name"] == "step_time_expected"
     assert everything["left_out"]["stages"] == ["zero_stage"]
-    assert run(f"planner sensitivity {PLAN} -o all.csv", tmp_path).startswith("Wrote all.csv")
+    assert run_line(f"planner sensitivity {PLAN} -o all.csv", tmp_path).startswith("Wrote all.csv")
     frame = pd.read_csv(tmp_path / "all.csv")
     assert list(frame.name) == [each["name"] for each in everything["elasticities"]]
     with pytest.raises(UserError, match="no row"):
@@ -232,7 +231,7 @@ def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
     told = of_scenarios(path, "decode_step_time_expected")
     assert len(told) == 2
     for _ in range(2):
-        done = CliRunner().invoke(group, ["sensitivity", str(path), "--write", "--of", "decode_step_time_expected"])
+        done = run("sensitivity", path, "--write", "--of", "decode_step_time_expected")
         assert done.output == f"{path}: wrote the sheet Elasticities, 2 scenarios.\n"
     book = openpyxl.load_workbook(path)
     assert [name for name in book.sheetnames if name.startswith("Elasticities")] == ["Elasticities"]
@@ -245,6 +244,4 @@ def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
             sides = [tried and tried.elasticity for tried in (each.down, each.up)]
             assert row[1] == each.row.name
             assert [row[3], *row[4:6]] == [pytest.approx(each.value), *map(pytest.approx, sides)]
-    refused = CliRunner().invoke(group, ["sensitivity", "inference", "--write"])
-    assert refused.exit_code == 2
-    assert "--write is for a workbook" in refused.output
+    assert "--write is for a workbook" in refused("sensitivity", "inference", "--write")

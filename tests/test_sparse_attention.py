@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import planner
-from planner.cli import group
+from tests.commands import command
 
 CONFIG = Path(__file__).parent / "data" / "hf" / "glm-5.2.json"
 
@@ -111,8 +110,7 @@ def test_a_config_says_what_an_indexer_leaves(tmp_path: Path, said: str | None) 
         del config["index_topk"]
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config), encoding="utf-8")
-    done = CliRunner().invoke(group, ["models", "add", str(path), "--to", str(tmp_path / "mine.csv")])
-    assert done.exit_code == 0, done.output
+    command("models", "add", path, "--to", tmp_path / "mine.csv")
     (row,) = csv.DictReader((tmp_path / "mine.csv").read_text(encoding="utf-8").splitlines())
     sizes = [row[name] for name in ("index_topk", "index_n_heads", "index_head_dim", "n_indexer_layers")]
     assert sizes == ["2048", "32", "128", "21"]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner import cli
 from planner.formulas import library
 from planner.formulas.template import BY_ID, read_rows
 from planner.formulas.template_page import page, pages
+from tests.commands import command, refused, run
 
 PAGES = Path(__file__).parent.parent / "docs" / "templates"
 REFRESH = "run `planner templates page --to docs/templates`"
@@ -53,8 +52,7 @@ def test_a_users_template_has_a_page(write, tmp_path: Path) -> None:
     mine.write_text(mine.read_text().replace('". 1', "").replace(",test,", ",a|b *c* <d>,"), encoding="utf-8")
     rows = mine.read_text().splitlines()
     mine.write_text("\n".join([rows[0], rows[1], rows[3], rows[2]]) + "\n", encoding="utf-8")
-    done = CliRunner().invoke(cli.group, ["templates", "page", str(mine), "--to", str(tmp_path / "pages")])
-    assert done.exit_code == 0, done.output
+    command("templates", "page", mine, "--to", tmp_path / "pages")
     assert {path.name for path in (tmp_path / "pages").iterdir()} == {"README.md", "mine.md", "traffic.md"}
     assert "a\\|b \\*c\\* &lt;d>" in (tmp_path / "pages" / "mine.md").read_text()
     assert "[mine](mine.md)" in (tmp_path / "pages" / "README.md").read_text()
@@ -62,8 +60,6 @@ def test_a_users_template_has_a_page(write, tmp_path: Path) -> None:
 
 def test_one_page_on_the_terminal() -> None:
     """`planner templates page NAME` prints the page; without a folder several are refused in one line."""
-    done = CliRunner().invoke(cli.group, ["templates", "page", "roofline"])
+    done = run("templates", "page", "roofline")
     assert done.output == page(library.load("roofline"))
-    refused = CliRunner().invoke(cli.group, ["templates", "page"])
-    assert refused.exit_code == 2
-    assert "name one template, or the folder with --to" in refused.output
+    assert "name one template, or the folder with --to" in refused("templates", "page")

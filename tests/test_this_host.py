@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from planner.catalog import load_hardware
-from planner.cli import group
 from planner.compare import this_host
 from planner.measure import devices
 from planner.measure.records import Measurement
 from planner.measure.timed_cases import Case
 from planner.measure.timing import Rules
+from tests.commands import command, run
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.001, profiled_calls=2)
 Rate = Callable[[Case], Measurement]
@@ -28,7 +28,7 @@ Rate = Callable[[Case], Measurement]
 
 def add(*words: str, to: str = "my.csv", name: str = "laptop") -> Result:
     """Run the command in the folder of the test."""
-    return CliRunner().invoke(group, ["hardware", "add", "--this-host", name, "--to", to, *words])
+    return run("hardware", "add", "--this-host", name, "--to", to, *words)
 
 
 @pytest.fixture(autouse=True)
@@ -80,8 +80,7 @@ def test_this_machine_becomes_a_row_that_plans_read(monkeypatch: pytest.MonkeyPa
     assert re.search("peak_fp32: 256 x 256 matmul, .* samples by .*, spread [0-9.]+%", str(row["source_flops"]))
     assert re.search("hbm_bandwidth: copy of .* samples by .*, spread [0-9.]+%", str(row["source_hbm"]))
     sizes = ["--set", "tokens=64", "d_in=64", "d_out=64", "compute_dtype=fp32", "weight_dtype=fp32"]
-    planned = CliRunner().invoke(group, ["calc", "matmul", "-H", "laptop", "--hardware-csv", "my.csv", *sizes])
-    assert planned.exit_code == 0, planned.output
+    command("calc", "matmul", "-H", "laptop", "--hardware-csv", "my.csv", *sizes)
 
 
 def test_the_best_median_of_several_sizes_counts(timed: Callable[[Rate], list[str]]) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner
 from openpyxl.utils import get_column_letter
 
 from planner import catalog, data
@@ -19,13 +18,13 @@ from planner.catalog import calibrations
 from planner.catalog.columns import Column
 from planner.catalog.databases import Databases
 from planner.check.run import check
-from planner.cli import group
 from planner.update.outcome import Updated, lines
 from planner.update.update import update_file
 from planner.xlsx.address import Area
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
+from tests.commands import command, run
 from tests.workbooks import by_name, cached, edit, few_rows, sheet_of, write_small
 
 pytestmark = pytest.mark.usefixtures("short_data", "few_cases")
@@ -55,8 +54,7 @@ def brought(folder: Path, models: str, chips: str) -> Brought:
     chips_csv.write_text(chips)
     words = ["build", "tiny", "-H", "next", "--models", str(models_csv), "--hardware-csv", str(chips_csv),
              "--template", "inference", "-o", str(path)]  # fmt: skip
-    result = CliRunner().invoke(group, words)
-    assert result.exit_code == 0, result.output
+    command(*words)
     before = read_plan(path)
     done, _ = update_file(path)
     return Brought(path, before, done)
@@ -121,7 +119,7 @@ def test_a_shipped_model_and_chip_can_be_chosen(workbook: Brought, tmp_path: Pat
     package.replace(package.sheets()["Inputs"], with_values(inputs, ids))
     package.write(chosen)
     words = ["build", "llama3-8b", "-H", "tpu-v5e", "--template", "inference", "-o", str(fresh)]
-    assert CliRunner().invoke(group, words).exit_code == 0
+    assert run(*words).exit_code == 0
     mine, theirs = read_plan(chosen), read_plan(fresh)
     other = theirs.scenarios[0].key
     for sheet, rows in theirs.tables.items():
@@ -142,7 +140,7 @@ def test_a_number_for_a_blank_is_named(tmp_path: Path) -> None:
     path, chips = tmp_path / "small.xlsx", tmp_path / "chips.csv"
     chips.write_text(CHIPS)
     words = ["build", "-H", "next", "--hardware-csv", str(chips), "--template", "matmul", "-o", str(path)]
-    assert CliRunner().invoke(group, words).exit_code == 0
+    assert run(*words).exit_code == 0
     assert not update_file(path, (), Databases(hardware_csv=chips))[0].is_needed
     chips.write_text(CHIPS.replace("kind,", "kind,tdp_watts,").replace(",gpu,", ",gpu,900,"))
     done, _ = update_file(path, (), Databases(hardware_csv=chips))
@@ -157,7 +155,7 @@ def test_a_column_that_planner_has_no_more_goes(tmp_path: Path, monkeypatch: pyt
     with monkeypatch.context() as older:
         older.setattr(calibrations, "SHOWN", (Column("old_factor", "1", "A factor of old"), *calibrations.SHOWN))
         words = ["build", "-H", "h100-sxm", "--template", "matmul", "--calibrations", str(own), "-o", str(path)]
-        assert CliRunner().invoke(group, words).exit_code == 0
+        assert run(*words).exit_code == 0
     sheet = sheet_of(path, "Calibration")
     (title,) = (cell for row in sheet.iter_rows() for cell in row if cell.value == "A factor of old")
     beside = sheet.max_column + 1
@@ -192,7 +190,7 @@ def test_columns_that_a_stack_of_ones_own_lacks_are_filled(tmp_path: Path, monke
         older.setattr(catalog, "load_stacks", lambda *csv: replace(
             usual(*csv), columns=without(usual(*csv).columns, "train_range_factor")))  # fmt: skip
         words = ["build", "-H", "h100-sxm", "--template", "matmul", "--calibrations", str(own), "-o", str(path)]
-        assert CliRunner().invoke(group, words).exit_code == 0
+        assert run(*words).exit_code == 0
     done, _ = update_file(path)
     shipped = calibrations.load_calibrations().rows
     assert [text for text in done.numbers if "Stacks: mine " in text] == [
@@ -213,7 +211,7 @@ def test_a_file_that_is_given_again_counts(tmp_path: Path) -> None:
     head, factor = "calibration,parameter,value\n", "mine,train_matmul_factor,1.1\n"
     own.write_text(f"{head}mine,gemm_efficiency,0.8\n{factor}")
     words = ["build", "-H", "h100-sxm", "--template", "matmul", "--calibrations", str(own), "-o", str(path)]
-    assert CliRunner().invoke(group, words).exit_code == 0
+    assert run(*words).exit_code == 0
     assert "Calibration row 6" in update_file(path)[0].own_rows
     own.write_text(f"{head}mine,gemm_efficiency,0.7\n{factor.replace('1.1', '1.2')}")
     last = sheet_of(path, "Stacks").max_row + 1

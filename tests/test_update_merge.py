@@ -8,7 +8,6 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner
 from openpyxl.comments import Comment
 from openpyxl.styles import PatternFill
 from openpyxl.worksheet.datavalidation import DataValidation
@@ -16,7 +15,6 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
 from planner.check.run import check
-from planner.cli import group
 from planner.update.outcome import Updated, lines
 from planner.update.update import update_file
 from planner.workbook.memory import HEADING
@@ -24,6 +22,7 @@ from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.sheetxml import SheetXml
+from tests.commands import run
 from tests.edits.programs import computed, needs_office
 from tests.read_once import recalculate_once
 from tests.short_data import of_few_rows
@@ -56,7 +55,7 @@ check_rows,Rows are there,1,check,"IF(batch_rows>0,1,0)",test,
 
 def planner(*words: object) -> str:
     """A command that must succeed; returns what it says."""
-    done = CliRunner().invoke(group, [str(word) for word in words])
+    done = run(*words)
     assert done.exit_code == 0 or (words[0], done.exit_code) == ("diff", 1), done.output
     return done.output
 

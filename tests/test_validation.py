@@ -13,14 +13,15 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from planner import cli, data, progress
+from planner import data, progress
 from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.validation.judged import validated
 from planner.validation.left_out import left_out
 from planner.validation.parameters import Group
+from tests.commands import run
 
 HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
 TRAINED = (
@@ -35,13 +36,13 @@ def planner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planner:
     """Run `planner validate` in an empty folder, on a file of these runs unless they are none."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*lines: str, options: tuple[str, ...] = (), header: str = HEADER) -> Result:
+    def validated(*lines: str, options: tuple[str, ...] = (), header: str = HEADER) -> Result:
         if lines:
             Path("runs.csv").write_text("\n".join((header, *lines)), encoding="utf-8")
         progress.say_warnings()
-        return CliRunner().invoke(cli.group, ["validate", *(["runs.csv"] if lines else []), *options])
+        return run("validate", *(["runs.csv"] if lines else []), *options)
 
-    return run
+    return validated
 
 
 def line(

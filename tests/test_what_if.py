@@ -6,13 +6,12 @@ from pathlib import Path
 from string import ascii_uppercase
 
 import pytest
-from click.testing import CliRunner
 
-from planner import cli
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.sweeps import what_ifs
+from tests.commands import command
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.workbooks import cached, write_small
 
@@ -92,7 +91,7 @@ def test_every_what_if_is_of_a_template() -> None:
 def test_a_report_has_the_table(fleet: Path, tmp_path: Path) -> None:
     """A Markdown report has a row for each factor of the efficiency, and a column for each of the price."""
     page = tmp_path / "fleet.md"
-    assert CliRunner().invoke(cli.group, ["report", str(fleet), "-o", str(page)]).exit_code == 0
+    command("report", fleet, "-o", page)
     lines = page.read_text(encoding="utf-8").splitlines()
     titles = next(line for line in lines if line.startswith(f"| {TITLE} |"))
     assert "| Price times 0.5 | Price times 0.75 |" in titles

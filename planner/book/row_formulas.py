@@ -33,8 +33,9 @@ def usual_of(book: Book, table: LineTable, line: LineItem) -> Pattern | None:
     """A line's formula: of several in its cells the one that its text in names stands for, else the usual one."""
     found = _counted(table.sheet, ((line.row, column) for column in table.columns))
     if len(found) > 1 and table.kind in _IN_NAMES and line.names:
+        number = book.numbers.standard(table.sheet.name, table.columns[0])
         for formula in found:
-            if _in_cells(book, table, line, formula) is formula:
+            if _written(book, table, line, number, formula) is formula:
                 return formula
     return max(found, key=found.__getitem__) if found else None
 
@@ -72,12 +73,8 @@ def calculated_columns(cases: CaseTable) -> Iterator[list[Position]]:
                 yield cells
 
 
-def _in_cells(book: Book, table: LineTable, line: LineItem, formula: Pattern) -> Pattern | None:
-    """A line's text in names as the formula of its cells, its columns numbered by what they hold; None as above."""
-    return _written(book, table, line, book.numbers.standard(table.sheet.name, table.columns[0]), formula)
-
-
 def _written(book: Book, table: LineTable, line: LineItem, number: int, formula: Pattern) -> Pattern | None:
+    """A line's text in names as the formula of its cell in a column of this number; None as above."""
     try:
         text = writer(book, table, line, number, formula).write(line.names)
         return pattern(text, line.row, number)

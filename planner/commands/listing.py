@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from planner.catalog import Table, Value
+from planner.catalog import Table
 from planner.commands.options import PATH, own_csv
 from planner.errors import UserError
 
@@ -42,17 +42,7 @@ def group(
     @as_json
     def list_rows(file: Path | None, own: Path | None, as_json: bool) -> None:
         """List them, a line each."""
-        from planner.terminal_table import aligned, digits
-
-        rows = table(file, own).rows
-        if as_json:
-            found: list[dict[str, Value]] = [
-                {"id": key, **{name: row.get(name) for name in columns}} for key, row in rows.items()
-            ]
-            click.echo(jsonlib.dumps(found, indent=2))
-            return
-        body = [[key, *(digits(row.get(name)) for name in columns)] for key, row in rows.items()]
-        click.echo(aligned(["id", *columns], body, right=columns[1:]))
+        click.echo(_list(table(file, own), columns, as_json))
 
     @commands.command("show")
     @click.argument("identifier", metavar="ID")
@@ -61,14 +51,29 @@ def group(
     @as_json
     def show_row(identifier: str, file: Path | None, own: Path | None, as_json: bool) -> None:
         """Show every number of one, with units and sources."""
-        from planner.terminal_table import aligned, digits
-
-        found = table(file, own)
-        row = found.row(identifier)
-        if as_json:
-            click.echo(jsonlib.dumps({"id": found.identify(identifier)} | dict(row), indent=2))
-            return
-        body = [[column.name, column.unit, digits(row.get(column.name), column.name)] for column in found.columns]
-        click.echo(aligned(["column", "unit", "value"], body))
+        click.echo(_row(table(file, own), identifier, as_json))
 
     return commands
+
+
+def _list(found: Table, columns: tuple[str, ...], as_json: bool) -> str:
+    """Some columns of all rows."""
+    from planner.terminal_table import aligned, digits
+
+    if as_json:
+        return jsonlib.dumps(
+            [{"id": key, **{name: row.get(name) for name in columns}} for key, row in found.rows.items()], indent=2
+        )
+    body = [[key, *(digits(row.get(name)) for name in columns)] for key, row in found.rows.items()]
+    return aligned(["id", *columns], body, right=columns[1:])
+
+
+def _row(found: Table, identifier: str, as_json: bool) -> str:
+    """All columns of one row."""
+    from planner.terminal_table import aligned, digits
+
+    row = found.row(identifier)
+    if as_json:
+        return jsonlib.dumps({"id": found.identify(identifier)} | dict(row), indent=2)
+    body = [[column.name, column.unit, digits(row.get(column.name), column.name)] for column in found.columns]
+    return aligned(["column", "unit", "value"], body)

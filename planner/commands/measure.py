@@ -155,7 +155,7 @@ def _measured(cases: Sequence[Case], kinds: Mapping[str, str], rules: Rules, ask
 
 
 def _side_by_side(asked: Asked) -> None:
-    from planner.compare import variants
+    from planner.compare import measuring
     from planner.compare.landing import backfill
     from planner.measure.measurements_csv import keep_measurements
 
@@ -169,7 +169,7 @@ def _side_by_side(asked: Asked) -> None:
     if asked.mesh:
         arguments += ["--mesh", str(asked.mesh), "--device-order", ",".join(map(str, asked.mesh.order))]
     arguments += ["--budget", str(asked.budget)] if asked.budget != float("inf") else []
-    done = variants.measured(asked.variants, arguments, file, asked.keep_profiles)
+    done = measuring.under_flags(asked.variants, arguments, file, asked.keep_profiles)
     if csv is not None:
         keep_measurements(csv, done)
     if file is not None:

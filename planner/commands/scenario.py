@@ -71,7 +71,7 @@ def add(
 @click.argument("name", metavar="NEW_NAME")
 def rename(file: Path, scenario: str, name: str) -> None:
     """Give the scenario ID of FILE another shown name; "" goes back to its model and chip. Its id stays."""
-    from planner.scenario.rename import rename_in_file
+    from planner.scenario.which import rename_in_file
 
     identifier, recalculated = rename_in_file(file, scenario, name)
     done = f"{identifier} is shown as {name.strip() or 'its model and chip'}."

@@ -135,7 +135,7 @@ class _Comparisons:
     def value(self, node: Node) -> float:
         """A side's number; 1 or 0 of a comparison."""
         piece = self.piece(node)
-        return number_of(piece, {name: self.held(name) for name in piece.names})
+        return number_of(piece.root, {name: self.held(name) for name in piece.names})
 
     def piece(self, node: Node) -> Formula:
         """A part of the check's formula as one of its own."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -216,14 +216,23 @@ def run(formula: Formula, arrays: Mapping[str, Array]) -> Array:
     return function(arrays)
 
 
-def number_of(formula: Formula, values: Mapping[str, float | str]) -> float:
-    """A formula's value, given one number or text for every name in it; NaN for N/A.
-
-    Its tree needn't be that of its text, so that what is compiled of it isn't kept.
-    """
+def number_of(node: Node, values: Mapping[str, float | str]) -> float:
+    """The value of a formula's tree, given one number or text for every name in it; NaN for N/A."""
     arrays = {name: np.float64(code(value) if isinstance(value, str) else value) for name, value in values.items()}
     with np.errstate(all="ignore"):
-        return float(compiled(formula.root, NUMPY)(arrays))
+        return float(compiled(node, NUMPY)(arrays))
+
+
+def over(node: Node, parts: Sequence[Node]) -> Node:
+    """The node over other children than its own."""
+    match node:
+        case Unary():
+            return replace(node, operand=parts[0])
+        case Binary():
+            return replace(node, left=parts[0], right=parts[1])
+        case Call():
+            return replace(node, args=tuple(parts))
+    return node
 
 
 def compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:

@@ -43,7 +43,7 @@ def followed(formula: Formula, template: Template, values: Mapping[str, Value]) 
     given = {name: value for name, value in typed.items() if isinstance(value, (int, float))}
     if len(given) < len(typed):
         return None
-    number = number_of(formula, given)
+    number = number_of(formula.root, given)
     return number if number >= 1 and number == round(number) else None
 
 

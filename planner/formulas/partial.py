@@ -8,7 +8,7 @@ are dropped. The remaining operations are the same that `evaluate` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
@@ -25,11 +25,12 @@ from planner.formulas.evaluation import (
     leaf,
     leaves_of,
     looked_up_by,
+    over,
 )
 from planner.formulas.following import with_followers
 from planner.formulas.input_values import check_together, wholes
 from planner.formulas.template import CALCULATED, Row, Template
-from planner.formulas.text import Binary, Call, Name, Node, Number, Text, Unary, walk
+from planner.formulas.text import Call, Name, Node, Number, Text, Unary, children, walk
 
 Recompute = Callable[[Mapping[str, Array]], dict[str, Array]]
 Step = Callable[[Mapping[str, Array]], Array]
@@ -97,32 +98,22 @@ def partial(
 def _folded(node: Node, known: Mapping[str, Array], arithmetic: Arithmetic) -> Node:
     """The tree with what is known as numbers: names of one number, what is made of these alone, branches not taken."""
     match node:
+        case Number() | Text():
+            return node
         case Name(name=name):
             return Number(node.start, node.end, float(known[name])) if np.ndim(known.get(name, ())) == 0 else node
-        case Unary(operand=operand):
-            inner = _folded(operand, known, arithmetic)
-            return inner if node.op in ("()", "+") else _counted(replace(node, operand=inner), [inner], arithmetic)
-        case Binary(left=left, right=right):
-            pair = [_folded(left, known, arithmetic), _folded(right, known, arithmetic)]
-            return _counted(replace(node, left=pair[0], right=pair[1]), pair, arithmetic)
         case Call(function="IF", args=(condition, then, other)):
             decided = _folded(condition, known, arithmetic)
             if isinstance(decided, Number):
                 is_unknown = decided.value != decided.value
                 return decided if is_unknown else _folded(then if decided.value else other, known, arithmetic)
-            branches = _folded(then, known, arithmetic), _folded(other, known, arithmetic)
-            return replace(node, args=(decided, *branches))
-        case Call(args=args):
-            pieces = [_folded(each, known, arithmetic) for each in args]
-            return _counted(replace(node, args=tuple(pieces)), pieces, arithmetic)
-    return node
-
-
-def _counted(node: Node, below: Iterable[Node], arithmetic: Arithmetic) -> Node:
-    """The node, as a number where all below it are known."""
-    if all(isinstance(each, (Number, Text)) for each in below):
-        return Number(node.start, node.end, float(compiled(node, arithmetic)({})))
-    return node
+    parts = [_folded(each, known, arithmetic) for each in children(node)]
+    if isinstance(node, Unary) and node.op in ("()", "+"):
+        return parts[0]
+    new = over(node, parts)
+    if all(isinstance(each, (Number, Text)) for each in parts):
+        return Number(node.start, node.end, float(compiled(new, arithmetic)({})))
+    return new
 
 
 def recomputed(

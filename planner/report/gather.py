@@ -17,15 +17,16 @@ from planner.report.bar_pictures import CAPACITY, KEPT_FREE, MEMORIES, memory_pi
 from planner.report.contents import (
     Figure,
     FigureRow,
+    FigureTable,
     MemoryUse,
+    Picture,
     ReportData,
     ScenarioSummary,
     Section,
     cleaned,
 )
 from planner.report.expectation import Planned
-from planner.report.failed_checks import check_results, is_counted
-from planner.report.figures import CellFigures, as_said
+from planner.report.figures import CellFigures, as_said, check_results, is_counted
 from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
 from planner.report.roofline_picture import roofline_pictures
@@ -70,16 +71,7 @@ def gather(path: Path) -> ReportData:
             failed=failed,
             untold=untold,
             headlines=tuple(_headlines(cells, plans)),
-            pictures=(
-                *time_pictures(plans),
-                *memory_pictures(cells),
-                *latency_pictures(cells),
-                *roofline_pictures(cells),
-                *sensitivity_pictures(plans),
-                *runs_of_workbook.pictures(cells, own),
-                *measured_pictures(cases),
-                *search_pictures(searches),
-            ),
+            pictures=(*_pictures(cells, plans, own), *measured_pictures(cases), *search_pictures(searches)),
             searches=search_tables.found_plans(cells, searches),
             sweeps=tuple(sweep_tables.sweep_tables(cells)),
             what_ifs=tuple(sweep_tables.what_if_tables(cells)),
@@ -96,6 +88,16 @@ def gather(path: Path) -> ReportData:
         )
     )
     return report
+
+
+def _pictures(cells: CellFigures, plans: Sequence[Planned], own: Sequence[FigureTable]) -> Iterator[Picture]:
+    """The pictures of what is planned, and of the workbook's own runs beside it."""
+    yield from time_pictures(plans)
+    yield from memory_pictures(cells)
+    yield from latency_pictures(cells)
+    yield from roofline_pictures(cells)
+    yield from sensitivity_pictures(plans)
+    yield from runs_of_workbook.pictures(cells, own)
 
 
 def _freshness(plan: Plan) -> tuple[str, ...]:

@@ -60,10 +60,11 @@ def made(report: ReportData, output: Path, template: Path | None = None) -> tupl
         return (as_csv if ending == ".csv" else as_json)(report).encode(), "", {}
     if ending != ".md":
         return html(report, template).encode(), "", {}
-    links = {picture.id: link_to(output, picture) for picture in report.pictures}
+    names = {picture.id: f"{picture.id}.svg" for picture in report.pictures}
+    links = {own: quote(f"{folder_of(output).name}/{name}") for own, name in names.items()}
     text = markdown(report, template, links)
     shown = [picture for picture in report.pictures if links[picture.id] in text]
-    return text.encode(), "", {name_of(picture): alone(picture) for picture in shown}
+    return text.encode(), "", {names[picture.id]: alone(picture) for picture in shown}
 
 
 FAMILY = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',Arial,sans-serif"
@@ -75,16 +76,6 @@ WIDE, MARGIN = 560, 10
 def folder_of(page: Path) -> Path:
     """The folder of a page's files: `plan_files` beside `plan.md`."""
     return page.with_name(f"{page.stem}_files")
-
-
-def name_of(picture: Picture) -> str:
-    """A picture's file."""
-    return f"{picture.id}.svg"
-
-
-def link_to(page: Path, picture: Picture) -> str:
-    """A picture's file as a link of the page has it."""
-    return quote(f"{folder_of(page).name}/{name_of(picture)}")
 
 
 def alone(picture: Picture) -> bytes:

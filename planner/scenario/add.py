@@ -19,24 +19,31 @@ from planner.book.sheet import Sheet
 from planner.book.tables import LineTable
 from planner.book.taken_out import beside_readers
 from planner.book.workbook import Book
+from planner.catalog import Value
 from planner.errors import Place, UserError
+from planner.formulas import library
+from planner.formulas.evaluation import Facts
+from planner.formulas.headlines import leaders
+from planner.formulas.sweeps import swept_templates
+from planner.formulas.template import CALCULATED
 from planner.recalc import Recalculated, add_columns
 from planner.scenario.new_column import NewColumn, NewScenario
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
-from planner.scenario.unanswered import unanswered
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
 from planner.update.outcome import Updated
 from planner.update.update import update
-from planner.workbook.workloads import WORKLOAD
+from planner.workbook.scenarios import lacking
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside
+from planner.xlsx.cellvalue import CellError, is_number
 from planner.xlsx.drawings import charts_over
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package, in_place
 from planner.xlsx.references import Reference
 from planner.xlsx.sheet_rules import reshape, rules
 from planner.xlsx.sheetedit import Content
-from planner.xlsx.workbook_part import PRINTED, names_over, reshape_names
+from planner.xlsx.workbook_part import PRINTED, names_over, parse_sheets, reshape_names
 from planner.xlsx.worksheet import Worksheet, as_wide
 from planner.xlsx.xmltree import local_name
 
@@ -242,3 +249,29 @@ def _open_verdict(package: Package, book: Book, count: int) -> None:
     part = package.sheets()[cover.name]
     row = rb'(<(?:\w+:)?row\b[^>]*?\sr="%d"[^>]*?)\shidden="(?:1|true)"' % (titles + count)
     package.replace(part, re.sub(row, rb"\1", package.parts[part]))
+
+
+def unanswered(package: Package, book: Book, called: str, workload: str, at: Mapping[str, int]) -> Iterator[str]:
+    """What the scenario `called` has no answer for, as `planner build` says it; `at` is its column on each sheet.
+
+    `book` tells where the rows stand; the numbers are those that `package` has now, as saved. A formula of a person's
+    may give what the templates don't: nothing is said where the cell of the headline holds a number.
+    """
+    sheets, values = parse_sheets(package), dict[str, Value]()
+    for table in book.calculations:
+        cells = sheets[table.sheet.name].cells
+        for line in table.lines:
+            cell = cells.get(address(line.row, at[table.sheet.name]))
+            found = cell.value if cell is not None else None
+            if is_number(found) or (isinstance(found, str) and not isinstance(found, CellError)):
+                values.setdefault(line.name, found)
+    for name in dict.fromkeys(book.templates.values()):
+        head = leaders().get(name)
+        if head is None or head in values or name not in swept_templates() or workload not in ("", name, ALL_WORKLOADS):
+            continue
+        counted = library.load(name).reduced([head])
+        given = {row.name: values.get(row.name) for row in counted.rows if row.kind not in CALCULATED}
+        model, chip = ({row.column[0]: None for row in counted.of_kind(kind)} for kind in ("model", "hardware"))
+        typed = {row.name for row in counted.rows if row.kind in ("input", "constant")}
+        known = {name: value for name, value in given.items() if value is not None or name in typed}
+        yield from lacking(counted, head, called, Facts(model, chip), known)

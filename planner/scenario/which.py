@@ -1,19 +1,21 @@
-"""Which scenario of a workbook is meant: its column on Inputs and on the other sheets, its id, its name."""
+"""Which scenario of a workbook is meant: its column on Inputs and other sheets, its id, its name or a new one."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from itertools import count
+from pathlib import Path
 
 from planner.book.plan import Plan, Scenario
 from planner.book.scenario_columns import identifier, inputs_column
 from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
+from planner.recalc import Recalculated, edit
 from planner.workbook.build_plan import WANTED, refuse_unfit
 from planner.workbook.workloads import WORKLOAD
-from planner.xlsx.address import column_letters
-from planner.xlsx.opc import Package
+from planner.xlsx.address import address, column_letters
+from planner.xlsx.opc import Package, in_place
 
 ID, NAME, MODEL, CHIP = HEADER
 
@@ -106,3 +108,22 @@ def scenarios(package: Package) -> tuple[list[str], list[list[str]]]:
             for at in book.inputs.columns]  # fmt: skip
     titles = ["id", "name", "model", "chip", WORKLOAD]
     return (titles, rows) if WORKLOAD in book.inputs.by_name else (titles[:-1], [row[:-1] for row in rows])
+
+
+def rename_in_file(path: Path, scenario: str, name: str) -> tuple[str, Recalculated]:
+    """Give a scenario of the workbook at `path` another name; blank lets it follow its model and chip again.
+
+    Returns its id, which stays, and what was computed. Raises UserError for a scenario that isn't there, for a name
+    that is another one's or too long, and as reading and writing do.
+    """
+    with in_place(path) as package:
+        book = Book(package)
+        column = column_of(book, scenario)
+        if name.strip():
+            refuse_taken(book, name, "", (other for other in book.inputs.columns if other != column))
+        if (line := book.inputs.by_name.get(NAME)) is None:
+            what = f"{book.inputs.sheet.name} has no row {NAME}"
+            raise UserError(what, place=Place(path), remedy="planner update brings it back")
+        cell = address(line.row, column)
+        recalculated = edit(package, book.parsed, book.inputs.sheet.name, {cell: name.strip() or None})
+    return book.said(ID, column), recalculated

@@ -14,7 +14,7 @@ from planner.workbook.database_sheets import DatabaseSheets, looked_up
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
-Leaf = Callable[[Row, int], tuple[object, str]]  # an input or shared lookup at a sheet row -> content, style
+Leaf = Callable[[Row], tuple[object, str]]  # an input or shared lookup -> content, style
 GROUPS = {"input": 0, "hardware": 1, **dict.fromkeys(BY_ID, 2)}
 
 
@@ -78,7 +78,7 @@ class CaseColumns:
 
         if row.kind in CALCULATED:
             return Live(row.expression.substitute(cell)), "plan_output" if row.kind == "output" else "plan_formula"
-        given, style = leaf(row, at)
+        given, style = leaf(row)
         if given is not None or row.kind == "input":
             return given, style
         return Live(looked_up(row, self.databases, lambda _: self.hardware_row(at), cell)), "plan_formula"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 from itertools import chain
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from openpyxl.descriptors.nested import NestedBool
@@ -117,59 +118,66 @@ def _style(
     return style
 
 
+_HEAD = {"bold": True, "color": "FFFFFFFF", "fill": "FF1F3A5F"}
+_TYPED = {"color": _BLUE, "fill": "FFFFFBE6", "locked": False}
+_RUN = {"color": "FF5B2A86", "fill": "FFF5F0FA", "locked": False}
+_LOOKS: dict[str, dict[str, Any]] = {
+    "plan_title": {"size": 16, "bold": True},
+    "plan_link": {"color": _BLUE, "underline": "single"},
+    "plan_note": {"side": "left", "indent": 1, "color": _GREY, "wrap": True},
+    "plan_header": {**_HEAD},
+    "plan_header_right": {**_HEAD, "side": "right"},
+    "plan_header_text": {**_HEAD, "side": "left", "indent": 1},
+    "plan_section": {"bold": True, "fill": "FFE5EAF2"},
+    "plan_label": {},
+    "plan_unit": {"side": "right", "color": _GREY},
+    "plan_note_right": {"side": "right", "color": _GREY, "wrap": True},
+    "plan_text": {"color": _GREY},
+    "plan_wrapped": {"wrap": True},
+    "plan_told": {"wrap": True, "side": "left", "indent": 1, "color": _GREY},
+    "plan_told_link": {"wrap": True, "side": "left", "indent": 1, "color": _BLUE, "underline": "single"},
+    "plan_beside": {"side": "left", "indent": 1, "color": _GREY},
+    "plan_verdict": {"side": "left", "indent": 1},
+    "plan_fact": {"side": "left", "color": _GREY},
+    "plan_input": {**_TYPED, "side": "right"},
+    "plan_input_words": {**_TYPED, "side": "right", "wrap": True},
+    "plan_case": {**_TYPED, "side": "left"},
+    "plan_constant": {"side": "right", "color": _BLUE},
+    "plan_data": {"color": INK},
+    "plan_data_text": {"side": "left", "indent": 1, "color": INK},
+    "plan_formula": {"side": "right"},
+    "plan_formula_text": {"side": "left"},
+    "plan_words": {"side": "left", "indent": 1, "wrap": True},
+    "plan_aside_label": {"side": "left", "indent": 1, "color": _GREY, "size": 9},
+    "plan_aside": {"side": "right", "color": _GREY, "size": 9},
+    "plan_aside_words": {"side": "right", "color": _GREY, "size": 9, "wrap": True},
+    "plan_told_words": {"side": "right", "wrap": True},
+    "plan_titles": {**_HEAD, "side": "left", "wrap": True},
+    "plan_lead_words": {"side": "left", "bold": True, "wrap": True},
+    "plan_said": {"side": "right", "bold": True, "wrap": True},
+    "plan_column": {**_HEAD, "side": "left", "indent": 1, "size": 8, "wrap": True},
+    "plan_column_right": {**_HEAD, "side": "right", "size": 8, "wrap": True},
+    "plan_output": {"side": "right", "bold": True},
+    "plan_answer": {"side": "right", "bold": True, "fill": PALE_GREEN},
+    "plan_cross": {"side": "right", "color": GREEN},
+    "plan_cross_words": {"side": "right", "color": GREEN, "wrap": True},
+    "plan_lead": {"side": "right", "bold": True, "color": GREEN},
+    "plan_lead_label": {"bold": True, "wrap": True},
+    "plan_check": {"side": "right", "bold": True},
+    "plan_measured": {**_RUN, "side": "right"},
+    "plan_measured_text": {**_RUN, "side": "left", "indent": 1},
+    # what conditional formats make of cells, for the Cover to show
+    "plan_overridden": {"bold": True, "color": BROWN, "fill": ORANGE},
+    "plan_failed": {"bold": True, "color": RED, "fill": PALE_RED},
+    "plan_absent": {"color": GREY},
+    "plan_key": {"bold": True, "color": "FF000000"},
+}
+"""What `_style` makes each named style of. Inputs are blue on pale yellow, links green, formulas black."""
+
+
 def styles() -> list[NamedStyle]:
-    """Every named style of a workbook. Inputs are blue on pale yellow, links green, formulas black."""
-    made = [
-        _style("plan_title", size=16, bold=True),
-        _style("plan_link", color=_BLUE, underline="single"),
-        _style("plan_note", side="left", indent=1, color=_GREY, wrap=True),
-        _style("plan_header", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
-        _style("plan_header_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
-        _style("plan_header_text", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F"),
-        _style("plan_section", bold=True, fill="FFE5EAF2"),
-        _style("plan_label"),
-        _style("plan_unit", side="right", color=_GREY),
-        _style("plan_note_right", side="right", color=_GREY, wrap=True),
-        _style("plan_text", color=_GREY),
-        _style("plan_wrapped", wrap=True),
-        _style("plan_told", wrap=True, side="left", indent=1, color=_GREY),
-        _style("plan_told_link", wrap=True, side="left", indent=1, color=_BLUE, underline="single"),
-        _style("plan_beside", side="left", indent=1, color=_GREY),
-        _style("plan_verdict", side="left", indent=1),
-        _style("plan_fact", side="left", color=_GREY),
-        _style("plan_input", side="right", color=_BLUE, fill="FFFFFBE6", locked=False),
-        _style("plan_input_words", side="right", color=_BLUE, fill="FFFFFBE6", locked=False, wrap=True),
-        _style("plan_case", side="left", color=_BLUE, fill="FFFFFBE6", locked=False),
-        _style("plan_constant", side="right", color=_BLUE),
-        _style("plan_data", color=INK),
-        _style("plan_data_text", side="left", indent=1, color=INK),
-        _style("plan_formula", side="right"),
-        _style("plan_formula_text", side="left"),
-        _style("plan_words", side="left", indent=1, wrap=True),
-        _style("plan_aside_label", side="left", indent=1, color=_GREY, size=9),
-        _style("plan_aside", side="right", color=_GREY, size=9),
-        _style("plan_aside_words", side="right", color=_GREY, size=9, wrap=True),
-        _style("plan_told_words", side="right", wrap=True),
-        _style("plan_titles", side="left", bold=True, color="FFFFFFFF", fill="FF1F3A5F", wrap=True),
-        _style("plan_lead_words", side="left", bold=True, wrap=True),
-        _style("plan_said", side="right", bold=True, wrap=True),
-        _style("plan_column", side="left", indent=1, bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
-        _style("plan_column_right", side="right", bold=True, color="FFFFFFFF", fill="FF1F3A5F", size=8, wrap=True),
-        _style("plan_output", side="right", bold=True),
-        _style("plan_answer", side="right", bold=True, fill=PALE_GREEN),
-        _style("plan_cross", side="right", color=GREEN),
-        _style("plan_cross_words", side="right", color=GREEN, wrap=True),
-        _style("plan_lead", side="right", bold=True, color=GREEN),
-        _style("plan_lead_label", bold=True, wrap=True),
-        _style("plan_check", side="right", bold=True),
-        _style("plan_measured", side="right", color="FF5B2A86", fill="FFF5F0FA", locked=False),
-        _style("plan_measured_text", side="left", indent=1, color="FF5B2A86", fill="FFF5F0FA", locked=False),
-        # what conditional formats make of cells, for the Cover to show
-        _style("plan_overridden", bold=True, color=BROWN, fill=ORANGE),
-        _style("plan_failed", bold=True, color=RED, fill=PALE_RED),
-        _style("plan_absent", color=GREY),
-        _style("plan_key", bold=True, color="FF000000"),
-    ]
+    """Every named style of a workbook."""
+    made = [_style(name, **look) for name, look in _LOOKS.items()]
     for style in made:
         if style.name not in UNLINED:
             style.border = _THIN

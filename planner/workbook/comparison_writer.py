@@ -154,7 +154,7 @@ def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, dat
         page.put(at, column, value, "plan_case", "@")
     matched = f"MATCH({address(at, columns['hardware_id'])},{databases['hardware'].ids},0)"
     page.put(at, columns["hardware_row"], Live(matched), "plan_formula", "0")
-    sheet.table.case(at, case.template.name, lambda row, at: _typed(case, row))  # noqa: ARG005 (a Leaf)
+    sheet.table.case(at, case.template.name, lambda row: _typed(case, row))
     sheet.results.case(at, case)
 
 

@@ -146,9 +146,7 @@ def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> i
 def write_log(book: Workbook, made: date) -> Page:
     """Write the Log: a line for each version of the workbook; an analyst adds to it."""
     page = Page(book, "Log", "Log", "One line for each version; add yours.", corner="A6")
-    page.put(5, 1, "Version", "plan_header")
-    page.put(5, 2, "Date", "plan_header")
-    page.put(5, 3, "What changed", "plan_header")
+    page.header(["Version", "Date", "What changed"], row=5)
     page.put(6, 1, __version__, "plan_text")
     page.put(6, 2, made, "plan_fact", "yyyy-mm-dd")
     page.put(6, 3, "Built by planner", "plan_text")

@@ -34,7 +34,7 @@ from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
 from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import PLAIN_COLUMN, Live, Page
+from planner.workbook.page import Live, Page
 from planner.workbook.verdict import (
     BESIDE,
     FAILED,
@@ -48,6 +48,7 @@ from planner.workbook.verdict import (
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
+from planner.xlsx.worksheet import PLAIN_COLUMN
 
 NAME = "Dashboard"
 PURPOSE = (

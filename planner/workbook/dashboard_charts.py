@@ -65,13 +65,13 @@ class DashboardCharts:
             yield self.roofline.chart()
         if self.sweeps is not None:
             for table in self.sweeps.drawn("throughput"):
-                yield _throughput(self.sweeps, table)
+                yield _throughput(table)
             for part in CHART_TITLES:
                 for table in self.sweeps.drawn(part):
-                    yield _parts(self.sweeps, table, part)
+                    yield _parts(table, part)
 
 
-def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
+def _throughput(table: SweepTable) -> ChartBase:
     """Throughput of a chip over the time of a token, a point for each case; the scenario's own, and the bounds."""
     sweep = table.sweep
     across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
@@ -83,18 +83,18 @@ def _throughput(sweeps: Sweeps, table: SweepTable) -> ChartBase:
     for ends, title, colour in ((("latency", "throughput"), "expected", INK), (("least", "most"), "bound", LIMIT)):
         names = [name for end in ends for name in sweep.playing(end)[:1]]
         if len(names) == len(ends):
-            x, y = (charts.column(sweeps.page, columns[name], first, last) for name in names)
+            x, y = (charts.column(table.page, columns[name], first, last) for name in names)
             chart.series.append(charts.line(x, y, f"{table.axis.row.label}, swept: {title}", colour, 12700))
     drawn = len(chart.series)
     for row in table.rows:
-        chart.series.append(charts.labelled(sweeps.page, columns[across], columns[up], row))
-    x, y = (charts.column(sweeps.page, table.own[name], first, first) for name in (across, up))
+        chart.series.append(charts.labelled(table.page, columns[across], columns[up], row))
+    x, y = (charts.column(table.page, table.own[name], first, first) for name in (across, up))
     chart.series.append(charts.ring(x, y, "The scenario"))
     charts.hide_from_legend(chart, range(drawn, drawn + len(table.rows)))
     return chart
 
 
-def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
+def _parts(table: SweepTable, part: str) -> ChartBase:
     """A quantity's parts over the table's axis, bars one on another, with the line that they are held against.
 
     The line is of what memory there is, or of the bound of the step that the parts make.
@@ -104,22 +104,22 @@ def _parts(sweeps: Sweeps, table: SweepTable, part: str) -> ChartBase:
     chart, lines = charts.bars(title, "", whole.said_in, 40, down=False, form=NUMBER), LineChart()
     charts.plain_axis(chart.x_axis, table.axis.row.label, COUNT, slanted=True)
     for name, colour in zip(sweep.playing(part), cycle(charts.STACK)):
-        chart.series.append(charts.bar(_cells(sweeps, table, name), sweep.rows[name].label, colour))
+        chart.series.append(charts.bar(_cells(table, name), sweep.rows[name].label, colour))
     for name in sweep.playing(LIMITS[part]):
-        line = Series(_cells(sweeps, table, name), title=sweep.rows[name].label)
+        line = Series(_cells(table, name), title=sweep.rows[name].label)
         line.graphicalProperties = GraphicalProperties(ln=LineProperties(w=LINE_WIDTH, solidFill=LIMIT))
         line.smooth = False
         lines.series.append(line)
-    cases = charts.column(sweeps.page, 1, table.rows.start, table.rows.stop - 1)
+    cases = charts.column(table.page, 1, table.rows.start, table.rows.stop - 1)
     chart.set_categories(cases)
     lines.set_categories(cases)
     chart += lines
     return chart
 
 
-def _cells(sweeps: Sweeps, table: SweepTable, name: str) -> Reference:
+def _cells(table: SweepTable, name: str) -> Reference:
     """A quantity in every case of a table."""
-    return charts.column(sweeps.page, table.places[name], table.rows.start, table.rows.stop - 1)
+    return charts.column(table.page, table.places[name], table.rows.start, table.rows.stop - 1)
 
 
 EXPECTED = "1F4FBF"

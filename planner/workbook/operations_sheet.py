@@ -67,7 +67,7 @@ def write(
         page.rows[at + 1].height = 42
         at += 3
         for operation in ops.operations:
-            if operation.template is template or operation.template.name == template.name:
+            if operation.template.name == template.name:
                 page.put(at, 1, operation.row.label, "plan_label")
                 page.put(at, 2, Live(operation.count.substitute(names)), "plan_formula", number_format("1"))
                 page.put(at, 3, operation.row.name, "plan_beside")
@@ -82,7 +82,7 @@ def write(
 
 
 def _leaf(operation: LayerOperation, names: _Step) -> Leaf:
-    def leaf(row: Row, at: int) -> tuple[object, str]:  # noqa: ARG001 (a Leaf)
+    def leaf(row: Row) -> tuple[object, str]:
         if row.name in operation.bindings:
             return Live(operation.bindings[row.name].substitute(names)), "plan_formula"
         if row.name in names.places:

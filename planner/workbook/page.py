@@ -23,15 +23,14 @@ from planner.workbook.layout import ScenarioColumns
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
+from planner.xlsx.worksheet import PLAIN_COLUMN
 
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
-PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 BOLD_PER_WIDTH = 1.05  # the same of letters that may be bold
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
 LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # letters that a validation's message may have
-
 
 Filling = tuple[int, int, int, Value]
 """What was put into cells: how many rows and columns of them, the number of their look, and a value or a Live text."""
@@ -68,9 +67,7 @@ class Page:
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:
         self.corner = corner  # the first cell that scrolls
-        self.master_at = (
-            0  # the column that counts the failed checks, in words, where those that are open are scenarios'
-        )
+        self.master_at = 0  # the column that counts failed checks in words, where those that are open are scenarios'
         self.pages_high = 0  # as many as it takes
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)

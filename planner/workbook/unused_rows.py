@@ -9,11 +9,10 @@ such as the branch of an IF that is never taken.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
-from planner.formulas.evaluation import number_of
+from planner.formulas.evaluation import number_of, over
 from planner.formulas.template import CALCULATED, Template
-from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Text, Unary, children
+from planner.formulas.text import Binary, Call, Name, Node, Number, Text, Unary, children
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.inputs_sheet import sections
 
@@ -30,7 +29,7 @@ def unused(plan: BuildPlan, template: Template) -> set[str]:
     typed = {name for scenario in plan.scenarios for name in scenario.values}
     for row in template.rows:
         if row.kind in CALCULATED and row.name not in typed:
-            value, live[row.name] = _folded(row.expression, row.expression.root, known)
+            value, live[row.name] = _folded(row.expression.root, known)
             if value is not None:
                 known[row.name] = value
         elif row.name not in known:
@@ -74,9 +73,7 @@ def _meant(name: str, known: Mapping[str, Number | Text | Name]) -> str:
     return value.name if isinstance(value, Name) else name
 
 
-def _folded(
-    formula: Formula, node: Node, known: Mapping[str, Number | Text | Name]
-) -> tuple[Number | Text | Name | None, set[str]]:
+def _folded(node: Node, known: Mapping[str, Number | Text | Name]) -> tuple[Number | Text | Name | None, set[str]]:
     """The number, text or other row that a part of a formula comes to, None for none; and the names that it reads."""
     match node:
         case Number() | Text():
@@ -85,13 +82,13 @@ def _folded(
             value = known.get(name, node)
             return value, {value.name} if isinstance(value, Name) else set()
         case Unary(op="()", operand=operand):
-            return _folded(formula, operand, known)
+            return _folded(operand, known)
         case Call(function="IF", args=(condition, then, other)):
-            truth, names = _folded(formula, condition, known)
+            truth, names = _folded(condition, known)
             if isinstance(truth, Number):
-                return _folded(formula, then if truth.value else other, known)
-            return None, names.union(*(_folded(formula, each, known)[1] for each in (then, other)))
-    parts = [_folded(formula, each, known) for each in children(node)]
+                return _folded(then if truth.value else other, known)
+            return None, names.union(*(_folded(each, known)[1] for each in (then, other)))
+    parts = [_folded(each, known) for each in children(node)]
     names = set[str]().union(*(names for _, names in parts))
     if isinstance(node, Binary):
         (left, left_names), (right, right_names) = parts
@@ -104,16 +101,5 @@ def _folded(
     numbers = tuple(value for value, _ in parts if isinstance(value, Number | Text))
     if len(numbers) < len(parts):
         return None, names
-    number = number_of(replace(formula, root=_over(node, numbers)), {})
+    number = number_of(over(node, numbers), {})
     return (Number(0, 0, number), set()) if number == number else (None, set())
-
-
-def _over(node: Node, parts: tuple[Node, ...]) -> Node:
-    """The node over other parts."""
-    match node:
-        case Binary():
-            return replace(node, left=parts[0], right=parts[1])
-        case Unary():
-            return replace(node, operand=parts[0])
-    assert isinstance(node, Call), "a leaf has no parts"
-    return replace(node, args=parts)

@@ -8,16 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
 from planner.book.plan import Plan
-from planner.cli import group
 from planner.errors import UserError
 from planner.report.documents import escaped
 from planner.report.exports import as_json
 from planner.report.gather import gather
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
+from tests.commands import command
 from tests.edits.catalogue import Expected
 from tests.reports import agrees
 
@@ -55,8 +53,7 @@ def page_is_right(path: Path, folder: Path) -> None:
     """The Markdown shows each headline as its cell has it, and what fails before all else."""
     data = json.loads(as_json(gather(path)))
     page = folder / "report.md"
-    done = CliRunner().invoke(group, ["report", str(path), "--force", "-o", str(page)])
-    assert done.exit_code == 0, done.output
+    command("report", path, "--force", "-o", page)
     text = page.read_text(encoding="utf-8")
     for section in data["headlines"]:
         for line in section["lines"]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from click.testing import CliRunner
-
 from planner.book.plan import Entry, Plan
 from planner.book.read_plan import read_plan
 from planner.check.run import check
-from planner.cli import group
 from planner.diff.formats import Formats
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
+from tests.commands import run
 from tests.edits.catalogue import Edit
 
 DIGITS = 1e-14
@@ -27,7 +25,7 @@ def update_is_right(path: Path, edit: Edit, folder: Path) -> None:
     A workbook that the edit has broken may be refused instead, in one line, with nothing written.
     """
     expected, new, before = edit.expected, folder / f"new_{path.name}", path.read_bytes()
-    done = CliRunner().invoke(group, ["update", str(path), "-o", str(new), "--all"])
+    done = run("update", path, "-o", new, "--all")
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     assert path.read_bytes() == before
     if done.exit_code:
