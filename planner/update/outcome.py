@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from planner.recalc import Recalculated
 from planner.spoken import few
 
+FURTHER = 3  # times as much is listed of what a person typed
 SAID = "said"  # what a list of things is told after
 
 
@@ -43,6 +44,7 @@ class Updated:
     formats: int = 0
     notes: int = 0
     rules: int = 0
+    times: int = 0
     remarks: list[str] = field(default_factory=list)
     is_needed: bool = True
     recalculated: Recalculated | None = None
@@ -51,7 +53,8 @@ class Updated:
 def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists them") -> list[str]:
     """A line for each kind of thing, with the first `most` of each sheet; None for all.
 
-    What a person typed and counts no more is listed in full; `rest` says where what is left out of the remarks is.
+    What a person typed is listed further, and in full where it counts no more; `rest` says where what is left out of
+    the remarks is.
     """
     if not updated.is_needed:
         return ["nothing to update"]
@@ -59,13 +62,15 @@ def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists 
     told = [each for each in fields(updated) if SAID in each.metadata]
     said = [(each.metadata[SAID], getattr(updated, each.name)) for each in told]
     counts = {
+        "measured time": updated.times,
         "note": updated.notes,
         "cell in a format of yours": updated.formats,
         "cell of yours": updated.own_cells,
         "rule of yours": updated.rules,
     }
     also = ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts.items() if count)
-    listed = [f"{what}: {_listed(items, None if items is updated.unasked else most)}" for what, items in said if items]
+    further = {id(updated.unasked): None, id(updated.typed): most and FURTHER * most}
+    listed = [f"{what}: {_listed(items, further.get(id(items), most))}" for what, items in said if items]
     looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
     if len(updated.remarks) > len(looks):
         looks.append(f"and at {len(updated.remarks) - len(looks):,} more{rest}")
