@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
-from planner.align.matching import Matched, Pairs, Token, matched, pairs
+from planner.align.matching import Matched, Token, matched
 from planner.align.meaning import Comparer, Meanings, Placed
+from planner.align.pairs import Pairs, pairs
 from planner.book.plan import Plan, Quantity
 from planner.book.read_plan import read_workbook
 from planner.diff.differences import (
@@ -26,6 +26,7 @@ from planner.diff.differences import (
     Structure,
 )
 from planner.diff.formats import Formats
+from planner.diff.structure import lines_of, named, within
 from planner.diff.workbook_as_text import in_names
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
@@ -67,17 +68,17 @@ class _Comparison:
         self.difference.unsure = [text for plan in (old, new) for text in _unsure(plan)]
 
     def _sheets(self) -> Iterator[Structure]:
-        yield from _named("sheet", self.old.sheets, self.new.sheets, self.pairs.sheets)
+        yield from named("sheet", self.old.sheets, self.new.sheets, self.pairs.sheets)
 
     def _scenarios(self) -> Iterator[Structure]:
         inputs = self.new.book.inputs.sheet.name
-        for change in _named("scenario", list(self.old.by_key), list(self.new.by_key), self.pairs.scenarios):
+        for change in named("scenario", list(self.old.by_key), list(self.new.by_key), self.pairs.scenarios):
             at = column_letters(self.new.by_key[change.name].column) if change.how == "added" else ""
             yield change._replace(sheet=inputs, at=at)
 
     def _sheet(self, one: Matched, two: Matched) -> None:
         """Rows and columns added and removed, and the cells that both sheets have."""
-        self.difference.structure += [*_lines_of(one, two, "removed"), *_lines_of(two, one, "added")]
+        self.difference.structure += [*lines_of(one, two, "removed"), *lines_of(two, one, "added")]
         turned = _turned(one, two)
         self.difference.inputs += self._turned_inputs(one, two, turned)
         cells = [(here, there) for here, there in _cells(one, two)
@@ -165,7 +166,7 @@ class _Comparison:
 
     def _called(self, sheet: str, side: Matched, at: Position) -> tuple[str, str]:
         """The name of a cell's row, with the column of a database behind it, and its scenario as it is called now."""
-        row, title = side.names.get(at[0], ""), side.titles.get(at[1])
+        row, title = side.names.get(at[0], ""), side.title(*at)
         if row and title is not None:
             return f"{sheet}[{row}].{title}", ""
         scenario = side.scenarios.get(at[1], "")
@@ -225,10 +226,10 @@ def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Positi
         yield from ((None, at) for at in two.filled if at not in one.filled)
         return
     ours, theirs = (
-        {(side.row(row), side.column(column)): (row, column) for row, column in side.filled} for side in (one, two)
+        {(side.row(row), side.column(column, row)): (row, column) for row, column in side.filled} for side in (one, two)
     )
     for mine, other, side in ((ours, theirs, two), (theirs, ours, one)):
-        rows, columns = set(side.rows.values()), set(side.columns.values())
+        rows, columns = set(side.rows.values()), {*side.columns.values(), *within(side)}
         for key, at in mine.items():
             there = other.get(key)
             if mine is theirs and there is not None:
@@ -286,56 +287,13 @@ def _how(was_formula: bool, old: Value, new: Value, *, is_input: bool) -> How:
     return "added" if old in (None, "") else "restored"
 
 
-def _lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
-    """The rows and columns of a sheet that the other one hasn't."""
-    sheet, known = side.sheet, set(other.rows.values())
-    for row in side.filled_rows:
-        if side.rows.get(row) not in known:
-            said = (sheet.text(row, column) for column in side.filled_columns)
-            name = side.names.get(row) or next((text for text in said if text), "")
-            yield Structure("row", how, sheet.name, name, at=str(row))
-    known = set(other.columns.values())
-    for column in side.filled_columns:
-        if column not in side.scenarios and side.columns.get(column) not in known:
-            said = (sheet.text(row, column) for row in side.filled_rows)
-            yield Structure(
-                "column", how, sheet.name, next((text for text in said if text), ""), at=column_letters(column)
-            )
-
-
-def _named(
-    what: Literal["sheet", "scenario"], old: list[str], new: list[str], known: Mapping[str, str]
-) -> Iterator[Structure]:
-    """What was removed, added, renamed and moved; `known` has the new name of what both have."""
-    yield from (Structure(what, "removed", name, name) for name in old if name not in known)
-    yield from (Structure(what, "added", name, name) for name in new if name not in known.values())
-    yield from (Structure(what, "renamed", other, other, name) for name, other in known.items() if name != other)
-    yield from (Structure(what, "moved", name, name) for name in _moved(old, new, known))
-
-
-def _moved(old: list[str], new: list[str], known: Mapping[str, str]) -> list[str]:
-    """The fewest of what both have that must move to come from the old order to the new."""
-    before = [known[name] for name in old if name in known]
-    after = [name for name in new if name in known.values()]
-    places = [before.index(name) for name in after]
-    best: list[list[int]] = []
-    for place in places:
-        best.append([*_longest([run for run in best if run[-1] < place]), place])
-    kept = set(_longest(best))
-    return [name for name, place in zip(after, places, strict=True) if place not in kept]
-
-
-def _longest(runs: list[list[int]]) -> list[int]:
-    return max(runs, key=lambda run: len(run), default=[])
-
-
 def _noted(plan: Plan, meanings: Meanings) -> dict[tuple[str, Token, Token], tuple[str, str]]:
     """The notes of a workbook by the tokens of their cells: where they stand, and what they say."""
     found: dict[tuple[str, Token, Token], tuple[str, str]] = {}
     for note in plan.notes:
         side = meanings.sheets.get(note.sheet)
         row, column = coordinates(note.ref)
-        key = (side.exact_row(row), side.exact_column(column)) if side else (row, column)
+        key = (side.exact_row(row), side.exact_column(column, row)) if side else (row, column)
         found[meanings.names.get(note.sheet, note.sheet), *key] = (f"{note.sheet}!{note.ref}", note.text)
     return found
 
