@@ -248,15 +248,17 @@ def _align(one: Matched, two: Matched, *, by_row: bool) -> None:
     """Give rows or columns without a name the same token on both sides where they hold the same."""
     ours, theirs = (list(_unnamed(side, by_row=by_row)) for side in (one, two))
     known, also = (side.rows if by_row else side.columns for side in (one, two))
+    known.update({number: ("own", number) for number, _ in ours})
+    added: Numbered = []
     for here, there, is_paired in _blocks(ours, theirs):
-        for number, _ in here:
-            known[number] = ("own", number)
         if is_paired:
             also.update({other: ("own", number) for (number, _), (other, _) in zip(here, there, strict=True)})
         else:
             _pair(here, there, also)
-            for other, _ in there:
-                also.setdefault(other, ("added", other))
+            added += ((other, text) for other, text in there if other not in also)
+    kept = set(also.values())
+    _pair_moved([each for each in ours if known[each[0]] not in kept], added, also)
+    also.update({other: ("added", other) for other, _ in added if other not in also})
 
 
 Numbered = list[tuple[int, str]]
@@ -283,6 +285,13 @@ def _pair(here: Numbered, there: Numbered, also: dict[int, Token]) -> None:
     for other, text in there:
         if numbers := waiting.get(text.split("\t")[0]):
             also[other] = ("own", numbers.pop(0))
+
+
+def _pair_moved(gone: Numbered, added: Numbered, also: dict[int, Token]) -> None:
+    """Pair what is gone with what came elsewhere and holds the same, where that is in no other: it was moved."""
+    counts = [Counter(text for _, text in each) for each in (gone, added)]
+    before = {text: number for number, text in gone if counts[0][text] == counts[1][text] == 1}
+    also.update({number: ("own", before[text]) for number, text in added if text in before})
 
 
 def _unnamed(side: Matched, *, by_row: bool) -> Iterator[tuple[int, str]]:

@@ -83,7 +83,7 @@ def structure(change: Structure) -> str:
     if change.what in ("sheet", "scenario"):
         return f"{change.what} {change.how}: {change.name}{was}"
     name = f": {change.name}" if change.name else ""
-    return f"{change.what} {change.how}: {change.sheet}, {change.what} {change.at}{name}"
+    return f"{change.what} {change.how}: {change.sheet}, {change.what} {change.at}{name}{was}"
 
 
 def typed(change: InputChange) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeVar
 
-from planner.align.matching import Matched, Within
+from planner.align.matching import Matched, Token, Within
 from planner.diff.differences import Structure
 from planner.terminal_table import counted
 from planner.xlsx.address import Position, column_letters
+
+T = TypeVar("T")
 
 
 def lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
@@ -27,6 +30,23 @@ def lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) ->
                 "column", how, sheet.name, next((text for text in said if text), ""), at=column_letters(column)
             )
     yield from _of_tables(side, other, how)
+
+
+def moved_rows(old: Matched, new: Matched) -> Iterator[Structure]:
+    """The rows without a name of their own that stand in another order now, each where it is and where it was."""
+    both = {*_own_rows(old)}.intersection(_own_rows(new))
+    before, after = ([token for token in _own_rows(side) if token in both] for side in (old, new))
+    if before == after:
+        return
+    was, now = ({token: row for row, token in side.rows.items()} for side in (old, new))
+    for token in _moved(before, after, {token: token for token in before}):
+        said = (new.sheet.text(now[token], column) for column in new.filled_columns)
+        name = next((text for text in said if text), "")
+        yield Structure("row", "moved", new.sheet.name, name, f"row {was[token]}", at=str(now[token]))
+
+
+def _own_rows(side: Matched) -> list[Token]:
+    return [token for row in side.filled_rows if isinstance(token := side.rows.get(row), tuple) and token[0] == "own"]
 
 
 def _of_tables(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
@@ -62,17 +82,24 @@ def named(
     yield from (Structure(what, "moved", name, name) for name in _moved(old, new, known))
 
 
-def _moved(old: list[str], new: list[str], known: Mapping[str, str]) -> list[str]:
+def _moved(old: Sequence[T], new: Sequence[T], known: Mapping[T, T]) -> list[T]:
     """The fewest of what both have that must move to come from the old order to the new."""
-    before = [known[name] for name in old if name in known]
-    after = [name for name in new if name in known.values()]
-    places = [before.index(name) for name in after]
-    best: list[list[int]] = []
-    for place in places:
-        best.append([*_longest([run for run in best if run[-1] < place]), place])
-    kept = set(_longest(best))
-    return [name for name, place in zip(after, places, strict=True) if place not in kept]
+    place = {known[name]: at for at, name in enumerate(old) if name in known}
+    after = [name for name in new if name in place]
+    kept = _longest_rising([place[name] for name in after])
+    return [name for name in after if place[name] not in kept]
 
 
-def _longest(runs: list[list[int]]) -> list[int]:
-    return max(runs, key=lambda run: len(run), default=[])
+def _longest_rising(numbers: Sequence[int]) -> set[int]:
+    """The longest part of some numbers that rises, each other than the others."""
+    ends: list[int] = []  # the least number that a rising part of each length ends with
+    before: dict[int, int | None] = {}
+    for number in numbers:
+        at = bisect_left(ends, number)
+        before[number] = ends[at - 1] if at else None
+        ends[at : at + 1] = [number]
+    found, last = set[int](), ends[-1] if ends else None
+    while last is not None:
+        found.add(last)
+        last = before[last]
+    return found

@@ -26,7 +26,8 @@ from planner.diff.differences import (
     Structure,
 )
 from planner.diff.formats import Formats
-from planner.diff.structure import lines_of, named, within
+from planner.diff.read_cells import other_cells
+from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
@@ -78,7 +79,8 @@ class _Comparison:
 
     def _sheet(self, one: Matched, two: Matched) -> None:
         """Rows and columns added and removed, and the cells that both sheets have."""
-        self.difference.structure += [*lines_of(one, two, "removed"), *lines_of(two, one, "added")]
+        lines = [*lines_of(one, two, "removed"), *lines_of(two, one, "added"), *moved_rows(one, two)]
+        self.difference.structure += lines
         turned = _turned(one, two)
         self.difference.inputs += self._turned_inputs(one, two, turned)
         cells = [(here, there) for here, there in _cells(one, two)
@@ -139,7 +141,7 @@ class _Comparison:
             read, now = Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)
             if old == new and not (self.formulas.has_moved(read) or self._covers_others(read, now)):
                 return  # what it read is gone or more than before, which the rows and columns tell
-            new = f"{new}, other cells than before" if old == new else new
+            new = f"{new}, {other_cells(self.formulas, read, now)}" if old == new else new
         if formula or other:
             is_input = two.sheet is self.new.book.inputs.sheet
             how: How = "edited" if formula and other else _how(formula is not None, old, new, is_input=is_input)
