@@ -29,6 +29,9 @@ from planner.diff.formats import Formats
 from planner.diff.read_cells import other_cells
 from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
+from planner.formulas.headlines import leading
+from planner.formulas.sweeps import swept_templates
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
@@ -199,10 +202,31 @@ class _Comparison:
                 sheet = other.origin if known[other.name] > 1 else ""
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
-                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet)
+                    leads = (other.origin, row.name) in self._leading and self._is_meant(now, other.origin)
+                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads)
                 bound = row.binds(key), other.binds(now)
                 if bound[0] != bound[1] and None not in bound:
-                    yield OutcomeChange(now, f"{row.name}.bound_by", f"{other.title}: bound by", "text", *bound, sheet)
+                    name, label = f"{row.name}.bound_by", f"{other.title}: bound by"
+                    yield OutcomeChange(now, name, label, "text", *bound, sheet, leads=False)
+
+    @cached_property
+    def _leading(self) -> Collection[tuple[str, str]]:
+        """Sheet and name of the headlines that lead: where a template leads with none all that it has."""
+        rows: dict[str, dict[str, Quantity]] = {}
+        for row in self.new.headlines:
+            rows.setdefault(row.origin, {})[row.name] = row
+        found = set[tuple[str, str]]()
+        for sheet, known in rows.items():
+            led = leading(self.new.book.templates.get(sheet, ""), known)
+            found |= {(sheet, name) for name in ([each.row.name for each in led] or known)}
+        return found
+
+    def _is_meant(self, scenario: str, sheet: str) -> bool:
+        """Whether a scenario is meant for what a sheet calculates, or nothing says what for."""
+        found = self.new.by_key.get(scenario)
+        meant = self.new.book.said(WORKLOAD, found.column) if found else ""
+        template = self.new.book.templates.get(sheet, "")
+        return meant in ("", ALL_WORKLOADS, template) or template not in swept_templates()
 
     def _keys(self, row: Quantity) -> Iterator[tuple[str, str]]:
         """The keys of a row's values in both workbooks; one that belongs to no scenario has the same in both."""
