@@ -19,6 +19,7 @@ from planner.update.fresh import Fresh
 from planner.update.outcome import Updated
 from planner.update.places import FinalPlaces, final_places, is_filled
 from planner.update.swept import SWEEP, by_value, drawn
+from planner.update.table_columns import columns_of_tables, longer_tables
 from planner.update.turned import turned
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
@@ -115,12 +116,15 @@ class ThreeWay:
     def drawn_moves(self) -> Moves:
         """Where the references of the file's charts lead in the end."""
         moves = self.ours.moves
-        if SWEEP not in self.places:
-            return moves
-        old, now, places = self.ours.sheets[SWEEP], self.fresh.sheets[SWEEP], self.places[SWEEP]
-        name = old.sheet.name
-        led = drawn(moves.of(name), self.base.memory.axes, old.rows, now.rows, places.fresh_rows)
-        return moves.changed(name, led)
+        for kind, places in self.places.items():
+            old, now = self.ours.sheets[kind], self.fresh.sheets[kind]
+            name = old.sheet.name
+            if kind == SWEEP:
+                led = drawn(moves.of(name), self.base.memory.axes, old.rows, now.rows, places.fresh_rows)
+                moves = moves.changed(name, led)
+            elif wholes := longer_tables(old, now, places):
+                moves = moves.changed(name, replace(moves.of(name), wholes=wholes))
+        return moves
 
     def gone_names(self, kind: str) -> frozenset[str]:
         """The names of the rows that a sheet has no more."""
@@ -187,6 +191,8 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
 
     built = merge.base.built_rows(old)
     found = final_places(old, fresh, built, is_own, merge.homes(kind), keeps_rows=stays)
+    columns = columns_of_tables(old, fresh, found, lambda at: merge.base.is_ours(old, at))
+    found = replace(found, columns_at=columns)
     name = merge.names[kind]
     if kind in DATABASES and _is_reordered(old, built, found):
         done.remarks.append(f"the rows of {name} are in planner's order again: yours was another")
@@ -224,7 +230,9 @@ def _file_moves(merge: ThreeWay) -> dict[str, SheetMoves]:
         tops = {sheet.first_row: places.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
         led = turned(sheet, merge.fresh.sheets[kind], places)
         name = merge.names[kind]
-        moves[sheet.sheet.name] = SheetMoves(name, places.old_rows, places.columns, elsewhere, there, tops, led)
+        moves[sheet.sheet.name] = SheetMoves(
+            name, places.old_rows, places.columns, elsewhere, there, tops, led, places.columns_at
+        )
     return moves
 
 
