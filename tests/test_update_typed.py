@@ -54,6 +54,7 @@ def test_what_a_person_typed_is_named(plan: Path) -> None:
         ("hbm_bytes", 7, 3e10), ("relative_tolerance", 4, 1e-5),
     ):  # fmt: skip
         inputs.cell(row_of(book, "Inputs", name), column).value = value
+    inputs.cell(row_of(book, "Inputs", "prompt_len"), 6).value = None
     columns = {cases.cell(5, column).value: column for column in range(1, cases.max_column + 1)}
     for row, name, value in ((7, "tokens", 300), (8, "measured_time", 1e-5), (9, "note", "strange"),
                              (10, "hardware_id", "h100-sxm")):  # fmt: skip
@@ -76,6 +77,7 @@ def test_what_a_person_typed_is_named(plan: Path) -> None:
         f"{ids[1]} hbm_bandwidth: 1.5e+12",
     }
     assert "Kept also: 1 measured time" in lines(done)
+    assert [text.partition(" ")[2] for text in done.cleared] == ["(prompt_len)"]
     with of_few_rows():
         again, _ = update_file(path)
     assert set(done.typed) <= set(again.typed)

@@ -42,6 +42,8 @@ class Judge:
                 return False
             if filled:
                 self._note_typed(at, final)
+            elif self._typed.is_emptied(at):
+                self.done.cleared.append(f"{self.place(final)} ({self.old.rows[at[0]]})")
             return True
         if at[0] in self.own_rows:
             if self.merge.base.is_row(self.old, at[0]):

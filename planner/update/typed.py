@@ -19,7 +19,7 @@ from planner.spoken import cut
 from planner.update.threeway import ThreeWay
 from planner.workbook.build_plan import BuildPlan, BuildScenario
 from planner.workbook.layout import FIRST_SCENARIO
-from planner.workbook.memory import of_value
+from planner.workbook.memory import NOTHING, of_value
 from planner.workbook.scenarios import DEFAULTS, completed
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import Position
@@ -50,6 +50,11 @@ class TypedCells:
 
     def _shown(self, at: Position) -> str:
         return cut(shown(self.merge, self.old, at), LONG)
+
+    def is_emptied(self, at: Position) -> bool:
+        """Whether a blank cell of an input had a default."""
+        wrote = self.merge.base.wrote(self.old, at)
+        return self.old.rows[at[0]] not in HEADER and wrote is not None and wrote.digest != NOTHING
 
     def is_time(self, at: Position) -> bool:
         """Whether a cell has the measured time of a case."""
