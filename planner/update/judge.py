@@ -222,7 +222,8 @@ class Judge:
 
     def note_number(self, row: str, column: str, before: Value, after: Value) -> None:
         """Note that a database has another number in a row and a column now."""
-        self.done.numbers.append(f"{self.name}: {row} {column} {in_words(before)} is now {in_words(after)}")
+        was, now = (in_words(float(str(value)) if is_number(value) else value) for value in (before, after))
+        self.done.numbers.append(f"{self.name}: {row} {column} {was} is now {now}")
 
     def place(self, final: Position) -> str:
         """Where a cell of the sheet is in the end, for a reader."""

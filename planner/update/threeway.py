@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from planner.update.turned import turned
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.styles import Look, Stylesheet
@@ -201,11 +202,25 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     done.own_rows += [f"{name} row {found.old_rows(row)}" for row in found.own_rows if row not in kept]
     done.own_columns += [f"{name}!{column_letters(found.columns(column))}" for column in found.own_columns]
     if kind != COVER:
-        done.new_rows += [f"{name}: {fresh.rows[row]}" for row in found.new_rows if not is_heading(fresh.rows[row])]
-        done.gone_rows += [
-            f"{name}: {old.rows.get(row, row)}" for row in found.gone_rows if not is_heading(old.rows.get(row, ""))
-        ]
+        live = old.sheet.patterns
+        done.new_rows += _named(name, fresh.rows, found.new_rows, lambda row: fresh.value(row, 1))
+        done.gone_rows += _named(
+            name, old.rows, found.gone_rows, lambda row: None if (row, 1) in live else old.sheet.value(row, 1)
+        )
     return found
+
+
+def _named(
+    sheet: str, keys: Mapping[int, str], rows: Iterable[int], first: Callable[[int], Value]
+) -> Iterator[str]:  # fmt: skip
+    """Rows of a sheet as they are told: without the title of their table, and without headings and those of a table
+    that are told by their place alone. `first` has what is typed in the first column.
+    """
+    for row in rows:
+        key = keys.get(row, "")
+        is_place = re.search(r" [0-9]+( \([0-9]+\))?$", key) is not None and first(row) in (None, "")
+        if not is_heading(key) and not is_place:
+            yield f"{sheet}: {key.rpartition(' | ')[2] or row}"
 
 
 def _is_reordered(old: KeyedSheet, built: Mapping[int, int], found: FinalPlaces) -> bool:
