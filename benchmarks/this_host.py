@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import median
 
 from planner.catalog.databases import Databases
+from planner.compare.case_keys import complete_key
 from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.measuring import predicted as to_be_measured
@@ -51,7 +52,7 @@ def measured(folder: Path, suite: str) -> None:
     for row in checked_measurements(HELD):
         template, inputs = parse_key(row.case_key)
         cases.append(to_be_measured(ComparisonCase(row.case_key, library.load(template), inputs, ""), ""))
-    keep_measurements(folder / "held.csv", measure_cases(cases, kinds={}, progress=print))
+    keep_measurements(folder / "held.csv", measure_cases(cases, kinds={}, progress=print), complete_key)
 
 
 def kind_of(run: Run) -> str:

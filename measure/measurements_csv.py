@@ -5,7 +5,7 @@ The columns are the fields of `records.Measurement`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -38,20 +38,27 @@ def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
     write_atomically(path, csvfile.written([SCHEMA, *cells]).encode())
 
 
-def keep_measurements(path: Path, rows: Iterable[Measurement]) -> list[Measurement]:
+def keep_measurements(path: Path, rows: Iterable[Measurement], key_now: Callable[[str], str]) -> list[Measurement]:
     """Put each row into measurements.csv as soon as it is there, over one of its experiment.
 
-    A row that was not measured leaves an older time of its case alone; where Ctrl-C came before the
-    first time, the file is as it was. Returns the new rows.
+    Keys that `key_now` writes alike are one case. A row that was not measured leaves an older time of its case alone;
+    where Ctrl-C came before the first time, the file is as it was. Returns the new rows.
     """
-    kept = {row.experiment: row for row in read_measurements(path)} if path.exists() else {}
+    kept: dict[tuple[str, ...], Measurement] = {}
+
+    def put(row: Measurement) -> None:
+        experiment = row.experiment(key_now)
+        old = kept.get(experiment)
+        if row.status == "measured" or old is None or old.status != "measured":
+            kept[experiment] = row
+
+    for row in read_measurements(path) if path.exists() else ():
+        put(row)
     done: list[Measurement] = []
     has_time = False
     for row in rows:
         done.append(row)
-        old = kept.get(row.experiment)
-        if row.status == "measured" or old is None or old.status != "measured":
-            kept[row.experiment] = row
+        put(row)
         has_time = has_time or row.status == "measured"
         if has_time:
             write_measurements(path, kept.values())

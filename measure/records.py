@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 from urllib.parse import quote, unquote
@@ -100,10 +100,12 @@ class Measurement:
         """XLA_FLAGS and LIBTPU_INIT_ARGS on one line: under others it is another experiment."""
         return " ".join(f"{self.xla_flags} {self.libtpu_init_args}".split())
 
-    @property
-    def experiment(self) -> tuple[str, ...]:
-        """What is timed where and how: of two rows of one experiment the later counts."""
-        return in_our_order(self.case_key), self.hardware_id or self.device_kind, self.compiler_flags, *self.lies
+    def experiment(self, key_now: Callable[[str], str]) -> tuple[str, ...]:
+        """What is timed where and how: of two rows of one experiment the later counts.
+
+        `key_now` is what tells a case whatever its key was written by.
+        """
+        return key_now(self.case_key), self.hardware_id or self.device_kind, self.compiler_flags, *self.lies
 
     @property
     def lies(self) -> tuple[str, str, str]:

@@ -19,7 +19,7 @@ from tests.workbooks import CHIPS, MODELS, few_rows
 
 _rows = sweeps._rows
 _KEPT = (
-    calc._tables, calc._plan, search_text._most, comparison_cases._listed, prediction._databases,
+    calc._tables, calc._plan, search_text._most, comparison_cases.listed, prediction._databases,
     finding.everything,
 )  # fmt: skip
 """What the application computes once in a process from the shipped tables or cases."""

@@ -44,6 +44,14 @@ def test_a_key_without_a_newer_input_is_found(plan: Path) -> None:
     assert "0 updated, 1 appended" in done.output, done.output
 
 
+def test_a_case_under_an_older_key_and_under_its_own_is_one(plan: Path) -> None:
+    """Of both in one CSV the later time counts: no row is appended for the other."""
+    key = keys(plan)[0]
+    done = backfill(plan, measurement(key.replace(",n_chips=1", ""), 3e-3), measurement(key, 2e-3))
+    assert "1 updated, 0 appended, 0 unchanged, 1 skipped" in done.output, done.output
+    assert rows(plan)[0].number_in("measured_time") == 2e-3
+
+
 def test_a_key_is_found_in_another_order(plan: Path) -> None:
     """Inputs in another order, and numbers typed otherwise, are the same case: its row is updated, none appended."""
     template, dtypes, sizes = keys(plan)[0].split("|")

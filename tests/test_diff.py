@@ -173,7 +173,7 @@ def test_results_that_an_array_formula_filled_in(plan: Seeded, pair: tuple[Path,
 
 def test_formulas_that_are_written_alike(plan: Seeded, pair: tuple[Path, Path]) -> None:
     """One that reads what was typed below, as it read the blank cells before, is no edit; one whose cell was pushed
-    down without it says that it reads other cells, and one in a cell of the format Text that it is a text.
+    down without it says which cells it reads, and one in a cell of the format Text that it is a text.
     """
     texts = [f'<c r="A{row}" t="inlineStr"><is><t>part {row}</t></is></c>' for row in range(1, 4)]
     reads = '<c r="C1"><f>SUM(A1:A9)</f><v>0</v></c><c r="D1"><f>A2</f><v>0</v></c><c r="E1"><f>A1</f><v>0</v></c>'
@@ -186,7 +186,7 @@ def test_formulas_that_are_written_alike(plan: Seeded, pair: tuple[Path, Path]) 
     plan.package.write(pair[1])
     assert [line.strip() for line in invoked("diff", *pair)[1].splitlines() if "Own" in line] == [
         "row added: Own, row 2: another",
-        "Own!D1, edited: =A2 -> =A2, other cells than before",
+        "Own!D1, edited: =A2 -> =A2, of another and not of part 2",
         "Own!E1, overridden: =A1 -> the text '=A1'",
     ]
 

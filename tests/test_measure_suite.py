@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from planner.cli import group
 from planner.compare import comparison_cases as cases
 from planner.compare import measuring
+from planner.compare.case_keys import complete_key
 from planner.compare.landing import latest
 from planner.errors import UserError
 from planner.formulas import library
@@ -68,7 +69,7 @@ def test_a_case_has_the_key_that_it_had(template: str) -> None:
     """The inputs of a template that is measured, in its cases' keys: those of measurements that were taken before.
 
     A newer one, which an include may bring unseen, would give each case another key: bind it in the include, or add it
-    here and let `with_defaults` find the older rows.
+    here and let `complete_key` find the older rows.
     """
     assert set(library.load(template).inputs({})) - {"stack"} == set(KEYED[template].split())
 
@@ -107,7 +108,7 @@ def test_an_older_time_survives_a_failure(tmp_path: Path) -> None:
     failed = replace(MEASURED, status="failed", reason="out of memory")
     faster = replace(MEASURED, case_key="other", t_median=0.5)
     flagged = replace(MEASURED, xla_flags="--a")
-    keep_measurements(path, [failed, faster, flagged])
+    keep_measurements(path, [failed, faster, flagged], complete_key)
     assert [(row.case_key, row.t_median, row.xla_flags) for row in read_measurements(path)] == [
         ("k", 1.0, ""), ("other", 0.5, ""), ("k", 1.0, "--a"),
     ]  # fmt: skip
@@ -119,10 +120,27 @@ def test_a_case_that_was_typed_in_another_order_is_replaced(tmp_path: Path) -> N
     typed = "matmul|weight_dtype=bf16,activation_dtype=bf16|tokens=8.0,d_in=4"
     written = "matmul|activation_dtype=bf16,weight_dtype=bf16|d_in=4,tokens=8"
     write_measurements(path, [replace(MEASURED, case_key=key) for key in (typed, "my own|b,a", "my|stack=b,a=1")])
-    keep_measurements(path, [replace(MEASURED, case_key=key, t_median=0.5) for key in (written, "my|stack=c,a=1")])
+    new = [replace(MEASURED, case_key=key, t_median=0.5) for key in (written, "my|stack=c,a=1")]
+    keep_measurements(path, new, complete_key)
     assert [(row.case_key, row.t_median) for row in read_measurements(path)] == [
         (written, 0.5), ("my own|b,a", 1.0), ("my|stack=b,a=1", 1.0), ("my|stack=c,a=1", 0.5),
     ]  # fmt: skip
+
+
+def test_a_case_of_an_older_key_is_replaced(tmp_path: Path) -> None:
+    """A key that lacks an input, or has one that the template sets now, is the case's: its row is replaced.
+
+    Where an earlier planner left both keys in the file, one row is left.
+    """
+    path = tmp_path / "m.csv"
+    now = next(case.key for case in cases.load("quick") if case.template.name == "attention")
+    older = now.replace(",n_chips=1", "")
+    oldest = older.replace("|batch=", "|has_narrow_weights=0,batch=")
+    assert len({now, older, oldest}) == 3
+    for before in ([older], [oldest], [oldest, now]):
+        write_measurements(path, [replace(MEASURED, case_key=key) for key in before])
+        keep_measurements(path, [replace(MEASURED, case_key=now, t_median=0.5)], complete_key)
+        assert [(row.case_key, row.t_median) for row in read_measurements(path)] == [(now, 0.5)]
 
 
 def test_every_row_is_in_the_file_at_once(tmp_path: Path) -> None:
@@ -136,7 +154,7 @@ def test_every_row_is_in_the_file_at_once(tmp_path: Path) -> None:
         raise RuntimeError("killed")
 
     with pytest.raises(RuntimeError):
-        keep_measurements(path, rows())
+        keep_measurements(path, rows(), complete_key)
     assert [row.case_key for row in read_measurements(path)] == ["k", "second"]
 
 

@@ -1,6 +1,5 @@
-"""Which sheet and scenario of two workbooks is which, and their rows and columns under the same tokens.
+"""A sheet of two workbooks, with the rows and columns of both under the same tokens.
 
-A sheet that planner built is known by what it is, a scenario by its id; what was renamed, by what it holds.
 The token of a quantity's row or of a column is its key (`planner.align.keys`), that of a database's
 row its id, that of a case what it is called. A heading and what has no name are aligned by what they
 hold, as the lines of two texts are.
@@ -17,15 +16,23 @@ from functools import cached_property
 from typing import NamedTuple
 
 from planner.align.keys import SCENARIO, keyed_lines, keyed_records
-from planner.book.plan import Plan, Scenario
+from planner.book.plan import Plan
 from planner.book.rowkeys import unique
 from planner.book.sheet import Sheet
 from planner.book.tables import CaseTable, Database, LineItem, LineTable
 from planner.workbook.memory import memory_rows
+from planner.xlsx.cellvalue import Value, is_number
 
 Token = Hashable
 BEYOND = ("beyond",)
 """The token of every row or column behind the last one that holds something."""
+
+
+class Within(NamedTuple):
+    """The token of a column of one of several tables of a sheet."""
+
+    table: str
+    title: str
 
 
 @dataclass
@@ -34,7 +41,8 @@ class Matched:
 
     By column, `scenarios` are those of scenarios, `texts` say which text of a line stands there, and
     `titles` are those of a database or of cases. By row, `names` are what it is called, `lines`
-    planner's own with their tables, and `cases` the table of cases, or the database, that it belongs to.
+    planner's own with their tables, and `cases` the table of cases, or the database, that it belongs to;
+    `columns_within` are the columns of that table, where its sheet has others with other columns.
     `filled` are the cells that hold something; rows in which a workbook remembers what planner wrote
     are not among them, nor what a formula of another cell filled in, `results`: a program may have saved it or not.
     """
@@ -48,6 +56,7 @@ class Matched:
     names: dict[int, str] = field(default_factory=dict)
     lines: dict[int, tuple[LineTable, LineItem]] = field(default_factory=dict)
     cases: dict[int, Token] = field(default_factory=dict)
+    columns_within: dict[int, Mapping[int, Within]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sheet, patterns, values = self.sheet, self.sheet.patterns, self.sheet.values
@@ -69,17 +78,29 @@ class Matched:
         """A row's token."""
         return self.rows.get(number, BEYOND if number > self.last_row else ("blank row",))
 
-    def column(self, number: int) -> Token:
-        """A column's token."""
-        return self.columns.get(number, BEYOND if number > self.last_column else ("blank column",))
+    def column(self, number: int, row: int) -> Token:
+        """The token of a column as a row has it."""
+        known = self.columns_of(row)
+        return known.get(number, BEYOND if number > self.last_column else ("blank column",))
+
+    def columns_of(self, row: int) -> Mapping[int, Token]:
+        """The tokens of a row's columns: those of its table, and of the sheet where that has none."""
+        within = self.columns_within.get(row)
+        return {**self.columns, **within} if within else self.columns
+
+    def title(self, row: int, column: int) -> str | None:
+        """The title of a database's or a table's column in one of its rows; None elsewhere."""
+        within = self.columns_within.get(row, {}).get(column)
+        return within.title if within else self.titles.get(column)
 
     def exact_row(self, number: int) -> Token:
         """A row's token; of a blank row, how far it is below the last one that has one."""
         return _token(self.rows, self._known_rows, number)
 
-    def exact_column(self, number: int) -> Token:
-        """The same of a column."""
-        return _token(self.columns, self._known_columns, number)
+    def exact_column(self, number: int, row: int) -> Token:
+        """The same of a column as a row has it."""
+        within = self.columns_within.get(row, {}).get(number)
+        return within or _token(self.columns, self._known_columns, number)
 
     @cached_property
     def _known_rows(self) -> list[int]:
@@ -95,7 +116,7 @@ class Matched:
 
     def stands_as(self, other: Matched) -> bool:
         """Whether every row and every column is where it is in the other workbook."""
-        return (self.rows, self.columns) == (other.rows, other.columns)
+        return (self.rows, self.columns, self.columns_within) == (other.rows, other.columns, other.columns_within)
 
     @cached_property
     def place_of_case(self) -> dict[int, int]:
@@ -152,8 +173,10 @@ def _name(found: Matched, plan: Plan, keys: Mapping[str, str]) -> None:
     for kind, database in book.databases.items():
         if database.sheet is sheet:
             _name_records(found, kind, database)
-    for number, cases in enumerate(table for table in book.cases if table.sheet is sheet):
-        _name_cases(found, plan, cases, number)
+    tables = [table for table in book.cases if table.sheet is sheet]
+    keys_of = unique(dict(enumerate(table.columns[min(table.columns)] for table in tables)))
+    for number, cases in enumerate(tables):
+        _name_cases(found, plan, cases, keys_of[number], is_alone=len(tables) == 1)
 
 
 def _name_lines(found: Matched, plan: Plan, table: LineTable, keys: Mapping[str, str]) -> None:
@@ -184,34 +207,58 @@ def _name_records(found: Matched, kind: str, database: Database) -> None:
     found.columns |= known.columns
 
 
-def _name_cases(found: Matched, plan: Plan, cases: CaseTable, number: int) -> None:
-    """A case is called by the first text of its row; a sheet with one such table has columns by their titles."""
+def _name_cases(found: Matched, plan: Plan, cases: CaseTable, table: str, *, is_alone: bool) -> None:
+    """A case is called by the first text of its row, or the first title and its number; columns by their titles.
+
+    `table` tells it from others of the sheet; a table alone gives the sheet's columns their tokens, if lines don't.
+    """
     titles, sheet = cases.columns, found.sheet
     label = next((column for column, name in titles.items() if name == "case_label"), min(titles))
-    labels = {row: plan.at(sheet.name, row, label) for row in cases.rows}
-    names = {row: "" if value is None else str(value) for row, value in labels.items()}
+    names = {row: _called(titles[label], plan.at(sheet.name, row, label)) for row in cases.rows}
     found.names |= names
-    found.rows |= unique({row: f"case {number} {name}" for row, name in names.items()})
-    found.cases |= dict.fromkeys(cases.rows, number)
-    found.rows[cases.header_row] = f"titles of cases {number}"
-    if not found.texts:
+    found.rows |= unique({row: f"case {table} {name}" for row, name in names.items()})
+    found.cases |= dict.fromkeys(cases.rows, table)
+    found.rows[cases.header_row] = f"titles of cases {table}"
+    if is_alone and not found.texts:
         found.titles = titles | found.titles
         found.columns = titles | found.columns
+        return
+    labels = cases.header_row - 1
+    heads = [cases.header_row]
+    if labels not in found.rows and _has_labels(cases):
+        found.rows[labels] = f"labels of cases {table}"
+        heads.append(labels)
+    within = {column: Within(table, title) for column, title in unique(titles).items()}
+    found.columns_within |= dict.fromkeys((*heads, *cases.rows), within)
+
+
+def _called(title: str, value: Value) -> str:
+    """What a case is called: its text; a number with what it is of."""
+    return f"{title} {value:.15g}" if is_number(value) else "" if value is None else str(value)
+
+
+def _has_labels(cases: CaseTable) -> bool:
+    """Whether the row above the titles of a table has a text for some of its columns and nothing else."""
+    row = cases.header_row - 1
+    filled = cases.sheet.filled.get(row, ())
+    return len(filled) > 1 and all(column in cases.columns and cases.sheet.text(row, column) for column in filled)
 
 
 def _align(one: Matched, two: Matched, *, by_row: bool) -> None:
     """Give rows or columns without a name the same token on both sides where they hold the same."""
     ours, theirs = (list(_unnamed(side, by_row=by_row)) for side in (one, two))
     known, also = (side.rows if by_row else side.columns for side in (one, two))
+    known.update({number: ("own", number) for number, _ in ours})
+    added: Numbered = []
     for here, there, is_paired in _blocks(ours, theirs):
-        for number, _ in here:
-            known[number] = ("own", number)
         if is_paired:
             also.update({other: ("own", number) for (number, _), (other, _) in zip(here, there, strict=True)})
         else:
             _pair(here, there, also)
-            for other, _ in there:
-                also.setdefault(other, ("added", other))
+            added += ((other, text) for other, text in there if other not in also)
+    kept = set(also.values())
+    _pair_moved([each for each in ours if known[each[0]] not in kept], added, also)
+    also.update({other: ("added", other) for other, _ in added if other not in also})
 
 
 Numbered = list[tuple[int, str]]
@@ -240,6 +287,13 @@ def _pair(here: Numbered, there: Numbered, also: dict[int, Token]) -> None:
             also[other] = ("own", numbers.pop(0))
 
 
+def _pair_moved(gone: Numbered, added: Numbered, also: dict[int, Token]) -> None:
+    """Pair what is gone with what came elsewhere and holds the same, where that is in no other: it was moved."""
+    counts = [Counter(text for _, text in each) for each in (gone, added)]
+    before = {text: number for number, text in gone if counts[0][text] == counts[1][text] == 1}
+    also.update({number: ("own", before[text]) for number, text in added if text in before})
+
+
 def _unnamed(side: Matched, *, by_row: bool) -> Iterator[tuple[int, str]]:
     """Each row or column without a token that holds something, and what it holds as one text."""
     sheet, known = side.sheet, side.rows if by_row else side.columns
@@ -248,7 +302,7 @@ def _unnamed(side: Matched, *, by_row: bool) -> Iterator[tuple[int, str]]:
     contents: dict[int, list[str]] = defaultdict(list)
     for at in sorted(side.filled):
         number = at[0] if by_row else at[1]
-        if number not in known:
+        if number not in known and (by_row or at[1] not in side.columns_within.get(at[0], ())):
             contents[number].append("=" if at in sheet.patterns else str(sheet.value(*at)))
     for area in side.arrays:
         numbers = area.rows if by_row else area.columns
@@ -256,74 +310,3 @@ def _unnamed(side: Matched, *, by_row: bool) -> Iterator[tuple[int, str]]:
             contents[number].append(f"={number - numbers[0]}")
     for number in sorted(contents):
         yield number, "\t".join(contents[number])
-
-
-ALIKE = 0.5
-"""The share of common contents from which two sheets of an analyst's, or two scenarios, are one that was renamed."""
-
-
-class Pairs(NamedTuple):
-    """Old name -> new name of what is in both workbooks."""
-
-    sheets: dict[str, str]
-    scenarios: dict[str, str]
-
-
-def pairs(old: Plan, new: Plan) -> Pairs:
-    """The sheets and scenarios that two workbooks have in common."""
-    return Pairs(_sheets(old, new), _scenarios(old, new))
-
-
-def _sheets(old: Plan, new: Plan) -> dict[str, str]:
-    """Planner's sheets by what they are, others by name, and those left by what they hold."""
-    found: dict[str, str] = {}
-    roles = {name: sheet.name for name, sheet in new.book.designed.items()}
-    for role, sheet in old.book.designed.items():
-        if role in roles:
-            found[sheet.name] = roles[role]
-    left = [name for name in new.sheets if name not in found.values()]
-    for name in old.sheets:
-        if name not in found and name in left:
-            found[name] = name
-            left.remove(name)
-    for name in old.sheets:
-        if name not in found and left:
-            contents = _contents(old.book.sheets[name])
-            likeness = {other: _share(contents, _contents(new.book.sheets[other])) for other in left}
-            best = max(left, key=likeness.__getitem__)
-            if likeness[best] >= ALIKE:
-                found[name] = best
-                left.remove(best)
-    return found
-
-
-def _contents(sheet: Sheet) -> set[str]:
-    return {f"{value}" for at in sheet.cells if (value := sheet.value(*at)) not in (None, "")}
-
-
-def _share(one: set[str], other: set[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
-
-
-def _scenarios(old: Plan, new: Plan) -> dict[str, str]:
-    """By id; and those left by what was typed for them, where two are nearly the same."""
-    found = {key: key for key in old.by_key if key in new.by_key}
-    left = [scenario for key, scenario in new.by_key.items() if key not in found]
-    for key, scenario in old.by_key.items():
-        if key in found or not left:
-            continue
-        typed = set(_typed(old, scenario))
-        likeness = {other.key: _share(typed, set(_typed(new, other))) for other in left}
-        best = max(left, key=lambda other: (likeness[other.key], -abs(other.column - scenario.column)))
-        if likeness[best.key] >= ALIKE:
-            found[key] = best.key
-            left.remove(best)
-    return found
-
-
-def _typed(plan: Plan, scenario: Scenario) -> Iterator[str]:
-    yield from (f"model {scenario.model}", f"chip {scenario.hardware}")
-    for row in (*plan.inputs, *plan.overrides):
-        entry = row.cells.get(scenario.key)
-        if entry is not None and not entry.is_blank:
-            yield f"{row.name} {entry.value}"

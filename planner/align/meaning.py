@@ -44,7 +44,7 @@ class Meanings:
             if in_place and side is own and reference.first.row_fixed and reference.first == reference.last:
                 row, column = reference.first.seen_from(cell.row, cell.column)
                 if row in side.place_of_case:
-                    return f"[case {side.place_of_case[row]} {side.column(column)}]"
+                    return f"[case {side.place_of_case[row]} {side.column(column, row)}]"
             where = "" if name == cell.sheet else f"{self.names.get(name, name)}!"
             area = reference.area(cell.row, cell.column)
             tokens = _area(side, area, own, cell.column, in_place=in_place, is_exact=True)
@@ -104,7 +104,8 @@ class Comparer:
             if one is not None and two is not None:
                 area = reference.area(old.row, old.column)
                 rows = _moved_of(one.rows, two.rows, (area.top, area.bottom))
-                if rows or _moved_of(one.columns, two.columns, (area.left, area.right)):
+                before, after = one.columns_of(area.top), two.columns_of(area.top)
+                if rows or _moved_of(before, after, (area.left, area.right)):
                     return True
         return False
 
@@ -116,9 +117,8 @@ class Comparer:
             if one is None or two is None or area.is_cell or then.is_cell:
                 continue
             rows = _within(one.rows, area.rows, two.rows) == _within(two.rows, then.rows, one.rows)
-            if not rows or (
-                _within(one.columns, area.columns, two.columns) != _within(two.columns, then.columns, one.columns)
-            ):
+            columns, others = one.columns_of(area.top), two.columns_of(then.top)
+            if not rows or _within(columns, area.columns, others) != _within(others, then.columns, columns):
                 return False
         return True
 
@@ -140,7 +140,8 @@ class Comparer:
             name: frozenset(row for row in one.rows.keys() | two.rows.keys() if one.rows.get(row) != two.rows.get(row))
             for name, (one, two) in self.sheets.items()
             if name == two.sheet.name
-            and (one.columns, one.scenarios, one.last_row) == (two.columns, two.scenarios, two.last_row)
+            and (one.columns, one.columns_within, one.scenarios, one.last_row)
+            == (two.columns, two.columns_within, two.scenarios, two.last_row)
         }
 
 
@@ -172,7 +173,7 @@ def _area(
             return ("same",) if scenario == same else ("scenario", scenario)
         if not own.scenarios and side is own and number == own_column:
             return ("same",)
-        return side.exact_column(number) if is_exact and area.is_cell else side.column(number)
+        return side.exact_column(number, area.top) if is_exact and area.is_cell else side.column(number, area.top)
 
     if area.is_cell:
         return side.exact_row(area.top) if is_exact else side.row(area.top), column(area.left)

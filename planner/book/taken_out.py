@@ -69,8 +69,9 @@ def reordered(readers: Iterable[Reader], moves: Moves) -> Iterator[str]:
             read = moves.of(on).as_read
             if read.is_idle or (then := read.area(area)) is None:
                 continue
+            columns = read.columns_of(area.top, area.bottom)
             (rows_left, rows_come), (columns_left, columns_come) = (
-                _changed(read.rows, area.rows, then.rows), _changed(read.columns, area.columns, then.columns)
+                _changed(read.rows, area.rows, then.rows), _changed(columns, area.columns, then.columns)
             )  # fmt: skip
             left, come = _counted(rows_left, columns_left), _counted(rows_come, columns_come)
             said = [f"without {left} that moved out of it" if left else "", f"with {come} more" if come else ""]
@@ -95,10 +96,11 @@ def _all_counted(formula: Pattern) -> Iterator[RelativeReference]:
             yield part
 
 
-def _said(moves: SheetMoves, cells: Iterable[Position]) -> str:
+def _said(moves: SheetMoves, cells: Collection[Position]) -> str:
     """The rows and the columns of some cells that are taken out, in words."""
-    rows, columns = (set(numbers) for numbers in zip(*cells, strict=True))
-    return _counted(len(rows & moves.rows.gone), len(columns & moves.columns.gone))
+    rows = {row for row, _ in cells if row in moves.rows.gone}
+    columns = {column for row, column in cells if column in moves.columns_of(row).gone}
+    return _counted(len(rows), len(columns))
 
 
 def _counted(rows: int, columns: int) -> str:

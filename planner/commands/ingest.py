@@ -39,10 +39,11 @@ def command(
         for line in lines(found):
             click.echo(line)
     if csv_path is not None:
+        from planner.compare.case_keys import complete_key
         from planner.measure.measurements_csv import keep_measurements
 
         if found.cases.rows:
-            keep_measurements(csv_path, found.cases.rows)
+            keep_measurements(csv_path, found.cases.rows, complete_key)
         click.echo(f"{csv_path}: {len(found.cases.rows)} written; {found.cases.said}")
     if into is not None:
         from planner.ingest.into_workbook import land

@@ -143,6 +143,7 @@ def _suite(suite: str, csv: Path, asked: Asked) -> None:
 
 def _measured(cases: Sequence[Case], kinds: Mapping[str, str], rules: Rules, asked: Asked) -> list[Measurement]:
     """Time the cases, and keep each in the CSV, if there is one, as soon as it is timed."""
+    from planner.compare.case_keys import complete_key
     from planner.measure.measurements_csv import keep_measurements
     from planner.measure.timed_cases import measure_cases
 
@@ -151,11 +152,12 @@ def _measured(cases: Sequence[Case], kinds: Mapping[str, str], rules: Rules, ask
         cases, kinds=kinds, progress=_tell if is_first else None, budget_s=asked.budget,
         profiles_to=asked.keep_profiles, rules=rules, mesh=asked.mesh,
     )  # fmt: skip
-    return keep_measurements(asked.csv, rows) if asked.csv and is_first else list(rows)
+    return keep_measurements(asked.csv, rows, complete_key) if asked.csv and is_first else list(rows)
 
 
 def _side_by_side(asked: Asked) -> None:
     from planner.compare import measuring
+    from planner.compare.case_keys import complete_key
     from planner.compare.landing import backfill
     from planner.measure.measurements_csv import keep_measurements
 
@@ -171,7 +173,7 @@ def _side_by_side(asked: Asked) -> None:
     arguments += ["--budget", str(asked.budget)] if asked.budget != float("inf") else []
     done = measuring.under_flags(asked.variants, arguments, file, asked.keep_profiles)
     if csv is not None:
-        keep_measurements(csv, done)
+        keep_measurements(csv, done, complete_key)
     if file is not None:
         _land(file, csv, done, lambda: backfill(file, done))
         return
@@ -181,6 +183,7 @@ def _side_by_side(asked: Asked) -> None:
 
 def _land(file: Path, csv: Path | None, done: Sequence[Measurement], land: Callable[[], Landing]) -> None:
     """Write what was measured into the workbook; where that fails, into a CSV beside it."""
+    from planner.compare.case_keys import complete_key
     from planner.measure.measurements_csv import keep_measurements
 
     _refuse_nothing(file, done)
@@ -189,7 +192,7 @@ def _land(file: Path, csv: Path | None, done: Sequence[Measurement], land: Calla
             landing = land()
     except UserError as error:
         left = csv or file.with_name(file.name + LEFT_OVER)
-        keep_measurements(left, done)
+        keep_measurements(left, done, complete_key)
         raise UserError(f"{error}; the measurements are in {left}", remedy="planner backfill writes them") from None
     click.echo(f"{file}: {_counts(done)}; {landing.lines()[0]}")
     for line in landing.warnings():

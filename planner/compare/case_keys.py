@@ -57,3 +57,8 @@ def with_defaults(key: str) -> str:
         return key
     usual = library.load(name).inputs(inputs) if inputs and name in library.names() else {}
     return case_key(name, usual) if inputs.keys() <= usual.keys() else key
+
+
+def complete_key(key: str) -> str:
+    """What tells a case: its key as it is written now, with the usual value of each input that it lacks."""
+    return with_defaults(key_as_ours(key))

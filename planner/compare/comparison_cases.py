@@ -98,8 +98,8 @@ def _literal(row: Row, formula: Formula) -> Value:
 
 def label_of(template: str, inputs: Mapping[str, Value]) -> str:
     """A case for a person: as a shipped case is called, or else `Matmul 1 x 768 x 768 x 768 bf16`."""
-    if listed := _listed(template).get(case_key(template, inputs)):
-        return listed
+    if known := listed(template).get(case_key(template, inputs)):
+        return known
     if template in LABELS:
         return LABELS[template](inputs)
     sizes, element = SHAPES.get(template, ((), ""))
@@ -178,7 +178,7 @@ def case_in_words(key: str, label: str = "") -> str:
 
 
 @cache
-def _listed(template: str) -> Mapping[str, str]:
+def listed(template: str) -> Mapping[str, str]:
     """The labels of a template's shipped cases, by key."""
     return {case.key: case.label for case in load("full", template)}
 

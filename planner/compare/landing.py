@@ -25,7 +25,7 @@ from planner.compare.appended_rows import (
     too_short,
     unknown_chips,
 )
-from planner.compare.case_keys import with_defaults
+from planner.compare.case_keys import complete_key
 from planner.compare.comparison_cases import case_in_words
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find
 from planner.compare.row_of_measurement import (
@@ -281,10 +281,10 @@ def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
     one experiment the later one counts. One that was not measured has no say where there is a time.
     """
     rows = _by_key(landing.sheet.rows, lambda key: key)
-    complete = cache(lambda: _by_key(landing.sheet.rows, with_defaults))
+    complete = cache(lambda: _by_key(landing.sheet.rows, complete_key))
     taken: set[int] = set()
     for one in latest(measured, landing.skipped):
-        called = rows.get(one.case_key) or rows.get(one.case_id) or complete().get(with_defaults(one.case_key), [])
+        called = rows.get(one.case_key) or rows.get(one.case_id) or complete().get(complete_key(one.case_key), [])
         best = row_of(one, [row for row in called if row.number not in taken])
         if best is not None:
             taken.add(best.number)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from math import isnan
 
 from planner.catalog.checked_table import Ids
+from planner.compare.case_keys import complete_key
 from planner.compare.comparison_sheet import CaseRow, is_missing
 from planner.dates import moment_of
 from planner.measure.devices import matching
@@ -27,14 +28,15 @@ def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> l
     """The measurements, of each experiment the last; `skipped` gets the keys of others, and why."""
     kept: dict[tuple[str, ...], Measurement] = {}
     for one in measured:
-        first = kept.get(one.experiment)
+        experiment = one.experiment(complete_key)
+        first = kept.get(experiment)
         if first is None:
-            kept[one.experiment] = one
+            kept[experiment] = one
             continue
         older, newer = sorted(
             (first, one), key=lambda row: (row.status == "measured", moment_of(row.timestamp) or _NEVER)
         )
-        kept[one.experiment] = newer
+        kept[experiment] = newer
         skipped.append((older.case_key, f"measured again at {newer.timestamp or 'a later line'}"))
     return list(kept.values())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from planner.diff.as_text import NOTHING, each, percent, sections
+from planner.diff.as_text import LEADING, NOTHING, OTHERS, each, parted, percent, sections
 from planner.diff.differences import Difference, OutcomeChange
 
 _STYLE = """
@@ -58,22 +58,26 @@ def as_html(found: Difference) -> str:
 
 
 def _body(found: Difference) -> Iterator[str]:
+    leading, others = parted(found.headlines)
     if found.is_empty:
         yield f"<p>There are {NOTHING}.</p>"
     else:
         yield "<h2>Headlines</h2>"
-        yield from _headlines(found.headlines) if found.headlines else ("<p>No headline moved.</p>",)
+        yield from _headlines(leading, LEADING) if leading else ("<p>No headline moved.</p>",)
     for title, texts in sections(found):
         yield f"<h2>{escape(title)}</h2>"
         yield "<ul>"
         yield from (f"<li>{escape(text)}</li>" for text in texts)
         yield "</ul>"
+    if others:
+        yield "<h2>Other numbers of Dashboard</h2>"
+        yield from _headlines(others, OTHERS)
     yield from (f"<p>{escape(text)}</p>" for text in found.unsure)
 
 
-def _headlines(changes: list[OutcomeChange]) -> Iterator[str]:
+def _headlines(changes: list[OutcomeChange], caption: str) -> Iterator[str]:
     yield '<div class="scroll"><table>'
-    yield "<caption>What moved, largest relative change first</caption>"
+    yield f"<caption>{caption}</caption>"
     titles = (("Change", "n"), ("Headline", ""), ("Scenario", ""), ("Before", "n"), ("After", "n"))
     heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind in titles)
     yield f"<thead><tr>{heads}</tr></thead><tbody>"

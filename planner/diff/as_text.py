@@ -24,6 +24,8 @@ from planner.xlsx.cellvalue import CellError, Value, plain
 MOST = 40
 """The changes of one heading that are listed; --all and JSON have them all."""
 
+LEADING = "Headlines that moved, largest relative change first"
+OTHERS = "Ranges, bounds and other numbers of Dashboard that moved"
 NOTHING = "no differences"
 SMALL = 5e-4  # a share that a tenth of a percent would show as nothing
 UNCOUNTED = "-"  # a check of what a scenario isn't meant for
@@ -83,7 +85,7 @@ def structure(change: Structure) -> str:
     if change.what in ("sheet", "scenario"):
         return f"{change.what} {change.how}: {change.name}{was}"
     name = f": {change.name}" if change.name else ""
-    return f"{change.what} {change.how}: {change.sheet}, {change.what} {change.at}{name}"
+    return f"{change.what} {change.how}: {change.sheet}, {change.what} {change.at}{name}{was}"
 
 
 def typed(change: InputChange) -> str:
@@ -117,14 +119,20 @@ def _verdict(value: Value, words: tuple[str, str, str, str]) -> str:
 
 
 def as_text(found: Difference, width: int | None = None, *, whole: bool = False) -> str:
-    """The difference as lines of text, of at most `width` characters where it is given, the headlines last."""
+    """The difference as lines of text, of at most `width` characters where it is given.
+
+    The headlines that the plan leads with come first, ranges and bounds last.
+    """
     lines = [f"--- {found.old}", f"+++ {found.new}"]
-    for title, texts in sections(found):
-        lines += ["", title, *_listed(texts, width, whole=whole)]
-    if found.headlines:
-        lines += ["", "Headlines that moved, largest relative change first", *_outcomes(found.headlines, width, whole)]
+    leading, others = parted(found.headlines)
+    if leading:
+        lines += ["", LEADING, *_outcomes(leading, width, whole)]
     elif not found.is_empty:
         lines += ["", "No headline moved."]
+    for title, texts in sections(found):
+        lines += ["", title, *_listed(texts, width, whole=whole)]
+    if others:
+        lines += ["", OTHERS, *_outcomes(others, width, whole)]
     if found.is_empty:
         lines = [f"{found.old} and {found.new}: {NOTHING}"]
     return "\n".join([*lines, *(f"Note: {text}" for text in found.unsure)])
@@ -149,6 +157,11 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
 def _is_digest(change: CellChange) -> bool:
     """Whether a cell has the digest of a file, as the Cover does of each: these are told behind what a person reads."""
     return isinstance(change.new, str) and re.fullmatch("[0-9a-f]{64}", change.new) is not None
+
+
+def parted(changes: Sequence[OutcomeChange]) -> tuple[list[OutcomeChange], list[OutcomeChange]]:
+    """The headlines that a plan leads with, and its ranges, bounds, and what it isn't meant for."""
+    return [change for change in changes if change.leads], [change for change in changes if not change.leads]
 
 
 def _listed(texts: Sequence[str], width: int | None, *, whole: bool) -> Iterator[str]:

@@ -80,7 +80,8 @@ class FormatChange(NamedTuple):
 class OutcomeChange(NamedTuple):
     """A headline of a scenario that moved; `relative` is None where there is no ratio, as from or to N/A.
 
-    `sheet` is the one that calculates it, where several have a headline of this name; else blank.
+    `sheet` is the one that calculates it, where several have a headline of this name; else blank. `leads` is whether
+    `calc` and the report lead with it for a scenario that is meant for its workload: no range, no bound.
     """
 
     scenario: str
@@ -90,6 +91,7 @@ class OutcomeChange(NamedTuple):
     old: Value
     new: Value
     sheet: str = ""
+    leads: bool = True
 
     @property
     def called(self) -> str:

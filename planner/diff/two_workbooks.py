@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
-from planner.align.matching import Matched, Pairs, Token, matched, pairs
+from planner.align.matching import Matched, Token, matched
 from planner.align.meaning import Comparer, Meanings, Placed
+from planner.align.pairs import Pairs, pairs
 from planner.book.plan import Plan, Quantity
 from planner.book.read_plan import read_workbook
 from planner.diff.differences import (
@@ -26,7 +26,12 @@ from planner.diff.differences import (
     Structure,
 )
 from planner.diff.formats import Formats
+from planner.diff.read_cells import other_cells
+from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
+from planner.formulas.headlines import leading
+from planner.formulas.sweeps import swept_templates
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
@@ -67,17 +72,18 @@ class _Comparison:
         self.difference.unsure = [text for plan in (old, new) for text in _unsure(plan)]
 
     def _sheets(self) -> Iterator[Structure]:
-        yield from _named("sheet", self.old.sheets, self.new.sheets, self.pairs.sheets)
+        yield from named("sheet", self.old.sheets, self.new.sheets, self.pairs.sheets)
 
     def _scenarios(self) -> Iterator[Structure]:
         inputs = self.new.book.inputs.sheet.name
-        for change in _named("scenario", list(self.old.by_key), list(self.new.by_key), self.pairs.scenarios):
+        for change in named("scenario", list(self.old.by_key), list(self.new.by_key), self.pairs.scenarios):
             at = column_letters(self.new.by_key[change.name].column) if change.how == "added" else ""
             yield change._replace(sheet=inputs, at=at)
 
     def _sheet(self, one: Matched, two: Matched) -> None:
         """Rows and columns added and removed, and the cells that both sheets have."""
-        self.difference.structure += [*_lines_of(one, two, "removed"), *_lines_of(two, one, "added")]
+        lines = [*lines_of(one, two, "removed"), *lines_of(two, one, "added"), *moved_rows(one, two)]
+        self.difference.structure += lines
         turned = _turned(one, two)
         self.difference.inputs += self._turned_inputs(one, two, turned)
         cells = [(here, there) for here, there in _cells(one, two)
@@ -138,7 +144,7 @@ class _Comparison:
             read, now = Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)
             if old == new and not (self.formulas.has_moved(read) or self._covers_others(read, now)):
                 return  # what it read is gone or more than before, which the rows and columns tell
-            new = f"{new}, other cells than before" if old == new else new
+            new = f"{new}, {other_cells(self.formulas, read, now)}" if old == new else new
         if formula or other:
             is_input = two.sheet is self.new.book.inputs.sheet
             how: How = "edited" if formula and other else _how(formula is not None, old, new, is_input=is_input)
@@ -165,7 +171,7 @@ class _Comparison:
 
     def _called(self, sheet: str, side: Matched, at: Position) -> tuple[str, str]:
         """The name of a cell's row, with the column of a database behind it, and its scenario as it is called now."""
-        row, title = side.names.get(at[0], ""), side.titles.get(at[1])
+        row, title = side.names.get(at[0], ""), side.title(*at)
         if row and title is not None:
             return f"{sheet}[{row}].{title}", ""
         scenario = side.scenarios.get(at[1], "")
@@ -196,10 +202,31 @@ class _Comparison:
                 sheet = other.origin if known[other.name] > 1 else ""
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
-                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet)
+                    leads = (other.origin, row.name) in self._leading and self._is_meant(now, other.origin)
+                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads)
                 bound = row.binds(key), other.binds(now)
                 if bound[0] != bound[1] and None not in bound:
-                    yield OutcomeChange(now, f"{row.name}.bound_by", f"{other.title}: bound by", "text", *bound, sheet)
+                    name, label = f"{row.name}.bound_by", f"{other.title}: bound by"
+                    yield OutcomeChange(now, name, label, "text", *bound, sheet, leads=False)
+
+    @cached_property
+    def _leading(self) -> Collection[tuple[str, str]]:
+        """Sheet and name of the headlines that lead: where a template leads with none all that it has."""
+        rows: dict[str, dict[str, Quantity]] = {}
+        for row in self.new.headlines:
+            rows.setdefault(row.origin, {})[row.name] = row
+        found = set[tuple[str, str]]()
+        for sheet, known in rows.items():
+            led = leading(self.new.book.templates.get(sheet, ""), known)
+            found |= {(sheet, name) for name in ([each.row.name for each in led] or known)}
+        return found
+
+    def _is_meant(self, scenario: str, sheet: str) -> bool:
+        """Whether a scenario is meant for what a sheet calculates, or nothing says what for."""
+        found = self.new.by_key.get(scenario)
+        meant = self.new.book.said(WORKLOAD, found.column) if found else ""
+        template = self.new.book.templates.get(sheet, "")
+        return meant in ("", ALL_WORKLOADS, template) or template not in swept_templates()
 
     def _keys(self, row: Quantity) -> Iterator[tuple[str, str]]:
         """The keys of a row's values in both workbooks; one that belongs to no scenario has the same in both."""
@@ -225,10 +252,10 @@ def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Positi
         yield from ((None, at) for at in two.filled if at not in one.filled)
         return
     ours, theirs = (
-        {(side.row(row), side.column(column)): (row, column) for row, column in side.filled} for side in (one, two)
+        {(side.row(row), side.column(column, row)): (row, column) for row, column in side.filled} for side in (one, two)
     )
     for mine, other, side in ((ours, theirs, two), (theirs, ours, one)):
-        rows, columns = set(side.rows.values()), set(side.columns.values())
+        rows, columns = set(side.rows.values()), {*side.columns.values(), *within(side)}
         for key, at in mine.items():
             there = other.get(key)
             if mine is theirs and there is not None:
@@ -286,56 +313,13 @@ def _how(was_formula: bool, old: Value, new: Value, *, is_input: bool) -> How:
     return "added" if old in (None, "") else "restored"
 
 
-def _lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
-    """The rows and columns of a sheet that the other one hasn't."""
-    sheet, known = side.sheet, set(other.rows.values())
-    for row in side.filled_rows:
-        if side.rows.get(row) not in known:
-            said = (sheet.text(row, column) for column in side.filled_columns)
-            name = side.names.get(row) or next((text for text in said if text), "")
-            yield Structure("row", how, sheet.name, name, at=str(row))
-    known = set(other.columns.values())
-    for column in side.filled_columns:
-        if column not in side.scenarios and side.columns.get(column) not in known:
-            said = (sheet.text(row, column) for row in side.filled_rows)
-            yield Structure(
-                "column", how, sheet.name, next((text for text in said if text), ""), at=column_letters(column)
-            )
-
-
-def _named(
-    what: Literal["sheet", "scenario"], old: list[str], new: list[str], known: Mapping[str, str]
-) -> Iterator[Structure]:
-    """What was removed, added, renamed and moved; `known` has the new name of what both have."""
-    yield from (Structure(what, "removed", name, name) for name in old if name not in known)
-    yield from (Structure(what, "added", name, name) for name in new if name not in known.values())
-    yield from (Structure(what, "renamed", other, other, name) for name, other in known.items() if name != other)
-    yield from (Structure(what, "moved", name, name) for name in _moved(old, new, known))
-
-
-def _moved(old: list[str], new: list[str], known: Mapping[str, str]) -> list[str]:
-    """The fewest of what both have that must move to come from the old order to the new."""
-    before = [known[name] for name in old if name in known]
-    after = [name for name in new if name in known.values()]
-    places = [before.index(name) for name in after]
-    best: list[list[int]] = []
-    for place in places:
-        best.append([*_longest([run for run in best if run[-1] < place]), place])
-    kept = set(_longest(best))
-    return [name for name, place in zip(after, places, strict=True) if place not in kept]
-
-
-def _longest(runs: list[list[int]]) -> list[int]:
-    return max(runs, key=lambda run: len(run), default=[])
-
-
 def _noted(plan: Plan, meanings: Meanings) -> dict[tuple[str, Token, Token], tuple[str, str]]:
     """The notes of a workbook by the tokens of their cells: where they stand, and what they say."""
     found: dict[tuple[str, Token, Token], tuple[str, str]] = {}
     for note in plan.notes:
         side = meanings.sheets.get(note.sheet)
         row, column = coordinates(note.ref)
-        key = (side.exact_row(row), side.exact_column(column)) if side else (row, column)
+        key = (side.exact_row(row), side.exact_column(column, row)) if side else (row, column)
         found[meanings.names.get(note.sheet, note.sheet), *key] = (f"{note.sheet}!{note.ref}", note.text)
     return found
 

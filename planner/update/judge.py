@@ -8,15 +8,14 @@ from planner.book.tables import HEADER
 from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
 from planner.update.turned import FOURTH, INPUTS
+from planner.update.typed import LONG, TypedCells, in_words, shown
 from planner.xlsx.address import Position, address
-from planner.xlsx.cellvalue import Value, same_value
+from planner.xlsx.cellvalue import Value, is_number, same_value
 from planner.xlsx.pattern import pattern
 from planner.xlsx.references import BROKEN
 from planner.xlsx.styles import Look
 
 PLAIN = Look()
-LONG = 40
-"""Characters beyond which a text of a database, such as its sources, is named by its cell and not shown."""
 
 
 class Judge:
@@ -28,6 +27,7 @@ class Judge:
         self.turned = merge.ours.moves.of(self.old.sheet.name).turned
         self.own_rows = frozenset(merge.places[kind].own_rows)
         self._alike: dict[tuple[int, int], bool] = {}
+        self._typed = TypedCells(merge, kind)
 
     def keeps(self, at: Position, other: Position | None, final: Position) -> bool:
         """Whether the file's cell stays; else planner's new one is written. What became of it is noted."""
@@ -41,7 +41,9 @@ class Judge:
                 self.done.renewed.append(self.place(final))
                 return False
             if filled:
-                self.done.typed.append(self.place(final))
+                self._note_typed(at, final)
+            elif self._typed.is_emptied(at):
+                self.done.cleared.append(f"{self.place(final)} ({self.old.rows[at[0]]})")
             return True
         if at[0] in self.own_rows:
             if self.merge.base.is_row(self.old, at[0]):
@@ -59,7 +61,9 @@ class Judge:
         if self.kind == COVER and at[1] > 1:
             return other is None
         if other is None:
-            if not self._note_unasked(at, final):
+            if self._is_number_of_database(at):
+                self.done.typed.append(f"{self.place(final)} ({self._called(at)}: {shown(self.merge, self.old, at)})")
+            elif not self._note_unasked(at, final):
                 self.done.own_cells += 1
             return True
         if self._is_same(at, other, final):
@@ -138,24 +142,42 @@ class Judge:
         mine = self.merge.ours.formula(self.old, at, self.name)
         yours = self.fresh_formula(other)
         if self.kind == COMPARISON and at[0] in self.old.groups and mine is None and yours is not None:
-            return _said(self.old.sheet.value(*at)) == yours  # an input of a case that its template sets now
+            return in_words(self.old.sheet.value(*at)) == yours  # an input of a case that its template sets now
         if mine is None or yours is None:
             return mine is yours and same_value(self.old.sheet.value(*at), self.fresh.value(*other), 0.0)
         return pattern(mine, *final) is pattern(yours, *final)
 
     def _note_kept(self, at: Position, other: Position, place: str) -> None:
-        formula, value = self.old.sheet.patterns.get(at), self.old.sheet.value(*at)
-        wrote = self.merge.base.wrote(self.old, at)
+        is_live, value = at in self.old.sheet.patterns, self.old.sheet.value(*at)
+        wrote, mine = self.merge.base.wrote(self.old, at), shown(self.merge, self.old, at)
         if wrote is not None and not self.merge.base.is_same(self.kind, wrote, other):
             theirs = self.fresh_formula(other)
-            now = _said(self.fresh.value(*other)) if theirs is None else f"={theirs}"
-            mine = _said(value) if formula is None else f"={self.merge.ours.formula(self.old, at, self.name)}"
+            now = in_words(self.fresh.value(*other)) if theirs is None else f"={theirs}"
             self.done.both.append(f"{place}: yours is {mine}, planner's now {now}")
         if self.fresh.cells[other].formula is not None:
             said = f"{place} ({self.old.rows.get(at[0], '')})"
-            (self.done.typed_over if formula is None else self.done.formulas).append(said)
+            (self.done.formulas if is_live else self.done.typed_over).append(said)
+        elif isinstance(value, str):
+            self.done.texts.append(place)
         else:
-            (self.done.texts if isinstance(value, str) else self.done.typed).append(place)
+            self.done.typed.append(f"{place} ({self._called(at)}: {mine})")
+
+    def _called(self, at: Position) -> str:
+        """The row of a cell, with the column of a database."""
+        column = self.old.columns.get(at[1], "") if self.kind in DATABASES else ""
+        return f"{self.old.rows.get(at[0], '')} {column}".rstrip()
+
+    def _is_number_of_database(self, at: Position) -> bool:
+        """Whether a cell has a number in a row and a column of a database, where planner has a blank."""
+        is_known = self.kind in DATABASES and at[0] > self.old.first_row - 1 and self.old.rows.get(at[0], "") != ""
+        return is_known and self.old.columns.get(at[1], "") != "" and is_number(self.old.sheet.value(*at))
+
+    def _note_typed(self, at: Position, final: Position) -> None:
+        """Note what a person typed into a cell that is there for it."""
+        if self._typed.is_time(at):
+            self.done.times += 1
+        elif told := self._typed.said(at):
+            self.done.typed.append(f"{self.place(final)} ({told})")
 
     def _note_unasked(self, at: Position, final: Position) -> bool:
         """Note what a person typed for an input that the template has no more; whether it is such a cell."""
@@ -169,7 +191,7 @@ class Judge:
 
     def _say_unasked(self, at: Position, final: Position) -> None:
         """Note what was typed into a row that has no place for it now."""
-        said = _said(self.old.sheet.value(*at))
+        said = in_words(self.old.sheet.value(*at))
         self.done.unasked.append(f"{self.place(final)} ({self.old.rows.get(at[0], '')}): {said}")
 
     def _note_renewal(self, at: Position, other: Position | None, final: Position) -> None:
@@ -200,7 +222,8 @@ class Judge:
 
     def note_number(self, row: str, column: str, before: Value, after: Value) -> None:
         """Note that a database has another number in a row and a column now."""
-        self.done.numbers.append(f"{self.name}: {row} {column} {_said(before)} is now {_said(after)}")
+        was, now = (in_words(float(str(value)) if is_number(value) else value) for value in (before, after))
+        self.done.numbers.append(f"{self.name}: {row} {column} {was} is now {now}")
 
     def place(self, final: Position) -> str:
         """Where a cell of the sheet is in the end, for a reader."""
@@ -209,7 +232,3 @@ class Judge:
     def fresh_formula(self, at: Position) -> str | None:
         """A fresh cell's formula as it reads in the end."""
         return self.merge.fresh.formula(self.fresh, at)
-
-
-def _said(value: Value) -> str:
-    return "blank" if value in (None, "") else f"{value:.12g}" if isinstance(value, float) else str(value)

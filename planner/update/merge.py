@@ -106,8 +106,9 @@ class SheetMerge:
                 found |= {columns[-1]: b""} | {columns[0]: _raw(self.old, (row, columns[0]), (row, columns[-1]))}
                 taken |= {(fresh_row, column) for column in columns}
                 continue
-            for column in sorted(column for column in columns if column in column_of):
-                final = final_row, column_of[column]
+            placed = column_of if row not in self.places.columns_at else self._placed_in_table(row, columns)
+            for column in sorted(column for column in columns if column in placed):
+                final = final_row, placed[column]
                 other = fresh_row, self.fresh_column.get(final[1], 0)
                 is_known = other in self.fresh.cells
                 if is_known and self._is_theirs((row, column), other):
@@ -128,6 +129,15 @@ class SheetMerge:
             style = self._style(other) if other in self.fresh.cells else 0
             cells.setdefault(final[0], {})[final[1]] = self._old_cell(source, at, final, style)
         return self._rows(cells), _extent(cells)
+
+    def _placed_in_table(self, row: int, columns: list[int]) -> dict[int, int]:
+        """Where the cells of a row go whose table has other columns; a person's in one that is no more are said."""
+        track = self.places.columns_at[row]
+        for column in (column for column in columns if column in track.gone):
+            if self.merge.is_own(self.old, (row, column)):
+                said = f"{self.old.sheet.name}!{address(row, column)} ({self.old.rows.get(row, '')})"
+                self.done.remarks.append(f"{said} is no more: its column is not in the table")
+        return {column: track(column) for column in columns if column not in track.gone}
 
     def _is_gone(self, column: int) -> bool:
         """Whether a column was planner's and is no more."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
 from planner.recalc import Recalculated
 from planner.spoken import few
 
+WIDE = 120  # characters of a line on which several sheets stand
+FURTHER = 3  # times as much is listed of what a person typed
 SAID = "said"  # what a list of things is told after
 
 
@@ -43,6 +46,7 @@ class Updated:
     formats: int = 0
     notes: int = 0
     rules: int = 0
+    times: int = 0
     remarks: list[str] = field(default_factory=list)
     is_needed: bool = True
     recalculated: Recalculated | None = None
@@ -51,21 +55,26 @@ class Updated:
 def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists them") -> list[str]:
     """A line for each kind of thing, with the first `most` of each sheet; None for all.
 
-    What a person typed and counts no more is listed in full; `rest` says where what is left out of the remarks is.
+    What a person typed is listed further, and in full where it counts no more; `rest` says where what is left out of
+    the remarks is.
     """
     if not updated.is_needed:
         return ["nothing to update"]
     note = f"; {updated.recalculated.note}" if updated.recalculated else ""
-    told = [each for each in fields(updated) if SAID in each.metadata]
-    said = [(each.metadata[SAID], getattr(updated, each.name)) for each in told]
+    found = {each.name: (each.metadata[SAID], getattr(updated, each.name)) for each in fields(updated)
+             if SAID in each.metadata}  # fmt: skip
     counts = {
+        "measured time": updated.times,
         "note": updated.notes,
         "cell in a format of yours": updated.formats,
         "cell of yours": updated.own_cells,
         "rule of yours": updated.rules,
     }
     also = ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts.items() if count)
-    listed = [f"{what}: {_listed(items, None if items is updated.unasked else most)}" for what, items in said if items]
+    if most is not None:
+        found["renewed"] = found["renewed"][0], list(_counted(updated.renewed, most))
+    further = {"unasked": None, "typed": most and FURTHER * most}
+    listed = [f"{what}:{_listed(items, further.get(name, most))}" for name, (what, items) in found.items() if items]
     looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
     if len(updated.remarks) > len(looks):
         looks.append(f"and at {len(updated.remarks) - len(looks):,} more{rest}")
@@ -73,12 +82,24 @@ def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists 
 
 
 def _listed(items: Sequence[str], most: int | None) -> str:
-    """The things, those of one sheet together and counted."""
+    """The things, those of one sheet together and counted; on lines of their own where one is too long."""
     sheets: dict[str, list[str]] = {}
     for item in items:
         sheet, mark, rest = _parted(item)
         sheets.setdefault(sheet if mark else "", []).append(rest if mark else item)
-    return "; ".join(_of_sheet(sheet, found, most) for sheet, found in sheets.items())
+    told = [_of_sheet(sheet, found, most) for sheet, found in sheets.items()]
+    rows = [""]
+    for text in told:
+        together = "; ".join(filter(None, (rows[-1], text)))
+        rows[-1:] = [together] if len(together) <= WIDE or not rows[-1] else [rows[-1], text]
+    return f" {rows[0]}" if len(rows) == 1 else "".join(f"\n    {row}" for row in rows)
+
+
+def _counted(cells: Sequence[str], most: int) -> Iterator[str]:
+    """Cells of sheets; of a sheet with more than `most` how many there are, for nobody reads the first few."""
+    counts = Counter(_parted(cell)[0] for cell in cells)
+    yield from (cell for cell in cells if counts[_parted(cell)[0]] <= most)
+    yield from (f"{sheet}!{count:,} cells" for sheet, count in counts.items() if count > most)
 
 
 def _parted(item: str) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -127,7 +127,8 @@ class AsBuilt:
 class FinalPlaces:
     """Old rows and columns to their final ones, fresh ones to theirs, and what has no match.
 
-    `own_rows` and `own_columns` are a person's, `gone_rows` were planner's and are no more.
+    `own_rows` and `own_columns` are a person's, `gone_rows` were planner's and are no more. By row of the old sheet
+    `columns_at` says where its columns go in tables that have columns of their own.
     """
 
     old_rows: Track
@@ -138,6 +139,7 @@ class FinalPlaces:
     own_columns: tuple[int, ...]
     gone_rows: tuple[int, ...]
     new_rows: tuple[int, ...]
+    columns_at: Mapping[int, Track] = field(default_factory=dict)
 
 
 def final_places(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,10 +19,12 @@ from planner.update.fresh import Fresh
 from planner.update.outcome import Updated
 from planner.update.places import FinalPlaces, final_places, is_filled
 from planner.update.swept import SWEEP, by_value, drawn
+from planner.update.table_columns import columns_of_tables, longer_tables
 from planner.update.turned import turned
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from planner.xlsx.styles import Look, Stylesheet
@@ -115,12 +117,15 @@ class ThreeWay:
     def drawn_moves(self) -> Moves:
         """Where the references of the file's charts lead in the end."""
         moves = self.ours.moves
-        if SWEEP not in self.places:
-            return moves
-        old, now, places = self.ours.sheets[SWEEP], self.fresh.sheets[SWEEP], self.places[SWEEP]
-        name = old.sheet.name
-        led = drawn(moves.of(name), self.base.memory.axes, old.rows, now.rows, places.fresh_rows)
-        return moves.changed(name, led)
+        for kind, places in self.places.items():
+            old, now = self.ours.sheets[kind], self.fresh.sheets[kind]
+            name = old.sheet.name
+            if kind == SWEEP:
+                led = drawn(moves.of(name), self.base.memory.axes, old.rows, now.rows, places.fresh_rows)
+                moves = moves.changed(name, led)
+            elif wholes := longer_tables(old, now, places):
+                moves = moves.changed(name, replace(moves.of(name), wholes=wholes))
+        return moves
 
     def gone_names(self, kind: str) -> frozenset[str]:
         """The names of the rows that a sheet has no more."""
@@ -187,6 +192,8 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
 
     built = merge.base.built_rows(old)
     found = final_places(old, fresh, built, is_own, merge.homes(kind), keeps_rows=stays)
+    columns = columns_of_tables(old, fresh, found, lambda at: merge.base.is_ours(old, at))
+    found = replace(found, columns_at=columns)
     name = merge.names[kind]
     if kind in DATABASES and _is_reordered(old, built, found):
         done.remarks.append(f"the rows of {name} are in planner's order again: yours was another")
@@ -195,11 +202,25 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     done.own_rows += [f"{name} row {found.old_rows(row)}" for row in found.own_rows if row not in kept]
     done.own_columns += [f"{name}!{column_letters(found.columns(column))}" for column in found.own_columns]
     if kind != COVER:
-        done.new_rows += [f"{name}: {fresh.rows[row]}" for row in found.new_rows if not is_heading(fresh.rows[row])]
-        done.gone_rows += [
-            f"{name}: {old.rows.get(row, row)}" for row in found.gone_rows if not is_heading(old.rows.get(row, ""))
-        ]
+        live = old.sheet.patterns
+        done.new_rows += _named(name, fresh.rows, found.new_rows, lambda row: fresh.value(row, 1))
+        done.gone_rows += _named(
+            name, old.rows, found.gone_rows, lambda row: None if (row, 1) in live else old.sheet.value(row, 1)
+        )
     return found
+
+
+def _named(
+    sheet: str, keys: Mapping[int, str], rows: Iterable[int], first: Callable[[int], Value]
+) -> Iterator[str]:  # fmt: skip
+    """Rows of a sheet as they are told: without the title of their table, and without headings and those of a table
+    that are told by their place alone. `first` has what is typed in the first column.
+    """
+    for row in rows:
+        key = keys.get(row, "")
+        is_place = re.search(r" [0-9]+( \([0-9]+\))?$", key) is not None and first(row) in (None, "")
+        if not is_heading(key) and not is_place:
+            yield f"{sheet}: {key.rpartition(' | ')[2] or row}"
 
 
 def _is_reordered(old: KeyedSheet, built: Mapping[int, int], found: FinalPlaces) -> bool:
@@ -224,7 +245,9 @@ def _file_moves(merge: ThreeWay) -> dict[str, SheetMoves]:
         tops = {sheet.first_row: places.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
         led = turned(sheet, merge.fresh.sheets[kind], places)
         name = merge.names[kind]
-        moves[sheet.sheet.name] = SheetMoves(name, places.old_rows, places.columns, elsewhere, there, tops, led)
+        moves[sheet.sheet.name] = SheetMoves(
+            name, places.old_rows, places.columns, elsewhere, there, tops, led, places.columns_at
+        )
     return moves
 
 

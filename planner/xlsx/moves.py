@@ -103,6 +103,8 @@ class SheetMoves:
     # Rows of another kind then -> column -> the column where a reference to one cell is led, None for nowhere. A range
     # leaves these rows out.
     turned: Mapping[int, Mapping[int, int | None]] = field(default_factory=dict)
+    # Row -> where its columns go, in a table whose columns move apart from those of others.
+    columns_at: Mapping[int, Track] = field(default_factory=dict)
     # First and last row of a range -> those then, for a range of exactly these rows.
     wholes: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
@@ -114,21 +116,26 @@ class SheetMoves:
 
     def cell(self, row: int, column: int) -> Position:
         """Where a cell of the sheet stands then, on the same sheet; or would stand, had it not gone."""
-        return self.rows(row), self.columns(column)
+        return self.rows(row), self.columns_of(row)(column)
+
+    def columns_of(self, top: int, bottom: int = 0) -> Track:
+        """Where the columns of a row go, or of rows down to `bottom`: those of their table, if all are of one."""
+        found = self.columns_at.get(top, self.columns)
+        return found if not bottom or self.columns_at.get(bottom, self.columns) == found else self.columns
 
     def turned_cell(self, row: int, column: int) -> Area | None:
         """Where a reference to a cell of a row of another kind is led; None for nowhere."""
-        there = self.turned[row].get(column, self.columns(column))
+        there = self.turned[row].get(column, self.columns_of(row)(column))
         return None if there is None else Area(self.rows(row), there, self.rows(row), there)
 
     def has(self, row: int, column: int) -> bool:
         """Whether a cell is still on the sheet."""
-        return row not in self.rows.gone and column not in self.columns.gone
+        return row not in self.rows.gone and column not in self.columns_of(row).gone
 
     def area(self, area: Area) -> Area | None:
         """The cells from one corner to the other then; a whole row or column stays whole. None where all are gone."""
         rows = self.wholes.get((area.top, area.bottom)) or self.rows.span(area.top, area.bottom, MAX_ROW)
-        columns = self.columns.span(area.left, area.right, MAX_COLUMN)
+        columns = self.columns_of(area.top, area.bottom).span(area.left, area.right, MAX_COLUMN)
         if rows is None or columns is None:
             return None
         (top, bottom), (left, right) = rows, columns
@@ -153,7 +160,8 @@ class SheetMoves:
     @property
     def is_idle(self) -> bool:
         """Whether every cell stays."""
-        return self.rows.is_idle and self.columns.is_idle and not self.elsewhere and not self.turned
+        stays = self.rows.is_idle and self.columns.is_idle
+        return stays and not self.elsewhere and not self.turned and not self.columns_at
 
 
 class Moves:
@@ -216,8 +224,9 @@ class Moves:
             on = moves.name
         elif not reference.is_range and reference.first.row in moves.elsewhere:
             on, row = moves.elsewhere[reference.first.row]
-            column = moves.there.get(on, moves.columns)(reference.first.column)
-            area = Area(row, column, row, column)
+            columns = moves.there.get(on) or moves.columns_of(reference.first.row)
+            column = columns(reference.first.column)
+            area = None if reference.first.column in columns.gone else Area(row, column, row, column)
         elif not reference.is_range and reference.first.row in moves.turned:
             on, area = moves.name, moves.turned_cell(reference.first.row, reference.first.column)
         else:

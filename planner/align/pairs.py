@@ -1,0 +1,82 @@
+"""Which sheet and which scenario of two workbooks is which.
+
+A sheet that planner built is known by what it is, a scenario by its id; what was renamed, by what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from planner.book.plan import Plan, Scenario
+from planner.book.sheet import Sheet
+
+ALIKE = 0.5
+"""The share of common contents from which two sheets of an analyst's, or two scenarios, are one that was renamed."""
+
+
+class Pairs(NamedTuple):
+    """Old name -> new name of what is in both workbooks."""
+
+    sheets: dict[str, str]
+    scenarios: dict[str, str]
+
+
+def pairs(old: Plan, new: Plan) -> Pairs:
+    """The sheets and scenarios that two workbooks have in common."""
+    return Pairs(_sheets(old, new), _scenarios(old, new))
+
+
+def _sheets(old: Plan, new: Plan) -> dict[str, str]:
+    """Planner's sheets by what they are, others by name, and those left by what they hold."""
+    found: dict[str, str] = {}
+    roles = {name: sheet.name for name, sheet in new.book.designed.items()}
+    for role, sheet in old.book.designed.items():
+        if role in roles:
+            found[sheet.name] = roles[role]
+    left = [name for name in new.sheets if name not in found.values()]
+    for name in old.sheets:
+        if name not in found and name in left:
+            found[name] = name
+            left.remove(name)
+    for name in old.sheets:
+        if name not in found and left:
+            contents = _contents(old.book.sheets[name])
+            likeness = {other: _share(contents, _contents(new.book.sheets[other])) for other in left}
+            best = max(left, key=likeness.__getitem__)
+            if likeness[best] >= ALIKE:
+                found[name] = best
+                left.remove(best)
+    return found
+
+
+def _contents(sheet: Sheet) -> set[str]:
+    return {f"{value}" for at in sheet.cells if (value := sheet.value(*at)) not in (None, "")}
+
+
+def _share(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def _scenarios(old: Plan, new: Plan) -> dict[str, str]:
+    """By id; and those left by what was typed for them, where two are nearly the same."""
+    found = {key: key for key in old.by_key if key in new.by_key}
+    left = [scenario for key, scenario in new.by_key.items() if key not in found]
+    for key, scenario in old.by_key.items():
+        if key in found or not left:
+            continue
+        typed = set(_typed(old, scenario))
+        likeness = {other.key: _share(typed, set(_typed(new, other))) for other in left}
+        best = max(left, key=lambda other: (likeness[other.key], -abs(other.column - scenario.column)))
+        if likeness[best.key] >= ALIKE:
+            found[key] = best.key
+            left.remove(best)
+    return found
+
+
+def _typed(plan: Plan, scenario: Scenario) -> Iterator[str]:
+    yield from (f"model {scenario.model}", f"chip {scenario.hardware}")
+    for row in (*plan.inputs, *plan.overrides):
+        entry = row.cells.get(scenario.key)
+        if entry is not None and not entry.is_blank:
+            yield f"{row.name} {entry.value}"

@@ -1,0 +1,98 @@
+"""Where the columns of a table go on a sheet of several tables, as Operations and Sweep are: by their titles.
+
+Each table has columns of its own there: one that came or went moves those behind it in that table alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+from planner.align.keys import COMPARISON, KeyedSheet
+from planner.book.rowkeys import COVER, DATABASES, LOG, unique
+from planner.update.fresh import FreshSheet
+from planner.update.places import FinalPlaces, is_filled
+from planner.xlsx.address import Position
+from planner.xlsx.moves import Track
+
+TITLES = "titles "  # how the key of a row of titles begins
+
+
+def columns_of_tables(
+    old: KeyedSheet, fresh: FreshSheet, places: FinalPlaces, is_planners: Callable[[Position], bool]
+) -> dict[int, Track]:
+    """By row of the file, in tables with a column that stands elsewhere in the end: where their columns go.
+
+    `is_planners` says of a cell of the file whether it holds what planner wrote: with a title of planner's that is no
+    more its column is no more. Other sheets have one table.
+    """
+    found: dict[int, Track] = {}
+    if not _has_tables(old):
+        return found
+    for head, rows in _tables(old):
+        there = fresh.row_of.get(old.rows[head])
+        if there is None:
+            continue
+        mine = _titles({column: old.sheet.text(head, column) for column in old.columns_by_row[head]})
+        texts = {column: fresh.value(row, column) for row, column in fresh.cells if row == there}
+        now = {title: column for column, title in _titles(texts).items()}
+        known = {column: places.fresh_columns(now[title]) for column, title in mine.items() if title in now}
+        gone = frozenset(column for column in mine if column not in known and is_planners((head, column)))
+        if gone or any(places.columns(column) != place for column, place in known.items()):
+            found |= dict.fromkeys(rows, Track(known, gone))
+    return found
+
+
+def _tables(old: KeyedSheet) -> list[tuple[int, list[int]]]:
+    """The rows of titles, each with its labels, with planner's rows below and the blank ones among and behind them."""
+    heads = [row for row, key in sorted(old.rows.items()) if key.startswith(TITLES)]
+    found: list[tuple[int, list[int]]] = []
+    labels: list[int] = []
+    filled = {row for row, column in old.sheet.cells if is_filled(old, row, column)}
+    for head, following in pairwise([*heads, max(old.rows, default=0) + 1]):
+        if following == head + 1:  # labels above machine names
+            labels = [head]
+            continue
+        last = max(row for row in old.rows if row < following)
+        rows = (row for row in range(head, last + 2) if row in old.rows or row not in filled)
+        found.append((head, [*labels, *rows]))
+        labels = []
+    return found
+
+
+def _titles(texts: Mapping[int, object]) -> dict[int, str]:
+    """The titles by column, of several alike each another."""
+    return unique({column: text for column, text in sorted(texts.items()) if isinstance(text, str) and text})
+
+
+def longer_tables(old: KeyedSheet, fresh: FreshSheet, places: FinalPlaces) -> dict[tuple[int, int], tuple[int, int]]:
+    """The first and the last row of tables that are longer or shorter now, each with those that it has in the end.
+
+    A chart that draws all rows of one draws all that there are.
+    """
+    if not _has_tables(old):
+        return {}
+    mine, now = _extents(old.rows), _extents(fresh.rows)
+    same = ((area, now[key]) for key, area in mine.items() if key in now)
+    return {
+        area: (places.fresh_rows(there[0]), places.fresh_rows(there[1]))
+        for area, there in same
+        if area[1] - area[0] != there[1] - there[0]
+    }
+
+
+def _extents(rows: Mapping[int, str]) -> dict[str, tuple[int, int]]:
+    """The first and the last row below each row of titles, by its key."""
+    found: dict[str, tuple[int, int]] = {}
+    key = ""
+    for row, name in sorted(rows.items()):
+        if name.startswith(TITLES):
+            key = name
+        elif key:
+            found[key] = found.get(key, (row, row))[0], row
+    return found
+
+
+def _has_tables(old: KeyedSheet) -> bool:
+    """Whether a sheet may have several tables."""
+    return old.line_table is None and old.kind not in (COMPARISON, COVER, LOG, *DATABASES)
