@@ -211,6 +211,25 @@ def test_ranks_that_share_one_process_are_refused(tmp_path, is_launched):
     assert "\n" not in error.value.line()
 
 
+@pytest.mark.parametrize("is_launched", [True, False])
+def test_ranks_whose_devices_are_told_apart_by_their_process_alone_are_refused(tmp_path, is_launched):
+    """A merged trace has a process for each rank's GPU, and the kernels' own number of it is 0 in both.
+
+    Twenty kernels of 60 us each, 10 us later on the second rank: one device would have been busy for 70.
+    """
+    events = []
+    for rank in (0, 1):
+        for n in range(20):
+            at = 100 * n + 10 * rank
+            if is_launched:  # each launch by a number of its own
+                events.append(torch_event("cuda_runtime", "cudaLaunchKernel", at, 5, correlation=100 * rank + n))
+            events.append({**torch_kernel("gemm", at + 20, 60, correlation=100 * rank + n), "pid": 10 + rank})
+    path = tmp_path / "merged.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    with pytest.raises(UserError, match="merged of ranks that have a GPU 0 each, whose kernels can't be told apart"):
+        read(path)
+
+
 def test_what_one_process_launches_is_not_taken_for_two_ranks(tmp_path):
     """The driver's call has the number of the runtime's around it; kernels of a graph, of two queues, and one that
     begins before the last one ended overlap: 20 of each, 10 us apart.

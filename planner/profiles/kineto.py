@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import defaultdict
 from functools import partial
 from typing import Any
 
@@ -48,7 +49,7 @@ def rank_label(event: dict[str, Any]) -> str:
 
 
 class KinetoEvents:
-    """Collects the events of one rank; `processes` are those that launched kernels, of which a rank is one."""
+    """Collects the events of one rank."""
 
     def __init__(self) -> None:
         self._clock = Clock(self._timed)
@@ -59,7 +60,8 @@ class KinetoEvents:
         # device, begin, duration, correlation, external id, text, queue
         self._kernels = tuple(array("q") for _ in range(7))
         self._notes: list[Annotation] = []
-        self.processes: set[str] = set()
+        self._processes: set[str] = set()
+        self._lanes: defaultdict[int, set[str]] = defaultdict(set)  # of each device, the processes of its kernels
         self.count = 0
         self.below_zero = 0  # kernels that last less than nothing, as some versions write
 
@@ -84,13 +86,14 @@ class KinetoEvents:
         correlation = _number(args.get("correlation"))
         if kind in _KERNELS:
             device = _number(args.get("device", event.get("pid")))
+            self._lanes[device].add(str(event.get("pid")))
             self.below_zero += duration < 0
             text = self._text(name, kind, *("" if (told := args.get(key)) is None else str(told) for key in COLLECTIVE))
             queue = _number(args.get("stream", event.get("tid")))
             _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text, queue))
         elif kind in _LAUNCHES:
             if correlation >= 0:
-                self.processes.add(str(event.get("pid")))
+                self._processes.add(str(event.get("pid")))
                 graph = "graphlaunch" in name.lower()  # which operator each of its kernels is of isn't known
                 row = (correlation, begin, -1, -1) if graph else (correlation, begin, external, self._thread(event))
                 _append(self._launches, row)
@@ -109,7 +112,16 @@ class KinetoEvents:
         return self._texts.setdefault(parts, len(self._texts))
 
     @property
-    def is_merged(self) -> bool:
+    def merged_of(self) -> str:
+        """What of several ranks stands in the trace, in words, where it was merged of them; empty where it wasn't."""
+        if len(self._processes) > 1:
+            return f"{len(self._processes)} processes"
+        shared = [device for device, processes in self._lanes.items() if len(processes) > 1]
+        if shared:
+            return f"ranks that have a GPU {min(shared)} each"
+        return "ranks under one process" if self._is_of_ranks() else ""
+
+    def _is_of_ranks(self) -> bool:
         """Whether several ranks stand under one process: launches have the numbers of others, or queues overlap.
 
         A process numbers each launch once, but for the driver's call within one of the runtime. A queue runs its

@@ -234,8 +234,7 @@ def _of_csv(path: Path) -> ProfileSource:
 def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str, Any], asked: str) -> ProfileSource:
     """The devices of a rank, or of each of a merged trace. Raises UserError for ranks that can't be told apart."""
     for each in torch.values():
-        if len(each.processes) > 1 or each.is_merged:
-            several = f"{len(each.processes)} processes" if len(each.processes) > 1 else "ranks under one process"
+        if several := each.merged_of:
             what = f"this trace is merged of {several}, whose kernels can't be told apart"
             raise UserError(what, place=Place(path), remedy="give the trace of each rank as it was written")
     told_of = described.get("distributedInfo")
