@@ -80,6 +80,12 @@ def refused(path) -> str:
             gzip.compress(TRACE, mtime=0) * 2,
             "are these several files in one?; give each as it was",
         ),
+        (
+            "two.xplane.pb",
+            PLANES * 2,
+            "/device:TPU:0 stands in it twice: are these several files in one?; give each as",
+        ),
+        ("two.xplane.pb.gz", gzip.compress(PLANES, mtime=0) * 2, "stands in it twice: are these several files"),
         ("other.json", b'{"a": [1, 2]}', "this JSON is no profile"),
         ("list.json", b"[1, 2, 3]", "this JSON is no profile"),
         ("wrong.json", b'{"traceEvents": [{"ph": "X"], "metadata": {"more": 1}}', "not JSON"),

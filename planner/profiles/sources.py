@@ -27,6 +27,7 @@ from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
 from planner.terminal_table import counted
 
+_AS_WRITTEN = "give each as it was written"
 _MOST_RANKS = 1 << 24
 _TASK = "Task Environment"  # the plane of the capture itself
 _TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
@@ -113,6 +114,8 @@ def _devices(path: Path, data: Path, asked: str) -> ProfileSource:
     """The devices of a file of planes."""
     try:
         planes = xspace.read(data, lambda far: progress.step(f"reading {path.name}: {far}"))
+        if name := _twice(planes):
+            raise UserError(f"{name} stands in it twice: are these several files in one?", remedy=_AS_WRITTEN)
         return _summed(ProfileSource(path, "xplane"), planes, asked)
     except UserError as error:
         raise error.at(Place(path)) from None
@@ -120,6 +123,12 @@ def _devices(path: Path, data: Path, asked: str) -> ProfileSource:
         raise UserError(
             "this is not a profile (XSpace), or it is damaged", place=Place(path), remedy=xspace.REMEDY
         ) from None
+
+
+def _twice(planes: tuple[Plane, ...]) -> str:
+    """The first plane of a device or host that recorded anything and has another's name, as of no one capture."""
+    names = [plane.name for plane in planes if plane.name and plane.lines]
+    return next((name for at, name in enumerate(names) if name in names[:at]), "")
 
 
 def _summed(made: ProfileSource, planes: tuple[Plane, ...], asked: str) -> ProfileSource:
