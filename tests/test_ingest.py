@@ -412,6 +412,7 @@ def test_a_device_goes_by_its_name_in_the_file() -> None:
     table = hardware()
     assert chip_of(of(operation(), kind="TPU v5"), "", table).id == "tpu-v5p"
     assert chip_of(of(operation(), kind="TPU v6 Lite"), "", table).id == "tpu-v6e"
+    assert chip_of(of(operation(), kind="TPU v5p"), "", table).id == "tpu-v5p"  # as its row is called
     with pytest.raises(UserError, match="is of TPU v5, which is tpu-v5p"):
         chip_of(of(operation()), "tpu-v6e", table)
     unknown = chip_of(of(operation(), kind="AMD Instinct MI300X VF"), "", table)
