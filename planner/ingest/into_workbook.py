@@ -31,7 +31,7 @@ from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
-from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread, step_kinds
+from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, Profile, spread, step_kinds
 from planner.profiles.step_kinds import DECODE, phase
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
@@ -176,6 +176,8 @@ def _devices(profile: Profile) -> str:
     """How many devices a profile has, and how many of them ran something; a tool adds all up."""
     if CORES in profile.facts:
         return f"{profile.facts[CORES]}, added up"
+    if any(device.name == ALL_CORES for device in profile.devices):
+        return "all of them added up: the tool doesn't tell how many"
     return f"{len(profile.devices)}, {len(profile.active)} of them ran something"
 
 

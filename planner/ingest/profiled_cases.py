@@ -108,10 +108,11 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
     What no backfill would take, as a kernel that ran for 0 s, is none.
     """
     told = recognised(profile.operations)
+    apart = "" if "communication" not in profile.lacks else "collectives can't be told apart"
     kinds: dict[str, tuple[Matmul | Attention | Collective, ...]] = {
         "matmuls": told.matmuls,
         "attention": told.attention,
-        "collectives": told.collectives,
+        "collectives": () if apart else told.collectives,  # a part of them is none
     }
     found: dict[tuple[str, str], list[Operation]] = defaultdict(list)
     for each in chain(*kinds.values()):
@@ -126,8 +127,8 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
     made = (_row(profile, chip, chips, template, key, same) for (template, key), same in found.items())
     rows = tuple(row for row in made if not any(row_faults(row)))  # not of an empty array, or of a kernel of 0 s
     shares = {kind: sum(each.operation.self_time for each in same) / everything for kind, same in kinds.items() if same}
-    said = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
-    return Cases(rows, told.share, f"{said}; {counted(len(rows), 'case')} of known sizes")
+    said = ", ".join(filter(None, [*(f"{kind} {percent(share)}" for kind, share in shares.items()), apart]))
+    return Cases(rows, sum(shares.values()), f"{said}; {counted(len(rows), 'case')} of known sizes")
 
 
 def _row(profile: Profile, chip: Chip, chips: Chips, template: str, key: str, same: Sequence[Operation]) -> Measurement:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # facts of a profile or a device, by their names
+ALL_CORES = "all cores"  # the device of a tool's table, which adds them up
 _SHARE = 0.25  # of the longest program's time, at least, takes the one whose runs are steps
 Key = TypeVar("Key")
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap

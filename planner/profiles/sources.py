@@ -299,6 +299,7 @@ _LACKS = {
         "shapes": "operations are the framework's, without shapes",
     },
     "roofline_model": {
+        "steps": "the tool adds all steps up",
         "median": "the tool tells the average alone", "shapes": "the tool has no shapes: hlo_stats does",
         "gap": "the tool has no idle time: op_profile does",
     },
