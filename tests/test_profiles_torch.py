@@ -536,6 +536,26 @@ def test_the_time_between_steps_is_told(tmp_path):
     assert between_steps(read(path)).startswith("100 us from step to step, 70 % of it between them: ")
 
 
+def test_steps_that_overlap_on_the_device_are_told(tmp_path):
+    """A step's gather begins 40 us before the one before it ends: each lasts 140 us, and one ends every 100."""
+    events = []
+    for n in range(4):
+        events += [
+            torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n, 90),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 1, 1, correlation=2 * n),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 3, 1, correlation=2 * n + 1),
+            torch_kernel("ncclDevKernel_AllGather_RING_LL", 100 * n + 10, 30, correlation=2 * n),
+            torch_kernel("gemm", 100 * n + 60, 90, correlation=2 * n + 1),
+        ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = {line.label: line for line in lines(read(path), None, Peaks(None, None))}
+    assert [found[name].measured for name in ("Step time", "From step to step")] == pytest.approx([140e-6, 100e-6])
+    assert found["From step to step"].note.endswith("to the end of the next: they overlap on the device")
+    assert found["Largest waste"].note == "no operation has FLOPs or bytes: PyTorch's trace has none of kernels"
+    assert between_steps(read(path)) == "100 us from step to step, which overlap: a run is as fast as that"
+
+
 def test_kernels_of_a_time_below_zero_are_told(tmp_path):
     """Some versions of Kineto write such: they take no time, and a reader sees how many there are."""
     events = [torch_kernel("gemm", 0, 10), torch_kernel("gemm", 20, -10), torch_kernel("gemm", 40, -5)]

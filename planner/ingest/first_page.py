@@ -90,15 +90,27 @@ def step_seconds(profile: Profile) -> float | None:
 
 
 def between_steps(profile: Profile) -> str:
-    """A line about what is between the steps, where that is much: a log's time of a step has it. Blank where not."""
+    """A line about what is between the steps, or how far they overlap, where that is much. Blank where not.
+
+    A log's time of a step has what is between them, and counts no time of two twice.
+    """
     step, distances = step_seconds(profile), profile.step_distances
-    whole = spread(distances)[0] if distances else 0.0
-    if step is None or whole <= MUCH_BETWEEN * step:
+    whole = spread(distances)[0] if distances else None
+    if step is None or whole is None:
+        return ""
+    if _overlap(step, whole):
+        return f"{spoken(whole, SECONDS, step)} from step to step, which overlap: a run is as fast as that"
+    if whole <= MUCH_BETWEEN * step:
         return ""
     return (
         f"{spoken(whole, SECONDS, step)} from step to step, {percent(1 - step / whole, 0)} of it between them: a "
         "log's time of a step and its tokens a second have that too"
     )
+
+
+def _overlap(step: float, whole: float) -> bool:
+    """Whether steps of so many seconds, of which one ends every `whole`, overlap by much on their device."""
+    return step > MUCH_BETWEEN * whole
 
 
 def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
@@ -124,8 +136,11 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
         what = "over all steps and devices: what the parts of a step add up to"
         yield PageLine("Step time: mean", profile.step_parts.span, SECONDS, note=what)
     if distances := profile.step_distances:
-        what = "median from the end of a step to the end of the next: with what is between them"
-        yield PageLine("From step to step", spread(distances)[0], SECONDS, note=what)
+        whole = spread(distances)[0]
+        what = "they overlap on the device" if _overlap(median, whole) else "with what is between them"
+        yield PageLine(
+            "From step to step", whole, SECONDS, note=f"median from the end of a step to the end of the next: {what}"
+        )
     yield PageLine("Steps", float(n), COUNT)
 
 
@@ -211,8 +226,8 @@ def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator
     found = largest(profile, listed, peaks)
     label = "Largest waste"
     if found is None:
-        why = peaks.why or profile.lacks.get("bytes") or profile.lacks.get("flops") or "no operation has FLOPs or bytes"
-        yield PageLine(label, None, SECONDS, *_planned(own), why)
+        lacking = filter(None, ["no operation has FLOPs or bytes", profile.lacks.get("bytes")])
+        yield PageLine(label, None, SECONDS, *_planned(own), peaks.why or ": ".join(lacking))
         return
     yield PageLine(label, found.wasted, SECONDS, *_planned(own), _about(found, parts_of(profile)))
 
