@@ -180,6 +180,28 @@ def test_each_call_that_a_tpus_profiler_marks_is_of_its_program(tmp_path):
     assert read(path, asked="decode").step_times == pytest.approx([50 * US] * 4)
 
 
+def test_steps_of_evaluation_on_a_tpus_line_of_steps_are_none_of_training(tmp_path):
+    """The line numbers both alike: eight steps of 900 us, two evaluations of 300; each runs a second program too."""
+    runs, steps, at = [], [], 0
+    for kind in ["train"] * 4 + ["eval"] * 2 + ["train"] * 4:
+        lasts, number = (900, 7) if kind == "train" else (300, 8)
+        runs += [(f"jit_{kind}_step({number})", at, lasts), ("jit_metrics(9)", at + lasts + 5, 10)]
+        steps.append((at, lasts + 15))
+        at += lasts + 100
+    document = programs(*runs)
+    events = document["traceEvents"]
+    events.append({"ph": "M", "pid": 3, "tid": 9, "name": "thread_name", "args": {"name": "Steps"}})
+    for number, (begin, lasts) in enumerate(steps):
+        events.append({"ph": "X", "pid": 3, "tid": 9, "name": str(number), "ts": begin, "dur": lasts, "args": {}})
+    path = written(tmp_path, document)
+    found = read(path)
+    assert (found.found, found.step_times) == ("line", pytest.approx([915 * US] * 8))
+    assert found.step_parts.compute == pytest.approx(910 * US)
+    assert found.notes == (
+        "steps of several kinds: jit_train_step(7) x 8 is taken, not jit_eval_step(8) x 2: --steps 'jit_eval_step(8)'",
+    )
+
+
 def test_the_command_takes_the_kind_of_steps(tmp_path):
     """It prints which were found and taken; a kind that isn't there is one line with those that are."""
     runs = [("jit_prefill(8)", 2000 * n, 900) for n in range(2)]

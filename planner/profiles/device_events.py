@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -191,21 +192,26 @@ def main_marks(named: Iterable[tuple[str, Marked]], asked: str = "") -> tuple[li
 
 
 def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
-    """Steps that the profiler itself marked, where each is one run of any program: those of one program.
+    """Steps that the profiler itself marked, without those in which other programs run than the main one.
 
-    Without a person's marks it takes every call of a program for a step, be it of training or of a sum of two numbers.
-    The program is the one that takes the most time of those that repeat.
+    Without a person's marks it takes every call of a program for a step, be it of training or of a sum of two numbers;
+    with them, which hold several, it numbers training and evaluation alike: then programs that come again are others.
+    The main program is the one that takes the most time of those that repeat.
     """
     found = within(runs.begin, steps)
     inside = found >= 0
     at, which = found[inside], runs.which[inside]
-    if len(np.unique(at)) < len(at) or len(np.unique(which)) < 2:
-        return steps
     main = runs.main(inside)
-    if main is None:
+    if main is None or len(np.unique(which)) < 2:
         return steps
-    mine, name = set(at[which == main].tolist()), runs.names[main]
-    return [replace(step, name=name) for number, step in enumerate(steps) if number in mine]
+    held: list[set[int]] = [set() for _ in steps]
+    for step, program in zip(at.tolist(), which.tolist(), strict=True):
+        held[step].add(program)
+    often = Counter(frozenset(of) for of in held if of)
+    are_calls = len(np.unique(at)) == len(at)
+    ours = [main in of or not (are_calls or often[frozenset(of)] > 1) for of in held]
+    name = "" if all(ours) else runs.names[main]
+    return [replace(mark, name=name) for mark, is_ours in zip(steps, ours, strict=True) if is_ours]
 
 
 def within(times: Integers, steps: Sequence[Marked]) -> Integers:
