@@ -32,6 +32,7 @@ from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
 from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, Profile, spread, step_kinds
+from planner.profiles.profile_files import named
 from planner.profiles.step_kinds import DECODE, phase
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
@@ -154,7 +155,7 @@ def told_of(found: Ingested, which: Scenario | None, run: RecordedRun | None) ->
     profile = found.profile
     facts = [*profile.facts.items(), *(profile.devices[0].facts.items() if profile.devices else ())]
     lines = [
-        ("Files", few([Path(path).name for path in profile.paths], NAMED)),
+        ("Files", few([named(Path(path)) for path in profile.paths], NAMED)),
         ("Format", profile.format),
         ("Device", found.chip.said),
         ("Hosts", f"{len(profile.hosts)}: {few(profile.hosts, NAMED)}" if profile.hosts else "not named in the file"),
@@ -198,7 +199,7 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
         raise UserError(f"the steps of this profile are no decode steps: {why}", place=Place(plan.file), remedy=remedy)
     flags = [run.flags, *([UNKNOWN_DEVICE] if not found.chip.id else [])]
     flags += [OTHER_HARDWARE] if found.chip.id and found.chip.id != which.hardware else []
-    names = ", ".join(Path(path).name for path in found.profile.paths[:3])
+    names = ", ".join(named(Path(path)) for path in found.profile.paths[:3])
     run = replace(
         run,
         spread=deviation / seconds if n > 1 else None,
