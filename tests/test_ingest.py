@@ -234,6 +234,8 @@ def test_another_chip_than_the_scenarios_is_marked(profile: Path, light: Path) -
     ingest(profile, light, "--device", "tpu-v6e")
     (run,) = read_runs(find(Package.read(light)))
     assert "other_hardware" in run.flags
+    measured, *_, note = lines(light)["MFU on the plan's FLOPs"]
+    assert (measured, note) == (None, "the profile is of another chip than the plan, whose peak it would be of")
     assert {row.text("hardware_id") for row in rows(light)[n_cases:]} == {"tpu-v6e"}
     assert command("check", light).exit_code == 0
 

@@ -79,7 +79,7 @@ def test_all_steps_of_the_profiler_are_one_kind_for_the_asking(tmp_path):
 
 def test_three_kinds_of_which_none_is_most_of_the_time(tmp_path):
     """40, 30 and 30 % of the kernels' time: the one of the most is taken, and each of the others can be asked for."""
-    marks = [f"step[{each} bs=4]" for each in ("EXTEND", "DECODE", "MIXED", "DECODE", "DECODE")]
+    marks = [f"step[ {each} bs=4 ]" for each in ("EXTEND", "DECODE", "MIXED", "DECODE", "DECODE")]
     path = written(tmp_path, served(marks, [40, 10, 30, 10, 10], is_profiled=False))
     assert read(path).step_times == pytest.approx([40 * US])
     assert read(path, asked="mixed").step_times == pytest.approx([30 * US])

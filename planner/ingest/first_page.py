@@ -22,7 +22,10 @@ EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_par
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """What a plan says of the step that a profile is of: seconds; `parts` are its own by name, with their labels."""
+    """What a plan says of the step that a profile is of: seconds; `parts` are its own by name, with their labels.
+
+    `is_other_chip` says that the profile is of another chip, whose peak the plan's MFU isn't of.
+    """
 
     label: str
     expected: float | None
@@ -31,6 +34,7 @@ class PlannedStep:
     mfu: float | None = None  # that is expected, on the plan's FLOPs
     parts: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     chips: float | None = None
+    is_other_chip: bool = False
 
     def part(self, names: tuple[str, ...]) -> tuple[str, float] | None:
         """The first of some parts that the plan has: its label and its seconds."""
@@ -42,7 +46,9 @@ class PlannedStep:
 
     def utilisation(self, seconds: float) -> float | None:
         """The MFU of a step that took so long, on the plan's FLOPs, chips and peak; None where it has none."""
-        return self.mfu * self.expected / seconds if self.mfu and self.expected and seconds > 0 else None
+        if self.is_other_chip or not self.mfu or not self.expected or seconds <= 0:
+            return None
+        return self.mfu * self.expected / seconds
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,8 @@ def _utilisation(profile: Profile, plan: PlannedStep | None) -> PageLine:
         return PageLine(label, None, PERCENT, note="no plan to take the FLOPs from: --into plan.xlsx --scenario ID")
     found = plan.utilisation(seconds) if seconds else None
     why = "" if found is not None else "the plan has no MFU of such a step" if seconds else "no step time"
+    if plan.is_other_chip:
+        why = "the profile is of another chip than the plan, whose peak it would be of"
     return PageLine(label, found, PERCENT, plan.mfu, "expected MFU" if plan.mfu else "", why)
 
 

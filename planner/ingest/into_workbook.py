@@ -198,7 +198,8 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
             remedy = f"take those, --steps {DECODE}, or {remedy}"
         raise UserError(f"the steps of this profile are no decode steps: {why}", place=Place(plan.file), remedy=remedy)
     flags = [run.flags, *([UNKNOWN_DEVICE] if not found.chip.id else [])]
-    flags += [OTHER_HARDWARE] if found.chip.id and found.chip.id != which.hardware else []
+    is_other_chip = bool(found.chip.id) and found.chip.id != which.hardware
+    flags += [OTHER_HARDWARE] if is_other_chip else []
     names = ", ".join(named(Path(path)) for path in found.profile.paths[:3])
     run = replace(
         run,
@@ -211,7 +212,7 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
         source=f"{found.profile.format}: {names}",
         note=note,
     )
-    return run, _planned(plan, which, run)
+    return run, replace(_planned(plan, which, run), is_other_chip=is_other_chip)
 
 
 def _is_same(old: RecordedRun, new: RecordedRun) -> bool:
