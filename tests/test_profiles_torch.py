@@ -596,3 +596,45 @@ def test_what_was_launched_before_the_capture_is_of_no_step(tmp_path):
     path = tmp_path / "rank0.json"
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     assert read(path).step_times == pytest.approx([30e-6, 30e-6])
+
+
+def annotated(*names, around="", optimizer=False):
+    """Five rounds of a ms, in each of which annotations of 200 us or 240 launch a kernel apiece of 150 us or 60."""
+    events = [torch_event("user_annotation", around, 0, 5000)] if around else []
+    for at, name in [(1000 * n + 250 * k, name) for n in range(5) for k, name in enumerate(names)]:
+        events.append(torch_event("user_annotation", name, at + 10, 240 if name == "backward" else 200))
+        events.append(torch_event("cuda_runtime", "cudaLaunchKernel", at + 20, 1, correlation=at))
+        events.append(torch_kernel("gemm", at + 50, 60 if name in ("forward", "update") else 150, correlation=at))
+        if optimizer and name == names[-1]:
+            events.append(torch_event("user_annotation", "Optimizer.step#AdamW.step", at + 15, 100))
+    return {"traceEvents": events}
+
+
+@pytest.mark.parametrize("around", ["", "train_loop"])
+def test_a_backward_pass_is_no_step(tmp_path, around):
+    """A person's annotations of forward, backward and update are parts of a step, which the optimizer tells.
+
+    From the first kernel of a forward pass to the last of the update that is 250 + 250 + 60 us, four times whole; most
+    of their kernels' time is of the backward pass.
+    """
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(annotated("forward", "backward", "update", around=around, optimizer=True)))
+    assert read(path).step_times == pytest.approx([560e-6] * 4)
+
+
+def test_steps_within_an_annotation_around_all_of_them(tmp_path):
+    """What came once, as a benchmark, holds the steps; without such names it is one step, whatever repeats in it."""
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(annotated("train_step", around="benchmark")))
+    assert read(path).step_times == pytest.approx([150e-6] * 5)
+    path.write_text(json.dumps(annotated("attention", "mlp", around="model_inference")))
+    assert read(path).step_times == pytest.approx([4400e-6])
+
+
+def test_annotations_that_launch_the_work_are_steps(tmp_path):
+    """The loading of data takes longer on the host, and launches nothing."""
+    document = annotated("iteration")
+    document["traceEvents"] += [torch_event("user_annotation", "load", 1000 * n + 300, 690) for n in range(5)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    assert read(path).step_times == pytest.approx([150e-6] * 5)

@@ -7,8 +7,8 @@ prefill and of decode are kinds of their own: by the marks in a step of the prof
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -26,6 +26,8 @@ _PARTS = (  # annotations of PyTorch's own, which are parts of a step
     "Optimizer.", "enumerate(DataLoader)", "DistributedDataParallel.", "FullyShardedDataParallel.", "FSDP::",
     "Torch-Compiled Region", "## Call CompiledFxGraph", "nccl:", "rccl:", "hccl:", "xccl:", "gloo:", "c10d::",
 )  # fmt: skip
+_BACKWARD = re.compile(r"backward|\bbwd|backprop", re.I)
+_CALLED = re.compile(r"step|iter(?!ator)|batch", re.I)  # within an annotation around all of a run
 _COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
 
 
@@ -63,8 +65,7 @@ def steps(notes: Sequence[Annotation], kernels: Launched, asked: str = "") -> St
     wanted = _numbered(_outermost([note for note in notes if asked and is_asked(unnumbered(note.name), asked)]))
     usual = sorted(numbered, key=lambda each: each.begin)
     if not usual:
-        covering = (each for each in (_main_annotation(notes), _optimizer_steps(notes)) if _covers(each, kernels))
-        usual = next(covering, [])
+        usual = next((each for each in _unnumbered_steps(notes, kernels) if _covers(each, kernels)), [])
     kinds: list[StepKind] = []
     for marks in (_phased(usual, served, kernels), wanted):
         step, found, of_them = _of_main_kind(marks, kernels, asked)
@@ -127,16 +128,39 @@ def _of_main_kind(marks: list[Marked], kernels: Launched, asked: str) -> Steps:
     return number[step], [mark for mark in marks if mark.name == main.name], kinds
 
 
-def _main_annotation(notes: Sequence[Annotation]) -> list[Marked]:
-    """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside.
+def _unnumbered_steps(notes: Sequence[Annotation], kernels: Launched) -> Iterator[list[Marked]]:
+    """What may be steps where the profiler numbered none, the likeliest first.
 
-    Those of a server's batches count as one name, be they of prefill or of decode.
+    Annotations that lie in no other; those called steps within one that came once, as around a loop; what is between
+    the calls of the optimizer; and the one that came once.
     """
-    outer = _outermost([note for note in notes if not note.name.startswith(_PARTS)])
-    totals: Counter[str] = Counter()
-    for note in outer:
-        totals[_family(note.name)] += note.end - note.begin
-    main = totals.most_common(1)[0][0] if totals else ""
+    named = [note for note in notes if not note.name.startswith(_PARTS)]
+    outer = _outermost(named)
+    main = _main_annotation(outer, kernels)
+    if len(main) > 1:
+        yield main
+    elif main:
+        around = set(outer)
+        inner = [note for note in named if note not in around and (phase(note.name) or _CALLED.search(note.name))]
+        yield _main_annotation(_outermost(inner), kernels)
+    yield _optimizer_steps(notes)
+    yield main
+
+
+def _main_annotation(outer: Sequence[Annotation], kernels: Launched) -> list[Marked]:
+    """Of annotations side by side those of the name that launches most of the kernels' time; numbers in it aside.
+
+    Those of a server's batches count as one name, be they of prefill or of decode. Where a backward pass has one, each
+    is a part of a step.
+    """
+    if any(_BACKWARD.search(note.name) for note in outer):
+        return []
+    at = within(kernels.at, _numbered(outer))
+    launched = np.bincount(at[at >= 0], kernels.duration[at >= 0], len(outer)).tolist()
+    totals: dict[str, float] = defaultdict(float)
+    for note, duration in zip(outer, launched, strict=True):
+        totals[_family(note.name)] += duration
+    main = max(totals, key=lambda name: totals[name], default="")
     return _numbered([note for note in outer if _family(note.name) == main])
 
 
