@@ -271,3 +271,38 @@ def test_files_whose_main_kinds_differ_are_refused_until_one_is_asked_for(tmp_pa
     with pytest.raises(UserError, match="decode on GPU 0 of rank 1 and prefill on GPU 0 of rank 0; say which you mean"):
         read(*paths)
     assert read(*paths, asked="prefill").step_times == pytest.approx([40 * US])
+
+
+def unmarked(*batches, run, tells=""):
+    """A server's trace without marks: for each batch a Python call of `run`, one that tells its phase, and a kernel.
+
+    Each batch is that call's name and what its kernel lasts in us.
+    """
+    events = []
+    for n, (told, lasts) in enumerate(batches):
+        calls = [
+            ("srv/worker.py(12): loop", 0, 99),
+            (run, 5, 60),
+            (f"srv/{told}", 6, 40),
+            ("srv/mlp.py(7): forward", 7, 5),
+        ]
+        events += [torch_event("python_function", name, 100 * n + at, dur) for name, at, dur in calls if name != "srv/"]
+        events.append(torch_event("cuda_runtime", "cudaGraphLaunch", 100 * n + 10, 1, correlation=n))
+        events.append(torch_kernel("gemm", 100 * n + 20, lasts, correlation=n))
+    return {"traceEvents": events}
+
+
+def test_the_calls_that_run_a_servers_batches_are_steps_without_marks(tmp_path):
+    """SGLang before it marked its batches: a scheduler's calls, and by what they call the phase of each."""
+    run = "/sgl/python/sglang/srt/managers/scheduler.py(1703): run_batch"
+    prefill, decode = "model_runner.py(99): forward_extend", "model_executor/cuda_graph_runner.py(735): replay"
+    path = written(tmp_path, unmarked((prefill, 40), *[(decode, 20)] * 5, run=run))
+    found = read(path)
+    assert found.step_times == pytest.approx([20 * US] * 5)
+    assert found.notes == (
+        "steps of several kinds: decode x 5 is taken, not prefill forward_extend x 1: --steps prefill",
+    )
+    assert read(path, asked="prefill").step_times == pytest.approx([40 * US])
+    run = "vllm/v1/worker/gpu_worker.py(313): execute_model"
+    found = read(written(tmp_path, unmarked(*[("", 20)] * 5, run=run)))
+    assert (found.step_name, found.step_times) == ("execute_model", pytest.approx([20 * US] * 5))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from planner.profiles.device_events import FAR, PS, Events, Recording, distinct, grouped, looked_up
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
-from planner.profiles.kineto_steps import STEP, Annotation, Launched, steps
+from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
 from planner.profiles.parts import union
 from planner.profiles.profile import Operation
 from planner.profiles.trace_events import Clock
@@ -31,6 +31,7 @@ _LAUNCHES = {
 }  # fmt: skip
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
+_CALLS = "python_function"
 _UNTOLD = -FAR  # the time of a launch that isn't in the file; others may be below 0, before the first event of it
 _EPOCH = 1e9  # a clock that stands at less counts from the machine's start
 _LABEL = re.compile(r"\[([^\]]+)\] *\S|(rank[ _-]?\d+)[ _:/-]+\S", re.I)
@@ -60,6 +61,7 @@ class KinetoEvents:
         # device, begin, duration, correlation, external id, text, queue
         self._kernels = tuple(array("q") for _ in range(7))
         self._notes: list[Annotation] = []
+        self._calls: list[Annotation] = []  # of functions that run a server's batches
         self._processes: set[str] = set()
         self._lanes: defaultdict[int, set[str]] = defaultdict(set)  # of each device, the processes of its kernels
         self.count = 0
@@ -68,9 +70,9 @@ class KinetoEvents:
     def add(self, event: dict[str, Any]) -> None:
         """Take one event of the file."""
         kind = str(event.get("cat", "")).lower()
-        if kind not in CATEGORIES or event.get("ph") != "X":
-            return
-        self._clock.add(event)
+        is_taken = kind in CATEGORIES or (kind == _CALLS and call(str(event.get("name", ""))))
+        if is_taken and event.get("ph") == "X":
+            self._clock.add(event)
 
     def settle(self) -> None:
         """Take the events that still wait for their clock: the file has no more."""
@@ -99,6 +101,8 @@ class KinetoEvents:
                 _append(self._launches, row)
         elif kind in _ANNOTATIONS or STEP.match(name):
             self._notes.append(Annotation(name, begin, begin + duration))
+        elif kind == _CALLS:
+            self._calls.append(Annotation(call(name), begin, begin + duration))
         else:
             dims = str(args.get("Input Dims", args.get("Input dims", "")))
             arguments = str(args.get("Concrete Inputs", "")) if tells(name) else ""
@@ -160,7 +164,7 @@ class KinetoEvents:
         # a launch that isn't in the file was before it; where none is told at all, the kernel's own begin must do
         launched = np.where((launched == _UNTOLD) & (correlation < 0), begin, launched)
         texts = list(self._texts)
-        step, marks, step_kinds = steps(self._notes, Launched(launched, duration, text, texts), asked)
+        step, marks, step_kinds = steps(self._notes, self._calls, Launched(launched, duration, text, texts), asked)
         keys, which = np.unique(np.stack([text, operator, main & (operator >= 0)]), axis=1, return_inverse=True)
         kinds = [_kind(texts, *key) for key in keys.T.tolist()]
         found = []
