@@ -124,6 +124,8 @@ def test_a_loop_hides_nothing_of_its_body(profile):
         ("EpCombineInterNodeV1Kernel_bf16", "", "", "communication"),
         ("void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<8>", "", "", "communication"),
         ("void moeA2APrepareDispatchKernel", "", "", "compute"),
+        ("void pplx::all2all::dispatchKernel<x>", "", "", "communication"),
+        ("moe_a2a_combine", "", "", "communication"),
         ("kuserbuffers_pushrecv(int, int, int*)", "", "", "communication"),
         ("void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<8>", "", "", "communication"),
         (
