@@ -638,3 +638,19 @@ def test_annotations_that_launch_the_work_are_steps(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(document))
     assert read(path).step_times == pytest.approx([150e-6] * 5)
+
+
+def test_what_comes_after_the_last_step_is_none(tmp_path):
+    """PyTorch numbers what is behind its last call of step() as one more: a copy of the loss, of 2 us after 5 x 60."""
+    events = []
+    for n in range(6):
+        name, lasts = ("gemm", 60) if n < 5 else ("Memcpy DtoH (Device -> Pageable)", 2)
+        events.append(torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n, 90))
+        events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 1, 1, correlation=n))
+        events.append(torch_kernel(name, 100 * n + 10, lasts, correlation=n))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = read(path)
+    assert found.step_times == pytest.approx([60e-6] * 5)
+    assert found.step_parts.span == pytest.approx(60e-6)
+    assert found.notes == ("1 step at an end of the capture is cut off, and doesn't count",)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from planner.profiles.profile import Found, Operation, StepKind, main_program, shown
+from planner.profiles.profile import Found, Operation, StepKind, shown
 from planner.profiles.step_kinds import is_asked, unnumbered
 from planner.profiles.xspace import AnyLine, Integers
 
@@ -20,6 +20,7 @@ _NARROW = 1 << 15
 FAR = 1 << 61  # ps, some weeks: no event lies or lasts so far, and sums of two stay numbers of 64 bits
 UNSIGNED = 1 << 64  # a line's ids come as signed numbers
 MOST_STEPS = 1 << 17  # that are kept of a device
+_SHARE = 0.25  # of the longest program's time, at least, takes the one whose runs are steps
 NONE: Integers = np.empty(0, np.int64)
 
 
@@ -112,11 +113,18 @@ def main_steps(runs: Sequence[ProgramRun], asked: str = "") -> tuple[list[Marked
 
 
 def _main(programs: Mapping[str, tuple[int, float]], asked: str) -> str | None:
-    """The program whose runs are steps: of those that a person asked for the one of the most time, be it one run."""
-    if not asked:
-        return main_program(programs)
-    found = [name for name in programs if is_asked(name, asked)]
-    return max(found, key=lambda name: programs[name][1], default=None)
+    """The program whose runs are steps, by how often each ran and its time: of those that repeat that of the most time.
+
+    None where one that ran once takes so much more that it is the step. Of those that a person asked for that of the
+    most time, be it one run.
+    """
+    if asked:
+        wanted = [name for name in programs if is_asked(name, asked)]
+        return max(wanted, key=lambda name: programs[name][1], default=None)
+    again = {name: total for name, (count, total) in programs.items() if count > 1}
+    main = max(again, key=lambda name: again[name], default=None)
+    most = max((total for _, total in programs.values()), default=0.0)
+    return None if main is None or again[main] < _SHARE * most else main
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,8 +133,8 @@ def _has_steps(device: Device) -> bool:
 
 
 def _are_runs(device: Device) -> bool:
-    """Whether a device's steps are runs on it, all alike, of which the capture may cut the first and the last."""
-    return all(step.found in ("module", "line") for step in device.steps)
+    """Whether a device's steps are runs on it, or numbered marks, all alike: the first or last may be none."""
+    return all(step.found in ("module", "line") or (step.found == "marker" and not step.name) for step in device.steps)
 
 
 def _of_table(table: ToolTable, name: str) -> Device:
