@@ -17,7 +17,9 @@ from planner.ingest.profile_text import lines
 from planner.profiles import xla
 from planner.profiles.profile import Profile
 from planner.profiles.reading import read
+from tests.commands import command
 from tests.measure_traces import TRACES, real
+from tests.workbooks import write_small
 
 
 def page(columns, *rows, **properties):
@@ -261,3 +263,18 @@ def test_a_roofline_adds_all_steps_up(tmp_path):
     path.write_text(json.dumps([page(columns, ["Total", "loop fusion", "fusion.1", 4.0, 60.0, 0.5])]))
     found = ingested([path], "", None, "")
     assert found.profile.lacks["steps"] == "the tool adds all steps up"
+
+
+def test_an_overview_in_a_workbook_says_what_it_lacks(tmp_path):
+    """It has steps and no operations; hlo_stats has operations and no step: neither is said of what isn't there."""
+    plan = tmp_path / "plan.xlsx"
+    write_small(plan, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8)
+    overview, table = tmp_path / "overview_page.json", tmp_path / "hlo_stats.json"
+    overview.write_text(json.dumps([page(["stepnum", "tcComputeTimeMs"], ["1", 9000.0])]))
+    columns = ["hlo_op_name", "hlo_op_expression", "category", "occurrences", "total_self_time"]
+    table.write_text(json.dumps([page(columns, ["fusion.1", "", "fusion", 3.0, 12.5])]))
+    said = command("ingest", overview, "--into", plan)
+    assert "no operation was recognised: the overview lists only the largest: hlo_stats has all" in said
+    said = command("ingest", table, "--into", plan)
+    assert "the profile has no step: no run is recorded" in said
+    assert "flagged" not in said

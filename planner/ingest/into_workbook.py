@@ -130,7 +130,8 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
             profile_sheet.writer(found.profile, lines, found.peaks, about),
         )  # fmt: skip
         package.write(path)
-    marked = [f"flagged {run.flags}"] if run.flags and f"flagged {run.flags}" not in said_of_run else []
+    is_told = place is None or f"flagged {run.flags}" in said_of_run  # no run, no flag
+    marked = [f"flagged {run.flags}"] if run.flags and not is_told else []
     sheet_written = f"sheet {name}: {counted(len(lines), 'first line')}"
     between = filter(None, [first_page.between_steps(found.profile)])
     return [said_of_run, *marked, *between, *found.profile.notes, *_landed(landing, found), sheet_written]
@@ -249,6 +250,8 @@ def _choose(landing: Landing, found: Ingested) -> None:
 
 
 def _landed(landing: Landing, found: Ingested) -> Sequence[str]:
+    if found.cases.share is None:
+        return [f"no operation was recognised: {found.cases.said}"]
     share = f"{percent(found.cases.share)} of the operations' time was recognised: {found.cases.said}"
     if not found.cases.rows:
         return [share]

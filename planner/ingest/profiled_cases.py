@@ -120,9 +120,11 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
             template, inputs = case
             found[template, case_key(template, inputs)].append(each.operation)
     everything = sum(operation.self_time for operation in profile.operations)
-    if not any(kinds.values()) or not everything:
+    if not everything:
+        return Cases((), None, profile.lacks.get("operations") or "no operation has a time")
+    if not any(kinds.values()):
         why = profile.lacks.get("shapes") or "no operation is a matmul, attention or a collective that can be told"
-        return Cases((), 0.0 if everything else None, why)
+        return Cases((), 0.0, why)
     chips = chips_of(profile, chip)
     made = (_row(profile, chip, chips, template, key, same) for (template, key), same in found.items())
     rows = tuple(row for row in made if not any(row_faults(row)))  # not of an empty array, or of a kernel of 0 s
