@@ -292,6 +292,7 @@ def test_steps_from_one_call_of_the_optimizer_to_the_next(tmp_path):
     path.write_text(json.dumps(events))
     found = read(path)
     assert (found.found, found.step_times) == ("marker", pytest.approx([66e-6, 67e-6, 68e-6]))
+    assert found.step_name == "from one Optimizer.step#Adam.step to the next"  # as the first line says
 
 
 QKV = [Shape("bf16", (2, 128, 8, 64)), Shape("bf16", (2, 128, 4, 64)), Shape("bf16", (2, 128, 4, 64))]

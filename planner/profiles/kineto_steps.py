@@ -202,7 +202,8 @@ def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:
     often = Counter(note.name for note in calls)
     last = max(calls, key=lambda note: (often[note.name], note.end)).name
     ends = [note.end for note in calls if note.name == last]
-    return [Marked(n, before + 1, end, "marker") for n, (before, end) in enumerate(pairwise(ends), start=1)]
+    name = f"from one {last} to the next"
+    return [Marked(n, before + 1, end, "marker", name) for n, (before, end) in enumerate(pairwise(ends), start=1)]
 
 
 def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:
