@@ -253,6 +253,21 @@ def test_what_one_process_launches_is_not_taken_for_two_ranks(tmp_path):
     assert sum(each.count for each in read(path).operations) == 80
 
 
+def test_a_collective_beside_compute_in_one_queue_is_of_one_rank(tmp_path):
+    """AMD's tracer may number all queues 0: reduces of 90 us, within which kernels of 10 us compute."""
+    events = []
+    for n in range(20):
+        events.append(torch_event("cuda_runtime", "hipLaunchKernel", 100 * n, 1, correlation=10 * n))
+        events.append(torch_kernel("ncclDevKernel_Generic_4", 100 * n + 5, 90, correlation=10 * n))
+        for k in range(1, 9):
+            events.append(torch_event("cuda_runtime", "hipLaunchKernel", 100 * n + k, 1, correlation=10 * n + k))
+            events.append(torch_kernel("Cijk_gemm", 100 * n + 10 * k, 10, correlation=10 * n + k))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (device,) = read(path).devices
+    assert device.parts.communication == pytest.approx(20 * 10e-6)
+
+
 def test_correlations_that_are_written_as_external_ids(tmp_path):
     """Some versions write a kernel's correlation as its external id: its operator runs on the thread of its launch.
 

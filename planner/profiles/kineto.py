@@ -19,7 +19,7 @@ import numpy.typing as npt
 from planner.profiles.device_events import FAR, PS, Events, Recording, distinct, grouped, looked_up
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
 from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
-from planner.profiles.parts import union
+from planner.profiles.parts import part, union
 from planner.profiles.profile import Operation
 from planner.profiles.trace_events import Clock
 from planner.profiles.xspace import Integers
@@ -129,9 +129,10 @@ class KinetoEvents:
         """Whether several ranks stand under one process: launches have the numbers of others, or queues overlap.
 
         A process numbers each launch once, but for the driver's call within one of the runtime. A queue runs its
-        kernels one after the other, but for those of a graph and for one that begins before the last one's end.
+        kernels one after the other, but for those of a graph and for one that begins before the last one's end; what
+        communicates or copies has a queue of its own, which AMD's tracer may not tell.
         """
-        device, begin, duration, correlation, _, _, queue = (np.array(column, np.int64) for column in self._kernels)
+        device, begin, duration, correlation, _, text, queue = (np.array(column, np.int64) for column in self._kernels)
         ids, at, _, thread = (np.array(column, np.int64) for column in self._launches)
         order = np.lexsort((at, ids))
         order = order[np.isin(ids[order], correlation)]  # what launches nothing may all be numbered 0
@@ -140,7 +141,8 @@ class KinetoEvents:
         if ((np.diff(ids) == 0) & apart).sum() > _REPEATED * len(ids):
             return True
         _, which, counts = np.unique(correlation, return_inverse=True, return_counts=True)
-        alone = np.flatnonzero((correlation < 0) | (counts == 1)[which.reshape(-1)])
+        computes = np.array([part(name) == "compute" for name, *_ in self._texts], bool)[text]
+        alone = np.flatnonzero(((correlation < 0) | (counts == 1)[which.reshape(-1)]) & computes)
         queues, queue = distinct(queue[alone])
         lanes = (alone[places] for _, places in grouped(distinct(device[alone])[1] * len(queues) + queue))
         return any(_overlaps(begin[lane], (begin + duration)[lane]) for lane in lanes if len(lane) >= _FEW)
