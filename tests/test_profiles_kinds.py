@@ -137,6 +137,14 @@ def programs(*runs):
 MIXED = (("jit_prefill(8)", 0, 900), *(("jit_decode(7)", 1000 + 100 * n, 50) for n in range(10)))
 
 
+def test_the_programs_of_maxtexts_engine(tmp_path):
+    """Its decode step is a program that is called generate; a person's annotation of that name is around a request."""
+    runs = [("jit__prefill_jit(8)", 0, 90), *(("jit__generate_jit(7)", 100 + 100 * n, 50) for n in range(6))]
+    path = written(tmp_path, programs(*runs))
+    assert read(path, asked="decode").step_times == pytest.approx([50 * US] * 6)
+    assert (phase("jit_generate"), phase("generate"), phase("jit_generated_fn")) == ("decode", "", "")
+
+
 def test_a_program_that_ran_once_can_be_asked_for(tmp_path):
     """Of a server's programs the one that repeats is taken; its prefill by name, or by a part of it."""
     path = written(tmp_path, programs(*MIXED))
