@@ -234,6 +234,8 @@ def test_another_chip_than_the_scenarios_is_marked(profile: Path, light: Path) -
     ingest(profile, light, "--device", "tpu-v6e")
     (run,) = read_runs(find(Package.read(light)))
     assert "other_hardware" in run.flags
+    measured, *_, note = lines(light)["MFU on the plan's FLOPs"]
+    assert (measured, note) == (None, "the profile is of another chip than the plan, whose peak it would be of")
     assert {row.text("hardware_id") for row in rows(light)[n_cases:]} == {"tpu-v6e"}
     assert command("check", light).exit_code == 0
 
@@ -412,6 +414,7 @@ def test_a_device_goes_by_its_name_in_the_file() -> None:
     table = hardware()
     assert chip_of(of(operation(), kind="TPU v5"), "", table).id == "tpu-v5p"
     assert chip_of(of(operation(), kind="TPU v6 Lite"), "", table).id == "tpu-v6e"
+    assert chip_of(of(operation(), kind="TPU v5p"), "", table).id == "tpu-v5p"  # as its row is called
     with pytest.raises(UserError, match="is of TPU v5, which is tpu-v5p"):
         chip_of(of(operation()), "tpu-v6e", table)
     unknown = chip_of(of(operation(), kind="AMD Instinct MI300X VF"), "", table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planner.errors import UserError
+from planner.profiles.profile_files import named
 from planner.profiles.reading import read
 from tests.measure_encoder import Span, space
 
@@ -80,6 +82,12 @@ def refused(path) -> str:
             gzip.compress(TRACE, mtime=0) * 2,
             "are these several files in one?; give each as it was",
         ),
+        (
+            "two.xplane.pb",
+            PLANES * 2,
+            "/device:TPU:0 stands in it twice: are these several files in one?; give each as",
+        ),
+        ("two.xplane.pb.gz", gzip.compress(PLANES, mtime=0) * 2, "stands in it twice: are these several files"),
         ("other.json", b'{"a": [1, 2]}', "this JSON is no profile"),
         ("list.json", b"[1, 2, 3]", "this JSON is no profile"),
         ("wrong.json", b'{"traceEvents": [{"ph": "X"], "metadata": {"more": 1}}', "not JSON"),
@@ -167,6 +175,22 @@ def test_the_newest_capture_of_a_worker(tmp_path):
     assert [Path(path).name for path in read(tmp_path).paths] == [
         "host_12.1700000009000.pt.trace.json", "host_13.1700000009000.pt.trace.json",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", ["rank{n}", "rank_{n}", "worker-{n}", "global_rank{n}"])
+def test_a_folder_for_each_rank_is_one_run(tmp_path, folder):
+    """Traces of one name, each in the folder of its rank, are of one run, beside which an older one is left."""
+    for run in ("step_10", "step_20"):
+        for rank in range(2):
+            place = tmp_path / run / folder.format(n=rank)
+            place.mkdir(parents=True)
+            (place / "trace.json").write_bytes(TRACE.replace(b"2,", b"%d," % (rank + 2)))
+    os.utime(tmp_path / "step_10" / folder.format(n=1) / "trace.json", (1, 1))
+    found = read(tmp_path)
+    assert [named(Path(path)) for path in found.paths] == [f"{folder.format(n=n)}/trace.json" for n in range(2)]
+    assert found.hosts == tuple(f"{folder.format(n=n)}/trace" for n in range(2))
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("2 files of other runs beside it not read: this is the newest, step_20")
 
 
 @settings(

@@ -118,6 +118,23 @@ def test_a_copy_within_a_gpu_is_of_its_run_and_hides_nothing(tmp_path):
     assert [[round(each * 1e6) for each in step] for step in parts] == [[50, 10, 10, 0]] * 3
 
 
+def test_marks_that_end_before_most_is_launched_are_no_steps(tmp_path):
+    """JAX calls ahead: a mark of 10 us has the launch of a step's first kernel, of 20 us, and not of the next, of 60.
+
+    The steps are the runs of the program then, of 80 us each.
+    """
+    kernels, launches, marks = [], [], []
+    for n in range(4):
+        marks.append(Span("train", 100 * n * US, 10 * US, {"step_num": n}))
+        for k, (at, begin, lasts) in enumerate([(5, 20, 20), (30, 40, 60)]):
+            ours = {"hlo_op": f"fusion.{k}", "hlo_module": "jit_step", "program_id": 3}
+            kernels.append(kernel(f"fusion_{k}", 100 * n + begin, lasts, 2 * n + k, **ours))
+            launches.append(Span("cuLaunchKernel", (100 * n + at) * US, US, {"correlation_id": 2 * n + k}))
+    planes = {"/device:GPU:0": {"Stream #1": kernels}, "/host:CPU": {"python": marks, "launches": launches}}
+    found = read(written(tmp_path / "h.xplane.pb", planes))
+    assert (found.found, found.step_times) == ("module", pytest.approx([80e-6] * 4))
+
+
 def test_tpu_with_steps_and_sparse_cores(tmp_path):
     """The line of steps tells them by number, also of a program that runs thrice in each; SparseCores are no chips."""
     modules = [Span("jit_f(1)", 10 * n * US, 9 * US) for n in range(6)]

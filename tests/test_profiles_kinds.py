@@ -79,7 +79,7 @@ def test_all_steps_of_the_profiler_are_one_kind_for_the_asking(tmp_path):
 
 def test_three_kinds_of_which_none_is_most_of_the_time(tmp_path):
     """40, 30 and 30 % of the kernels' time: the one of the most is taken, and each of the others can be asked for."""
-    marks = [f"step[{each} bs=4]" for each in ("EXTEND", "DECODE", "MIXED", "DECODE", "DECODE")]
+    marks = [f"step[ {each} bs=4 ]" for each in ("EXTEND", "DECODE", "MIXED", "DECODE", "DECODE")]
     path = written(tmp_path, served(marks, [40, 10, 30, 10, 10], is_profiled=False))
     assert read(path).step_times == pytest.approx([40 * US])
     assert read(path, asked="mixed").step_times == pytest.approx([30 * US])
@@ -137,6 +137,14 @@ def programs(*runs):
 MIXED = (("jit_prefill(8)", 0, 900), *(("jit_decode(7)", 1000 + 100 * n, 50) for n in range(10)))
 
 
+def test_the_programs_of_maxtexts_engine(tmp_path):
+    """Its decode step is a program that is called generate; a person's annotation of that name is around a request."""
+    runs = [("jit__prefill_jit(8)", 0, 90), *(("jit__generate_jit(7)", 100 + 100 * n, 50) for n in range(6))]
+    path = written(tmp_path, programs(*runs))
+    assert read(path, asked="decode").step_times == pytest.approx([50 * US] * 6)
+    assert (phase("jit_generate"), phase("generate"), phase("jit_generated_fn")) == ("decode", "", "")
+
+
 def test_a_program_that_ran_once_can_be_asked_for(tmp_path):
     """Of a server's programs the one that repeats is taken; its prefill by name, or by a part of it."""
     path = written(tmp_path, programs(*MIXED))
@@ -178,6 +186,28 @@ def test_each_call_that_a_tpus_profiler_marks_is_of_its_program(tmp_path):
     assert (found.found, found.step_name, found.step_times) == ("line", "jit_prefill(8)", pytest.approx([90 * US] * 4))
     assert found.notes[0].endswith("is taken, not decode jit_decode(7) x 4: --steps decode")
     assert read(path, asked="decode").step_times == pytest.approx([50 * US] * 4)
+
+
+def test_steps_of_evaluation_on_a_tpus_line_of_steps_are_none_of_training(tmp_path):
+    """The line numbers both alike: eight steps of 900 us, two evaluations of 300; each runs a second program too."""
+    runs, steps, at = [], [], 0
+    for kind in ["train"] * 4 + ["eval"] * 2 + ["train"] * 4:
+        lasts, number = (900, 7) if kind == "train" else (300, 8)
+        runs += [(f"jit_{kind}_step({number})", at, lasts), ("jit_metrics(9)", at + lasts + 5, 10)]
+        steps.append((at, lasts + 15))
+        at += lasts + 100
+    document = programs(*runs)
+    events = document["traceEvents"]
+    events.append({"ph": "M", "pid": 3, "tid": 9, "name": "thread_name", "args": {"name": "Steps"}})
+    for number, (begin, lasts) in enumerate(steps):
+        events.append({"ph": "X", "pid": 3, "tid": 9, "name": str(number), "ts": begin, "dur": lasts, "args": {}})
+    path = written(tmp_path, document)
+    found = read(path)
+    assert (found.found, found.step_times) == ("line", pytest.approx([915 * US] * 8))
+    assert found.step_parts.compute == pytest.approx(910 * US)
+    assert found.notes == (
+        "steps of several kinds: jit_train_step(7) x 8 is taken, not jit_eval_step(8) x 2: --steps 'jit_eval_step(8)'",
+    )
 
 
 def test_the_command_takes_the_kind_of_steps(tmp_path):
@@ -249,3 +279,38 @@ def test_files_whose_main_kinds_differ_are_refused_until_one_is_asked_for(tmp_pa
     with pytest.raises(UserError, match="decode on GPU 0 of rank 1 and prefill on GPU 0 of rank 0; say which you mean"):
         read(*paths)
     assert read(*paths, asked="prefill").step_times == pytest.approx([40 * US])
+
+
+def unmarked(*batches, run, tells=""):
+    """A server's trace without marks: for each batch a Python call of `run`, one that tells its phase, and a kernel.
+
+    Each batch is that call's name and what its kernel lasts in us.
+    """
+    events = []
+    for n, (told, lasts) in enumerate(batches):
+        calls = [
+            ("srv/worker.py(12): loop", 0, 99),
+            (run, 5, 60),
+            (f"srv/{told}", 6, 40),
+            ("srv/mlp.py(7): forward", 7, 5),
+        ]
+        events += [torch_event("python_function", name, 100 * n + at, dur) for name, at, dur in calls if name != "srv/"]
+        events.append(torch_event("cuda_runtime", "cudaGraphLaunch", 100 * n + 10, 1, correlation=n))
+        events.append(torch_kernel("gemm", 100 * n + 20, lasts, correlation=n))
+    return {"traceEvents": events}
+
+
+def test_the_calls_that_run_a_servers_batches_are_steps_without_marks(tmp_path):
+    """SGLang before it marked its batches: a scheduler's calls, and by what they call the phase of each."""
+    run = "/sgl/python/sglang/srt/managers/scheduler.py(1703): run_batch"
+    prefill, decode = "model_runner.py(99): forward_extend", "model_executor/cuda_graph_runner.py(735): replay"
+    path = written(tmp_path, unmarked((prefill, 40), *[(decode, 20)] * 5, run=run))
+    found = read(path)
+    assert found.step_times == pytest.approx([20 * US] * 5)
+    assert found.notes == (
+        "steps of several kinds: decode x 5 is taken, not prefill forward_extend x 1: --steps prefill",
+    )
+    assert read(path, asked="prefill").step_times == pytest.approx([40 * US])
+    run = "vllm/v1/worker/gpu_worker.py(313): execute_model"
+    found = read(written(tmp_path, unmarked(*[("", 20)] * 5, run=run)))
+    assert (found.step_name, found.step_times) == ("execute_model", pytest.approx([20 * US] * 5))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planner.profiles import parts
 from planner.profiles.parts import collective, part
-from planner.profiles.profile import Parts
+from planner.profiles.profile import Parts, Step
 from planner.profiles.reading import read
 from tests.measure_encoder import Span, space
 
@@ -124,6 +124,8 @@ def test_a_loop_hides_nothing_of_its_body(profile):
         ("EpCombineInterNodeV1Kernel_bf16", "", "", "communication"),
         ("void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<8>", "", "", "communication"),
         ("void moeA2APrepareDispatchKernel", "", "", "compute"),
+        ("void pplx::all2all::dispatchKernel<x>", "", "", "communication"),
+        ("moe_a2a_combine", "", "", "communication"),
         ("kuserbuffers_pushrecv(int, int, int*)", "", "", "communication"),
         ("void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<8>", "", "", "communication"),
         (
@@ -264,3 +266,10 @@ def test_steps_are_runs_of_what_repeats(profile, once, seconds):
     found = profile({"/device:TPU:0": {"XLA Modules": runs, "XLA Ops": ops}})
     assert [round(each * 1e6) for each in found.step_times] == seconds
     assert found.stepping == ("jit_decode(7)" if len(seconds) > 1 else "")
+
+
+def test_steps_of_one_length_have_no_spread():
+    """Begins are far from 0 in a long capture: what is lost of a difference there is no time."""
+    parts_of = Parts(0.1)
+    times = [Step(n, at, at + 0.1, "marker", parts_of).seconds for n, at in enumerate((0.3, 7.7, 123.4))]
+    assert len(set(times)) == 1

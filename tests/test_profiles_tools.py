@@ -17,7 +17,9 @@ from planner.ingest.profile_text import lines
 from planner.profiles import xla
 from planner.profiles.profile import Profile
 from planner.profiles.reading import read
+from tests.commands import command
 from tests.measure_traces import TRACES, real
+from tests.workbooks import write_small
 
 
 def page(columns, *rows, **properties):
@@ -234,3 +236,45 @@ def test_a_folder_of_exported_tables_is_read(tmp_path):
     whole, each = read(tmp_path), (tmp_path / f"{tool}.csv" for tool in ("framework_op_stats", "hlo_stats"))
     assert whole.operations == read(*each).operations
     assert len(whole.paths) == 2
+
+
+def test_a_tool_that_has_a_part_of_the_collectives_tells_none(tmp_path):
+    """framework_op_stats has most collectives in the rows of what needs them: a share of the others would mislead.
+
+    Of 100 us attention takes 30 and an all-reduce of its own 10: 30 % is recognised.
+    """
+    columns = ["host_or_device", "type", "operation", "occurrences", "total_self_time", "total_time", "avg_time"]
+    rows = [["Device", kind, f"jit(f)/{name}", 1.0, us, us, us]
+            for kind, name, us in (("pallas_call", "flash_attention", 30.0), ("psum", "psum", 10.0),
+                                   ("dot_general", "dot_general", 60.0))]  # fmt: skip
+    path = tmp_path / "framework_op_stats.json"
+    path.write_text(json.dumps([page(columns, *rows)]))
+    found = ingested([path], "", None, "")
+    assert found.cases.share == pytest.approx(0.3)
+    assert found.cases.said == "attention 30.0 %, collectives can't be told apart; 0 cases of known sizes"
+    said = "\n".join(lines(found))
+    assert "Devices  all of them added up: the tool doesn't tell how many" in said
+
+
+def test_a_roofline_adds_all_steps_up(tmp_path):
+    """It has no steps, and none is made of all of it."""
+    columns = ["step", "category", "operation", "occurrences", "total_self_time", "roofline_efficiency"]
+    path = tmp_path / "roofline_model.json"
+    path.write_text(json.dumps([page(columns, ["Total", "loop fusion", "fusion.1", 4.0, 60.0, 0.5])]))
+    found = ingested([path], "", None, "")
+    assert found.profile.lacks["steps"] == "the tool adds all steps up"
+
+
+def test_an_overview_in_a_workbook_says_what_it_lacks(tmp_path):
+    """It has steps and no operations; hlo_stats has operations and no step: neither is said of what isn't there."""
+    plan = tmp_path / "plan.xlsx"
+    write_small(plan, ["llama3-8b"], ["tpu-v5p"], ["training"], n_chips=8)
+    overview, table = tmp_path / "overview_page.json", tmp_path / "hlo_stats.json"
+    overview.write_text(json.dumps([page(["stepnum", "tcComputeTimeMs"], ["1", 9000.0])]))
+    columns = ["hlo_op_name", "hlo_op_expression", "category", "occurrences", "total_self_time"]
+    table.write_text(json.dumps([page(columns, ["fusion.1", "", "fusion", 3.0, 12.5])]))
+    said = command("ingest", overview, "--into", plan)
+    assert "no operation was recognised: the overview lists only the largest: hlo_stats has all" in said
+    said = command("ingest", table, "--into", plan)
+    assert "the profile has no step: no run is recorded" in said
+    assert "flagged" not in said

@@ -7,9 +7,6 @@ import json
 
 import pytest
 
-from planner.errors import UserError
-from planner.ingest.first_page import between_steps, lines
-from planner.ingest.operation_rows import Peaks
 from planner.ingest.profiled_cases import case_of
 from planner.profiles.kineto_operators import attention
 from planner.profiles.profile import Operation, Shape
@@ -87,153 +84,6 @@ def test_torch_of_older_versions(tmp_path):
     assert device.operations[0].flops == 2 * 64 * 32 * 16
 
 
-def test_torch_steps_of_a_free_annotation(tmp_path):
-    """Without ProfilerStep the outermost annotation that launches most of the work marks the steps, numbers aside."""
-    events = []
-    for n in range(3):
-        events += [
-            torch_event("user_annotation", f"decode_{n} of 3", 100 * n, 50),
-            torch_event("user_annotation", "nccl:all_reduce", 100 * n + 1, 200),
-            torch_event("user_annotation", "inner", 100 * n + 5, 5),
-            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 10, 1, correlation=n),
-            torch_kernel("gemm", 100 * n + 20, 10, correlation=n),
-        ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(events))  # a plain list, as Chrome's format allows
-    found = read(path)
-    assert (found.found, found.step_times) == ("marker", pytest.approx([10e-6] * 3))
-
-
-@pytest.mark.parametrize(
-    ("prefill", "decode", "kind"),
-    [
-        ("execute_context_2({n})_generation_0(0)", "execute_context_0(0)_generation_8({n})",
-         "execute_context_0(0)_generation_#(#)"),
-        ("execute_new_{n}_cached_0", "execute_new_0_cached_{n}", "execute_new_0_cached_#"),
-    ],
-)  # fmt: skip
-def test_prefill_and_decode_that_a_server_marks_are_steps_of_two_kinds(tmp_path, prefill, decode, kind):
-    """vLLM counts the requests of each batch in its mark: of prefills and decode steps the kind of more time counts.
-
-    Ten decode steps whose kernel takes 10 us, and two prefills of 40: the step is 10, and the first line names it.
-    """
-    events = []
-    for n in range(12):
-        name, lasts = (prefill, 40) if n in (0, 6) else (decode, 10)
-        events += [
-            torch_event("user_annotation", name.format(n=n + 1), 100 * n, 50),
-            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 10, 1, correlation=n),
-            torch_kernel("gemm", 100 * n + 20, lasts, correlation=n),
-        ]
-    path = tmp_path / "a.json"
-    profiled = [torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n - 1, 60) for n in range(12)]
-    for marks in ([], profiled):  # by themselves, or within the profiler's own steps
-        path.write_text(json.dumps(events + marks))
-        found = read(path)
-        assert found.step_times == pytest.approx([10e-6] * 10)
-        assert found.step_name == kind
-        assert lines(found, None, Peaks(None, None))[0].note.endswith(f"marked in the profile, {kind}")
-
-
-def test_ranks_in_one_folder(tmp_path):
-    """A file for each rank: devices of all, each of its rank; other JSON beside them is left alone."""
-    for rank in range(2):
-        events = [
-            torch_event("user_annotation", "ProfilerStep#1", 0, 50),
-            torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1),
-            torch_kernel("gemm", 10, 10 + rank, device=rank, correlation=1),
-        ]
-        document = {"distributedInfo": {"rank": rank}, "traceEvents": events}
-        (tmp_path / f"trace_rank{rank}.json").write_text(json.dumps(document))
-    (tmp_path / "config.json").write_text('{"hidden_size": 8}')
-    found = read(tmp_path)
-    assert [(device.host, device.name) for device in found.devices] == [("rank 0", "GPU 0"), ("rank 1", "GPU 1")]
-    assert found.step_times == pytest.approx([11e-6])
-
-
-def merged(*pids):
-    """A trace that is merged of ranks, each with a host's and a device's `pid`, a GPU 0 and the same correlations."""
-    events = []
-    for n, (host, device) in enumerate(pids):
-        events += [
-            {**torch_event("user_annotation", "ProfilerStep#1", 0, 50), "pid": host},
-            {**torch_event("cuda_runtime", "cudaLaunchKernel", 2, 1, correlation=1), "pid": host},
-            {**torch_kernel("gemm", 10 + 5 * n, 20, correlation=1), "pid": device},
-        ]
-    return {"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": events}
-
-
-@pytest.mark.parametrize("label", ["[TP00-DP0{n}]", "rank{n}:"])
-def test_ranks_of_a_merged_trace_are_devices_of_their_own(tmp_path, label):
-    """SGLang merges the ranks' traces with a label in each event's pid: each has a GPU 0, and they ran together.
-
-    Their kernels last 20 us each, from 10 and from 15: no device is busy for 25.
-    """
-    ranks = [label.format(n=n) for n in range(2)]
-    path = tmp_path / "merged-1.trace.json"
-    path.write_text(json.dumps(merged(*((f"{each} 812", f"{each} 0") for each in ranks))))
-    found = read(path)
-    assert found.hosts == tuple(each.strip("[]:") for each in ranks)
-    assert [(device.name, round(device.busy * 1e6)) for device in found.devices] == [("GPU 0", 20), ("GPU 0", 20)]
-    assert found.step_times == pytest.approx([20e-6])
-
-
-def test_a_merged_trace_without_ranks_is_refused(tmp_path):
-    """Launches of two processes: whose a kernel is, is not told, and one line says what to give instead."""
-    path = tmp_path / "merged.json"
-    path.write_text(json.dumps(merged((812, 0), (813, 0))))
-    with pytest.raises(UserError, match=r"merged of 2 processes.*; give the trace of each rank"):
-        read(path)
-
-
-def two_ranks(*, is_launched):
-    """Twenty kernels each of two ranks of one pid, one GPU and one queue: of 60 us, and of 40 within these."""
-    events = []
-    for rank in (0, 1):
-        for n in range(20):
-            at = 100 * n + 25 * rank
-            if is_launched:
-                events.append(torch_event("cuda_runtime", "cudaLaunchKernel", at, 5, correlation=n))
-            args = {"correlation": n} if is_launched else {}
-            events.append(torch_kernel("gemm", 100 * n + 50 + 10 * rank, 60 - 20 * rank, **args))
-    return events
-
-
-@pytest.mark.parametrize("is_launched", [True, False])
-def test_ranks_that_share_one_process_are_refused(tmp_path, is_launched):
-    """Of containers every rank's pid is the same: launches have their numbers twice, or a queue overlaps itself."""
-    path = tmp_path / "merged.json"
-    path.write_text(json.dumps({"traceEvents": two_ranks(is_launched=is_launched)}))
-    with pytest.raises(
-        UserError, match="merged of ranks under one process, whose kernels can't be told apart"
-    ) as error:
-        read(path)
-    assert "\n" not in error.value.line()
-
-
-def test_what_one_process_launches_is_not_taken_for_two_ranks(tmp_path):
-    """The driver's call has the number of the runtime's around it; kernels of a graph, of two queues, and one that
-    begins before the last one ended overlap: 20 of each, 10 us apart.
-    """
-    events = []
-    for n in range(20):
-        at = 10 * n
-        events += [
-            torch_event("cuda_runtime", "cudaLaunchKernel", at, 6, correlation=n),
-            torch_event("cuda_driver", "cuLaunchKernel", at + 3, 2, correlation=n),
-            torch_event("cuda_runtime", "cudaEventQuery", 30 * n, 1, correlation=5000),  # which launches nothing
-            torch_kernel("early", at + 20, 16, correlation=n),
-            {**torch_kernel("other", at + 22, 5, correlation=100 + n), "tid": 9},
-            torch_kernel("graph", at + 400, 30, correlation=1000),
-            torch_kernel("branch", at + 405, 3, correlation=1000),
-        ]
-        events[-3]["args"]["stream"] = 9
-    events.append(torch_event("cuda_runtime", "cudaGraphLaunch", 390, 5, correlation=1000))
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    assert sum(each.count for each in read(path).operations) == 80
-
-
 def test_correlations_that_are_written_as_external_ids(tmp_path):
     """Some versions write a kernel's correlation as its external id: its operator runs on the thread of its launch.
 
@@ -254,25 +104,6 @@ def test_correlations_that_are_written_as_external_ids(tmp_path):
     found = {each.name: each for each in read(path).operations}
     assert {name: each.source for name, each in found.items()} == {"gemm": "aten::mm", "add": "aten::add"}
     assert found["gemm"].flops == 2 * 64 * 32 * 16
-
-
-def test_steps_from_one_call_of_the_optimizer_to_the_next(tmp_path):
-    """Without any marker of steps: PyTorch marks its optimizer. What is before the first call may be cut off."""
-    events = []
-    for n in range(4):
-        events += [
-            torch_event("user_annotation", "Optimizer.zero_grad#Adam.zero_grad", 100 * n, 5),
-            torch_event("user_annotation", "Optimizer.step#Adam.step", 100 * n + 60, 20),
-            torch_event("user_annotation", "Optimizer.step#Adam.step", 100 * n + 61, 10),  # wrapped twice
-        ]
-        for at in (10, 65):
-            correlation = 10 * n + at
-            events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + at, 1, correlation=correlation))
-            events.append(torch_kernel("gemm", 100 * n + at + 30, 10 + n, correlation=correlation))
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(events))
-    found = read(path)
-    assert (found.found, found.step_times) == ("marker", pytest.approx([66e-6, 67e-6, 68e-6]))
 
 
 QKV = [Shape("bf16", (2, 128, 8, 64)), Shape("bf16", (2, 128, 4, 64)), Shape("bf16", (2, 128, 4, 64))]
@@ -379,40 +210,6 @@ def test_another_accelerator(tmp_path):
     assert [round(each * 1e6) for each in (parts.compute, parts.copy, parts.wait, parts.gap)] == [10, 7, 8, 0]
 
 
-def test_traces_of_other_times_or_one_rank_twice_are_refused(tmp_path):
-    """Two traces of rank 0, and two captures an hour apart by their clocks, are of no one run."""
-    told = {"a": (0, 0), "b": (0, 1), "c": (1, 3600 * 10**9)}
-    for name, (rank, later) in told.items():
-        document = {"distributedInfo": {"rank": rank}, "baseTimeNanoseconds": 17 * 10**17 + later}
-        document["traceEvents"] = [torch_kernel("gemm", 10, 10, correlation=1)]
-        (tmp_path / f"{name}.json").write_text(json.dumps(document))
-    with pytest.raises(UserError, match="are both of rank 0"):
-        read(tmp_path / "a.json", tmp_path / "b.json")
-    with pytest.raises(UserError, match="captured 60 min apart"):
-        read(tmp_path / "a.json", tmp_path / "c.json")
-
-
-@pytest.mark.parametrize(
-    ("ranks", "says"),
-    [
-        (((0, 8), (1, 16)), r"rank0.json and rank1.json are of runs of 8 and of 16 ranks, so of no one run; "),
-        (((0, 1), (1, 8)), r"are of runs of 1 and of 8 ranks"),
-        (((0, 8), (8, 8)), r"rank1.json: this trace is of rank 8, and says that its run has 8, numbered from 0; "),
-        (((-1, 8),), r"this trace is of rank -1"),
-    ],
-)  # fmt: skip
-def test_ranks_that_no_one_run_has_are_refused(tmp_path, ranks, says):
-    """Ranks of runs of other sizes, and a rank beyond the number of its run's: one line each."""
-    paths = []
-    for n, (rank, size) in enumerate(ranks):
-        paths.append(tmp_path / f"rank{n}.json")
-        told = {"distributedInfo": {"rank": rank, "world_size": size}, "traceEvents": [torch_kernel("gemm", 0, 10)]}
-        paths[-1].write_text(json.dumps(told))
-    with pytest.raises(UserError, match=says) as error:
-        read(*paths)
-    assert "\n" not in error.value.line()
-
-
 @pytest.mark.parametrize("number", [-(2**70), -1e308, 2**70])
 def test_an_absurd_number_of_an_event_is_none(tmp_path, number):
     """A correlation, an external id or a device that no computer counts to: the kernel is there all the same."""
@@ -500,23 +297,6 @@ def test_a_device_that_stops_early_is_not_idle_until_the_others(tmp_path):
     assert [round(each.parts.gap * 1e6) for each in (early, late)] == [5, 20]
 
 
-def test_the_time_between_steps_is_told(tmp_path):
-    """A host that takes 100 us for each step, of whose kernels the device is busy for 30: its steps are no faster."""
-    events = []
-    for n in range(4):
-        events += [
-            torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n, 90),
-            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 1, 1, correlation=n),
-            torch_kernel("gemm", 100 * n + 10, 30, correlation=n),
-        ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    found = {line.label: line for line in lines(read(path), None, Peaks(None, None))}
-    assert found["Step time"].measured == pytest.approx(30e-6)
-    assert found["From step to step"].measured == pytest.approx(100e-6)
-    assert between_steps(read(path)).startswith("100 us from step to step, 70 % of it between them: ")
-
-
 def test_kernels_of_a_time_below_zero_are_told(tmp_path):
     """Some versions of Kineto write such: they take no time, and a reader sees how many there are."""
     events = [torch_kernel("gemm", 0, 10), torch_kernel("gemm", 20, -10), torch_kernel("gemm", 40, -5)]
@@ -541,19 +321,3 @@ def test_an_int8_matmul_gives_32_bits(tmp_path):
     assert case
     assert [case[1][f"{name}_dtype"] for name in ("weight", "activation", "compute")] == ["int8"] * 3
     assert case[1]["output_dtype"] == "int32"
-
-
-def test_what_was_launched_before_the_capture_is_of_no_step(tmp_path):
-    """The file needn't begin with its earliest event: a launch that it doesn't tell isn't at the time of its first."""
-    events = [
-        torch_event("cpu_op", "aten::mm", 60, 5),  # of another thread, in the midst of step 3
-        torch_event("user_annotation", "ProfilerStep#3", 0, 100),
-        torch_event("user_annotation", "ProfilerStep#4", 100, 100),
-        torch_kernel("of_the_step_before", 10, 40, correlation=90),
-    ]
-    for n in (1, 2):
-        events.append(torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n - 90, 1, correlation=n))
-        events.append(torch_kernel("gemm", 100 * n - 40, 30, correlation=n))
-    path = tmp_path / "rank0.json"
-    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
-    assert read(path).step_times == pytest.approx([30e-6, 30e-6])

@@ -106,3 +106,14 @@ def test_what_communicates_has_no_roofline():
     (first, _) = rows(found, peaks)
     assert (first.one.name, first.efficiency, first.bound) == ("ncclDevKernel_AllGather", None, "")
     assert first.lacking == "roofline: of what computes alone"
+
+
+def test_the_estimate_of_a_kernel_that_no_chip_does_is_no_share_of_the_roofline():
+    """A Pallas kernel whose author counts what its mask leaves out: 3.3 times the peak, which isn't 100 % of it."""
+    one = replace(op("splash_mha", 1.0, 3.3e12, 1e11), category="custom-call")
+    peaks = Peaks(1e12, 1e12)
+    assert lost_by(one, peaks) is None
+    assert lost_by(replace(one, flops=0.9e12), peaks)
+    device = Device("TPU:0", "host", None, {}, 0.0, 1.0, 1.0, Parts(1.0), operations=(one,))
+    (row,) = rows(Profile(("p",), "xplane", None, ("host",), (device,)), peaks)
+    assert row.lacking.endswith("roofline: its FLOPs, an estimate, are more than the chip does")

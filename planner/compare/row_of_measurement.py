@@ -65,12 +65,17 @@ def is_chip(chip: str, other: str) -> bool:
     return chip.lower() == other.lower()
 
 
+def called_so(said: str, kinds: Mapping[str, str]) -> tuple[str, ...]:
+    """The ids of the chips that a driver or a person calls so: by the name that JAX has for each, else the id."""
+    return matching(said, kinds) or tuple(filter(None, [Ids(kinds).meant(said)]))
+
+
 def is_other(said: str, chip: str, kinds: Mapping[str, str]) -> bool:
     """Whether a device, called as its driver or as a person calls it, is another chip than `chip`.
 
     `kinds` has the name that JAX has for each known chip. A device that nobody knows is none of them.
     """
-    named = matching(said, kinds) or tuple(filter(None, [Ids(kinds).meant(said)]))
+    named = called_so(said, kinds)
     return bool(chip and named) and not any(is_chip(chip, each) for each in named)
 
 

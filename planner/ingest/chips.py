@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.catalog import Table, Value
+from planner.compare.row_of_measurement import called_so
 from planner.errors import UserError, closest
-from planner.measure.devices import matching
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile
 from planner.terminal_table import counted
 
@@ -53,7 +53,7 @@ def chip_of(profile: Profile, said: str, hardware: Table) -> Chip:
     """
     called = profile.device or UNKNOWN
     kinds = {key: str(row.get("jax_device_kind") or "") for key, row in hardware.rows.items()}
-    named = matching(called, kinds) if profile.device else ()
+    named = called_so(called, kinds) if profile.device else ()
     if said:
         wanted = hardware.identify(said)
         if named and wanted not in named:

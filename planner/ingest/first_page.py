@@ -22,7 +22,10 @@ EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_par
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """What a plan says of the step that a profile is of: seconds; `parts` are its own by name, with their labels."""
+    """What a plan says of the step that a profile is of: seconds; `parts` are its own by name, with their labels.
+
+    `is_other_chip` says that the profile is of another chip, whose peak the plan's MFU isn't of.
+    """
 
     label: str
     expected: float | None
@@ -31,6 +34,7 @@ class PlannedStep:
     mfu: float | None = None  # that is expected, on the plan's FLOPs
     parts: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     chips: float | None = None
+    is_other_chip: bool = False
 
     def part(self, names: tuple[str, ...]) -> tuple[str, float] | None:
         """The first of some parts that the plan has: its label and its seconds."""
@@ -42,7 +46,9 @@ class PlannedStep:
 
     def utilisation(self, seconds: float) -> float | None:
         """The MFU of a step that took so long, on the plan's FLOPs, chips and peak; None where it has none."""
-        return self.mfu * self.expected / seconds if self.mfu and self.expected and seconds > 0 else None
+        if self.is_other_chip or not self.mfu or not self.expected or seconds <= 0:
+            return None
+        return self.mfu * self.expected / seconds
 
 
 @dataclass(frozen=True)
@@ -90,15 +96,27 @@ def step_seconds(profile: Profile) -> float | None:
 
 
 def between_steps(profile: Profile) -> str:
-    """A line about what is between the steps, where that is much: a log's time of a step has it. Blank where not."""
+    """A line about what is between the steps, or how far they overlap, where that is much. Blank where not.
+
+    A log's time of a step has what is between them, and counts no time of two twice.
+    """
     step, distances = step_seconds(profile), profile.step_distances
-    whole = spread(distances)[0] if distances else 0.0
-    if step is None or whole <= MUCH_BETWEEN * step:
+    whole = spread(distances)[0] if distances else None
+    if step is None or whole is None:
+        return ""
+    if _overlap(step, whole):
+        return f"{spoken(whole, SECONDS, step)} from step to step, which overlap: a run is as fast as that"
+    if whole <= MUCH_BETWEEN * step:
         return ""
     return (
         f"{spoken(whole, SECONDS, step)} from step to step, {percent(1 - step / whole, 0)} of it between them: a "
         "log's time of a step and its tokens a second have that too"
     )
+
+
+def _overlap(step: float, whole: float) -> bool:
+    """Whether steps of so many seconds, of which one ends every `whole`, overlap by much on their device."""
+    return step > MUCH_BETWEEN * whole
 
 
 def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
@@ -124,8 +142,11 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
         what = "over all steps and devices: what the parts of a step add up to"
         yield PageLine("Step time: mean", profile.step_parts.span, SECONDS, note=what)
     if distances := profile.step_distances:
-        what = "median from the end of a step to the end of the next: with what is between them"
-        yield PageLine("From step to step", spread(distances)[0], SECONDS, note=what)
+        whole = spread(distances)[0]
+        what = "they overlap on the device" if _overlap(median, whole) else "with what is between them"
+        yield PageLine(
+            "From step to step", whole, SECONDS, note=f"median from the end of a step to the end of the next: {what}"
+        )
     yield PageLine("Steps", float(n), COUNT)
 
 
@@ -158,6 +179,8 @@ def _utilisation(profile: Profile, plan: PlannedStep | None) -> PageLine:
         return PageLine(label, None, PERCENT, note="no plan to take the FLOPs from: --into plan.xlsx --scenario ID")
     found = plan.utilisation(seconds) if seconds else None
     why = "" if found is not None else "the plan has no MFU of such a step" if seconds else "no step time"
+    if plan.is_other_chip:
+        why = "the profile is of another chip than the plan, whose peak it would be of"
     return PageLine(label, found, PERCENT, plan.mfu, "expected MFU" if plan.mfu else "", why)
 
 
@@ -211,8 +234,8 @@ def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator
     found = largest(profile, listed, peaks)
     label = "Largest waste"
     if found is None:
-        why = peaks.why or profile.lacks.get("bytes") or profile.lacks.get("flops") or "no operation has FLOPs or bytes"
-        yield PageLine(label, None, SECONDS, *_planned(own), why)
+        lacking = filter(None, ["no operation has FLOPs or bytes", profile.lacks.get("bytes")])
+        yield PageLine(label, None, SECONDS, *_planned(own), peaks.why or ": ".join(lacking))
         return
     yield PageLine(label, found.wasted, SECONDS, *_planned(own), _about(found, parts_of(profile)))
 

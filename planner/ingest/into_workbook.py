@@ -31,7 +31,8 @@ from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
-from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile, spread, step_kinds
+from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, Profile, spread, step_kinds
+from planner.profiles.profile_files import named
 from planner.profiles.step_kinds import DECODE, phase
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
@@ -129,7 +130,8 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
             profile_sheet.writer(found.profile, lines, found.peaks, about),
         )  # fmt: skip
         package.write(path)
-    marked = [f"flagged {run.flags}"] if run.flags and f"flagged {run.flags}" not in said_of_run else []
+    is_told = place is None or f"flagged {run.flags}" in said_of_run  # no run, no flag
+    marked = [f"flagged {run.flags}"] if run.flags and not is_told else []
     sheet_written = f"sheet {name}: {counted(len(lines), 'first line')}"
     between = filter(None, [first_page.between_steps(found.profile)])
     return [said_of_run, *marked, *between, *found.profile.notes, *_landed(landing, found), sheet_written]
@@ -154,7 +156,7 @@ def told_of(found: Ingested, which: Scenario | None, run: RecordedRun | None) ->
     profile = found.profile
     facts = [*profile.facts.items(), *(profile.devices[0].facts.items() if profile.devices else ())]
     lines = [
-        ("Files", few([Path(path).name for path in profile.paths], NAMED)),
+        ("Files", few([named(Path(path)) for path in profile.paths], NAMED)),
         ("Format", profile.format),
         ("Device", found.chip.said),
         ("Hosts", f"{len(profile.hosts)}: {few(profile.hosts, NAMED)}" if profile.hosts else "not named in the file"),
@@ -176,6 +178,8 @@ def _devices(profile: Profile) -> str:
     """How many devices a profile has, and how many of them ran something; a tool adds all up."""
     if CORES in profile.facts:
         return f"{profile.facts[CORES]}, added up"
+    if any(device.name == ALL_CORES for device in profile.devices):
+        return "all of them added up: the tool doesn't tell how many"
     return f"{len(profile.devices)}, {len(profile.active)} of them ran something"
 
 
@@ -195,8 +199,9 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
             remedy = f"take those, --steps {DECODE}, or {remedy}"
         raise UserError(f"the steps of this profile are no decode steps: {why}", place=Place(plan.file), remedy=remedy)
     flags = [run.flags, *([UNKNOWN_DEVICE] if not found.chip.id else [])]
-    flags += [OTHER_HARDWARE] if found.chip.id and found.chip.id != which.hardware else []
-    names = ", ".join(Path(path).name for path in found.profile.paths[:3])
+    is_other_chip = bool(found.chip.id) and found.chip.id != which.hardware
+    flags += [OTHER_HARDWARE] if is_other_chip else []
+    names = ", ".join(named(Path(path)) for path in found.profile.paths[:3])
     run = replace(
         run,
         spread=deviation / seconds if n > 1 else None,
@@ -208,7 +213,7 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
         source=f"{found.profile.format}: {names}",
         note=note,
     )
-    return run, _planned(plan, which, run)
+    return run, replace(_planned(plan, which, run), is_other_chip=is_other_chip)
 
 
 def _is_same(old: RecordedRun, new: RecordedRun) -> bool:
@@ -245,6 +250,8 @@ def _choose(landing: Landing, found: Ingested) -> None:
 
 
 def _landed(landing: Landing, found: Ingested) -> Sequence[str]:
+    if found.cases.share is None:
+        return [f"no operation was recognised: {found.cases.said}"]
     share = f"{percent(found.cases.share)} of the operations' time was recognised: {found.cases.said}"
     if not found.cases.rows:
         return [share]

@@ -19,6 +19,7 @@ from planner.profiles.recognition import matmul
 MOST = 400  # operations that have a row
 _NUMBER = re.compile(r"\.\d+$")
 CLOSED = "custom-call"  # a kernel whose FLOPs nobody has told
+ESTIMATED = 1.05  # of the peak, beyond which the FLOPs of such a kernel are none that it did
 FP32, TF32 = "fp32", "tf32"
 
 Bound = Literal["compute", "memory"]
@@ -70,8 +71,9 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
     """What an operation that computes loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
 
     What communicates, copies or waits may be hidden, and is bound by something else. A custom call without FLOPs is no
-    operation that only moves its bytes. The bytes that a format lacks are at least those of its arrays where its FLOPs
-    are known. A matmul's peak is that of what it multiplies.
+    operation that only moves its bytes, and one with more than the chip does has its author's estimate of them. The
+    bytes that a format lacks are at least those of its arrays where its FLOPs are known. A matmul's peak is that of
+    what it multiplies.
     """
     if operation.bytes is None and operation.flops:
         operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
@@ -86,6 +88,8 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
     if name == FP32 and rate > peak:  # so it was multiplied as TF32, of which a profile doesn't tell
         peak = peaks.by_dtype.get(TF32, peak)
     compute = rate / peak
+    if CLOSED in (operation.category, operation.opcode) and compute > ESTIMATED:
+        return None
     memory = (operation.bytes or 0.0) * operation.count / seconds / peaks.bandwidth
     efficiency = min(1.0, max(compute, memory))
     bound: Bound = "compute" if compute >= memory else "memory"
@@ -165,11 +169,11 @@ def _row(
         share=one.self_time / everything if everything else None,
         efficiency=lost.efficiency if lost else None,
         bound=lost.bound if lost else "",
-        lacking="; ".join(_lacking(one, peaks, lacks)),
+        lacking="; ".join(_lacking(one, lost, peaks, lacks)),
     )
 
 
-def _lacking(one: Operation, peaks: Peaks, lacks: Mapping[str, str]) -> Iterator[str]:
+def _lacking(one: Operation, lost: Waste | None, peaks: Peaks, lacks: Mapping[str, str]) -> Iterator[str]:
     """Why cells of an operation are empty."""
     for fact, there in (("flops", one.flops), ("bytes", one.bytes), ("shapes", one.result or one.operands)):
         if not there and one.part == "compute":
@@ -178,3 +182,5 @@ def _lacking(one: Operation, peaks: Peaks, lacks: Mapping[str, str]) -> Iterator
         yield "roofline: of what computes alone"
     elif peaks.why and (one.flops or one.bytes):
         yield f"roofline: {peaks.why}"
+    elif lost is None and one.flops:
+        yield "roofline: its FLOPs, an estimate, are more than the chip does"

@@ -108,10 +108,11 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
     What no backfill would take, as a kernel that ran for 0 s, is none.
     """
     told = recognised(profile.operations)
+    apart = "" if "communication" not in profile.lacks else "collectives can't be told apart"
     kinds: dict[str, tuple[Matmul | Attention | Collective, ...]] = {
         "matmuls": told.matmuls,
         "attention": told.attention,
-        "collectives": told.collectives,
+        "collectives": () if apart else told.collectives,  # a part of them is none
     }
     found: dict[tuple[str, str], list[Operation]] = defaultdict(list)
     for each in chain(*kinds.values()):
@@ -119,15 +120,17 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
             template, inputs = case
             found[template, case_key(template, inputs)].append(each.operation)
     everything = sum(operation.self_time for operation in profile.operations)
-    if not any(kinds.values()) or not everything:
+    if not everything:
+        return Cases((), None, profile.lacks.get("operations") or "no operation has a time")
+    if not any(kinds.values()):
         why = profile.lacks.get("shapes") or "no operation is a matmul, attention or a collective that can be told"
-        return Cases((), 0.0 if everything else None, why)
+        return Cases((), 0.0, why)
     chips = chips_of(profile, chip)
     made = (_row(profile, chip, chips, template, key, same) for (template, key), same in found.items())
     rows = tuple(row for row in made if not any(row_faults(row)))  # not of an empty array, or of a kernel of 0 s
     shares = {kind: sum(each.operation.self_time for each in same) / everything for kind, same in kinds.items() if same}
-    said = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
-    return Cases(rows, told.share, f"{said}; {counted(len(rows), 'case')} of known sizes")
+    said = ", ".join(filter(None, [*(f"{kind} {percent(share)}" for kind, share in shares.items()), apart]))
+    return Cases(rows, sum(shares.values()), f"{said}; {counted(len(rows), 'case')} of known sizes")
 
 
 def _row(profile: Profile, chip: Chip, chips: Chips, template: str, key: str, same: Sequence[Operation]) -> Measurement:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from planner.profiles.profile import Found, Operation, StepKind, main_program, shown
+from planner.profiles.profile import Found, Operation, StepKind, shown
 from planner.profiles.step_kinds import is_asked, unnumbered
 from planner.profiles.xspace import AnyLine, Integers
 
@@ -19,6 +20,7 @@ _NARROW = 1 << 15
 FAR = 1 << 61  # ps, some weeks: no event lies or lasts so far, and sums of two stay numbers of 64 bits
 UNSIGNED = 1 << 64  # a line's ids come as signed numbers
 MOST_STEPS = 1 << 17  # that are kept of a device
+_SHARE = 0.25  # of the longest program's time, at least, takes the one whose runs are steps
 NONE: Integers = np.empty(0, np.int64)
 
 
@@ -111,11 +113,18 @@ def main_steps(runs: Sequence[ProgramRun], asked: str = "") -> tuple[list[Marked
 
 
 def _main(programs: Mapping[str, tuple[int, float]], asked: str) -> str | None:
-    """The program whose runs are steps: of those that a person asked for the one of the most time, be it one run."""
-    if not asked:
-        return main_program(programs)
-    found = [name for name in programs if is_asked(name, asked)]
-    return max(found, key=lambda name: programs[name][1], default=None)
+    """The program whose runs are steps, by how often each ran and its time: of those that repeat that of the most time.
+
+    None where one that ran once takes so much more that it is the step. Of those that a person asked for that of the
+    most time, be it one run.
+    """
+    if asked:
+        wanted = [name for name in programs if is_asked(name, asked)]
+        return max(wanted, key=lambda name: programs[name][1], default=None)
+    again = {name: total for name, (count, total) in programs.items() if count > 1}
+    main = max(again, key=lambda name: again[name], default=None)
+    most = max((total for _, total in programs.values()), default=0.0)
+    return None if main is None or again[main] < _SHARE * most else main
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,21 +200,26 @@ def main_marks(named: Iterable[tuple[str, Marked]], asked: str = "") -> tuple[li
 
 
 def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
-    """Steps that the profiler itself marked, where each is one run of any program: those of one program.
+    """Steps that the profiler itself marked, without those in which other programs run than the main one.
 
-    Without a person's marks it takes every call of a program for a step, be it of training or of a sum of two numbers.
-    The program is the one that takes the most time of those that repeat.
+    Without a person's marks it takes every call of a program for a step, be it of training or of a sum of two numbers;
+    with them, which hold several, it numbers training and evaluation alike: then programs that come again are others.
+    The main program is the one that takes the most time of those that repeat.
     """
     found = within(runs.begin, steps)
     inside = found >= 0
     at, which = found[inside], runs.which[inside]
-    if len(np.unique(at)) < len(at) or len(np.unique(which)) < 2:
-        return steps
     main = runs.main(inside)
-    if main is None:
+    if main is None or len(np.unique(which)) < 2:
         return steps
-    mine, name = set(at[which == main].tolist()), runs.names[main]
-    return [replace(step, name=name) for number, step in enumerate(steps) if number in mine]
+    held: list[set[int]] = [set() for _ in steps]
+    for step, program in zip(at.tolist(), which.tolist(), strict=True):
+        held[step].add(program)
+    often = Counter(frozenset(of) for of in held if of)
+    are_calls = len(np.unique(at)) == len(at)
+    ours = [main in of or not (are_calls or often[frozenset(of)] > 1) for of in held]
+    name = "" if all(ours) else runs.names[main]
+    return [replace(mark, name=name) for mark, is_ours in zip(steps, ours, strict=True) if is_ours]
 
 
 def within(times: Integers, steps: Sequence[Marked]) -> Integers:

@@ -32,6 +32,7 @@ from planner.profiles.device_events import (
     steps_of,
     within,
 )
+from planner.profiles.parts import merged
 from planner.profiles.profile import Operation, shown
 from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
@@ -39,6 +40,7 @@ PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)
 _WITHIN = re.compile(r"d2d|dtod|devicetodevice", re.I)  # a copy that never leaves the device: no host's
 _STEPS = "Steps"
+_COVERED = 0.5  # of the kernels' time, at least, is launched within marks that are steps
 _DERIVED = {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name Scope", "TensorFlow Ops", "Source code",
             "TensorFlow Name Scope", "Host Offload Ops", "Source", "XLA TraceMe"}  # fmt: skip
 
@@ -61,7 +63,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     copies = np.array([kind.part == "copy" and not _WITHIN.search(kind.expression) for kind in table.kinds], bool)
     runs, run_of = _runs(table.modules, modules, kinds, begin, end, order, copies, launches)
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
-    steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64))
+    steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64), end - begin)
     if not steps and not launches.asked:
         steps = of_main_program(steps_of(plane.line(_STEPS)), Runs.of(runs))  # that the profiler itself derived
         step_of = within(begin, steps)
@@ -91,6 +93,8 @@ class Launches:
         for event in host_events(planes):
             self._take(event, marks)
         self._marks, self.step_kinds = main_marks(marks, asked)
+        at = sorted((mark.begin, mark.end) for _, mark in marks)
+        self._marked = merged(*np.array(at, np.int64).reshape(-1, 2).T)  # from when to when any mark lasts
 
     def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
         if event.name.endswith("ExecuteThunks"):
@@ -107,14 +111,22 @@ class Launches:
         """How often a module was executed on each device; 0 where it isn't told."""
         return round(self._executed[module] / self._devices)
 
-    def steps(self, correlation: Integers) -> tuple[list[Marked], Integers]:
-        """The marked steps, and that of each kernel by its launch; no steps where none of them launched any."""
+    def steps(self, correlation: Integers, duration: Integers) -> tuple[list[Marked], Integers]:
+        """The marked steps, and that of each kernel by its launch; no steps where marks launched little of the time.
+
+        A mark may end before what it calls has launched its kernels, or most of them: JAX calls ahead.
+        """
         ids, begins = (np.array(column, np.int64) for column in self._launched)
         if not self._marks or not len(ids):
             return [], np.full(len(correlation), -1, np.int64)
         (at,) = looked_up(correlation, ids, np.arange(len(ids)))
-        found = np.where(at >= 0, within(begins[at], self._marks), -1)
-        return (self._marks if (found >= 0).any() else []), found
+        launched = begins[at]
+        lasting = np.searchsorted(self._marked[0], launched, "right") - 1
+        covered = (at >= 0) & (lasting >= 0) & (launched <= self._marked[1][lasting])
+        found = np.where(at >= 0, within(launched, self._marks), -1)
+        told = duration[at >= 0].sum()  # of kernels whose launch is in the file
+        is_told = (found >= 0).any() and duration[covered].sum() >= _COVERED * told
+        return (self._marks if is_told else []), found
 
 
 class _Table:

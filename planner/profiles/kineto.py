@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import defaultdict
 from functools import partial
 from typing import Any
 
@@ -17,8 +18,8 @@ import numpy.typing as npt
 
 from planner.profiles.device_events import FAR, PS, Events, Recording, distinct, grouped, looked_up
 from planner.profiles.kineto_operators import Operator, kernel_operation, tells
-from planner.profiles.kineto_steps import STEP, Annotation, Launched, steps
-from planner.profiles.parts import union
+from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
+from planner.profiles.parts import part, union
 from planner.profiles.profile import Operation
 from planner.profiles.trace_events import Clock
 from planner.profiles.xspace import Integers
@@ -30,6 +31,7 @@ _LAUNCHES = {
 }  # fmt: skip
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
+_CALLS = "python_function"
 _UNTOLD = -FAR  # the time of a launch that isn't in the file; others may be below 0, before the first event of it
 _EPOCH = 1e9  # a clock that stands at less counts from the machine's start
 _LABEL = re.compile(r"\[([^\]]+)\] *\S|(rank[ _-]?\d+)[ _:/-]+\S", re.I)
@@ -48,7 +50,7 @@ def rank_label(event: dict[str, Any]) -> str:
 
 
 class KinetoEvents:
-    """Collects the events of one rank; `processes` are those that launched kernels, of which a rank is one."""
+    """Collects the events of one rank."""
 
     def __init__(self) -> None:
         self._clock = Clock(self._timed)
@@ -59,16 +61,18 @@ class KinetoEvents:
         # device, begin, duration, correlation, external id, text, queue
         self._kernels = tuple(array("q") for _ in range(7))
         self._notes: list[Annotation] = []
-        self.processes: set[str] = set()
+        self._calls: list[Annotation] = []  # of functions that run a server's batches
+        self._processes: set[str] = set()
+        self._lanes: defaultdict[int, set[str]] = defaultdict(set)  # of each device, the processes of its kernels
         self.count = 0
         self.below_zero = 0  # kernels that last less than nothing, as some versions write
 
     def add(self, event: dict[str, Any]) -> None:
         """Take one event of the file."""
         kind = str(event.get("cat", "")).lower()
-        if kind not in CATEGORIES or event.get("ph") != "X":
-            return
-        self._clock.add(event)
+        is_taken = kind in CATEGORIES or (kind == _CALLS and call(str(event.get("name", ""))))
+        if is_taken and event.get("ph") == "X":
+            self._clock.add(event)
 
     def settle(self) -> None:
         """Take the events that still wait for their clock: the file has no more."""
@@ -84,18 +88,21 @@ class KinetoEvents:
         correlation = _number(args.get("correlation"))
         if kind in _KERNELS:
             device = _number(args.get("device", event.get("pid")))
+            self._lanes[device].add(str(event.get("pid")))
             self.below_zero += duration < 0
             text = self._text(name, kind, *("" if (told := args.get(key)) is None else str(told) for key in COLLECTIVE))
             queue = _number(args.get("stream", event.get("tid")))
             _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text, queue))
         elif kind in _LAUNCHES:
             if correlation >= 0:
-                self.processes.add(str(event.get("pid")))
+                self._processes.add(str(event.get("pid")))
                 graph = "graphlaunch" in name.lower()  # which operator each of its kernels is of isn't known
                 row = (correlation, begin, -1, -1) if graph else (correlation, begin, external, self._thread(event))
                 _append(self._launches, row)
         elif kind in _ANNOTATIONS or STEP.match(name):
             self._notes.append(Annotation(name, begin, begin + duration))
+        elif kind == _CALLS:
+            self._calls.append(Annotation(call(name), begin, begin + duration))
         else:
             dims = str(args.get("Input Dims", args.get("Input dims", "")))
             arguments = str(args.get("Concrete Inputs", "")) if tells(name) else ""
@@ -109,13 +116,23 @@ class KinetoEvents:
         return self._texts.setdefault(parts, len(self._texts))
 
     @property
-    def is_merged(self) -> bool:
+    def merged_of(self) -> str:
+        """What of several ranks stands in the trace, in words, where it was merged of them; empty where it wasn't."""
+        if len(self._processes) > 1:
+            return f"{len(self._processes)} processes"
+        shared = [device for device, processes in self._lanes.items() if len(processes) > 1]
+        if shared:
+            return f"ranks that have a GPU {min(shared)} each"
+        return "ranks under one process" if self._is_of_ranks() else ""
+
+    def _is_of_ranks(self) -> bool:
         """Whether several ranks stand under one process: launches have the numbers of others, or queues overlap.
 
         A process numbers each launch once, but for the driver's call within one of the runtime. A queue runs its
-        kernels one after the other, but for those of a graph and for one that begins before the last one's end.
+        kernels one after the other, but for those of a graph and for one that begins before the last one's end; what
+        communicates or copies has a queue of its own, which AMD's tracer may not tell.
         """
-        device, begin, duration, correlation, _, _, queue = (np.array(column, np.int64) for column in self._kernels)
+        device, begin, duration, correlation, _, text, queue = (np.array(column, np.int64) for column in self._kernels)
         ids, at, _, thread = (np.array(column, np.int64) for column in self._launches)
         order = np.lexsort((at, ids))
         order = order[np.isin(ids[order], correlation)]  # what launches nothing may all be numbered 0
@@ -124,7 +141,8 @@ class KinetoEvents:
         if ((np.diff(ids) == 0) & apart).sum() > _REPEATED * len(ids):
             return True
         _, which, counts = np.unique(correlation, return_inverse=True, return_counts=True)
-        alone = np.flatnonzero((correlation < 0) | (counts == 1)[which.reshape(-1)])
+        computes = np.array([part(name) == "compute" for name, *_ in self._texts], bool)[text]
+        alone = np.flatnonzero(((correlation < 0) | (counts == 1)[which.reshape(-1)]) & computes)
         queues, queue = distinct(queue[alone])
         lanes = (alone[places] for _, places in grouped(distinct(device[alone])[1] * len(queues) + queue))
         return any(_overlaps(begin[lane], (begin + duration)[lane]) for lane in lanes if len(lane) >= _FEW)
@@ -148,7 +166,7 @@ class KinetoEvents:
         # a launch that isn't in the file was before it; where none is told at all, the kernel's own begin must do
         launched = np.where((launched == _UNTOLD) & (correlation < 0), begin, launched)
         texts = list(self._texts)
-        step, marks, step_kinds = steps(self._notes, Launched(launched, duration, text, texts), asked)
+        step, marks, step_kinds = steps(self._notes, self._calls, Launched(launched, duration, text, texts), asked)
         keys, which = np.unique(np.stack([text, operator, main & (operator >= 0)]), axis=1, return_inverse=True)
         kinds = [_kind(texts, *key) for key in keys.T.tolist()]
         found = []

@@ -7,8 +7,8 @@ prefill and of decode are kinds of their own: by the marks in a step of the prof
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 
 from planner.profiles.device_events import PS, Marked, within
 from planner.profiles.profile import StepKind
-from planner.profiles.step_kinds import is_asked, phase, phase_of_kernels, unnumbered
+from planner.profiles.step_kinds import DECODE, is_asked, phase, phase_of_kernels, unnumbered
 from planner.profiles.xspace import Integers
 
 STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
@@ -26,6 +26,11 @@ _PARTS = (  # annotations of PyTorch's own, which are parts of a step
     "Optimizer.", "enumerate(DataLoader)", "DistributedDataParallel.", "FullyShardedDataParallel.", "FSDP::",
     "Torch-Compiled Region", "## Call CompiledFxGraph", "nccl:", "rccl:", "hccl:", "xccl:", "gloo:", "c10d::",
 )  # fmt: skip
+_BACKWARD = re.compile(r"backward|\bbwd|backprop", re.I)
+_CALLED = re.compile(r"step|iter(?!ator)|batch", re.I)  # within an annotation around all of a run
+_RUNS = ("run_batch", "execute_model", "forward_batch_generation")  # what of SGLang and vLLM runs a batch
+_REPLAY = "/cuda_graph_runner.py("  # SGLang's file whose function replays the graph of decode
+_ENDS = tuple(f"): {name}" for name in (*_RUNS, "forward_extend", "forward_decode", "replay"))
 _COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
 
 
@@ -35,6 +40,14 @@ class Annotation(NamedTuple):
     name: str
     begin: int
     end: int
+
+
+def call(name: str) -> str:
+    """Which function of a server a call in Python is of, that runs a batch or tells its phase; empty for another."""
+    if not name.endswith(_ENDS):
+        return ""
+    function = name.rpartition(": ")[2]
+    return function if function != "replay" else DECODE if _REPLAY in name else ""
 
 
 class Launched(NamedTuple):
@@ -49,22 +62,22 @@ class Launched(NamedTuple):
 Steps = tuple[Integers, list[Marked], list[StepKind]]
 
 
-def steps(notes: Sequence[Annotation], kernels: Launched, asked: str = "") -> Steps:
+def steps(notes: Sequence[Annotation], calls: Sequence[Annotation], kernels: Launched, asked: str = "") -> Steps:
     """The step of each kernel by when it was launched (-1 for none), the steps, and the kinds of which they are one.
 
     Without the profiler's own steps those of a person's annotation, if kernels of most of the time are launched in
-    them; else a step is from the end of one call of the optimizer to the end of the next. Steps of the kind that a
-    person asked for may also lie within others.
+    them; else a step is from the end of one call of the optimizer to the end of the next, or a server's call of a
+    function that runs a batch (`calls`). Steps of the kind that a person asked for may also lie within others.
     """
     numbered = [
         Marked(int(match[1]), note.begin, note.end, "marker") for note in notes if (match := STEP.match(note.name))
     ]
-    served = _numbered(_outermost([note for note in notes if phase(note.name)]))
+    telling = [note for note in notes if phase(note.name)] or [each for each in calls if phase(each.name)]
+    served = _numbered(_outermost(telling))
     wanted = _numbered(_outermost([note for note in notes if asked and is_asked(unnumbered(note.name), asked)]))
     usual = sorted(numbered, key=lambda each: each.begin)
     if not usual:
-        covering = (each for each in (_main_annotation(notes), _optimizer_steps(notes)) if _covers(each, kernels))
-        usual = next(covering, [])
+        usual = next((each for each in _unnumbered_steps(notes, calls, kernels) if _covers(each, kernels)), [])
     kinds: list[StepKind] = []
     for marks in (_phased(usual, served, kernels), wanted):
         step, found, of_them = _of_main_kind(marks, kernels, asked)
@@ -127,16 +140,43 @@ def _of_main_kind(marks: list[Marked], kernels: Launched, asked: str) -> Steps:
     return number[step], [mark for mark in marks if mark.name == main.name], kinds
 
 
-def _main_annotation(notes: Sequence[Annotation]) -> list[Marked]:
-    """The annotations of the name that takes most time, among those that lie in no other; numbers in it aside.
+def _unnumbered_steps(
+    notes: Sequence[Annotation], calls: Sequence[Annotation], kernels: Launched
+) -> Iterator[list[Marked]]:
+    """What may be steps where the profiler numbered none, the likeliest first.
 
-    Those of a server's batches count as one name, be they of prefill or of decode.
+    Annotations that lie in no other; those called steps within one that came once, as around a loop; what is between
+    the calls of the optimizer; a server's calls that run a batch; and the annotation that came once.
     """
-    outer = _outermost([note for note in notes if not note.name.startswith(_PARTS)])
-    totals: Counter[str] = Counter()
-    for note in outer:
-        totals[_family(note.name)] += note.end - note.begin
-    main = totals.most_common(1)[0][0] if totals else ""
+    named = [note for note in notes if not note.name.startswith(_PARTS)]
+    outer = _outermost(named)
+    main = _main_annotation(outer, kernels)
+    if len(main) > 1:
+        yield main
+    elif main:
+        around = set(outer)
+        inner = [note for note in named if note not in around and (phase(note.name) or _CALLED.search(note.name))]
+        yield _main_annotation(_outermost(inner), kernels)
+    yield _optimizer_steps(notes)
+    for name in _RUNS:
+        yield _numbered(_outermost([each for each in calls if each.name == name]))
+    yield main
+
+
+def _main_annotation(outer: Sequence[Annotation], kernels: Launched) -> list[Marked]:
+    """Of annotations side by side those of the name that launches most of the kernels' time; numbers in it aside.
+
+    Those of a server's batches count as one name, be they of prefill or of decode. Where a backward pass has one, each
+    is a part of a step.
+    """
+    if any(_BACKWARD.search(note.name) for note in outer):
+        return []
+    at = within(kernels.at, _numbered(outer))
+    launched = np.bincount(at[at >= 0], kernels.duration[at >= 0], len(outer)).tolist()
+    totals: dict[str, float] = defaultdict(float)
+    for note, duration in zip(outer, launched, strict=True):
+        totals[_family(note.name)] += duration
+    main = max(totals, key=lambda name: totals[name], default="")
     return _numbered([note for note in outer if _family(note.name) == main])
 
 
@@ -162,7 +202,8 @@ def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:
     often = Counter(note.name for note in calls)
     last = max(calls, key=lambda note: (often[note.name], note.end)).name
     ends = [note.end for note in calls if note.name == last]
-    return [Marked(n, before + 1, end, "marker") for n, (before, end) in enumerate(pairwise(ends), start=1)]
+    name = f"from one {last} to the next"
+    return [Marked(n, before + 1, end, "marker", name) for n, (before, end) in enumerate(pairwise(ends), start=1)]
 
 
 def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:

@@ -25,7 +25,7 @@ _COLLECTIVES = (
         r"all[-_ ]?reduce|cross_device_reduce|multimem_.*reduce|\bpsum|(?:one|two)_?shot.*reduce",
     ),
     ("all-gather", r"all[-_ ]?gather"),
-    ("all-to-all", r"all[-_ ]?to[-_ ]?all|moea2a(?:dispatch|combine)"),
+    ("all-to-all", r"all[-_ ]?(?:to|2)[-_ ]?all|moea2a(?:dispatch|combine)|(?<![a-z0-9])a2a(?![a-z0-9])"),
     ("permute", r"collective[-_ ]?permute|ppermute|send[-_]?recv|memcpy ?p(?:to|2)p"),
     ("broadcast", r"collective[-_ ]?broadcast|(?:nccl|rccl)\w*broadcast"),
     ("send", r"^%?(?:send|recv)(?:-done|-start)?(?:[.\d]*$|[. =])"),

@@ -6,18 +6,18 @@ A fact that the format doesn't hold is None (or an empty text or tuple), and `Pr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # facts of a profile or a device, by their names
-_SHARE = 0.25  # of the longest program's time, at least, takes the one whose runs are steps
-Key = TypeVar("Key")
+ALL_CORES = "all cores"  # the device of a tool's table, which adds them up
+_CUT, _REST = 0.5, 0.1  # of a usual step's time: one that was cut off, and what is behind the last one, have less
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap
 Found = Literal["marker", "line", "module", "whole", "tool"]
 HOW_FOUND: dict[Found, str] = {
@@ -82,8 +82,8 @@ class Step:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
-        return self.end - self.begin
+        """How long it took, to the picosecond: steps of one length have no spread."""
+        return round(self.end - self.begin, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +105,6 @@ class Program:
 def shown(name: str, key: str) -> str:
     """A program by its name and id: `jit_f(12)`."""
     return f"{name}({key})" if key else name
-
-
-def main_program(found: Mapping[Key, tuple[int, float]]) -> Key | None:
-    """The program whose runs are steps, by how often each ran and its time: of those that repeat that of the most time.
-
-    None where one that ran once takes so much more that it is the step.
-    """
-    again = {key: total for key, (count, total) in found.items() if count > 1}
-    main = max(again, key=lambda key: again[key], default=None)
-    most = max((total for _, total in found.values()), default=0.0)
-    return None if main is None or again[main] < _SHARE * most else main
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,11 +307,16 @@ def _pool(members: list[Operation]) -> Operation:
 
 
 def whole_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps without a first or last one that the capture cut off: one under half of the others'."""
+    """The steps without a first or last one that the capture cut off: one under half of the others'.
+
+    Of those that PyTorch or JAX numbers, which are whole, without a last one that holds but what came after the loop.
+    """
     if len(steps) <= 2:
         return tuple(steps)
     usual = sorted(step.seconds for step in steps)[len(steps) // 2]
-    return tuple(step for step in steps if step.seconds > usual / 2 or step not in (steps[0], steps[-1]))
+    is_marked = steps[0].found == "marker"
+    ends, least = (steps[-1:], _REST) if is_marked else ((steps[0], steps[-1]), _CUT)
+    return tuple(step for step in steps if step.seconds > usual * least or step not in ends)
 
 
 def mean_parts(found: Sequence[Parts]) -> Parts:

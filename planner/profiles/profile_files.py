@@ -18,6 +18,7 @@ _OTHERS = (".json.gz", ".json")
 _TABLES = (".csv", ".csv.gz")
 _REMEDY = "give a .xplane.pb, a .trace.json.gz or the folder plugins/profile/RUN that the profiler wrote"
 _TOOL = re.compile(r"^(?P<host>.+)\.[a-z]+(?:_[a-z]+)+$")
+_OF_RANK = re.compile(r"(?:global[-_]?)?(?:rank|worker|process|host|node)[-_]?\d+$", re.I)  # folders of one run
 _CAPTURE = re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$")  # of PyTorch's handler for TensorBoard
 
 
@@ -46,12 +47,15 @@ def profile_files(paths: Sequence[Path]) -> Files:
     return Files(tuple(dict.fromkeys(files)), left, run)
 
 
+def named(path: Path) -> str:
+    """A file's name, behind that of its folder where each rank has one: rank0/trace.json."""
+    return f"{path.parent.name}/{path.name}" if _OF_RANK.match(path.parent.name) else path.name
+
+
 def host(path: Path) -> str:
     """The host that a file is of: its name without what says the format."""
-    for suffix in (*XPLANE, *TRACES, *_OTHERS):
-        if path.name.endswith(suffix):
-            return path.name.removesuffix(suffix)
-    return path.stem
+    ending = next((suffix for suffix in (*XPLANE, *TRACES, *_OTHERS) if path.name.endswith(suffix)), path.suffix)
+    return named(path).removesuffix(ending)
 
 
 def host_of_tool(path: Path) -> str:
@@ -61,11 +65,12 @@ def host_of_tool(path: Path) -> str:
 
 
 def _of_folder(folder: Path) -> Files:
-    """The newest run at or below a folder: runs are folders that hold profiles, named by their time."""
+    """The newest run at or below a folder: runs are folders that hold profiles, or a folder for each rank."""
     runs: dict[Path, list[Path]] = {}
     for file in sorted(folder.rglob("*")):
         if file.is_file() and not file.name.startswith(".") and _may_be_read(file):
-            runs.setdefault(file.parent, []).append(file)
+            run = file.parent.parent if _OF_RANK.match(file.parent.name) else file.parent
+            runs.setdefault(run, []).append(file)
     if not runs:
         raise UserError("there is no profile in this folder", place=Place(folder), remedy=_REMEDY)
     whole = [run for run in runs if any(_kind(file) < 2 for file in runs[run])] or list(runs)

@@ -15,7 +15,7 @@ from shlex import quote
 from planner import progress
 from planner.errors import Place, UserError
 from planner.profiles import sources, tools
-from planner.profiles.profile import CORES, RANKS, Device, Profile, Step, StepKind, step_kinds, whole_steps
+from planner.profiles.profile import ALL_CORES, CORES, RANKS, Device, Profile, Step, StepKind, step_kinds, whole_steps
 from planner.profiles.profile_files import Files, host, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
 from planner.profiles.step_kinds import phase
@@ -133,8 +133,8 @@ def _has_steps(device: Device) -> bool:
 
 
 def _are_runs(device: Device) -> bool:
-    """Whether a device's steps are runs on it, all alike, of which the capture may cut the first and the last."""
-    return all(step.found in ("module", "line") for step in device.steps)
+    """Whether a device's steps are runs on it, or numbered marks, all alike: the first or last may be none."""
+    return all(step.found in ("module", "line") or (step.found == "marker" and not step.name) for step in device.steps)
 
 
 def _of_table(table: ToolTable, name: str) -> Device:
@@ -143,7 +143,7 @@ def _of_table(table: ToolTable, name: str) -> Device:
     if not table.operations and table.steps:
         parts = table.steps[0].parts
     return Device(
-        "all cores", name, table.device, dict(table.facts), 0.0, parts.span, parts.busy, parts, tuple(table.steps),
+        ALL_CORES, name, table.device, dict(table.facts), 0.0, parts.span, parts.busy, parts, tuple(table.steps),
         tuple(table.programs), tuple(sorted(table.operations, key=lambda each: -each.self_time)), (), table.peak_flops,
         table.peak_bandwidth,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any
 
 from planner import progress
 from planner.errors import Place, UserError
-from planner.profiles import cpu, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
+from planner.profiles import cpu, foreign, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
 from planner.profiles.device_events import Recording
 from planner.profiles.kineto import KinetoEvents, rank_label
 from planner.profiles.profile import RANKS, Device
@@ -25,52 +25,18 @@ from planner.profiles.summary import summarise
 from planner.profiles.tool_table import ToolTable
 from planner.profiles.trace_events import LIMIT, TraceEvents
 from planner.profiles.xspace import Plane
-from planner.regularfile import not_fetched
 from planner.terminal_table import counted
 
-_GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
-_OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
-_ROCPROF = "rocprofiler-sdk-tool"  # the key that holds all of a rocprofv3's JSON
-_ROCPROF_LANE = re.compile(r"(?:\d+ )?(?:CPU (?:HIP|HSA|KFD) API|GPU\d+)$")  # processes of older ones' trace
-_BEGINS = (
-    (b"PK\x03\x04", "this is a zip archive", "unpack it and give the folder"),
-    (b"SQLite format 3", "this is a database, as Nsight Systems and rocprof write, and no profile", _GIVE),
-    (b"\x28\xb5\x2f\xfd", "this is packed with zstd", "unpack it: unzstd FILE"),
-    (b"\xfd7zXZ", "this is packed with xz", "unpack it: unxz FILE"),
-    (b"BZh", "this is packed with bzip2", "unpack it: bunzip2 FILE"),
-    (b"\x89HDF", "this is an HDF5 file, and no profile", _GIVE),
-    (b"\xff\xfe", "this is text in UTF-16", "save it as UTF-8"),
-)
-_REPORTS = {  # by the end of their names: nothing in them says what they are
-    (".nsys-rep", ".qdrep"): "a report of Nsight Systems", (".ncu-rep",): "a report of Nsight Compute",
-    (".pftrace", ".perfetto-trace"): "a trace of Perfetto in its own format",
-}  # fmt: skip
-_TABLES = (  # other profilers', by the heads of their columns
-    (re.compile(rb"Time ?\(%\)|(?:Start|Duration) ?\(ns\)"), "a table of Nsight Systems"),
-    (re.compile(rb'^"?ID"?,"?Process ID"?'), "a table of Nsight Compute"),
-    (re.compile(rb"TotalDurationNs|Agent_Id|Dispatch_Id|BeginNs"), "a table of rocprof"),
-)
-_UNREAD = "{}, which isn't read: it has no steps, operators or shapes"
-_TOOL = re.compile(
-    r"(?:^|\.)(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_profile|memory_viewer|pod_viewer"
-    r"|tf_data_stats|op_stats)\.pb$"
-)
-_REPLACED = b"\xef\xbf\xbd"  # what stands for each byte that is no text, where a binary file was copied as text
-_TAR = slice(257, 262)
+_AS_WRITTEN = "give each as it was written"
 _MOST_RANKS = 1 << 24
 _TASK = "Task Environment"  # the plane of the capture itself
 _TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
 _DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
 _TIMELESS = "this trace has no event with a time of its own (`ph` X) of a device"
 TRACE = "capture it with the device's tracer on, while the program runs"
-_WANTED = (
-    "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read; "
-    "the time that a log or a benchmark tells goes into a workbook with planner record"
-)
 _JSON = re.compile(  # of a log only its first word is in brackets
     rb"""\{\s*(?:["}]|\Z)|\[\s*(?:[\[\]{"]|[-+.0-9eE]+\s*[,\]]|true|false|null|\Z)"""
 )
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # of no text, though it be coloured (\x1b)
 
 
 class UnknownJsonError(UserError):
@@ -109,7 +75,7 @@ def read_file(path: Path, asked: str = "") -> ProfileSource:
         return _of_json(path, asked)
     if tool_table.is_csv(head):
         return _of_csv(path)
-    if why := _foreign(path, head):
+    if why := foreign.foreign(path, head):
         raise UserError(why[0], place=Place(path), remedy=why[1])
     return _of_planes(path, asked)
 
@@ -130,38 +96,6 @@ def _damaged(path: Path) -> UserError:
     return UserError(what, place=Place(path), remedy=remedy)
 
 
-def _foreign(path: Path, head: bytes) -> tuple[str, str] | None:
-    """What a file is that isn't a profile, by its name and first bytes, and the remedy; None where nothing is known."""
-    if left := not_fetched(head):
-        return left
-    for begin, what, remedy in _BEGINS:
-        if head.startswith(begin):
-            return what, remedy
-    if head[_TAR] == b"ustar":
-        return "this is a tar archive", "unpack it and give the folder"
-    if head.count(_REPLACED) > 4:
-        return "this was copied as text, which destroyed it", "copy or download it again as binary"
-    if tool := _TOOL.search(path.name):
-        what = f"this is what the tool {tool[1]} keeps for itself, which isn't read"
-        return what, "give the .xplane.pb beside it, or the tool's table exported as JSON or CSV"
-    for ends, what in _REPORTS.items():
-        if path.name.endswith(ends):
-            return f"this is {what}, which isn't read", _GIVE
-    if path.name.endswith((".hlo_proto.pb", ".hlo.pb")):
-        return "this is a compiled program, and no profile", _GIVE
-    if b"tfevents" in path.name.encode():
-        return "these are TensorBoard's scalars, and no profile", "give the folder plugins/profile/RUN beside it"
-    if _BINARY.search(head):
-        return None
-    return _other_table(head.partition(b"\n")[0]) or ("this is text, and no profile", _WANTED)
-
-
-def _other_table(heads: bytes) -> tuple[str, str] | None:
-    """Which profiler's table it is, by the heads of its columns, and the remedy; None for none."""
-    name = next((name for words, name in _TABLES if words.search(heads)), "")
-    return (_UNREAD.format(f"this is {name}"), _OWN) if name else None
-
-
 def _of_planes(path: Path, asked: str) -> ProfileSource:
     if not json_document.is_gzipped(path):
         return _devices(path, path, asked)
@@ -180,6 +114,8 @@ def _devices(path: Path, data: Path, asked: str) -> ProfileSource:
     """The devices of a file of planes."""
     try:
         planes = xspace.read(data, lambda far: progress.step(f"reading {path.name}: {far}"))
+        if name := _twice(planes):
+            raise UserError(f"{name} stands in it twice: are these several files in one?", remedy=_AS_WRITTEN)
         return _summed(ProfileSource(path, "xplane"), planes, asked)
     except UserError as error:
         raise error.at(Place(path)) from None
@@ -187,6 +123,12 @@ def _devices(path: Path, data: Path, asked: str) -> ProfileSource:
         raise UserError(
             "this is not a profile (XSpace), or it is damaged", place=Place(path), remedy=xspace.REMEDY
         ) from None
+
+
+def _twice(planes: tuple[Plane, ...]) -> str:
+    """The first plane of a device or host that recorded anything and has another's name, as of no one capture."""
+    names = [plane.name for plane in planes if plane.name and plane.lines]
+    return next((name for at, name in enumerate(names) if name in names[:at]), "")
 
 
 def _summed(made: ProfileSource, planes: tuple[Plane, ...], asked: str) -> ProfileSource:
@@ -258,8 +200,9 @@ def _of_json(path: Path, asked: str) -> ProfileSource:
     described = rest if isinstance(rest, dict) else {}
     if torch := {label: each for label, each in ranks.items() if each.count}:
         return _of_torch(path, torch, described, asked)
-    if _ROCPROF in described or any(map(_ROCPROF_LANE.match, traced.processes)):
-        raise UnknownJsonError(_UNREAD.format("this is what rocprof writes"), place=Place(path), remedy=_OWN)
+    if foreign.is_rocprof(described, traced.processes):
+        what, remedy = foreign.ROCPROF
+        raise UnknownJsonError(what, place=Place(path), remedy=remedy)
     if traced.count:
         made = ProfileSource(path, "trace.json")
         if traced.count >= LIMIT:
@@ -285,7 +228,7 @@ def _of_table(path: Path, document: Any) -> ProfileSource:
     if table is None:
         first = document[0] if isinstance(document, list) and document else None
         heads = ",".join(first) if isinstance(first, dict) else ""
-        what, remedy = _other_table(heads.encode()) or ("this JSON is no profile that is known", _WANTED)
+        what, remedy = foreign.other_table(heads.encode()) or ("this JSON is no profile that is known", foreign.WANTED)
         raise UnknownJsonError(what, place=Place(path), remedy=remedy)
     return ProfileSource(path, table.format, table=table)
 
@@ -300,8 +243,7 @@ def _of_csv(path: Path) -> ProfileSource:
 def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str, Any], asked: str) -> ProfileSource:
     """The devices of a rank, or of each of a merged trace. Raises UserError for ranks that can't be told apart."""
     for each in torch.values():
-        if len(each.processes) > 1 or each.is_merged:
-            several = f"{len(each.processes)} processes" if len(each.processes) > 1 else "ranks under one process"
+        if several := each.merged_of:
             what = f"this trace is merged of {several}, whose kernels can't be told apart"
             raise UserError(what, place=Place(path), remedy="give the trace of each rank as it was written")
     told_of = described.get("distributedInfo")
@@ -357,6 +299,7 @@ _LACKS = {
         "shapes": "operations are the framework's, without shapes",
     },
     "roofline_model": {
+        "steps": "the tool adds all steps up",
         "median": "the tool tells the average alone", "shapes": "the tool has no shapes: hlo_stats does",
         "gap": "the tool has no idle time: op_profile does",
     },

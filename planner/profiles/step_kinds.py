@@ -18,8 +18,8 @@ _COUNTS = re.compile(  # of requests in prefill and in decode: digits, or # for 
     re.I,
 )
 _PREFILL = re.compile(r"prefill|(?<!draft_)extend(?!ed)", re.I)
-_DECODE = re.compile(r"decode(?!r)|target_verify", re.I)
-_MIXED = re.compile(r"step\[mixed\b", re.I)
+_DECODE = re.compile(r"decode(?!r)|target_verify|\bjit_+generate(?!d)", re.I)  # the last is MaxText's engine's
+_MIXED = re.compile(r"step\[\s*mixed\b", re.I)
 _KERNELS = (  # of attention, that read a cache by its pages for many tokens of a sequence, or for one
     (PREFILL, re.compile(r"prefill|context_?attention|fmha\w*context\b|mla_pfl", re.I)),
     (

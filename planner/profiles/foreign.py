@@ -1,0 +1,83 @@
+"""What a file is that is no profile which is read, by its name and its first bytes, and what to give instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from planner.regularfile import not_fetched
+
+_GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
+_OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
+_ROCPROF = "rocprofiler-sdk-tool"  # the key that holds all of a rocprofv3's JSON
+_ROCPROF_LANE = re.compile(r"(?:\d+ )?(?:CPU (?:HIP|HSA|KFD) API|GPU\d+)$")  # processes of older ones' trace
+_BEGINS = (
+    (b"PK\x03\x04", "this is a zip archive", "unpack it and give the folder"),
+    (b"SQLite format 3", "this is a database, as Nsight Systems and rocprof write, and no profile", _GIVE),
+    (b"\x28\xb5\x2f\xfd", "this is packed with zstd", "unpack it: unzstd FILE"),
+    (b"\xfd7zXZ", "this is packed with xz", "unpack it: unxz FILE"),
+    (b"BZh", "this is packed with bzip2", "unpack it: bunzip2 FILE"),
+    (b"\x89HDF", "this is an HDF5 file, and no profile", _GIVE),
+    (b"\xff\xfe", "this is text in UTF-16", "save it as UTF-8"),
+)
+_REPORTS = {  # by the end of their names: nothing in them says what they are
+    (".nsys-rep", ".qdrep"): "a report of Nsight Systems", (".ncu-rep",): "a report of Nsight Compute",
+    (".pftrace", ".perfetto-trace"): "a trace of Perfetto in its own format",
+}  # fmt: skip
+_TABLES = (  # other profilers', by the heads of their columns
+    (re.compile(rb"Time ?\(%\)|(?:Start|Duration) ?\(ns\)"), "a table of Nsight Systems"),
+    (re.compile(rb'^"?ID"?,"?Process ID"?'), "a table of Nsight Compute"),
+    (re.compile(rb"TotalDurationNs|Agent_Id|Dispatch_Id|BeginNs"), "a table of rocprof"),
+)
+_UNREAD = "{}, which isn't read: it has no steps, operators or shapes"
+ROCPROF = _UNREAD.format("this is what rocprof writes"), _OWN
+_TOOL = re.compile(
+    r"(?:^|\.)(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_profile|memory_viewer|pod_viewer"
+    r"|tf_data_stats|op_stats)\.pb$"
+)
+_REPLACED = b"\xef\xbf\xbd"  # what stands for each byte that is no text, where a binary file was copied as text
+_TAR = slice(257, 262)
+WANTED = (
+    "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read; "
+    "the time that a log or a benchmark tells goes into a workbook with planner record"
+)
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # of no text, though it be coloured (\x1b)
+
+
+def foreign(path: Path, head: bytes) -> tuple[str, str] | None:
+    """What a file is that isn't a profile, by its name and first bytes, and the remedy; None where nothing is known."""
+    if left := not_fetched(head):
+        return left
+    for begin, what, remedy in _BEGINS:
+        if head.startswith(begin):
+            return what, remedy
+    if head[_TAR] == b"ustar":
+        return "this is a tar archive", "unpack it and give the folder"
+    if head.count(_REPLACED) > 4:
+        return "this was copied as text, which destroyed it", "copy or download it again as binary"
+    if tool := _TOOL.search(path.name):
+        what = f"this is what the tool {tool[1]} keeps for itself, which isn't read"
+        return what, "give the .xplane.pb beside it, or the tool's table exported as JSON or CSV"
+    for ends, what in _REPORTS.items():
+        if path.name.endswith(ends):
+            return f"this is {what}, which isn't read", _GIVE
+    if path.name.endswith((".hlo_proto.pb", ".hlo.pb")):
+        return "this is a compiled program, and no profile", _GIVE
+    if b"tfevents" in path.name.encode():
+        return "these are TensorBoard's scalars, and no profile", "give the folder plugins/profile/RUN beside it"
+    if _BINARY.search(head):
+        return None
+    return other_table(head.partition(b"\n")[0]) or ("this is text, and no profile", WANTED)
+
+
+def other_table(heads: bytes) -> tuple[str, str] | None:
+    """Which profiler's table it is, by the heads of its columns, and the remedy; None for none."""
+    name = next((name for words, name in _TABLES if words.search(heads)), "")
+    return (_UNREAD.format(f"this is {name}"), _OWN) if name else None
+
+
+def is_rocprof(document: Any, processes: Iterable[str]) -> bool:
+    """Whether a JSON is what rocprof writes, by what it holds beside its events, or by its processes' names."""
+    return _ROCPROF in document or any(map(_ROCPROF_LANE.match, processes))
