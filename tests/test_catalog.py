@@ -215,7 +215,8 @@ def test_a_plus_is_read_as_the_word() -> None:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("A100 80GB", "a100-sxm-80 or a100-pcie-80"), ("B200", "b200-sxm"), ("H200", "h200-sxm"),
+        ("A100 80GB", "a100-sxm-80 or a100-pcie-80"), ("B200", "b200-sxm"),
+        ("H200", "h200-sxm or h200-nvl"),
         ("ironwood", "tpu-v7x"), ("Trillium", "tpu-v6e"), ("GB200 NVL72", "gb200"), ("v5p", "tpu-v5p"),
         ("H100 80GB SXM5", "h100-sxm"),
     ],

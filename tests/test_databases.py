@@ -36,11 +36,11 @@ command-a yi-34b gpt-neox-20b mpt-7b dbrx smollm2-135m smollm3-3b deepseek-moe-1
 minimax-m2.5 minimax-m3 seed-oss-36b gpt3-125m
 """
 HARDWARE_IDS = """
-tpu-v2 tpu-v3 tpu-v4 tpu-v4i tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-8t tpu-8i v100-sxm2-32 a100-sxm-40
-a100-sxm-80 a100-pcie-40 a100-pcie-80 h100-sxm h100-sxm-96 h100-pcie h100-nvl h800-sxm h200-sxm h20 gh200-96
-gh200-144 b200-sxm gb200 b300-sxm gb300 l4 l40s a10g a40 t4 rtx-4090 rtx-5090 rtx-pro-6000 mi250x mi300x mi325x
-mi350x mi355x mi455x rubin gaudi2 gaudi3 trainium1 trainium2 trainium3 inferentia2 groq-lpu-v1 cerebras-wse3
-apple-m3-ultra cpu-spr-8481c cpu-generic
+tpu-v2 tpu-v3 tpu-v4 tpu-v4i tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-8t tpu-8i v100-sxm2-32 v100-sxm2-16 a100-sxm-40
+a100-sxm-80 a100-pcie-40 a100-pcie-80 h100-sxm h100-sxm-96 h100-pcie h100-nvl h800-sxm h200-sxm h200-nvl h20 gh200-96
+gh200-144 b200-sxm gb200 b300-sxm gb300 l4 l40s l40 a10g a10 a30 a40 rtx-a6000 rtx-6000-ada t4 rtx-3090 rtx-4090
+rtx-5090 rtx-pro-6000 mi210 mi250x mi300x mi300a mi325x mi350x mi355x mi455x rubin gaudi2 gaudi3 trainium1 trainium2
+trainium3 inferentia2 groq-lpu-v1 cerebras-wse3 apple-m3-ultra cpu-spr-8481c cpu-generic
 """
 
 

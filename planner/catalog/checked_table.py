@@ -128,7 +128,7 @@ class Table:
             known = [*_words(identifier), *_words(str(row.get("name") or ""))]
             if words and all(any(each.startswith(word) for each in known) for word in words):
                 found.append((not set(words) <= set(known), len(identifier), identifier))
-        return [identifier for *_, identifier in sorted(found)]
+        return [identifier for *_, identifier in sorted(found, key=lambda each: each[:2])]
 
     def row(self, identifier: str) -> Mapping[str, Value]:
         """The row of an id, as `identify` finds it. Raises UserError as it does."""
