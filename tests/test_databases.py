@@ -224,9 +224,9 @@ def test_hardware_is_in_si_units(table: Table) -> None:
         ("tpu-v2 tpu-v5e tpu-v6e", ("torus", 2, 16, 0)),
         ("tpu-v3", ("torus", 2, 32, 0)),
         ("tpu-v4i", ("torus", 1, 4, 0)),
-        ("h100-sxm gb200 gh200-96 mi300x mi355x l40s", ("switch", None, None, None)),
+        ("h100-sxm gb200 gh200-96 mi300x mi355x l40s l4 a10g t4 rtx-4090", ("switch", None, None, None)),
         ("a100-pcie-80 h100-pcie", ("torus", 1, 2, 0)),
-        ("mi250x groq-lpu-v1 cerebras-wse3 tpu-8i l4 cpu-generic", (None, None, None, None)),
+        ("mi250x groq-lpu-v1 cerebras-wse3 tpu-8i cpu-generic", (None, None, None, None)),
     ],
 )
 def test_topology_and_wraparound(chips: str, expected: tuple[Value, ...]) -> None:
@@ -234,6 +234,13 @@ def test_topology_and_wraparound(chips: str, expected: tuple[Value, ...]) -> Non
     for chip in chips.split():
         row = HARDWARE.row(chip)
         assert (row["topology"], row["torus_axes"], row["wrap_multiple"], row["wrap_needs_all"]) == expected
+
+
+def test_cards_without_a_link_of_their_own_are_joined_by_pcie() -> None:
+    """What a network of PCIe gives a chip is its bandwidth to the host: eight A10G of a g5.48xlarge share a model."""
+    joined = [row for row in HARDWARE.rows.values() if row["network"] == "pcie"]
+    assert len(joined) == 10
+    assert all(row["link_bandwidth"] == row["pcie_bandwidth"] and row["node_size"] == 8 for row in joined)
 
 
 def test_networks_agree_with_themselves() -> None:
