@@ -202,3 +202,27 @@ def test_chips_have_the_numbers_of_their_data_sheets(line: dict[str, str]) -> No
     assert isinstance(value, float)
     digits = len(line["printed"].partition(".")[2])
     assert round(value / float(line["unit"]), digits) == float(line["printed"])
+
+
+def test_a_plus_is_read_as_the_word() -> None:
+    """Command R+ is the larger of two models whose names differ by the plus alone, however it is written."""
+    models = load_models()
+    assert [models.identify(text) for text in ("Command R+", "command-r+", "command r")] == [
+        "command-r-plus", "command-r-plus", "command-r",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("A100 80GB", "a100-sxm-80 or a100-pcie-80"), ("B200", "b200-sxm"),
+        ("H200", "h200-sxm or h200-nvl"),
+        ("ironwood", "tpu-v7x"), ("Trillium", "tpu-v6e"), ("GB200 NVL72", "gb200"), ("v5p", "tpu-v5p"),
+        ("H100 80GB SXM5", "h100-sxm"),
+    ],
+)  # fmt: skip
+def test_an_unknown_chip_is_told_those_that_its_words_name(text: str, meant: str) -> None:
+    """The remedy names the chips in whose id or name each of the words begins a word, before what is only alike."""
+    with pytest.raises(UserError) as fault:
+        load_hardware().identify(text)
+    assert fault.value.remedy == f"did you mean {meant}?"

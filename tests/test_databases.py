@@ -21,26 +21,27 @@ BOOK = load_hardware(data.folder("hardware_db") / "scaling_book.csv")
 TABLES = pytest.mark.parametrize("table", [MODELS, HARDWARE, DTYPES, BOOK], ids=lambda table: table.path.stem)
 
 MODEL_IDS = """
-gpt2 gpt2-medium gpt2-xl gpt3-6.7b gpt3-175b llama-7b llama-13b llama-65b llama2-7b llama2-70b llama3-8b
-llama3-70b llama3.1-8b llama3.1-70b llama3.1-405b llama3.2-1b llama3.3-70b llama4-scout llama4-maverick gemma-2b
-gemma-7b gemma2-2b gemma2-9b gemma2-27b gemma3-270m gemma3-1b gemma3-4b gemma3-12b gemma3-27b gemma4-26b-a4b
-gemma4-31b qwen2-0.5b qwen2-7b qwen2-72b qwen2.5-0.5b qwen2.5-1.5b qwen2.5-3b qwen2.5-7b qwen2.5-32b qwen2.5-72b
-qwen3-0.6b qwen3-1.7b qwen3-4b qwen3-8b qwen3-14b qwen3-32b qwen3-30b-a3b qwen3-235b-a22b qwen3-coder-480b-a35b
-qwen3-next-80b-a3b qwen3.5-27b qwen3.5-35b-a3b qwen3.5-122b-a10b qwen3.5-397b-a17b mistral-7b-v0.1
-mistral-7b-v0.3 mistral-nemo-12b mistral-small-24b mixtral-8x7b mixtral-8x22b deepseek-llm-67b deepseek-v2
-deepseek-v3 deepseek-r1 deepseek-v3.2 deepseek-v4-flash deepseek-v4-pro kimi-k2 kimi-k2.5 gpt-oss-120b gpt-oss-20b
-olmo2-7b olmo2-13b phi-2
-phi-3-mini phi-3.5-moe phi-4 phi-4-mini falcon-7b falcon-180b palm-8b palm-540b chinchilla-70b gopher-280b
+gpt2 gpt2-medium gpt2-xl gpt3-6.7b gpt3-175b llama-7b llama-13b llama-30b llama-65b llama2-7b llama2-70b
+codellama-34b tinyllama-1.1b llama3-8b llama3-70b llama3.1-8b llama3.1-70b llama3.1-405b llama3.2-1b
+llama3.2-3b llama3.3-70b llama4-scout llama4-maverick gemma-2b gemma-7b gemma2-2b gemma2-9b gemma2-27b
+gemma3-270m gemma3-1b gemma3-4b gemma3-12b gemma3-27b gemma4-26b-a4b gemma4-31b qwen2-0.5b qwen2-7b qwen2-72b
+qwen2.5-0.5b qwen2.5-1.5b qwen2.5-3b qwen2.5-7b qwen2.5-14b qwen2.5-32b qwen2.5-72b qwen3-0.6b qwen3-1.7b
+qwen3-4b qwen3-8b qwen3-14b qwen3-32b qwen3-30b-a3b qwen3-235b-a22b qwen3-coder-480b-a35b qwen3-next-80b-a3b
+qwen3.5-27b qwen3.5-35b-a3b qwen3.5-122b-a10b qwen3.5-397b-a17b mistral-7b-v0.1 mistral-7b-v0.3
+mistral-nemo-12b ministral-8b mistral-small-24b mistral-large-123b mixtral-8x7b mixtral-8x22b
+deepseek-coder-33b deepseek-llm-67b deepseek-v2 deepseek-v3 deepseek-r1 deepseek-v3.2 deepseek-v4-flash
+deepseek-v4-pro kimi-k2 kimi-k2.5 gpt-oss-120b gpt-oss-20b olmo2-7b olmo2-13b phi-2 phi-3-mini phi-3-medium
+phi-3.5-moe phi-4 phi-4-mini falcon-7b falcon-40b falcon-180b palm-8b palm-540b chinchilla-70b gopher-280b
 bloom-176b opt-125m opt-6.7b opt-13b opt-30b opt-66b opt-175b glm-4.5 glm-4.5-air command-r command-r-plus
-command-a yi-34b gpt-neox-20b mpt-7b dbrx smollm2-135m smollm3-3b deepseek-moe-16b glm-5 glm-5.2 minimax-text-01
-minimax-m2.5 minimax-m3 seed-oss-36b gpt3-125m
+command-a yi-6b yi-34b gpt-neox-20b pythia-12b mpt-7b dbrx jamba-52b nemotron-4-340b grok-1 smollm2-135m
+smollm3-3b deepseek-moe-16b glm-5 glm-5.2 minimax-text-01 minimax-m2.5 minimax-m3 seed-oss-36b gpt3-125m
 """
 HARDWARE_IDS = """
-tpu-v2 tpu-v3 tpu-v4 tpu-v4i tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-8t tpu-8i v100-sxm2-32 a100-sxm-40
-a100-sxm-80 a100-pcie-40 a100-pcie-80 h100-sxm h100-sxm-96 h100-pcie h100-nvl h800-sxm h200-sxm h20 gh200-96
-gh200-144 b200-sxm gb200 b300-sxm gb300 l4 l40s a10g a40 t4 rtx-4090 rtx-5090 rtx-pro-6000 mi250x mi300x mi325x
-mi350x mi355x mi455x rubin gaudi2 gaudi3 trainium1 trainium2 trainium3 inferentia2 groq-lpu-v1 cerebras-wse3
-apple-m3-ultra cpu-spr-8481c cpu-generic
+tpu-v2 tpu-v3 tpu-v4 tpu-v4i tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-8t tpu-8i v100-sxm2-32 v100-sxm2-16 a100-sxm-40
+a100-sxm-80 a100-pcie-40 a100-pcie-80 h100-sxm h100-sxm-96 h100-pcie h100-nvl h800-sxm h200-sxm h200-nvl h20 gh200-96
+gh200-144 b200-sxm gb200 b300-sxm gb300 l4 l40s l40 a10g a10 a30 a40 rtx-a6000 rtx-6000-ada t4 rtx-3090 rtx-4090
+rtx-5090 rtx-pro-6000 mi210 mi250x mi300x mi300a mi325x mi350x mi355x mi455x rubin gaudi2 gaudi3 trainium1 trainium2
+trainium3 inferentia2 groq-lpu-v1 cerebras-wse3 apple-m3-ultra cpu-spr-8481c cpu-generic
 """
 
 
@@ -125,10 +126,10 @@ def n_params(row: Mapping[str, Value]) -> float:
 
 
 def test_published_counts_come_out_to_the_digit() -> None:
-    """The columns give every exactly published parameter count, 99 of them."""
+    """The columns give every exactly published parameter count, 111 of them."""
     exact = {name: row["n_params_published"] for name, row in MODELS.rows.items() if row["n_params_published"]}
     assert {name: n_params(MODELS.row(name)) for name in exact} == exact
-    assert len(exact) == 99
+    assert len(exact) == 111
     assert exact["llama3-70b"] == 70_553_706_496
 
 
@@ -223,9 +224,9 @@ def test_hardware_is_in_si_units(table: Table) -> None:
         ("tpu-v2 tpu-v5e tpu-v6e", ("torus", 2, 16, 0)),
         ("tpu-v3", ("torus", 2, 32, 0)),
         ("tpu-v4i", ("torus", 1, 4, 0)),
-        ("h100-sxm gb200 gh200-96 mi300x mi355x l40s", ("switch", None, None, None)),
+        ("h100-sxm gb200 gh200-96 mi300x mi355x l40s l4 a10g t4 rtx-4090", ("switch", None, None, None)),
         ("a100-pcie-80 h100-pcie", ("torus", 1, 2, 0)),
-        ("mi250x groq-lpu-v1 cerebras-wse3 tpu-8i l4 cpu-generic", (None, None, None, None)),
+        ("mi250x groq-lpu-v1 cerebras-wse3 tpu-8i cpu-generic", (None, None, None, None)),
     ],
 )
 def test_topology_and_wraparound(chips: str, expected: tuple[Value, ...]) -> None:
@@ -233,6 +234,13 @@ def test_topology_and_wraparound(chips: str, expected: tuple[Value, ...]) -> Non
     for chip in chips.split():
         row = HARDWARE.row(chip)
         assert (row["topology"], row["torus_axes"], row["wrap_multiple"], row["wrap_needs_all"]) == expected
+
+
+def test_cards_without_a_link_of_their_own_are_joined_by_pcie() -> None:
+    """What a network of PCIe gives a chip is its bandwidth to the host: eight A10G of a g5.48xlarge share a model."""
+    joined = [row for row in HARDWARE.rows.values() if row["network"] == "pcie"]
+    assert len(joined) == 10
+    assert all(row["link_bandwidth"] == row["pcie_bandwidth"] and row["node_size"] == 8 for row in joined)
 
 
 def test_networks_agree_with_themselves() -> None:

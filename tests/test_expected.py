@@ -19,7 +19,7 @@ from planner.validation.expected_times import bound_of
 
 DATABASES = Databases()
 DENSE, EXPERTS = ("llama3-8b", "llama3.1-405b", "gpt2"), ("mixtral-8x7b", "deepseek-v3")
-CHIPS = ("h100-sxm", "a100-sxm-80", "b200-sxm", "tpu-v5e", "tpu-v5p", "tpu-v7x", "l4")
+CHIPS = ("h100-sxm", "a100-sxm-80", "b200-sxm", "tpu-v5e", "tpu-v5p", "tpu-v7x", "l4", "mi250x")
 STACKS = ("default", "tuned", "unfused", "ideal")
 load = functools.cache(library.load)
 known = functools.cache(lambda name, model, chip: facts(load(name), model, chip, DATABASES))
@@ -132,9 +132,9 @@ def test_the_parts_make_the_step(stack):
 def test_a_chip_without_a_network_works_alone():
     """One chip needs no network: its plan has numbers; two of them have none."""
     for name, output in (("training", "step_time_expected"), ("inference", "static_batch_time_expected")):
-        assert results(name, "llama3-8b", "l4", n_chips=1).value(output) is not None
+        assert results(name, "llama3-8b", "mi250x", n_chips=1).value(output) is not None
         more = {"mesh_fsdp": 2} if name == "training" else {}
-        assert results(name, "llama3-8b", "l4", n_chips=2, **more).value(output) is None
+        assert results(name, "llama3-8b", "mi250x", n_chips=2, **more).value(output) is None
 
 
 def test_a_plan_of_no_chip_has_no_expected_time():

@@ -163,7 +163,7 @@ def test_a_chip_without_runs_says_so(words: list[str], line: str) -> None:
 
 def test_a_missing_number_is_named_in_the_head() -> None:
     """Where nothing can be expected the head says why, and which column gives a number that follows from others."""
-    said = calc("collectives", "-H", "l4", "--set", "n_chips=8")
+    said = calc("collectives", "-H", "tpu-8i", "--set", "n_chips=8")
     assert re.search(
         r"^N/A because .*topology is not in the hardware table \(network would give it\)", said, re.MULTILINE
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,7 +55,11 @@ class Ids:
 
 
 def _letters(text: str) -> str:
-    return "".join(character for character in text.lower() if character.isalnum())
+    return "".join(character for character in text.lower().replace("+", "plus") if character.isalnum())
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9.]+", text.lower())
 
 
 class ById(Mapping[str, T], Generic[T]):
@@ -110,9 +115,20 @@ class Table:
         of_repository = [each for each, source in self.sources.items() if "/" in text and text in source.split()]
         if of_repository:
             return f"did you mean {' or '.join(of_repository[:3])}?"
+        if named := self._named(text):
+            return f"did you mean {' or '.join(named[:3])}?"
         remedy = nearest(text, self.rows)
         is_listed = remedy.endswith("...") and self.kind in LISTED
         return f"{remedy.removesuffix(', ...')} and others; planner {self.kind} list shows all" if is_listed else remedy
+
+    def _named(self, text: str) -> list[str]:
+        """The ids where each word of a text begins a word of the id or name; first those that it names in full."""
+        words, found = _words(text), []
+        for identifier, row in self.rows.items():
+            known = [*_words(identifier), *_words(str(row.get("name") or ""))]
+            if words and all(any(each.startswith(word) for each in known) for word in words):
+                found.append((not set(words) <= set(known), len(identifier), identifier))
+        return [identifier for *_, identifier in sorted(found, key=lambda each: each[:2])]
 
     def row(self, identifier: str) -> Mapping[str, Value]:
         """The row of an id, as `identify` finds it. Raises UserError as it does."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from planner.hf.config import NO_ROW, Config
 from planner.hf.layers import (
     after_first_full,
+    all_full,
     all_local,
     attention,
     check_length,
@@ -31,6 +32,7 @@ from planner.hf.rules import (
     maybe,
     of,
     size,
+    taken,
     tied,
     times,
     where,
@@ -52,9 +54,7 @@ GENERAL: ColumnRules = {
 ATTENTION_BIAS: ColumnRules = {"qkv_bias": flag("attention_bias"), "o_bias": flag("attention_bias")}
 KV_SAID: ColumnRules = {"n_kv_heads": kv_heads_said}
 
-LLAMA = Family(
-    "llama yi deepseek_llm aquila granite helium", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")}
-)
+LLAMA = Family("llama yi deepseek_llm aquila granite", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")})
 
 # A norm more before the output of attention, and one before that of the feed-forward block.
 BITNET = Family("bitnet", {
@@ -73,6 +73,8 @@ def _first_of_four_full(_: Config, row: ModelRow) -> list[str]:
 CWM = Family("cwm", {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window(8192)), "head_dim": head_dim(128)})
 SINKS: ColumnRules = {**KV_SAID, **attention(_first_of_four_full, window(128)), "attn_sinks": True}
 GRANITE_SWA = Family("granite_swa", {**LLAMA, **SINKS, "tied_embeddings": tied(True)})
+GRANITE_DOCLING = Family("granite_docling_text", {**LLAMA, "tied_embeddings": tied(True)})
+HELIUM = Family("helium", {**LLAMA, "o_bias": False})
 
 MISTRAL = Family("mistral ministral", {**GENERAL, **KV_SAID, **attention(all_local, window(4096))})
 MINISTRAL3 = Family("ministral3", {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)})
@@ -88,6 +90,12 @@ QWEN2 = Family("qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_
     **GENERAL, **KV_SAID, **attention(after_first_full, window(4096)), "qkv_bias": True,
 })  # fmt: skip
 QWEN3 = Family("qwen3 qwen3_vl_text", {**QWEN2, **ATTENTION_BIAS, "head_dim": head_dim(128), "qk_norm": "per_head"})
+# Molmo 2 has rows for the marks of images beside the vocabulary, which its head doesn't answer with.
+MOLMO2 = Family("molmo2_text", {
+    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", "qkv_bias"),
+    "qk_norm": lambda config, _: "full" if config.text("qk_norm_type") == "olmo" else "per_head",
+    "extra_params_total": lambda config, row: taken(config, "additional_vocab_size", 128) * row.count("d_model"),
+})  # fmt: skip
 # The first Qwen: its intermediate_size is that of the two input matrices together.
 QWEN = Family("qwen", {
     **GENERAL, "n_kv_heads": of("n_heads"), "head_dim": maybe("kv_channels", default=128), "qkv_bias": True,
@@ -104,6 +112,7 @@ OLMO3 = Family("olmo3", {**OLMO2, **attention(one_full_in(4), window(4096))})
 GLM = Family("glm", {**GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True)})
 GLM4 = Family("glm4", {**GLM, "norms_per_layer": 4})
 GLM4V = Family("glm4v_text", {**GLM4, "head_dim": divided, "qkv_bias": True})
+GLM_OCR = Family("glm_ocr_text", {**GLM4, "head_dim": head_dim(), "qkv_bias": False})
 
 
 def _chatglm_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
@@ -132,6 +141,7 @@ COHERE = Family("cohere", {
 COHERE2 = Family(
     "cohere2", {**COHERE, **attention(one_full_in(4, "sliding_window_pattern"), window(4096)), "qk_norm": "none"}
 )
+COHERE_COMPASS = Family("cohere_compass_text", {**COHERE2, **attention(all_full, window(4096))})
 
 SMOLLM3 = Family(
     "smollm3", {**LLAMA, **KV_SAID, **attention(local_where_no_rope, window(None)), "tied_embeddings": tied(True)}
@@ -187,7 +197,7 @@ MUSE_GLIMMER = Family("muse_glimmer_text", {
     **GENERAL, **KV_SAID, **ATTENTION_BIAS, **attention(_first_of_four_full, window(2048)), "head_dim": head_dim(128),
     "attn_gate": True, "norms_per_layer": 4,
 })  # fmt: skip
-ERNIE = Family("ernie4_5", {
+ERNIE = Family("ernie4_5 paddleocr_vl_text", {
     **GENERAL, **KV_SAID, "head_dim": head_dim(128), "tied_embeddings": tied(True),
     "qkv_bias": flag("use_bias"), "o_bias": flag("use_bias"), "mlp_bias": flag("use_bias"),
 })  # fmt: skip
@@ -380,4 +390,4 @@ NEMOTRON = Family("nemotron", {**LLAMA, "mlp_gated": False, "norm": "layernorm"}
 JAIS2 = Family(
     "jais2", {**NEMOTRON, **biases(flag("attention_bias", default=True)), "mlp_bias": flag("mlp_bias", default=True)}
 )
-ARCEE = Family("arcee", {**LLAMA, "mlp_gated": False})
+ARCEE = Family("arcee cosmos3_edge_text", {**LLAMA, "mlp_gated": False})

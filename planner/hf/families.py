@@ -13,7 +13,7 @@ from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import dense, gemma, hybrid, latent, moe, ngram_tables, sparse_attention, state_space, windowed
+from planner.hf import dense, early, gemma, hybrid, latent, moe, ngram_tables, sparse_attention, state_space, windowed
 from planner.hf.config import NO_ROW, REMEDY, TEXT_PARTS, Config
 from planner.hf.contradictions import refuse_draft
 from planner.hf.rules import Family
@@ -21,7 +21,7 @@ from planner.hf.rules import Family
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 FAMILIES: Mapping[str, Family] = {
     name: family
-    for module in (dense, moe, latent, sparse_attention, ngram_tables, hybrid, state_space, gemma, windowed)
+    for module in (dense, early, moe, latent, sparse_attention, ngram_tables, hybrid, state_space, gemma, windowed)
     for family in vars(module).values()
     if isinstance(family, Family)
     for name in family.types
@@ -78,6 +78,10 @@ _INNER = {
     "gemma4_unified": "gemma4_unified_text", "mllama": "mllama_text_model",
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
     "ernie4_5_vl_moe": "ernie4_5_vl_moe_text", "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
+    "aria": "aria_text", "fuyu": "persimmon", "molmo2": "molmo2_text", "glm_ocr": "glm_ocr_text",
+    "paddleocr_vl": "paddleocr_vl_text", "granite_docling": "granite_docling_text",
+    "unlimited_ocr": "unlimited_ocr_text", "cosmos3_edge": "cosmos3_edge_text", "hy_v4_vl": "hy_v4_vl_text",
+    "cohere_compass": "cohere_compass_text",
 }  # fmt: skip
 
 # What a config may say beside its language model.

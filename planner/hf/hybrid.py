@@ -17,6 +17,7 @@ from planner.hf.rules import (
     ColumnValue,
     Family,
     ModelRow,
+    apart,
     flag,
     head_dim,
     maybe,
@@ -68,6 +69,18 @@ GATED_DELTA: ColumnRules = {
 }  # fmt: skip
 QWEN3_5 = Family("qwen3_5_text", {**QWEN2, **GATED_DELTA})
 QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
+
+
+def _lara_turns(_: Config, row: ModelRow) -> list[str]:
+    """LaraMini: of five layers one sees the whole context, two a window, and two are linear."""
+    turns = ["linear", "local", "linear", "full", "local"]
+    return [turns[index % 5] for index in range(row.count("n_layers"))]
+
+
+LARA_MINI = Family("lara_mini", {
+    **QWEN2_MOE, **GATED_DELTA, **attention(_lara_turns, window(512), delta_net), "head_dim": head_dim(128),
+    "attn_gate": False, "moe_shared_gate": False, "extra_params_total": None, "tied_embeddings": tied(True),
+})  # fmt: skip
 MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
     **MIXTRAL, **attention(marked_full, maybe(), _lightning),
     **one_shared(maybe("shared_intermediate_size")), "recurrent_state_elements": _lightning_states,
@@ -222,6 +235,7 @@ KIMI_LINEAR = Family("kimi_linear", {
     "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
     "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
     "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"), "recurrent_state_elements": kimi_states,
+    "tied_embeddings": apart,
 })  # fmt: skip
 
 
@@ -268,7 +282,7 @@ LING_HYBRID = Family("bailing_moe_v2_5 bailing_hybrid", {
     **DEEPSEEK_V3, **attention(_ling_kinds, maybe(), _ling_linear), "o_bias": flag("use_qkv_bias", "attention_bias"),
     "extra_params_per_layer": _ling_further, "recurrent_state_elements": _ling_states, "router_score_bias": True,
     "moe_shared_experts": maybe("num_shared_experts", "n_shared_experts"),
-    "max_context": maybe("max_position_embeddings", "model_max_length"),
+    "max_context": maybe("max_position_embeddings", "model_max_length"), "tied_embeddings": apart,
 })  # fmt: skip
 
 

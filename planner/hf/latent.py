@@ -1,9 +1,10 @@
-"""Families with latent attention (MLA): DeepSeek V2, V3 and V3.2, Kimi K2, GLM-5, LongCat-Flash."""
+"""Families with latent attention (MLA): DeepSeek V2, V3 and V3.2, Kimi K2, GLM-5, A.X K2, LongCat-Flash."""
 
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL
+from planner.hf.experts import after, experts, n_routed
 from planner.hf.layers import check_length
 from planner.hf.moe import ROUTED
 from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, layers, of, size, taken, tied
@@ -122,6 +123,34 @@ DEEPSEEK_V32 = Family("deepseek_v32 glm_moe_dsa", {
     **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_share, "extra_params_total": indexer_rest,
     "index_topk": _chosen, "index_n_heads": size("index_n_heads"), "index_head_dim": size("index_head_dim"),
     "n_indexer_layers": _n_indexers,
+})  # fmt: skip
+
+
+def _gated_norms(config: Config, row: ModelRow) -> int:
+    """A.X K2's norms before attention and before experts: two ways through a rank, which scale what is normed."""
+    sparse = row.count("n_layers") - row.count("n_dense_layers")
+    return 2 * taken(config, "gated_norm_rank", 16) * row.count("d_model") * (row.count("n_layers") + sparse)
+
+
+def _axk2_further(config: Config, row: ModelRow) -> ColumnValue:
+    """Queries and the gate of each value out of both sides of the query's norm; biases; equal parts of gated norms."""
+    rank, heads = row.count("q_lora_rank"), row.count("n_heads")
+    queries_and_gate = rank * heads * (row.count("head_dim") + 2 * row.count("v_head_dim"))
+    return (
+        queries_and_gate + bias_sum(config, row, "attention_bias") + _gated_norms(config, row) // row.count("n_layers")
+    )
+
+
+AXK2 = Family("axk2", {
+    **DEEPSEEK_V32,
+    **experts(
+        n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"),
+        after(lambda config: taken(config, "first_k_dense_replace", 1)),
+    ),
+    "extra_params_per_layer": _axk2_further,
+    "extra_params_total": lambda config, row: (
+        int(indexer_rest(config, row) or 0) + _gated_norms(config, row) % row.count("n_layers") or None
+    ),
 })  # fmt: skip
 
 

@@ -86,6 +86,14 @@ LLAMA4 = Family("llama4_text", {
 })  # fmt: skip
 
 
+ARIA = Family("aria_text", {
+    **LLAMA, "mlp_bias": unbiased("mlp_bias"), "moe_shared_experts": maybe("moe_num_shared_experts"),
+    **experts(
+        size("moe_num_experts"), size("moe_topk"), size("moe_intermediate_size", "intermediate_size"), all_sparse
+    ),
+})  # fmt: skip
+
+
 GRANITEMOE = Family("granitemoe", {**GENERAL, **ATTENTION_BIAS, **_LOCAL})
 GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared(maybe("shared_intermediate_size"))})
 GRANITEMOE_SWA = Family("granitemoe_swa", {**GRANITEMOESHARED, **SINKS})
@@ -97,6 +105,31 @@ QWEN2_MOE = Family("qwen2_moe", {
 })  # fmt: skip
 QWEN3_MOE = Family("qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text", {
     **QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim(),
+})  # fmt: skip
+_BESIDE_SHARED: ColumnRules = {
+    **GENERAL, **KV_SAID, **_QWEN, **one_shared(size("shared_expert_intermediate_size")), "head_dim": head_dim(128),
+    "qk_norm": "per_head",
+}  # fmt: skip
+KOLIBRI = Family("kolibri1", {
+    **_BESIDE_SHARED, **attention(one_full_in(5), window(513)), "norms_per_layer": 4, "router_score_bias": True,
+})  # fmt: skip
+
+
+def _flint_kinds(_: Config, row: ModelRow) -> list[str]:
+    """The first two layers, each fourth and the last see the whole context."""
+    last = row.count("n_layers") - 1
+    return ["full" if index < 2 or index % 4 == 1 or index == last else "local" for index in range(last + 1)]
+
+
+def _flint_sparse(config: Config, row: ModelRow) -> list[bool]:
+    """As Qwen has it; the first two layers are dense where the config doesn't list the dense ones."""
+    listed = config.items("mlp_only_layers", int) is not None
+    return [each and (listed or index > 1) for index, each in enumerate(by_step(config, row))]
+
+
+FLINT = Family("flint", {
+    **_BESIDE_SHARED, **ATTENTION_BIAS, **attention(_flint_kinds, window(513)), "attn_sinks": True,
+    **experts(size("num_experts"), _CHOSEN, size("moe_intermediate_size"), _flint_sparse),
 })  # fmt: skip
 MELLUM = Family("mellum", {**QWEN3_MOE, **attention(all_full, window(1024)), "head_dim": head_dim(128)})
 
@@ -115,6 +148,7 @@ SARVAM_MOE = Family("sarvam_moe", {
     **GLM4_MOE, "qkv_bias": flag("attention_bias", "use_qkv_bias"), "head_dim": head_dim(64),
     "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
 })  # fmt: skip
+UNLIMITED_OCR = Family("unlimited_ocr_text", {**DEEPSEEK, **KV_SAID})
 DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
 SOLAR_OPEN = Family("solar_open", {
     **GLM4_MOE, **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), all_sparse), "head_dim": head_dim(128),

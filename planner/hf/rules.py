@@ -115,6 +115,13 @@ def tied(default: bool, *names: str) -> ColumnRule:
     return rule
 
 
+def apart(config: Config, _: ModelRow) -> ColumnValue:
+    """A head with a table of its own, of a family whose class ties none whatever the config says."""
+    if config.flag("tie_word_embeddings"):
+        config.note(f"tie_word_embeddings is not heeded: {config.model_type} has a head with a table of its own")
+    return False
+
+
 def head_dim(default: int | None = None) -> ColumnRule:
     """`head_dim`, else the family's own where nothing is written, else d_model over the heads."""
 

@@ -171,7 +171,7 @@ def _n_first_dense(config: Config) -> int:
     return taken(config, "first_k_dense_replace", 3)
 
 
-HY_V4 = Family("hy_v4", {
+HY_V4 = Family("hy_v4 hy_v4_vl_text", {
     **DEEPSEEK_V32, "attn_sinks": True, "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
     "n_indexer_layers": _n_first,
     "extra_params_per_layer": lambda config, row: _gate(config, row) + _joining(row, _takes(row)),
@@ -230,6 +230,11 @@ def _chosen(config: Config, row: ModelRow) -> int:
     return sum(mark not in (0, "full_attention") for mark in marks)
 
 
+def _where_indexed(rule: ColumnRule) -> ColumnRule:
+    """A rule for models of which a layer has an indexer, blank for others."""
+    return lambda config, row: rule(config, row) if row["n_indexer_layers"] else None
+
+
 def _of_blocks(own: str, nested: str) -> ColumnRule:
     """A size of the indexers, under transformers' name or under the checkpoint's own in `sparse_attention_config`."""
 
@@ -271,10 +276,12 @@ MINIMAX_M3 = Family("minimax_m3_vl_text minimax_m3", {
     "moe_shared_experts": where_experts(lambda config, _: taken(config, "n_shared_experts", 1)),
     "moe_shared_d_ff": where_experts(size("shared_intermediate_size")),
     "router_score_bias": flag("use_routing_bias", default=True),
-    "n_indexer_layers": _chosen, "index_topk": _kept,
-    "n_unindexed_layers": lambda _, row: row.count("n_layers") - row.count("n_indexer_layers") or None,
-    "index_n_heads": _of_blocks("index_n_heads", "sparse_num_index_heads"),
-    "index_head_dim": _of_blocks("index_head_dim", "sparse_index_dim"),
+    "n_indexer_layers": _chosen, "index_topk": _where_indexed(_kept),
+    "n_unindexed_layers": _where_indexed(
+        lambda _, row: row.count("n_layers") - row.count("n_indexer_layers") or None
+    ),
+    "index_n_heads": _where_indexed(_of_blocks("index_n_heads", "sparse_num_index_heads")),
+    "index_head_dim": _where_indexed(_of_blocks("index_head_dim", "sparse_index_dim")),
     "indexer_params_per_layer": lambda _, row: _block_indexers(row) // row.count("n_layers"),
     "extra_params_total": lambda _, row: _block_indexers(row) % row.count("n_layers") or None,
 })  # fmt: skip

@@ -10,7 +10,7 @@ from planner.hf.dense import GENERAL, KV_SAID, LLAMA
 from planner.hf.experts import experts, narrower, where_experts
 from planner.hf.layers import attention, check_length, n_linear
 from planner.hf.moe import GRANITEMOESHARED
-from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, maybe, size, taken
+from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, apart, maybe, size, taken
 from planner.terminal_table import counted
 
 
@@ -266,7 +266,7 @@ def _nemotron_head(config: Config, _: ModelRow) -> ColumnValue:
 
 NEMOTRON_H = Family("nemotron_h", {
     **GENERAL, **KV_SAID, "n_layers": _nemotron_layers, "head_dim": _nemotron_head, "mlp_gated": False,
-    "norms_per_layer": 1, "mlp_bias": _nemotron_bias, "extra_params_total": _nemotron_rest,
+    "norms_per_layer": 1, "tied_embeddings": apart, "mlp_bias": _nemotron_bias, "extra_params_total": _nemotron_rest,
     "n_full_attn_layers": lambda config, _: _nemotron_blocks(config).count("attention"),
     "linear_attn_params_per_layer": _nemotron_share, "recurrent_state_elements": _nemotron_states,
     **experts(
