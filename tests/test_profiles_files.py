@@ -88,6 +88,7 @@ def refused(path) -> str:
             "/device:TPU:0 stands in it twice: are these several files in one?; give each as",
         ),
         ("two.xplane.pb.gz", gzip.compress(PLANES, mtime=0) * 2, "stands in it twice: are these several files"),
+        ("metrics.jsonl", b'{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 2.4}\n', "this is JSON line by line"),
         ("other.json", b'{"a": [1, 2]}', "this JSON is no profile"),
         ("list.json", b"[1, 2, 3]", "this JSON is no profile"),
         ("wrong.json", b'{"traceEvents": [{"ph": "X"], "metadata": {"more": 1}}', "not JSON"),

@@ -9,17 +9,17 @@ from typing import Any
 
 from planner.regularfile import not_fetched
 
-_GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
+GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
 _OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
 _ROCPROF = "rocprofiler-sdk-tool"  # the key that holds all of a rocprofv3's JSON
 _ROCPROF_LANE = re.compile(r"(?:\d+ )?(?:CPU (?:HIP|HSA|KFD) API|GPU\d+)$")  # processes of older ones' trace
 _BEGINS = (
     (b"PK\x03\x04", "this is a zip archive", "unpack it and give the folder"),
-    (b"SQLite format 3", "this is a database, as Nsight Systems and rocprof write, and no profile", _GIVE),
+    (b"SQLite format 3", "this is a database, as Nsight Systems and rocprof write, and no profile", GIVE),
     (b"\x28\xb5\x2f\xfd", "this is packed with zstd", "unpack it: unzstd FILE"),
     (b"\xfd7zXZ", "this is packed with xz", "unpack it: unxz FILE"),
     (b"BZh", "this is packed with bzip2", "unpack it: bunzip2 FILE"),
-    (b"\x89HDF", "this is an HDF5 file, and no profile", _GIVE),
+    (b"\x89HDF", "this is an HDF5 file, and no profile", GIVE),
     (b"\xff\xfe", "this is text in UTF-16", "save it as UTF-8"),
 )
 _REPORTS = {  # by the end of their names: nothing in them says what they are
@@ -62,9 +62,9 @@ def foreign(path: Path, head: bytes) -> tuple[str, str] | None:
         return what, "give the .xplane.pb beside it, or the tool's table exported as JSON or CSV"
     for ends, what in _REPORTS.items():
         if path.name.endswith(ends):
-            return f"this is {what}, which isn't read", _GIVE
+            return f"this is {what}, which isn't read", GIVE
     if path.name.endswith((".hlo_proto.pb", ".hlo.pb")):
-        return "this is a compiled program, and no profile", _GIVE
+        return "this is a compiled program, and no profile", GIVE
     if b"tfevents" in path.name.encode():
         return "these are TensorBoard's scalars, and no profile", "give the folder plugins/profile/RUN beside it"
     if _BINARY.search(head):

@@ -16,6 +16,7 @@ from typing import IO, Any, cast
 
 from planner import progress
 from planner.errors import Place, UserError
+from planner.profiles.foreign import GIVE
 
 EVENTS = "traceEvents"
 _GZIP = b"\x1f\x8b"
@@ -51,6 +52,9 @@ def walk(path: Path, each: Callable[[dict[str, Any]], None]) -> Any:
             walk = _Walk(stream, each, lambda: f"{raw.tell() / max(size, 1):.0%} of {path.name}")
             found = walk.document()
             if behind := walk.behind():
+                if isinstance(found, dict) and EVENTS not in found and behind.startswith("{"):
+                    what = "this is JSON line by line, as logs and Nsight Systems write it, and no profile"
+                    raise UserError(what, place=Place(path), remedy=GIVE)
                 what = f"behind the end of its JSON comes {behind!r}: are these several files in one?"
                 raise UserError(what, place=Place(path), remedy="give each as it was written")
             return found
