@@ -31,6 +31,13 @@ def test_sheets_in_another_order(plan: Seeded) -> None:
     assert rules(plan.found()) == {1}
 
 
+def test_a_sheet_whose_titles_were_typed_over(plan: Seeded) -> None:
+    """Rule 1: it is said to have lost them, and no sheet to stand elsewhere."""
+    plan.type("Dashboard", "A3", "hello")
+    found = [each.what for each in plan.found() if each.rule == 1]
+    assert found == ["the sheet Dashboard has no row of titles any more"]
+
+
 def test_a_hidden_sheet_and_a_hidden_row(plan: Seeded) -> None:
     """Rule 4: a hidden sheet, and a hidden row; a collapsed group is fine."""
     plan.change(plan.package.workbook_part(), r'(<sheet [^>]*name="Models"[^>]*?)state="visible"', r'\1state="hidden"')

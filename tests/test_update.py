@@ -201,6 +201,16 @@ def test_a_deleted_calculation_sheet_is_named(tmp_path: Path, sheet: str) -> Non
     assert path.read_bytes() == before
 
 
+def test_a_sheet_whose_titles_were_typed_over_is_named_so(tmp_path: Path) -> None:
+    """It isn't said to be missing, for it is there."""
+    path = tmp_path / "plan.xlsx"
+    for sheet in ("Dashboard", "Matmul"):
+        write_comparison(path)
+        workbooks.edit(path, lambda book, sheet=sheet: setattr(book[sheet]["A3"], "value", "hello"))  # type: ignore[misc]
+        with pytest.raises(UserError, match=f"the sheet {sheet} has no row of titles any more"):
+            update_file(path)
+
+
 def test_what_has_no_inputs_is_refused(tmp_path: Path) -> None:
     """A workbook without Checks can't be told apart; it is refused in one line and left as it was."""
     path = tmp_path / "plan.xlsx"

@@ -100,7 +100,7 @@ class Book:
         found |= {table.sheet.name: table.sheet for table in self.constraints}
         found |= {**self.case_sheets, "Checks": self.checks.sheet}
         found |= {name: sheet for name, sheet in fronts.items() if name == "Log"}
-        return {name: sheet for name, sheet in found.items() if sheet.name in self.sheets}
+        return {name: sheet for name, sheet in found.items() if sheet.name in self.sheets and sheet.cells}
 
     def is_later(self, one: Sheet, other: Sheet) -> bool:
         """Whether a sheet comes behind another: in the design where both are planner's, else among the tabs."""

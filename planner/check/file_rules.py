@@ -54,7 +54,10 @@ def order(book: Book) -> Iterator[Fault]:
     """One of planner's sheets that is gone or stands elsewhere; an analyst's own sheets may stand anywhere."""
     designed = book.designed
     for name in book.needed:
-        if name not in designed:
+        if name not in designed and name in book.sheets and book.sheets[name].cells:
+            what = f"the sheet {name} has no row of titles any more"
+            yield Fault(name, "", what, "type them again, as a fresh build has them")
+        elif name not in designed:
             yield Fault("", "", f"the sheet {name} is missing", "take it from a fresh build, or undo the deletion")
     for name, sheet in designed.items():
         if name != sheet.name:

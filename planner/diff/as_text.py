@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -19,7 +19,9 @@ from planner.diff.differences import (
 )
 from planner.spoken import EXACT, printed
 from planner.terminal_table import counted
+from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value, plain
+from planner.xlsx.pattern import pattern
 
 MOST = 40
 """The changes of one heading that are listed; --all and JSON have them all."""
@@ -27,6 +29,7 @@ MOST = 40
 LEADING = "Headlines that moved, largest relative change first"
 OTHERS = "Ranges, bounds and other numbers of Dashboard that moved"
 NOTHING = "no differences"
+_CELL = re.compile(r"\$?[A-Z]{1,3}\$?[0-9]+")
 SMALL = 5e-4  # a share that a tenth of a percent would show as nothing
 UNCOUNTED = "-"  # a check of what a scenario isn't meant for
 NOW = ("holds", "fails", "isn't counted", "can't be told")
@@ -144,7 +147,7 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
     parts: list[tuple[str, list[str]]] = [
         ("Sheets, scenarios, rows and columns", [structure(change) for change in found.structure]),
         ("Inputs that changed", [typed(change) for change in found.inputs]),
-        ("Formulas overridden or edited", [formula(change) for change in found.formulas]),
+        ("Formulas overridden or edited", list(_formulas(found.formulas))),
         ("Checks that come out differently", [check(change) for change in found.checks]),
         ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
         ("Other cells", [f"{change.cell}: {both(change.old, change.new)}" for change in cells]),
@@ -152,6 +155,24 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
                      f"({change.old} -> {change.new})" for change in found.formats]),
     ]  # fmt: skip
     return ((title, texts) for title, texts in parts if texts)
+
+
+def _formulas(changes: Sequence[FormulaChange]) -> Iterator[str]:
+    """The changed formulas in words, those of one row or column that are filled alike together."""
+    groups: dict[Hashable, list[FormulaChange]] = {}
+    for change in changes:
+        groups.setdefault(_filled(change), []).append(change)
+    for first, *more in groups.values():
+        yield formula(first) + (f"; so in {counted(len(more), 'more cell')}" if more else "")
+
+
+def _filled(change: FormulaChange) -> Hashable:
+    """What formulas that are filled across a row, or down a column of cases, have in common; others are their own."""
+    if not (isinstance(change.old, str) and isinstance(change.new, str) and change.how == "edited"):
+        return change.cell
+    sheet, _, ref = change.cell.rpartition("!")
+    row = change.name.partition("].")[2] or change.name
+    return sheet, row, pattern(change.new, *coordinates(ref)), _CELL.sub("#", change.old)
 
 
 def _is_digest(change: CellChange) -> bool:

@@ -25,6 +25,7 @@ from planner.book.astray import astray
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import LOG
 from planner.book.scenario_charts import draw_all, moved_in_front
+from planner.book.tables import TITLES
 from planner.book.taken_out import narrower, own_readers, reordered, sought
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
@@ -41,6 +42,7 @@ from planner.update.places import is_filled
 from planner.update.swept import retyped
 from planner.update.threeway import ThreeWay, merge_of
 from planner.update.turned import INPUTS, read_by
+from planner.workbook.layout import sheet_name
 from planner.workbook.memory import Memory, remembered
 from planner.workbook.saving import mend
 from planner.workbook.workloads import WORKLOAD
@@ -208,14 +210,17 @@ def _refuse_unfit(book: Book, memory: Memory | None) -> None:
         remedy = "planner build --template book -o book.xlsx builds it again"
         raise UserError("the workbook of worked problems has no scenarios", place=place, remedy=remedy)
     tables = {"Inputs": book.inputs, "Checks": book.checks, "Dashboard": book.dashboard}
-    missing = [name for name, table in tables.items() if not table.lines]
+    missing = {name: name for name, table in tables.items() if not table.lines}
     # Scenarios are meant for one workload or another, each of a sheet; other sheets are read by Checks and Dashboard.
     needed = {*swept_templates()} if WORKLOAD in book.inputs.by_name else set[str]()
     needed |= {kind.removeprefix(CALCULATION) for kind in (memory.sheets if memory else ())}
-    missing += [f"of the template {name}" for name in book.without_sheet if name in needed]
+    missing |= {f"of the template {name}": sheet_name(name) for name in book.without_sheet if name in needed}
+    if untitled := next((sheet for sheet in missing.values() if sheet in book.sheets), ""):
+        what, remedy = f"the sheet {untitled} has no row of titles any more", f"type them again: {', '.join(TITLES)}"
+        raise UserError(what, place=place, remedy=remedy)
     if missing:
         remedy = "planner export-inputs keeps what is typed; build anew with it"
-        raise UserError(f"the sheet {missing[0]} is missing", place=place, remedy=remedy)
+        raise UserError(f"the sheet {next(iter(missing))} is missing", place=place, remedy=remedy)
     if not book.inputs.columns:
         raise UserError("there is no scenario", place=place, remedy="build a new workbook")
 
