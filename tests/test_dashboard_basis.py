@@ -15,7 +15,7 @@ SERVED = {
     "bound": ("llama3-8b,h100-sxm,1,ideal,inference", "these are the bounds"),
     "many": ("llama3-8b,h100-sxm,4096,,inference", "extrapolated: no fitted run has so many chips"),
     "sparse": ("deepseek-v3.2,h100-sxm,16,,inference", "extrapolated: no fitted run has sparse attention"),
-    "chip": ("llama3-8b,l40s,1,,inference", "few runs or none of this chip: the median of GPUs"),
+    "chip": ("llama3-8b,l40s,1,,inference", "no or few runs of this chip: others' median"),
     "tpu": ("llama3-8b,tpu-v6e,8,,inference", "fitted to runs like it"),
     "trained": ("llama3-8b,h100-sxm,64,,training", "fitted to runs like it"),
     "trained_far": ("llama3-8b,h100-sxm,1048576,,training", "extrapolated: no fitted run has so many chips"),

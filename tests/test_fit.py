@@ -407,7 +407,8 @@ def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
     said = command("fit", path).splitlines()
     head = next(at for at, line in enumerate(said) if line.startswith(f"{path}: updated; "))
     *listed, page, was, wrote = said[head + 1 :]
-    assert any(line.startswith("  New rows: ") and "Stacks mine" in line for line in listed)
+    of_rows = listed[next(at for at, line in enumerate(listed) if line.startswith("  New rows:")) :]
+    assert any("Stacks mine" in line for line in of_rows)
     assert page == "  Sheet Fit: what was fitted, and which runs were used"
     assert was == f"  The file as it was: {path.with_name('plan.bak.xlsx')}"
     assert path.with_name("plan.bak.xlsx").read_bytes() == before

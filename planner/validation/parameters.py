@@ -60,7 +60,10 @@ GROUPS = (
     ),
     Group(
         "serving on TPUs", SERVING,
-        of_families=("serve_exposure", "serve_step_overhead", "serve_cache_speed", "serve_expert_overhead"),
+        of_families=(
+            "serve_exposure", "serve_step_overhead", "serve_cache_speed", "collective_overhead",
+            "serve_expert_overhead",
+        ),
         of_chips=("serve_matmul_efficiency", "hbm_efficiency"), of_experts=("serve_expert_overhead",),
         drawn=0.3,  # three sources; what it leaves out is as of GPUs
         families=("tpu",),
@@ -115,6 +118,7 @@ PRIORS: dict[str | tuple[str, str], Prior] = {
     "gemm_efficiency": Prior(0.82, 0.3, "mamf-finder: 0.80 to 0.97 of the peak"),
     ("tpu", "collective_efficiency"): Prior(0.5, 0.1, "half of a ring's two directions"),
     ("tpu", "serve_exposure"): Prior(1.0, 0.3, "Pope et al. 2022: XLA runs collectives beside matmuls"),
+    ("tpu", "collective_overhead"): Prior(5e-6, 0.1, "a few hops of 1 us and their synchronisation"),
     ("tpu", "serve_step_overhead"): Prior(3e-3, 0.1, "servers of Python on the host of a compiled step: a few ms"),
     ("tpu", "serve_cache_speed"): Prior(0.8, 0.3, "a paged cache is read in pieces"),
     ("tpu", "serve_expert_overhead"): Prior(40e-6, 0.3, "as on GPUs"),
@@ -155,10 +159,9 @@ UNMEASURED = {
     ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
     ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
-    ("tpu", "collective_overhead"): Prior(5e-6, 0, "a few hops of 1 us and their synchronisation"),
     (MEASURED, "gemm_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "serve_matmul_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
     (MEASURED, "operation_hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
 }
-"""What no fitted run tells of: starts on TPUs, experts that are spread over nodes, scans and sparse attention."""
+"""What no fitted run tells of: layers on TPUs, experts that are spread over nodes, scans and sparse attention."""

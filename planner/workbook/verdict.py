@@ -27,7 +27,7 @@ MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
 LIKE, LIKE_OWN, BOUNDS = "fitted to runs like it", "fitted to your runs", "these are the bounds"
-UNLIKE, MEDIAN = "extrapolated: no fitted run has", "few runs or none of this chip: the median of"
+UNLIKE, MEDIAN = "extrapolated: no fitted run has", "no or few runs of this chip: others' median"
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, BASIS, USED, THERE = range(11)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
 how many checks fail and numbers are missing, what to change, what binds, whether the expected numbers are those of a
@@ -178,28 +178,27 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
 
 
 def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
-    """A closed line of whether fitted runs are like a workload's plan, or what it has that none of them has.
+    """Closed lines of whether fitted runs are like a workload's plan, or what it has that none of them has.
 
-    Returns the row below it; a template that doesn't tell has none.
+    Each line has what is so far known to be so, the last one the answer. Returns the row below them; a template that
+    doesn't tell has none.
     """
     sheet, known = each.sheet, each.sheet.template.by_name
     if EXTRAPOLATED not in known:
         return at
-    *others, last = [name for name in BEYOND if name in known]
-    beyond = f'"{BEYOND[last]}"'
-    for name in reversed(others):
-        beyond = f'IF({sheet.here(name)}=1,"{BEYOND[name]}",{beyond})'
-    chip, counts = (sheet.here(name) for name in ("chip_calibration", "calibration_id"))
-    of_others = "".join(f'IF({counts}="{family}","{MEDIAN} {chips}",' for family, chips in FAMILIES.items())
-    like = f'{of_others}IF({counts}={chip},"{LIKE}","{LIKE_OWN}"){")" * len(FAMILIES)}'
-    words = (
-        f'IF({sheet.here("stack")}="{IDEAL}","{BOUNDS}",IF({sheet.here(EXTRAPOLATED)}=1,"{UNLIKE} "&{beyond},{like}))'
-    )
-    said = (f"{sheet.page.name}: what is expected", "text", "", "", "in words")
-    writer.line(at, said, f'IFERROR({words},"{UNTOLD}")', "plan_words")
-    writer.close([at])
-    each.basis = at
-    return at + 1
+    chip, counts, stack = (sheet.here(name) for name in ("chip_calibration", "calibration_id", "stack"))
+    of_others = ",".join(f'{counts}="{family}"' for family in FAMILIES)
+    lines = [("fitted runs", "", f'IF(OR({of_others}),"{MEDIAN}",IF({counts}={chip},"{LIKE}","{LIKE_OWN}"))')]
+    for place, name in enumerate([name for name in reversed(BEYOND) if name in known], start=at + 1):
+        told = f'IF({sheet.here(name)}=1,"{UNLIKE} "&$E{place},{HERE}{place - 1})'
+        lines.append((f"no fitted run has {BEYOND[name]}", BEYOND[name], told))
+    each.basis = at + len(lines)
+    lines.append(("what is expected", "", f'IF({stack}="{IDEAL}","{BOUNDS}",{HERE}{each.basis - 1})'))
+    for place, (label, beyond, words) in enumerate(lines, start=at):
+        said = (f"{sheet.page.name}: {label}", "text", "", "", beyond)
+        writer.line(place, said, f'IFERROR({words},"{UNTOLD}")', "plan_words")
+    writer.close(range(at, each.basis + 1))
+    return each.basis + 1
 
 
 def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
