@@ -11,13 +11,13 @@ from tests.workbooks import by_name, cached, few_rows, smaller
 MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
 HEAD = "id,model,hardware,n_chips,stack,workload"
 SERVED = {
-    "runs": ("llama3-8b,h100-sxm,1,,inference", "fitted to runs like it"),
+    "runs": ("llama3-8b,h100-sxm,1,,inference", "not beyond the fitted runs"),
     "bound": ("llama3-8b,h100-sxm,1,ideal,inference", "these are the bounds"),
     "many": ("llama3-8b,h100-sxm,4096,,inference", "extrapolated: no fitted run has so many chips"),
     "sparse": ("deepseek-v3.2,h100-sxm,16,,inference", "extrapolated: no fitted run has sparse attention"),
     "chip": ("llama3-8b,l40s,1,,inference", "no or few runs of this chip: others' median"),
-    "tpu": ("llama3-8b,tpu-v6e,8,,inference", "fitted to runs like it"),
-    "trained": ("llama3-8b,h100-sxm,64,,training", "fitted to runs like it"),
+    "tpu": ("llama3-8b,tpu-v6e,8,,inference", "not beyond the fitted runs"),
+    "trained": ("llama3-8b,h100-sxm,64,,training", "not beyond the fitted runs"),
     "trained_far": ("llama3-8b,h100-sxm,1048576,,training", "extrapolated: no fitted run has so many chips"),
 }
 

@@ -166,6 +166,13 @@ def test_what_lies_beyond_the_runs_is_told():
     ]  # fmt: skip
 
 
+def test_a_memory_for_more_than_sequences_have_is_told():
+    """A memory for 8,192 tokens beside prompts of 1,000 and answers of as many may not fit where the run does."""
+    served = results("inference", "llama3.3-70b", "tpu-v6e", n_chips=8, prompt_len=1000, generate_len=1000)
+    told = " ".join(notes(lambda name: served.value(name) if name in served.template.by_name else None, 1))
+    assert "Memory is that of a context of 8,192 tokens, and sequences have 2,000 at most: set context_len." in told
+
+
 @pytest.mark.parametrize(
     ("usual", "corner"),
     [

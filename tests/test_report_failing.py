@@ -43,7 +43,8 @@ def said(check: CheckResult) -> str:
 def test_a_limit_that_is_passed(failed: dict[str, CheckResult]) -> None:
     """The left side with its number, what holds instead, the right side's number and what it is made of."""
     assert said(failed["Inference: The context and the prompt are no longer than the model's context"]) == (
-        "Context length = 200,000 > 8,192 = Longest context of the model"
+        "Context length = 200,000 > 8,192 = Longest context of the model; "
+        "Prompt length = 200,000 > 8,192 = Longest context of the model"
     )
     memory = said(failed["Inference: Weights and caches fit"])
     assert memory.startswith("Memory of a chip = ")

@@ -151,3 +151,14 @@ def test_a_chip_of_too_few_columns_is_told_when_it_is_planned(tmp_path: Path) ->
     assert "network" in told[0]
     alone = run(*words, "--set", "n_chips=1")
     assert (alone.exit_code, alone.stderr) == (0, ""), "one chip needs no network"
+
+
+def test_prompts_follow_the_context_as_in_calc() -> None:
+    """A scenario that says the context alone has prompts of that length, as `planner calc` has; one that says both
+    keeps them."""
+    few = few_rows(("llama3-8b",), ("h100-sxm",))
+    plans = [
+        plan_of(["llama3-8b"], ["h100-sxm"], ("inference",), None, settings, few)
+        for settings in (["context_len=4096"], ["context_len=4096", "prompt_len=1024"])
+    ]
+    assert [plan.scenarios[0].values["prompt_len"] for plan in plans] == [4096, 1024]

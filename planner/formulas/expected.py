@@ -25,6 +25,8 @@ BEYOND = {
 """Rows that are 1 where a plan lies outside of the fitted runs, and what it has that none of them has."""
 MUCH = 1.1
 """A context longer than that of the memory by more than this factor is told."""
+UNUSED = 2.0
+"""A memory for a context longer by this factor than sequences ever are is told."""
 LEAST = 1.01
 """Numbers that are nearer to each other than this look alike to a reader."""
 
@@ -69,14 +71,16 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
     prompt, mean, answer, held = (
         value(name) for name in ("prompt_len", "mean_context_len", "generate_len", "context_len")
     )
-    if isinstance(prompt, float) and isinstance(held, float) and prompt > held:
-        yield f"Memory is that of a context of {held:,.0f} tokens, and the prompt has {prompt:,.0f}: set context_len."
-    elif isinstance(mean, float) and isinstance(held, float) and mean > MUCH * held:
-        last = f", {prompt + answer:,.0f} in the end" if isinstance(prompt, float) and isinstance(answer, float) else ""
-        yield (
-            f"Memory is that of a context of {held:,.0f} tokens, and sequences have {mean:,.0f} on average{last}: set "
-            "context_len."
-        )
+    longest = prompt + answer if isinstance(prompt, float) and isinstance(answer, float) else None
+    if isinstance(held, float):
+        memory = f"Memory is that of a context of {held:,.0f} tokens, and"
+        if isinstance(prompt, float) and prompt > held:
+            yield f"{memory} the prompt has {prompt:,.0f}: set context_len."
+        elif isinstance(mean, float) and mean > MUCH * held:
+            last = "" if longest is None else f", {longest:,.0f} in the end"
+            yield f"{memory} sequences have {mean:,.0f} on average{last}: set context_len."
+        elif longest is not None and held > UNUSED * longest:
+            yield f"{memory} sequences have {longest:,.0f} at most: set context_len."
     shared, read = value("kv_chips"), value("cache_chips")
     if value("stack") != IDEAL and isinstance(shared, float) and isinstance(read, float) and read < shared:
         yield (

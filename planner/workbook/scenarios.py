@@ -219,8 +219,8 @@ def _meant(scenario: BuildScenario, meant: Workloads) -> BuildScenario:
 def completed(templates: Sequence[Template], scenarios: Iterable[BuildScenario]) -> list[BuildScenario]:
     """Scenarios with the inputs that follow others where they leave them open, and `workload` where it is a choice.
 
-    A scenario of 16 chips that names no mesh has 16 FSDP ways, as templates/sweep.csv says of chips. Prompts, which
-    are swept with the context, stay as long as the template has them.
+    A scenario of 16 chips that names no mesh has 16 FSDP ways, one of another context prompts of that length, as
+    templates/sweep.csv says and `planner calc` has it.
     """
     swept = sweeps(templates)
     has_choice = workloads(templates, swept).row is not None
@@ -230,7 +230,7 @@ def completed(templates: Sequence[Template], scenarios: Iterable[BuildScenario])
 def _completed(scenario: BuildScenario, swept: Sequence[Sweep], *, has_choice: bool) -> BuildScenario:
     values = {name: value for name, value in scenario.values.items() if has_choice or name != WORKLOAD}
     for sweep in swept:
-        for axis in (axis for axis in sweep.axes if axis.row.unit == "chip"):
+        for axis in sweep.axes:
             for name, formula in axis.follows.items():
                 number = followed(formula, sweep.template, values)
                 if name not in values and number is not None and number != sweep.template.row(name).default:

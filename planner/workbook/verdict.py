@@ -26,7 +26,7 @@ from planner.xlsx.grid import HERE
 MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
-LIKE, LIKE_OWN, BOUNDS = "fitted to runs like it", "fitted to your runs", "these are the bounds"
+LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
 UNLIKE, MEDIAN = "extrapolated: no fitted run has", "no or few runs of this chip: others' median"
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, BASIS, USED, THERE = range(11)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
@@ -188,8 +188,11 @@ def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
         return at
     chip, counts, stack = (sheet.here(name) for name in ("chip_calibration", "calibration_id", "stack"))
     of_others = ",".join(f'{counts}="{family}"' for family in FAMILIES)
-    lines = [("fitted runs", "", f'IF(OR({of_others}),"{MEDIAN}",IF({counts}={chip},"{LIKE}","{LIKE_OWN}"))')]
-    for place, name in enumerate([name for name in reversed(BEYOND) if name in known], start=at + 1):
+    lines = [
+        ("fitted runs", "", f'IF({counts}={chip},"{LIKE}","{LIKE_OWN}")'),
+        ("runs of the chip", "", f'IF(OR({of_others}),"{MEDIAN}",{HERE}{at})'),
+    ]
+    for place, name in enumerate([name for name in reversed(BEYOND) if name in known], start=at + len(lines)):
         told = f'IF({sheet.here(name)}=1,"{UNLIKE} "&$E{place},{HERE}{place - 1})'
         lines.append((f"no fitted run has {BEYOND[name]}", BEYOND[name], told))
     each.basis = at + len(lines)
