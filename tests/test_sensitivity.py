@@ -86,6 +86,8 @@ def test_what_has_no_elasticity_is_named(tmp_path: Path) -> None:
     template = library.load(known(tmp_path))
     left_out = sensitivity(template, Facts(), {}, "total_time").left_out
     assert left_out == {"0 now": ("spare",), "a yes or a no": ("is_on",), "felt nowhere": ("unused",)}
+    below = sensitivity(template, Facts(), {"number": -1.0}, "total_time").left_out
+    assert below["below 0"] == ("number",)
     found = sensitivity(*_plan(), "step_time_expected")
     names = [each.row.name for each in found.elasticities]
     others = [name for group in found.left_out.values() for name in group]

@@ -193,8 +193,8 @@ def _moves(row: Row, values: Mapping[str, Value], now: Results) -> _Moves | str:
         return "a yes or a no" if allowed.is_flag else "stages"
     if not isinstance(value, float):
         return "not set"
-    if value == 0:
-        return "0 now"
+    if value <= 0:  # an elasticity is of logarithms
+        return "0 now" if value == 0 else "below 0"
     try:
         space = search_space(row, values, now)
     except UserError as error:

@@ -165,12 +165,8 @@ def _measured(plans: Sequence[Planned], told: ToldRun, place: Place, scenario: S
             return own, known[steps[0]]
         leading = {each.row.name for each in own.headlines}
         for name, row in known.items():
-            if (not wanted and name in leading) or wanted in (
-                name,
-                name.removesuffix(EXPECTED),
-                row.label.lower(),
-                _label(own, row).lower(),
-            ):
+            called = (name, name.removesuffix(EXPECTED), row.label.lower(), _label(own, row).lower())
+            if wanted in called if wanted else name in leading:
                 return own, row
     names = [name for _, known in rows for name in known]
     what = f"{scenario.id or scenario.key} plans no {told.row or {TIME: 'time', RATE: 'rate', SHARE: 'MFU'}[told.unit]}"

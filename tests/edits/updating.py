@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -106,16 +107,18 @@ def stays(cell: str, old: Plan, plan: Plan, said: str) -> None:
         assert after.formula is not None, cell
         is_kept = after.formula.rpartition("*")[2] == before.formula.rpartition("*")[2]
         name, was_on = found(cell, old)[0], cell.partition("!")[0]
-        told = [*renewed(said, after.spot.sheet), *(renewed(said, was_on, "Rows that are no more: "))]
+        told = [*renewed(said, after.spot.sheet), *(renewed(said, was_on, "Rows that are no more:"))]
         assert is_kept or after.spot.ref in told or name in told, (cell, name, after, said)
 
 
-def renewed(said: str, sheet: str, head: str = "Newer formulas and texts: ") -> list[str]:
-    """The cells of a sheet that an update says it wrote anew, or what it lists of the sheet under another heading."""
-    line = next((line.strip() for line in said.splitlines() if head in line), "")
-    if not line:
-        return []
-    listed = dict(part.split(" ", 1) for part in line.removeprefix(head).split("; "))
+def renewed(said: str, sheet: str, head: str = "Newer formulas and texts:") -> list[str]:
+    """The cells of a sheet that an update says it wrote anew, or what it lists of the sheet under another heading.
+
+    A long list has lines of its own below its heading, further in.
+    """
+    found = re.search(rf"^  {head}((?:.*)(?:\n    .*)*)", said, re.MULTILINE)
+    parts = re.split(r"; |\n", found[1].strip()) if found else []
+    listed = dict(part.strip().split(" ", 1) for part in parts)
     return listed.get(sheet, "").split(", ")
 
 
