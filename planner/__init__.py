@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.api.build import build
-    from planner.api.calc import calc, hardware, models
+    from planner.api.calc import calc
+    from planner.api.catalog_tables import hardware, models
     from planner.api.read import read
     from planner.api.search import optimize, sweep
     from planner.api.sensitivity import sensitivity
@@ -35,8 +36,8 @@ _ROOMS = {
     "UserError": "planner.errors",
     "build": "planner.api.build",
     "calc": "planner.api.calc",
-    "hardware": "planner.api.calc",
-    "models": "planner.api.calc",
+    "hardware": "planner.api.catalog_tables",
+    "models": "planner.api.catalog_tables",
     "optimize": "planner.api.search",
     "read": "planner.api.read",
     "sensitivity": "planner.api.sensitivity",

@@ -1,6 +1,6 @@
 """`planner.calc`: a plan of a template calculated, and what it returns: numbers by name, headlines, failed checks.
 
-Repeated calls are fast. `planner.models` and `planner.hardware` give the databases as tables.
+Repeated calls are fast.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planner import progress
 from planner.api import warned
-from planner.catalog import Table, Value
+from planner.catalog import Value
 from planner.catalog.calibrations import calibration_origins
 from planner.catalog.databases import Databases
 from planner.errors import UserError
@@ -285,29 +285,3 @@ class Calculation(Mapping[str, Value]):
         frame.index = pandas.Index([row.name for row in rows], name="name")
         frame.attrs["units"] = {row.name: row.unit for row in rows}
         return frame
-
-
-@warned
-def models(models_csv: File = None, *, only: bool = False) -> DataFrame:
-    """A row for each model by its id: the columns that templates read, and `source`. N/A is None or NaN.
-
-    Rows of `models_csv` come first; with `only` there are no others. `attrs["units"]` has the units of the columns.
-    Raises UserError for an error in the file.
-    """
-    return _frame(own_tables(models_csv, None, None, only=only).databases.models)
-
-
-@warned
-def hardware(hardware_csv: File = None, *, only: bool = False) -> DataFrame:
-    """A row for each accelerator by its id, in the form of `models`."""
-    return _frame(own_tables(None, hardware_csv, None, only=only).databases.hardware)
-
-
-def _frame(table: Table) -> DataFrame:
-    import pandas
-
-    frame = pandas.DataFrame.from_dict(dict(table.rows), orient="index")
-    frame.index.name = "id"
-    frame["source"] = pandas.Series(dict(table.sources))
-    frame.attrs["units"] = {column.name: column.unit for column in table.columns} | {"source": "text"}
-    return frame

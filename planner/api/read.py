@@ -15,7 +15,8 @@ from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
 from planner.compare.comparison_sheet import IDENTITY, RESULTS, find
 from planner.formulas import library
-from planner.report.figures import CellFigures, check_result, is_counted
+from planner.report.failed_checks import check_result, is_counted
+from planner.report.figures import CellFigures
 from planner.scenario.export import MISSING, export
 from planner.xlsx.cellvalue import Value, is_number
 

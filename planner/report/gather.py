@@ -26,7 +26,8 @@ from planner.report.contents import (
     cleaned,
 )
 from planner.report.expectation import Planned
-from planner.report.figures import CellFigures, as_said, check_results, is_counted
+from planner.report.failed_checks import check_results, is_counted
+from planner.report.figures import CellFigures, as_said
 from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
 from planner.report.roofline_picture import roofline_pictures
