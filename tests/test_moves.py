@@ -64,7 +64,7 @@ def test_what_is_gone(formula: str, then: str, lost: list[str]) -> None:
     assert GONE.lost(formula, "Mine") == lost
 
 
-TOPPED = Moves({"Models": SheetMoves("Models", Track({6: 16, 9: 64}), tops={6: 6})})
+TOPPED = Moves({"Models": SheetMoves("Models", Track({6: 16, 9: 64}), range_tops={6: 6})})
 
 
 @pytest.mark.parametrize(

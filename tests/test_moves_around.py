@@ -71,7 +71,7 @@ def test_what_stands_around_a_sheets_own_rows(kind: str) -> None:
 
 
 SORTED = SheetMoves("Data", Track({6: 7, 7: 6, 8: 8}))
-TOPPED = SheetMoves("Data", Track({6: 8}), tops={6: 6})
+TOPPED = SheetMoves("Data", Track({6: 8}), range_tops={6: 6})
 RULES = {
     "rows that change places": (SORTED, "B6:B7", "B6&gt;$C6", "B6:B7", "B6&gt;$C6"),
     "rows that change places, of which one is gone": (

@@ -1,7 +1,8 @@
-"""The base of the merge: what planner last wrote into the workbook, and where each cell of the file was in it.
+"""The base of the three-way merge: what planner last wrote into the workbook, and at which built position each cell
+was.
 
-The rows and columns of the file are found in the stored record by their keys. A formula is planner's if it equals what
-planner wrote there, after its references are translated back to the built positions.
+Rows and columns of the file are matched with the stored record by their keys. A formula counts as planner's if, with
+its references translated back to the built positions, it has the digest of the formula that planner wrote there.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ from planner.xlsx.xmltree import Element
 
 @dataclass
 class Base:
-    """What planner wrote into a workbook that remembers it. `sheets` are those of the file that were built so."""
+    """The base of the merge, read from the record on Cover. `sheets` are the sheets of the file that the record covers,
+    by kind.
+    """
 
     memory: Memory
     sheets: Mapping[str, KeyedSheet]
@@ -45,7 +48,7 @@ class Base:
 
     @classmethod
     def of(cls, memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh) -> Base:
-        """Match the sheets of a file, and those of a fresh workbook, with those of the file's memory."""
+        """The base, with the sheets of the file and of the fresh workbook matched with the record's."""
         known = {kind: each for kind, each in sheets.items() if kind in memory.sheets}
         here = {folded(each.sheet.name): _matched(memory, each) for each in known.values()}
         back = {folded(each.name): _fresh_matched(memory, each) for kind, each in fresh.sheets.items()
@@ -60,19 +63,23 @@ class Base:
 
     @cached_property
     def _is_straight(self) -> bool:
-        """Whether every column of the file that planner built stands where it was."""
+        """Whether every column that planner built is still at its built position."""
         each = (origins for _, origins in self._by_kind.values() if origins is not None)
         return all(at == was for origins in each for at, was in origins.columns.items())
 
     def built_rows(self, keyed: KeyedSheet) -> Mapping[int, int]:
-        """Where the rows of a sheet of the file stood as built, cases by their order; as built now without a memory."""
+        """The built row of each row of a sheet of the file; a case's is its index. For a sheet without a record, the
+        fresh row.
+        """
         origins, fresh = self.as_built.of(keyed.sheet.name), self.fresh.sheets[keyed.kind]
         if origins is not None:
             return origins.rows
         return keyed.rows_on(fresh)
 
     def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
-        """A sheet of the file whose rows and columns have the keys that they were built with; a person's have none."""
+        """The sheet with the keys under which its rows and columns were built; rows and columns of the user's have no
+        key.
+        """
         built, origins = self.memory.sheets.get(keyed.kind), self.as_built.of(keyed.sheet.name)
         if built is None or origins is None or keyed.kind in (COMPARISON, COVER, LOG):
             return keyed
@@ -83,7 +90,9 @@ class Base:
         return replace(keyed, rows=dict(sorted(rows.items())), columns=columns)
 
     def _come_back(self, keyed: KeyedSheet, built: BuiltSheet) -> Mapping[int, str]:
-        """Rows that planner didn't write last and may write now: a person added one, or an update kept it."""
+        """The keys of rows that planner didn't write last but does now: the user added one, or an earlier update kept
+        it.
+        """
         if keyed.kind in DATABASES:
             return keyed.rows
         fresh = self.fresh.sheets.get(keyed.kind)
@@ -93,7 +102,7 @@ class Base:
         return {row: key for row, key in keyed.rows.items() if key in new and not is_heading(key)}
 
     def is_same(self, kind: str, wrote: Remembered, at: Position) -> bool:
-        """Whether planner would write into a cell of the fresh workbook what it wrote last."""
+        """Whether planner would write into the fresh cell `at` what it last wrote (`wrote`)."""
         sheet = self.fresh.sheets[kind]
         row = sheet.built.row_of.get(f"case {sheet.groups[at[0]]}", at[0]) if at[0] in sheet.groups else at[0]
         now = sheet.built.cell(row, at[1])
@@ -108,12 +117,12 @@ class Base:
         return self._digests[key] == wrote.digest
 
     def built(self, keyed: KeyedSheet, at: Position) -> Position:
-        """Where a cell of the file stood as built."""
+        """The built position of a cell of the file."""
         origins = self.as_built.of(keyed.sheet.name)
         return at if origins is None else (origins.row(at[0]), origins.column(at[1]))
 
     def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
-        """What planner wrote into a cell of the file; None for a person's own, and where planner left a blank."""
+        """What planner wrote into a cell of the file; None for a cell of the user's, and where planner left a blank."""
         sheet, origins = self._by_kind.get(keyed.kind, (None, None))
         if sheet is None or origins is None or at[1] not in origins.columns:
             return None
@@ -143,10 +152,10 @@ class Base:
         return wrote.digest in spelt
 
     def _digest(self, keyed: KeyedSheet, at: Position, formula: Pattern, first: Position) -> int:
-        """The digest of a formula of the file, read at the first cell of those that it was filled from."""
+        """The digest of a formula of the file as it would read in `first`, the anchor of its shared formula."""
         name = keyed.sheet.name
         is_idle = self._is_idle(name, formula)  # most formulas are those of many cells
-        where = (at[0], 0) if self._is_straight else at  # in the same row a formula is led to the same one
+        where = (at[0], 0) if self._is_straight else at  # in one row all cells translate a formula alike
         key = (name, formula, first) if is_idle else (name, formula, first, where)
         if key not in self._digests:
             seen = formula
@@ -165,29 +174,29 @@ class Base:
         return cache(lambda look: of_text(repr(look)))
 
     def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
-        """Whether planner wrote a validation or a conditional format of the file."""
+        """Whether planner wrote a data validation or a conditional format of the file."""
         sheet = self.memory.sheets.get(keyed.kind)
         if sheet is None:
             return False
         top, left = self.built(keyed, first_cell(areas(rule) or [Area(1, 1, 1, 1)]))
-        told_there = [self.as_built.formula(text, keyed.sheet.name) for text in formulas(rule)]
-        told = rule.get("type", ""), rule.get("promptTitle", "")
-        return of_rule(told, told_there, Area(top, left, top, left)) in sheet.rules
+        texts = [self.as_built.formula(text, keyed.sheet.name) for text in formulas(rule)]
+        kind_and_prompt = rule.get("type", ""), rule.get("promptTitle", "")
+        return of_rule(kind_and_prompt, texts, Area(top, left, top, left)) in sheet.rules
 
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
-        """Whether a cell of the file looks as planner made it."""
+        """Whether a cell of the file has the format that planner gave it."""
         wrote = self.wrote(keyed, at)
         return wrote is not None and self.memory.looks[wrote.look] == self._digest_of_look(look)
 
 
 def lacks_rows(memory: Memory, sheets: Mapping[str, KeyedSheet]) -> bool:
-    """Whether a table of lines of a file has lost a row that planner wrote."""
+    """Whether any table of lines in the file has lost a row that planner wrote."""
     tables = [each for kind, each in sheets.items() if each.line_table is not None and kind in memory.sheets]
     return any(memory.sheets[each.kind].rows.keys() - set(_matched(memory, each).rows.values()) for each in tables)
 
 
 def _matched(memory: Memory, keyed: KeyedSheet) -> Origins:
-    """Where the rows and columns of a sheet of the file stood as built."""
+    """The built positions of a file sheet's rows and columns."""
     built = memory.sheets[keyed.kind]
     columns = _columns(keyed, built)
     rows = keyed.rows_on(built)
@@ -195,14 +204,14 @@ def _matched(memory: Memory, keyed: KeyedSheet) -> Origins:
     rows |= _between(keyed, built, rows, columns)
     filled = {row for row, column in keyed.sheet.cells if is_filled(keyed, row, column)}
     own = frozenset(filled - rows.keys()) if keyed.kind not in (COVER, LOG) else frozenset()
-    beside = {column for row, column in keyed.sheet.cells if is_filled(keyed, row, column)} - columns.keys()
+    own_columns = {column for row, column in keyed.sheet.cells if is_filled(keyed, row, column)} - columns.keys()
     first = (keyed.first_row, built.row_of.get("above 0", 0) + 1) if keyed.kind in DATABASES else (0, 0)
     reach = memory.last_scenario if keyed.line_table is not None else 0
-    return Origins(built.name, rows, columns, own, frozenset(beside), first, built.end, reach)
+    return Origins(built.name, rows, columns, own, frozenset(own_columns), first, built.end, reach)
 
 
 def _fresh_matched(memory: Memory, fresh: FreshSheet) -> Origins:
-    """Where the rows and columns of a sheet of the fresh workbook stood as built last; new ones stood nowhere."""
+    """The built positions, in the record, of a fresh sheet's rows and columns; new ones have none."""
     built = memory.sheets[fresh.kind]
     rows = fresh.rows_on(built)
     rows |= {row: row for row in fresh.groups}
@@ -226,7 +235,10 @@ def _columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
 
 
 def _plain_columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
-    """The columns of a sheet of several tables: a person's have a text of planner's in none of their cells."""
+    """The built column of each column of a sheet with several tables.
+
+    A column counts as inserted by the user if none of its texts is what planner wrote in that column.
+    """
     theirs: dict[int, set[tuple[str, int]]] = {}
     for (row, column), cell in built.cells():
         if row in built.rows and cell.digest != NOTHING:
@@ -252,7 +264,10 @@ def _plain_columns(keyed: KeyedSheet, built: BuiltSheet) -> dict[int, int]:
 def _between(
     keyed: KeyedSheet, built: BuiltSheet, rows: Mapping[int, int], columns: Mapping[int, int]
 ) -> dict[int, int]:
-    """Rows whose key a person changed: between the same neighbours, with at least half of what planner wrote there."""
+    """The built rows of rows whose key the user changed.
+
+    Such a row is between the same neighbours, and at least half of its values are what planner wrote there.
+    """
     found: dict[int, int] = {}
     missing = sorted(built.rows.keys() - set(rows.values()))
     unknown = sorted(keyed.rows.keys() - rows.keys())

@@ -1,4 +1,4 @@
-"""The workbook that planner would build now: its plan, as the edited one tells it, and its cells by their keys.
+"""*Theirs* of the three-way merge: the workbook that planner would build now with the edited file's plan.
 
 No value is computed.
 """
@@ -45,12 +45,12 @@ FIRST_CASE = 6  # the row of the first case of the Comparison
 
 
 def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequence[str] = ()) -> BuildPlan:
-    """The plan: the templates of its sheets and `more` of them, its scenarios, the cases of its Comparison.
+    """The plan to build: the templates of the file's sheets and `more`, its scenarios, and the cases of its Comparison.
 
-    Of what is typed on Inputs it has the numbers, about which sweeps are built, and something for each calculated row
-    with a cell to override it, so that it has one again.
-    Raises UserError for a template that isn't there, a sheet whose template is not known, a template without a sheet,
-    and as loading templates and databases does.
+    `extra` are the user's template files or names. A scenario has the numbers typed on Inputs, which decide the axes of
+    sweeps, and a placeholder for each overridden row so that the override's cell is built again. Raises UserError for a
+    template file that isn't there, a sheet of an unknown template, a template without a sheet, and as loading templates
+    and databases does.
     """
     mine = {called(Path(name)) if name.endswith(".csv") else name: name for name in extra}
     for name in extra:
@@ -105,21 +105,21 @@ def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]
 
 
 def _cases(found: ComparisonSheet | None) -> list[ComparisonCase]:
-    """The rows of the Comparison whose template is known; a case that lacks an input has it at its default."""
+    """The cases of the Comparison whose template is known; a missing input takes its default."""
     cases: list[ComparisonCase] = []
     for row in found.rows if found else ():
         if row.template is not None:
-            held = {name: value for name, value in row.inputs.items() if value is not None}
-            inputs = {known.name: held.get(known.name, known.default) for known in row.template.of_kind("input")}
+            given = {name: value for name, value in row.inputs.items() if value is not None}
+            inputs = {each.name: given.get(each.name, each.default) for each in row.template.of_kind("input")}
             cases.append(ComparisonCase(row.text("case_label"), row.template, inputs))
     return cases
 
 
 def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
-    """The CSVs that the Cover of a file says it was made from and that the plan has not now, with their digests.
+    """The CSVs that Cover names as sources and that aren't given now, with their digests, by kind of table ("" for
+    templates).
 
-    They are by the table that each is of, blank for a template: the Cover has a person's file before the shipped one.
-    A table that a file is given for now has nothing of the files of before.
+    Kinds for which a file is given now are left out. Cover lists a user's file before the shipped one.
     """
     cover = book.designed.get("Cover")
     if cover is None:
@@ -136,7 +136,9 @@ def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
 
 
 def drafted(plan: BuildPlan, memory: Memory | None) -> Draft:
-    """The fresh workbook. Its ranges reach as far as those of the file, and so do its sweeps if only they differ."""
+    """The draft of the fresh workbook. Its ranges reach as far as the file's, and its sweeps have the file's axes if
+    only these differ.
+    """
     if memory is None:
         return draft(plan)
     plan = replace(plan, last_scenario=memory.last_scenario)
@@ -148,21 +150,25 @@ def drafted(plan: BuildPlan, memory: Memory | None) -> Draft:
 
 
 class FreshCell(NamedTuple):
-    """What stands in a cell's XML behind its format, its formula without = (None for a typed value), and its format."""
+    """A cell of the fresh workbook: its XML after the style attribute (`rest`), its formula without = (None for a typed
+    value), and its style.
+    """
 
     rest: str
     formula: str | None
     style: int
 
     def xml(self, at: Position, style: int, formula: str | None) -> bytes:
-        """The cell at another place, in another format, with its formula as it reads there."""
+        """The cell's XML at another position, with another style and formula."""
         rest = self.rest if formula == self.formula else f"><f>{escaped(formula or '')}</f></c>"
         return f'<c r="{address(*at)}" s="{style}"{rest}'.encode()
 
 
 @dataclass(frozen=True)
 class FreshSheet(Keyed):
-    """A sheet with the keys of its rows and columns; `groups` are the templates of the rows of cases."""
+    """A sheet of the fresh workbook with the keys of its rows and columns. `groups` has the template of each row of
+    cases.
+    """
 
     kind: str
     page: Page
@@ -179,7 +185,7 @@ class FreshSheet(Keyed):
 
     @cached_property
     def cells(self) -> dict[Position, FreshCell]:
-        """Every cell."""
+        """Every cell, by (row, column)."""
         found: dict[Position, FreshCell] = {}
         for row, column, xml, formula in self.page.grid.cells():
             style, _, rest = xml[xml.index(' s="') + 4 :].partition('"')
@@ -187,14 +193,16 @@ class FreshSheet(Keyed):
         return found
 
     def value(self, row: int, column: int) -> Value:
-        """What is typed into a cell; None for a formula and for an empty cell."""
+        """The typed value of a cell; None for a formula and for an empty cell."""
         value = self.page.filled.get((row, column), (1, 1, 0, None))[3]
         return None if isinstance(value, Live) else value
 
 
 @dataclass(frozen=True)
 class Fresh:
-    """The workbook: its sheets by kind, its package, the looks of its formats, and where its cells go in the end."""
+    """The fresh workbook: its sheets by kind, its package, the looks of its styles, and where its cells move in the
+    merge.
+    """
 
     draft: Draft
     package: Package
@@ -204,17 +212,17 @@ class Fresh:
 
     @cached_property
     def kinds(self) -> dict[str, str]:
-        """The kinds of the sheets by their names as built."""
+        """The kind of each sheet, by its built name."""
         return {sheet.name: kind for kind, sheet in self.sheets.items()}
 
     @cached_property
     def _busy(self) -> list[str]:
-        """The names of the sheets whose cells go elsewhere, or that are called otherwise in the end."""
+        """The built names of sheets that are renamed or whose cells move in the merge."""
         moves = ((sheet.name, self.moves.of(sheet.name)) for sheet in self.sheets.values())
         return [name for name, found in moves if not found.is_idle or found.name != name]
 
     def formula(self, sheet: FreshSheet, at: Position) -> str | None:
-        """A cell's formula as it reads in the end; None for a typed value."""
+        """A cell's formula in the merged workbook; None for a typed value."""
         text = sheet.cells[at].formula
         if text is None or not self._busy:
             return text

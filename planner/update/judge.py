@@ -1,14 +1,14 @@
-"""What of a sheet's cells is a person's, and stays; what became of each is noted in the outcome of the update."""
+"""Decides for each cell of a sheet whether the user's content stays, and notes the outcome."""
 
 from __future__ import annotations
 
 from planner.align.keys import CALCULATION, COMPARISON
 from planner.book.rowkeys import COVER, DATABASES
 from planner.book.tables import HEADER
+from planner.update.changed_inputs import FOURTH, INPUTS
 from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
-from planner.update.turned import FOURTH, INPUTS
-from planner.update.typed import LONG, TypedCells, in_words, shown
+from planner.update.typed_cells import LONG, TypedCells, in_words, shown
 from planner.xlsx.address import Position, address
 from planner.xlsx.cellvalue import Value, is_number, same_value
 from planner.xlsx.pattern import pattern
@@ -19,20 +19,22 @@ PLAIN = Look()
 
 
 class Judge:
-    """Of one sheet: each cell of the file (`at`), the fresh one in its place (`other`), and where it is in the end."""
+    """Decides for one sheet. `at` is a cell of the file, `other` the fresh cell that would replace it, `final` its
+    position in the merged workbook.
+    """
 
     def __init__(self, merge: ThreeWay, kind: str) -> None:
         self.merge, self.kind, self.done = merge, kind, merge.done
         self.old, self.fresh, self.name = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.names[kind]
-        self.turned = merge.ours.moves.of(self.old.sheet.name).turned
+        self.redirections = merge.ours.moves.of(self.old.sheet.name).redirections
         self.own_rows = frozenset(merge.places[kind].own_rows)
         self._alike: dict[tuple[int, int], bool] = {}
         self._typed = TypedCells(merge, kind)
 
     def keeps(self, at: Position, other: Position | None, final: Position) -> bool:
-        """Whether the file's cell stays; else planner's new one is written. What became of it is noted."""
+        """Whether the file's cell stays; else the fresh one is written. Notes what became of it."""
         filled = is_filled(self.old, *at)
-        if at[0] in self.turned and (at[1] in self.old.scenario_columns or self.old.columns.get(at[1]) == FOURTH):
+        if at[0] in self.redirections and (at[1] in self.old.scenario_columns or self.old.columns.get(at[1]) == FOURTH):
             if self.merge.is_own(self.old, at):
                 self._say_unasked(at, final)
             return False
@@ -79,7 +81,7 @@ class Judge:
         return True
 
     def is_open(self, at: Position, other: Position | None) -> bool:
-        """Whether a cell is there to be typed into: a scenario's on Inputs, a case's on Comparison."""
+        """Whether a cell is meant to be typed into: a scenario's cell on Inputs, or an input of a case."""
         if self.kind == INPUTS:
             named = self.old.rows.get(at[0], "")
             is_open = at[1] in self.old.scenario_columns and bool(named) and at[0] not in self.own_rows
@@ -91,7 +93,7 @@ class Judge:
         return False
 
     def looks_own(self, at: Position, style: int, other: Position | None) -> bool:
-        """Whether a person gave a cell its look."""
+        """Whether the user formatted a cell of the file."""
         if other is not None and self.looks_alike(style, self.fresh.cells[other].style):
             return False
         look = self.merge.ours.look_of(style)
@@ -102,43 +104,45 @@ class Judge:
         return not self.merge.base.is_our_look(self.old, at, look)
 
     def looks_alike(self, style: int, fresh: int) -> bool:
-        """Whether a format of the file and one of the fresh workbook look alike, whatever the style is called."""
+        """Whether a style of the file and one of the fresh workbook look alike, whatever the styles are called."""
         if (style, fresh) not in self._alike:
             theirs = self.merge.fresh.looks[fresh]
             self._alike[style, fresh] = self.merge.ours.look_of(style)._replace(style=theirs.style) == theirs
         return self._alike[style, fresh]
 
     def _is_broken(self, at: Position, other: Position) -> bool:
-        """Whether a cell of planner's has a formula that gives nothing, as where what it read was deleted."""
+        """Whether a cell of planner's has a formula with #REF!, as after a precedent was deleted."""
         formula = self.old.sheet.cells[at].formula
         return self.fresh.cells[other].formula is not None and formula is not None and BROKEN in formula
 
     def _is_said_of_planners(self, at: Position) -> bool:
-        """Whether a cell is the formula in names of a row in which no formula is a person's: it is planner's too."""
+        """Whether a cell is the formula in words of a row whose formulas are all planner's, and so is planner's too."""
         if not self.kind.startswith(CALCULATION) or self.old.columns.get(at[1]) != FOURTH:
             return False
         cells = ((at[0], column) for column in self.old.scenario_columns)
         return not any(self.merge.is_own(self.old, cell) for cell in cells)
 
     def _is_cleared(self, at: Position, other: Position | None, final: Position) -> bool:
-        """Whether a person emptied a cell that planner had filled."""
+        """Whether the user emptied a cell that planner had filled."""
         if other is None or self.kind == COVER or self.merge.base.is_ours(self.old, at):
             return False
         self.done.cleared.append(self.place(final))
         return True
 
     def _is_read_again(self, row: int) -> bool:
-        """Whether a row that an update kept is one of a CSV that is given now: what stands there counts again."""
+        """Whether a row that an earlier update kept is in a CSV that is given now: then the CSV's values replace it."""
         is_kept = self.kind in DATABASES and not self.merge.base.is_row(self.old, row)
         return is_kept and self.old.rows.get(row, "") in self.merge.read_again.get(self.kind, ())
 
     def _is_name_of_planners(self, at: Position) -> bool:
-        """Whether a cell is a scenario's name that nobody gave it: it is blank now, and follows the model and chip."""
+        """Whether a cell is a scenario's default name; it is left blank now, so that the name follows the model and
+        chip.
+        """
         is_name = self.kind == INPUTS and self.old.rows.get(at[0]) == HEADER[1]
         return is_name and not self.merge.ours.book.given_name(at[1])
 
     def _is_same(self, at: Position, other: Position, final: Position) -> bool:
-        """Whether a person's content is what planner writes now."""
+        """Whether the user's content equals what planner writes now."""
         mine = self.merge.ours.formula(self.old, at, self.name)
         yours = self.fresh_formula(other)
         if self.kind == COMPARISON and at[0] in self.old.groups and mine is None and yours is not None:
@@ -163,24 +167,24 @@ class Judge:
             self.done.typed.append(f"{place} ({self._called(at)}: {mine})")
 
     def _called(self, at: Position) -> str:
-        """The row of a cell, with the column of a database."""
+        """A cell's name: its row's key and, on a database, its column's."""
         column = self.old.columns.get(at[1], "") if self.kind in DATABASES else ""
         return f"{self.old.rows.get(at[0], '')} {column}".rstrip()
 
     def _is_number_of_database(self, at: Position) -> bool:
-        """Whether a cell has a number in a row and a column of a database, where planner has a blank."""
+        """Whether a cell holds a number in a known row and column of a database where planner has a blank."""
         is_known = self.kind in DATABASES and at[0] > self.old.first_row - 1 and self.old.rows.get(at[0], "") != ""
         return is_known and self.old.columns.get(at[1], "") != "" and is_number(self.old.sheet.value(*at))
 
     def _note_typed(self, at: Position, final: Position) -> None:
-        """Note what a person typed into a cell that is there for it."""
+        """Note what the user typed into an open cell."""
         if self._typed.is_time(at):
             self.done.times += 1
-        elif told := self._typed.said(at):
-            self.done.typed.append(f"{self.place(final)} ({told})")
+        elif text := self._typed.said(at):
+            self.done.typed.append(f"{self.place(final)} ({text})")
 
     def _note_unasked(self, at: Position, final: Position) -> bool:
-        """Note what a person typed for an input that the template has no more; whether it is such a cell."""
+        """Note what the user typed for an input that the template no longer has. Returns whether the cell is one."""
         if self.kind != INPUTS or at[1] not in self.old.scenario_columns or not self.merge.is_own(self.old, at):
             return False
         constants = self.merge.ours.book.inputs.section("Constants")
@@ -190,7 +194,7 @@ class Judge:
         return True
 
     def _say_unasked(self, at: Position, final: Position) -> None:
-        """Note what was typed into a row that has no place for it now."""
+        """Note the value of a cell whose row no longer takes one."""
         said = in_words(self.old.sheet.value(*at))
         self.done.unasked.append(f"{self.place(final)} ({self.old.rows.get(at[0], '')}): {said}")
 
@@ -205,7 +209,7 @@ class Judge:
         self._note_both(at, other, final)
 
     def _note_both(self, at: Position, other: Position, final: Position) -> None:
-        """Note that a cell has another content now: both numbers of a database, else its place."""
+        """Note that a cell's content changed: old and new number for a database, else its address."""
         before, after = self.old.sheet.value(*at), self.fresh.value(*other)
         is_long = any(isinstance(value, str) and len(value) > LONG for value in (before, after))
         if self.kind in DATABASES and self.fresh.cells[other].formula is None and not is_long:
@@ -214,21 +218,21 @@ class Judge:
             self.done.renewed.append(self.place(final))
 
     def note_filled(self, at: Position) -> None:
-        """Note a number of a database for which the file had a blank."""
+        """Note a number of a database where the file had a blank."""
         row, column, value = self.fresh.rows.get(at[0], ""), self.fresh.columns.get(at[1], ""), self.fresh.value(*at)
         is_known = self.kind in DATABASES and row in self.old.row_of and column in self.old.column_of
         if is_known and not row.startswith("above ") and value not in (None, ""):
             self.note_number(row, column, None, value)
 
     def note_number(self, row: str, column: str, before: Value, after: Value) -> None:
-        """Note that a database has another number in a row and a column now."""
+        """Note that a number of a database changed from `before` to `after`."""
         was, now = (in_words(float(str(value)) if is_number(value) else value) for value in (before, after))
         self.done.numbers.append(f"{self.name}: {row} {column} {was} is now {now}")
 
     def place(self, final: Position) -> str:
-        """Where a cell of the sheet is in the end, for a reader."""
+        """The final address of a cell, as Sheet!A1."""
         return f"{self.name}!{address(*final)}"
 
     def fresh_formula(self, at: Position) -> str | None:
-        """A fresh cell's formula as it reads in the end."""
+        """A fresh cell's formula in the merged workbook."""
         return self.merge.fresh.formula(self.fresh, at)

@@ -10,9 +10,9 @@ from planner.book.rowkeys import COVER
 from planner.book.taken_out import Reader
 from planner.terminal_table import counted
 from planner.update import new_columns
+from planner.update.changed_inputs import INPUTS, read_by
 from planner.update.judge import Judge
 from planner.update.threeway import ThreeWay
-from planner.update.turned import INPUTS, read_by
 from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.grid import Grid
@@ -28,8 +28,9 @@ from planner.xlsx.xmltree import Element, take_out
 
 
 def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> bytes:
-    """The XML of a sheet that the file has: cells, rules, links, widths. `styles` and `dxfs` are the numbers that the
-    fresh workbook's formats have in the file.
+    """The merged XML of a sheet that the file has: cells, rules, links, column widths.
+
+    `styles` and `dxfs` map the fresh workbook's style and differential format numbers to the file's.
     """
     old, fresh, places, moves = merge.ours.sheets[kind], merge.fresh.sheets[kind], merge.places[kind], merge.ours.moves
     rows, area = SheetMerge(merge, kind, styles, moved_in(merge, kind)).sheet_data()
@@ -60,16 +61,18 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
 
 
 def _is_dead(rule: Element) -> bool:
-    """Whether a conditional format reads what is no more, as LibreOffice leaves planner's whose first cell is deleted.
+    """Whether a conditional format reads #REF!, as LibreOffice leaves planner's after its first cell is deleted.
 
-    Whose it was can't be told; nothing that was shown is lost with it.
+    Nobody can tell whose it was, but it shows nothing, so it may be removed.
     """
     return rule.tag.endswith("conditionalFormatting") and any(BROKEN in text for text in formulas(rule))
 
 
 @dataclass
 class SheetMerge:
-    """One sheet. `styles` are the numbers that the fresh workbook's formats have in the file."""
+    """Merges one sheet. `styles` maps the fresh workbook's style numbers to the file's; `moved_in` has cells from other
+    sheets.
+    """
 
     merge: ThreeWay
     kind: str
@@ -92,7 +95,7 @@ class SheetMerge:
         self.gone = frozenset(self.places.gone_rows)
 
     def sheet_data(self) -> tuple[bytes, Area]:
-        """The rows as XML, and the area that they fill."""
+        """The XML of the rows, and the area that they fill."""
         cells: dict[int, dict[int, bytes]] = {}
         taken: set[Position] = set()
         columns_there = set[int]().union(*self.old.columns_by_row.values())
@@ -131,7 +134,9 @@ class SheetMerge:
         return self._rows(cells), _extent(cells)
 
     def _placed_in_table(self, row: int, columns: list[int]) -> dict[int, int]:
-        """Where the cells of a row go whose table has other columns; a person's in one that is no more are said."""
+        """Old -> final columns of a row in a table whose columns moved; notes the user's cells in columns that were
+        removed.
+        """
         track = self.places.columns_at[row]
         for column in (column for column in columns if column in track.gone):
             if self.merge.is_own(self.old, (row, column)):
@@ -140,12 +145,12 @@ class SheetMerge:
         return {column: track(column) for column in columns if column not in track.gone}
 
     def _is_gone(self, column: int) -> bool:
-        """Whether a column was planner's and is no more."""
+        """Whether a column was planner's and has been removed."""
         is_placed = column in self.places.columns.known or column in self.places.own_columns
         return not is_placed and self.old.columns.get(column, "") != ""
 
     def _is_row_theirs(self, row: int, columns: list[int], fresh_row: int) -> bool:
-        """Whether a row of the file stays byte for byte: it has the cells that planner's has now, each the same."""
+        """Whether a row of the file can be copied byte for byte: it has the fresh row's cells, each equal."""
         theirs = self.columns_of_fresh.get(fresh_row)
         if not self.is_straight or theirs is None or len(columns) != len(theirs):
             return False
@@ -153,7 +158,7 @@ class SheetMerge:
         return all(same) and columns == sorted(columns)
 
     def _is_theirs(self, at: Position, other: Position) -> bool:
-        """Whether a cell plainly holds what planner writes now, in planner's look: then nothing is to be merged."""
+        """Whether a cell equals the fresh one in content and look, so that nothing is to be merged."""
         cell, fresh = self.old.sheet.cells[at], self.fresh.cells[other]
         if fresh.formula is not None:
             is_same = cell.kind == "normal" and cell.formula == fresh.formula and self.is_still
@@ -164,10 +169,12 @@ class SheetMerge:
         return is_same and self.judge.looks_alike(self.merge.ours.style(self.old, at), fresh.style)
 
     def _merged(self, at: Position, other: Position | None, final: Position) -> bytes:
-        """The XML of a cell that the file has: its own, or the fresh one in its look; or nothing."""
+        """The XML of a cell that the file has: its own, or the fresh one; empty for a blank cell without a format of
+        the user's.
+        """
         style = self.merge.ours.style(self.old, at)
         is_formatted = self.judge.looks_own(at, style, other)
-        self.done.formats += is_formatted and at[0] not in self.judge.own_rows  # of these all is a person's
+        self.done.formats += is_formatted and at[0] not in self.judge.own_rows  # all cells of such a row are the user's
         if other is not None and not is_formatted:
             style = self._style(other)
         if self.judge.keeps(at, other, final):
@@ -178,13 +185,13 @@ class SheetMerge:
         return b'<%bc r="%b" s="%d"/>' % blank if is_formatted else b""
 
     def _fresh_cell(self, at: Position, final: Position, style: int | None = None) -> bytes:
-        """The XML of a fresh cell where it stands in the end, in its own format or another."""
+        """The XML of a fresh cell at its final position, in its own style or in `style`."""
         number = self._style(at) if style is None else style
         xml = self.fresh.cells[at].xml(final, number, self.judge.fresh_formula(at))
         return prefixed(xml, self.old.sheet.xml.prefix)
 
     def _new_cell(self, column: int, value: Value, final: Position) -> bytes:
-        """The XML of a typed value in the format that the fresh column's last cell has."""
+        """The XML of a typed value, in the style of the last cell of the fresh column."""
         last = max(row for row, columns in self.columns_of_fresh.items() if column in columns)
         grid = Grid()
         grid.put(*final, value, self._style((last, column)))
@@ -192,7 +199,7 @@ class SheetMerge:
         return prefixed(xml.encode(), self.old.sheet.xml.prefix)
 
     def _style(self, fresh: Position) -> int:
-        """The number that the format of a fresh cell has in the file."""
+        """The file's number of a fresh cell's style."""
         return self.styles.get(self.fresh.cells[fresh].style, 0)
 
     def _old_cell(self, source: KeyedSheet, at: Position, final: Position, style: int) -> bytes:
@@ -227,7 +234,7 @@ class SheetMerge:
 
 
 def moved_in(merge: ThreeWay, kind: str) -> dict[Position, tuple[KeyedSheet, Position]]:
-    """What a person put into rows that stand on this sheet now, and on another before."""
+    """What the user typed into rows that moved here from another sheet: final position -> (old sheet, old position)."""
     found: dict[Position, tuple[KeyedSheet, Position]] = {}
     for other in merge.kinds:
         homes, sheet = merge.homes(other), merge.ours.sheets[other]
@@ -249,7 +256,7 @@ def moved_in(merge: ThreeWay, kind: str) -> dict[Position, tuple[KeyedSheet, Pos
 
 
 def _raw(keyed: KeyedSheet, first: Position, last: Position) -> bytes:
-    """The XML from one cell of a row to another."""
+    """The XML of a row from the cell `first` to the cell `last`."""
     xml, cells = keyed.sheet.xml.xml, keyed.sheet.cells
     return xml[cells[first].span[0] : element_end(xml, *cells[last].span)]
 

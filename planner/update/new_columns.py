@@ -1,6 +1,4 @@
-"""Fills the columns that a newer planner's tables have more in the rows of a person's own models, chips, calibrations
-and stacks.
-"""
+"""Fills new columns of the databases in the user's own rows of models, chips, calibrations and stacks."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS, "stacks": STACK_F
 
 
 def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[tuple[int, int, Value]]:
-    """What a CSV's blank cell would mean in the columns that a file's table lacks: each row of the file, the column of
-    the fresh sheet and the value.
+    """Yields (row of the file, column of the fresh sheet, value): what a blank CSV cell means in each column that is
+    new.
     """
     new = {name: column for column, name in fresh.columns.items() if name and name not in old.column_of}
     if old.kind == "calibration":
@@ -43,7 +41,7 @@ def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[
 def _of_calibrations(
     old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int], columns: Collection[int]
 ) -> Iterator[tuple[int, int, Value]]:
-    """The same of calibrations: what one leaves open is the number of the chips of its kind."""
+    """The same for calibrations: a blank takes the number of the chips of its kind."""
     for row in rows:
         kind = fresh.row_of.get(kind_of(old.rows.get(row, "")))
         if kind is not None and row in old.rows:

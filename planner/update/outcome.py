@@ -10,15 +10,14 @@ from planner.recalc import Recalculated
 from planner.spoken import few
 
 WIDE = 120  # characters of a line on which several sheets stand
-FURTHER = 3  # times as much is listed of what a person typed
-SAID = "said"  # what a list of things is told after
+FURTHER = 3  # times as many typed values are listed
+SAID = "said"  # the key of the text that precedes a list
 
 
 @dataclass
 class Updated:
-    """What became of the workbook: a person's work that stands in the new one, and what planner changed.
-
-    Each list has its line, in the order of the fields.
+    """What an update kept of the user's work and what it changed. Each list is printed as one line, in the order of the
+    fields.
     """
 
     typed: list[str] = field(default_factory=list, metadata={SAID: "Kept what is typed"})
@@ -53,10 +52,11 @@ class Updated:
 
 
 def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists them") -> list[str]:
-    """A line for each kind of thing, with the first `most` of each sheet; None for all.
+    """The outcome as lines of text, one for each kind of thing, with the first `most` items of each sheet (None for
+    all).
 
-    What a person typed is listed further, and in full where it counts no more; `rest` says where what is left out of
-    the remarks is.
+    Typed values get three times as many, and those that no longer count are listed in full. `rest` is appended to the
+    count of remarks left out, and says where they are.
     """
     if not updated.is_needed:
         return ["nothing to update"]
@@ -82,28 +82,28 @@ def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists 
 
 
 def _listed(items: Sequence[str], most: int | None) -> str:
-    """The things, those of one sheet together and counted; on lines of their own where one is too long."""
+    """The items as text, grouped by sheet; on separate lines where one line would be wider than WIDE."""
     sheets: dict[str, list[str]] = {}
     for item in items:
         sheet, mark, rest = _parted(item)
         sheets.setdefault(sheet if mark else "", []).append(rest if mark else item)
-    told = [_of_sheet(sheet, found, most) for sheet, found in sheets.items()]
+    groups = [_of_sheet(sheet, found, most) for sheet, found in sheets.items()]
     rows = [""]
-    for text in told:
+    for text in groups:
         together = "; ".join(filter(None, (rows[-1], text)))
         rows[-1:] = [together] if len(together) <= WIDE or not rows[-1] else [rows[-1], text]
     return f" {rows[0]}" if len(rows) == 1 else "".join(f"\n    {row}" for row in rows)
 
 
 def _counted(cells: Sequence[str], most: int) -> Iterator[str]:
-    """Cells of sheets; of a sheet with more than `most` how many there are, for nobody reads the first few."""
+    """The cells; for a sheet with more than `most`, only their count."""
     counts = Counter(_parted(cell)[0] for cell in cells)
     yield from (cell for cell in cells if counts[_parted(cell)[0]] <= most)
     yield from (f"{sheet}!{count:,} cells" for sheet, count in counts.items() if count > most)
 
 
 def _parted(item: str) -> tuple[str, str, str]:
-    """A cell's sheet and address, a row's sheet and name; no sheet where a thing names none."""
+    """An item as (sheet, separator, rest), for `Sheet!A1` or `Sheet: name`; (item, "", "") where it names no sheet."""
     marks = [mark for mark in ("!", ": ") if mark in item.split(" (")[0]]
     return item.partition(min(marks, key=item.index)) if marks else (item, "", "")
 

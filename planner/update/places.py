@@ -1,6 +1,6 @@
-"""Maps each cell of an edited workbook to its built position and to its position in the merged workbook.
+"""Maps each cell of an edited workbook to its built position and to its final one in the merged workbook.
 
-A formula is compared with the built one by translating its references back; rows and columns that a user added get
+To compare a formula with the built one, its references are translated back. Rows and columns that the user added get
 positions of their own.
 """
 
@@ -19,14 +19,16 @@ from planner.xlsx.moves import Track
 from planner.xlsx.pattern import Pattern, RelativeCorner
 from planner.xlsx.references import Corner, Reference, rewritten
 
-FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where a person's rows and columns are led to: no built cell is there
+FAR_ROW, FAR_COLUMN = 500_000, 8_000  # where the user's rows and columns are put: no built cell is there
 
 
 @dataclass(frozen=True)
 class Origins:
-    """Where the rows and columns of a sheet stood as built: of those that were built, and of a person's among them.
+    """The built position of each row and column of one sheet.
 
-    A row behind the last one stood at `end`, where ranges over a database end, a column at `reach`.
+    `rows` and `columns` map positions in the file to built ones; `own_rows` and `own_columns` were added by the user. A
+    row below the last known one maps to `end`, where ranges over a database end; a column right of the last one to
+    `reach`.
     """
 
     name: str
@@ -40,29 +42,29 @@ class Origins:
 
     @cached_property
     def is_idle(self) -> bool:
-        """Whether every cell that was built stands where it was."""
+        """Whether every built cell is still at its built position."""
         stays = all(at == was for known in (self.rows, self.columns) for at, was in known.items())
-        within = any(row < max(self.rows, default=0) for row in self.own_rows)
-        beside = any(column < max(self.columns, default=0) for column in self.own_columns)
-        return stays and not within and not beside
+        rows_among = any(row < max(self.rows, default=0) for row in self.own_rows)
+        columns_among = any(column < max(self.columns, default=0) for column in self.own_columns)
+        return stays and not rows_among and not columns_among
 
     def is_stretched(self, last: RelativeCorner) -> bool:
-        """Whether the end of a range behind all rows or columns is another than the built one.
+        """Whether a range's `last` corner, below all rows or right of all columns, isn't where it was built.
 
-        So it is where rows were put in before it, or a scenario was taken out.
+        This happens when rows were inserted before it, or a scenario was deleted.
         """
         is_lower = last.row_fixed and last.row > self._rows[-1] and last.row != self.end
         is_wider = last.column_fixed and last.column > self._columns[-1] and last.column != self.reach
         return (bool(self.end) and is_lower) or (bool(self.reach) and is_wider)
 
     def row(self, row: int) -> int:
-        """Where a row was built."""
+        """The built row of a row; a row of the user's maps to FAR_ROW and beyond."""
         if row in self.own_rows:
             return row + FAR_ROW
         return _place(row, self.rows, self._rows, self.end)
 
     def column(self, column: int) -> int:
-        """Where a column was built."""
+        """The built column of a column; a column of the user's maps to FAR_COLUMN and beyond."""
         if column in self.own_columns:
             return column + FAR_COLUMN
         return _place(column, self.columns, self._columns, self.reach)
@@ -76,7 +78,7 @@ class Origins:
         return sorted(self.columns)
 
     def corner(self, corner: Corner) -> Corner:
-        """An end of a reference as it was built; whole rows and columns stay whole."""
+        """A corner of a reference at its built position; a whole-row or whole-column reference stays one."""
         row = corner.row and self.row(corner.row)
         return corner._replace(row=row, column=corner.column and self.column(corner.column))
 
@@ -92,16 +94,18 @@ def _place(number: int, known: Mapping[int, int], ordered: list[int], end: int) 
 
 @dataclass(frozen=True)
 class AsBuilt:
-    """What a workbook's formulas read as, once each reference leads to where its cells were built."""
+    """Translates the formulas of a workbook back to built positions, given the `Origins` of its sheets."""
 
     sheets: Mapping[str, Origins]  # by the sheet's name without capitals
 
     def of(self, sheet: str) -> Origins | None:
-        """Where the cells of a sheet were built; None for a sheet that planner didn't build."""
+        """The origins of a sheet; None for a sheet that planner didn't build."""
         return self.sheets.get(folded(sheet))
 
     def is_idle(self, sheet: str, formula: Pattern) -> bool:
-        """Whether all that a formula reads stands where it was built, under the same name."""
+        """Whether translating a formula would change nothing: all its precedents are where they were built, under the
+        same name.
+        """
         names = {reference.sheet or sheet for reference in formula.references} | {sheet}
         found = {name: origins for name in names if (origins := self.of(name)) is not None}
         stays = all(origins.is_idle and origins.name == name for name, origins in found.items())
@@ -109,7 +113,7 @@ class AsBuilt:
         return stays and not any(origins and origins.is_stretched(last) for origins, last in reads)
 
     def formula(self, text: str, sheet: str) -> str:
-        """A formula of a sheet, without its =, as it would read where it was built."""
+        """A formula of `sheet`, without its =, with its references at their built positions."""
 
         def change(reference: Reference) -> Reference:
             origins = None if reference.is_foreign else self.of(reference.sheet or sheet)
@@ -125,10 +129,12 @@ class AsBuilt:
 
 @dataclass(frozen=True)
 class FinalPlaces:
-    """Old rows and columns to their final ones, fresh ones to theirs, and what has no match.
+    """The final positions of one sheet's rows and columns: `old_rows` and `columns` from the file, `fresh_rows` and
+    `fresh_columns` from the fresh workbook.
 
-    `own_rows` and `own_columns` are a person's, `gone_rows` were planner's and are no more. By row of the old sheet
-    `columns_at` says where its columns go in tables that have columns of their own.
+    `own_rows` and `own_columns` are rows and columns of the user's; `gone_rows` are old rows that planner wrote and no
+    longer does. `columns_at` has, by old row, the final columns in a table whose columns move independently of the
+    sheet's.
     """
 
     old_rows: Track
@@ -146,11 +152,12 @@ def final_places(
     old: KeyedSheet, fresh: Keyed, before: Mapping[int, int], is_own: Callable[[int, int], bool],
     elsewhere: Container[str], *, keeps_rows: bool = False,
 ) -> FinalPlaces:  # fmt: skip
-    """`is_own` says of a cell of the old sheet whether a person filled it; rows of `elsewhere` go to other sheets.
+    """The final positions of the rows and columns of `old`, a sheet of the file, and of `fresh`, the same sheet built
+    now.
 
-    With `keeps_rows` a row that is no more stays as a person's, whoever wrote it: a scenario may need that model.
-
-    `before` says where the rows stood as built, against which blank ones are counted: those beyond a person put in.
+    `before` has the built row of each old row: blank rows in excess of the built ones are the user's. `is_own` says
+    whether the user filled an old cell. Rows with a key in `elsewhere` move to other sheets. With `keeps_rows`, an old
+    row that planner no longer writes stays as if it were the user's, for a scenario may use it.
     """
     matched = old.rows_on(fresh)
     own: list[int] = []
@@ -175,7 +182,7 @@ def final_places(
 
 
 def _blank_rows(old: KeyedSheet, before: Mapping[int, int], filled: Container[int]) -> list[int]:
-    """The blank rows that a person put between planner's: more than rows were built between the same two."""
+    """The blank rows that the user inserted: those in excess of the built distance between two of planner's rows."""
     found: list[int] = []
     for above, below in pairwise(sorted(before)):
         start, stop = before[above], before[below]
@@ -186,7 +193,7 @@ def _blank_rows(old: KeyedSheet, before: Mapping[int, int], filled: Container[in
 
 
 def _read_above(old: KeyedSheet, row: int) -> set[int]:
-    """The rows above one that its formulas read."""
+    """The rows above `row` on the same sheet that its formulas read."""
     found: set[int] = set()
     for column in old.columns_by_row.get(row, ()):
         formula = old.sheet.patterns.get((row, column))
@@ -200,8 +207,9 @@ def _read_above(old: KeyedSheet, row: int) -> set[int]:
 def _placed(
     matched: Mapping[int, int], own: list[int], last: int, read_by: Callable[[int], Collection[int]] = lambda _own: ()
 ) -> tuple[dict[int, int], dict[int, int]]:
-    """Final rows (or columns) of the old sheet's and of the fresh one's, own ones behind what they stood behind and
-    behind what they read there.
+    """The final rows (or columns) of the old sheet and of the fresh one.
+
+    A row of the user's goes below the row that it followed, and below all rows that it reads (`read_by`).
     """
     lowest = max(matched, default=0)
     behind: dict[int, list[int]] = {}
@@ -225,7 +233,9 @@ def _placed(
 
 
 def _below(matched: Mapping[int, int], placed: Mapping[int, int], fresh_rows: Mapping[int, int]) -> dict[int, int]:
-    """Where the row below all that both have goes: below all, so that a blank cell down there stays a blank one."""
+    """The final row of the first row below all matched ones: below the whole fresh sheet, so that a blank cell stays
+    blank.
+    """
     below = max(matched, default=0) + 1
     return {} if below in placed else {below: max(fresh_rows.values(), default=0) + 1}
 
@@ -233,7 +243,7 @@ def _below(matched: Mapping[int, int], placed: Mapping[int, int], fresh_rows: Ma
 def _columns(
     old: KeyedSheet, fresh: Keyed, is_own: Callable[[int, int], bool]
 ) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:
-    """Final columns of the old sheet's and of the fresh one's, and those of a person's."""
+    """The final columns of the old sheet and of the fresh one, and which columns are the user's."""
     matched = old.columns_on(fresh)
     filled = {column for row, column in old.sheet.cells
               if column not in matched and is_filled(old, row, column) and is_own(row, column)}  # fmt: skip
@@ -243,7 +253,9 @@ def _columns(
 
 
 def _put_between(old: KeyedSheet, fresh: Keyed, matched: Mapping[int, int]) -> set[int]:
-    """The columns without a title among planner's, blank ones too, where the fresh sheet has none at that place."""
+    """Untitled columns, also blank ones, between planner's where the fresh sheet has a titled one: the user inserted
+    them.
+    """
     untitled = [column for column in range(1, max(matched, default=0)) if column not in old.columns]
     left = {column: max((known for known in matched if known < column), default=0) for column in untitled}
     return {column for column, neighbour in left.items() if matched.get(neighbour, 0) + 1 in fresh.columns}

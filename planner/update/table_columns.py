@@ -1,6 +1,6 @@
-"""Where the columns of a table go on a sheet of several tables, as Operations and Sweep are: by their titles.
+"""Where columns move on a sheet with several tables, such as Operations and Sweep: each table's are matched by title.
 
-Each table has columns of its own there: one that came or went moves those behind it in that table alone.
+A column added to or removed from one table moves only the columns to its right in that table.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ TITLES = "titles "  # how the key of a row of titles begins
 def columns_of_tables(
     old: KeyedSheet, fresh: FreshSheet, places: FinalPlaces, is_planners: Callable[[Position], bool]
 ) -> dict[int, Track]:
-    """By row of the file, in tables with a column that stands elsewhere in the end: where their columns go.
+    """The final columns by row of the file, for the rows of tables in which a column moves or is removed.
 
-    `is_planners` says of a cell of the file whether it holds what planner wrote: with a title of planner's that is no
-    more its column is no more. Other sheets have one table.
+    `is_planners` says whether a cell of the file holds what planner wrote: a column with such a title that the fresh
+    sheet lacks is removed.
     """
     found: dict[int, Track] = {}
     if not _has_tables(old):
@@ -44,7 +44,9 @@ def columns_of_tables(
 
 
 def _tables(old: KeyedSheet) -> list[tuple[int, list[int]]]:
-    """The rows of titles, each with its labels, with planner's rows below and the blank ones among and behind them."""
+    """Each row of titles with the rows of its table: labels above it, planner's rows below, and blank ones among and
+    after.
+    """
     heads = [row for row, key in sorted(old.rows.items()) if key.startswith(TITLES)]
     found: list[tuple[int, list[int]]] = []
     labels: list[int] = []
@@ -61,14 +63,14 @@ def _tables(old: KeyedSheet) -> list[tuple[int, list[int]]]:
 
 
 def _titles(texts: Mapping[int, object]) -> dict[int, str]:
-    """The titles by column, of several alike each another."""
+    """The titles by column, with a number added to repeated ones."""
     return unique({column: text for column, text in sorted(texts.items()) if isinstance(text, str) and text})
 
 
 def longer_tables(old: KeyedSheet, fresh: FreshSheet, places: FinalPlaces) -> dict[tuple[int, int], tuple[int, int]]:
-    """The first and the last row of tables that are longer or shorter now, each with those that it has in the end.
+    """Old (first, last) row -> final (first, last) row of each table whose length changed.
 
-    A chart that draws all rows of one draws all that there are.
+    A chart that draws all rows of such a table draws all of the new ones.
     """
     if not _has_tables(old):
         return {}
@@ -82,7 +84,7 @@ def longer_tables(old: KeyedSheet, fresh: FreshSheet, places: FinalPlaces) -> di
 
 
 def _extents(rows: Mapping[int, str]) -> dict[str, tuple[int, int]]:
-    """The first and the last row below each row of titles, by its key."""
+    """The first and last row below each row of titles, by the key of the titles."""
     found: dict[str, tuple[int, int]] = {}
     key = ""
     for row, name in sorted(rows.items()):

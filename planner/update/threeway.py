@@ -1,4 +1,4 @@
-"""The three workbooks of a merge: the file, what planner wrote into it last, and what it would write now."""
+"""The three workbooks of a merge, and where the rows and columns of each go."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.errors import Place, UserError
 from planner.update.base import Base
+from planner.update.changed_inputs import redirections
 from planner.update.fresh import Fresh
 from planner.update.outcome import Updated
 from planner.update.places import FinalPlaces, final_places, is_filled
-from planner.update.swept import SWEEP, by_value, drawn
+from planner.update.sweep_rows import SWEEP, chart_moves, keyed_by_value
 from planner.update.table_columns import columns_of_tables, longer_tables
-from planner.update.turned import turned
 from planner.update.unremembered import Unremembered
 from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
@@ -32,7 +32,7 @@ from planner.xlsx.styles import Look, Stylesheet
 
 @dataclass
 class Ours:
-    """The file: planner's sheets by kind, how its cells look, and where its references lead in the end."""
+    """The edited file: planner's sheets by kind, the looks of its styles, and where its cells move in the merge."""
 
     book: Book
     sheets: Mapping[str, KeyedSheet]
@@ -40,15 +40,15 @@ class Ours:
     moves: Moves
 
     def style(self, sheet: KeyedSheet, at: Position) -> int:
-        """The number of a cell's format."""
+        """The style number of a cell."""
         return sheet.sheet.cells[at].style or 0
 
     def look_of(self, number: int) -> Look:
-        """How the cells look whose format has this number."""
+        """The look of a style number."""
         return self.looks[number] if number < len(self.looks) else Look()
 
     def formula(self, sheet: KeyedSheet, at: Position, to: str) -> str | None:
-        """A cell's formula as it reads in the end, on the sheet `to`."""
+        """A cell's formula, without =, as it reads on the sheet `to` of the merged workbook; None for a typed value."""
         cell = sheet.sheet.cells.get(at)
         if cell is None or cell.formula is None:
             return None
@@ -57,10 +57,11 @@ class Ours:
 
 @dataclass
 class ThreeWay:
-    """The merge. `names` are the sheets' names in the end by kind, `places` where their rows and columns go.
+    """The merge of the file (`ours`) and the workbook built now (`fresh`) over what planner wrote last (`base`).
 
-    `read_again` are the ids of a person's CSVs by the kind of table.
-    What is found of a person's work is noted in `done`, and the formulas of a person's on planner's sheets in `kept`.
+    By kind of sheet, `names` has the final names and `places` the final positions of rows and columns. `given` are the
+    kinds of tables for which the user gives CSVs now, `read_again` their ids by kind. Findings about the user's work go
+    into `done`, and the user's formulas on planner's sheets into `kept`.
     """
 
     ours: Ours
@@ -75,22 +76,22 @@ class ThreeWay:
 
     @property
     def package(self) -> Package:
-        """The edited workbook, which becomes the new one."""
+        """The package of the edited file, which becomes the merged workbook."""
         return self.ours.book.package
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of sheets that both have, but for the Log."""
+        """The kinds of sheets that both workbooks have, except the Log."""
         return [kind for kind in self.fresh.sheets if kind in self.ours.sheets and kind != LOG]
 
     @property
     def new_kinds(self) -> list[str]:
-        """The kinds of sheets that the edited workbook hasn't."""
+        """The kinds of sheets that the file lacks."""
         return [kind for kind in self.fresh.sheets if kind not in self.ours.sheets]
 
     @cached_property
     def busy(self) -> frozenset[str]:
-        """The names, of the file and as built, of sheets that have others then, or whose cells go elsewhere."""
+        """The names, in the file and as built, of sheets that are renamed or whose cells move."""
         found: set[str] = set()
         for kind in self.kinds:
             mine, theirs = self.ours.sheets[kind].sheet.name, self.fresh.sheets[kind].name
@@ -101,11 +102,11 @@ class ThreeWay:
 
     @cached_property
     def names_busy(self) -> Callable[[str], object]:
-        """Whether a formula names one of them."""
+        """Whether a formula mentions a sheet of `busy`."""
         return re.compile("|".join(map(re.escape, self.busy)) or r"(?!)").search
 
     def homes(self, kind: str) -> dict[str, str]:
-        """The rows that a calculation sheet has no more and another one has: name -> kind of sheet."""
+        """Rows that left a calculation sheet for another one: name -> kind of the sheet that has it now."""
         if not kind.startswith(CALCULATION):
             return {}
         own = self.fresh.sheets[kind].row_of
@@ -115,39 +116,39 @@ class ThreeWay:
 
     @cached_property
     def drawn_moves(self) -> Moves:
-        """Where the references of the file's charts lead in the end."""
+        """Where the references of the file's charts go in the merged workbook."""
         moves = self.ours.moves
         for kind, places in self.places.items():
             old, now = self.ours.sheets[kind], self.fresh.sheets[kind]
             name = old.sheet.name
             if kind == SWEEP:
-                led = drawn(moves.of(name), self.base.memory.axes, old.rows, now.rows, places.fresh_rows)
-                moves = moves.changed(name, led)
-            elif wholes := longer_tables(old, now, places):
-                moves = moves.changed(name, replace(moves.of(name), wholes=wholes))
+                charts = chart_moves(moves.of(name), self.base.memory.axes, old.rows, now.rows, places.fresh_rows)
+                moves = moves.changed(name, charts)
+            elif whole_ranges := longer_tables(old, now, places):
+                moves = moves.changed(name, replace(moves.of(name), whole_ranges=whole_ranges))
         return moves
 
     def gone_names(self, kind: str) -> frozenset[str]:
-        """The names of the rows that a sheet has no more."""
+        """The names of rows that a sheet no longer has."""
         rows = self.ours.sheets[kind].rows
         names = (rows.get(row, "") for row in self.places[kind].gone_rows)
         return frozenset(name for name in names if name and not is_heading(name))
 
     def column(self, kind: str, scenario: str) -> int:
-        """The column of a scenario on a sheet in the end."""
+        """The final column of a scenario on a sheet."""
         return self.places[kind].fresh_columns(self.fresh.sheets[kind].column_of[scenario])
 
     def is_own(self, sheet: KeyedSheet, at: Position) -> bool:
-        """Whether a person filled a cell: it holds something, and not what planner wrote there."""
+        """Whether the user filled a cell: it holds something other than what planner wrote there."""
         if sheet.kind == COVER and sheet.rows.get(at[0], "").startswith(MEMORY):
             return False
         return is_filled(sheet, *at) and not self.base.is_ours(sheet, at)
 
 
 def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, databases: Databases) -> ThreeWay:
-    """The three workbooks with all that moves in them. Raises UserError for a file without formats.
+    """The merge with the final position of every row and column. Raises UserError for a file without styles.
 
-    Rows that planner hasn't stay where a person gave no table for their database.
+    Rows that the fresh databases lack stay, unless the user gives a CSV for that table in `databases`.
     """
     styles = Stylesheet.of(book.package)
     if styles is None:
@@ -155,7 +156,7 @@ def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, dat
     sheets, looks = keyed(book), styles[1].looks
     ours = Ours(book, sheets, looks, Moves({}))
     if memory is not None:
-        memory, sheets, fresh = by_value(memory, sheets, fresh)
+        memory, sheets, fresh = keyed_by_value(memory, sheets, fresh)
         base = Base.of(memory, sheets, fresh)
     else:
         counted = Counter(ours.look_of(ours.style(each, at)) for each in sheets.values() for at in each.sheet.cells)
@@ -170,7 +171,7 @@ def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, dat
 
 
 def _names(merge: ThreeWay) -> Iterator[tuple[str, str]]:
-    """The name of each kind of sheet in the end: the file's, or a fresh one that no sheet has."""
+    """Yields each kind of sheet with its final name: the file's, or for a new sheet one that isn't taken."""
     taken = {name.lower() for name in merge.ours.book.sheets}
     for kind, each in merge.fresh.sheets.items():
         is_new = kind not in merge.ours.sheets
@@ -213,8 +214,9 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
 def _named(
     sheet: str, keys: Mapping[int, str], rows: Iterable[int], first: Callable[[int], Value]
 ) -> Iterator[str]:  # fmt: skip
-    """Rows of a sheet as they are told: without the title of their table, and without headings and those of a table
-    that are told by their place alone. `first` has what is typed in the first column.
+    """Yields rows as `Sheet: name` for the outcome, without headings and rows that only their position names.
+
+    `first` gives the typed value of a row's first column.
     """
     for row in rows:
         key = keys.get(row, "")
@@ -224,14 +226,14 @@ def _named(
 
 
 def _is_reordered(old: KeyedSheet, built: Mapping[int, int], found: FinalPlaces) -> bool:
-    """Whether a person brought planner's rows into an order that an update undoes."""
+    """Whether the user reordered planner's rows and the update puts them back into its order."""
     stays = [row for row in sorted(built) if row in old.rows and row not in found.gone_rows]
     ways = [built[row] for row in stays], [found.old_rows(row) for row in stays]
     return all(places != sorted(places) for places in ways)
 
 
 def _file_moves(merge: ThreeWay) -> dict[str, SheetMoves]:
-    """Where every reference of the file leads in the end."""
+    """The moves of every sheet of the file, by name."""
     moves: dict[str, SheetMoves] = {name: SheetMoves(name) for name in merge.ours.book.sheets}
     for kind, places in merge.places.items():
         sheet, elsewhere = merge.ours.sheets[kind], {}
@@ -242,26 +244,26 @@ def _file_moves(merge: ThreeWay) -> dict[str, SheetMoves]:
                 target = merge.fresh.sheets[home].row_of[sheet.rows[row]]
                 elsewhere[row] = (merge.names[home], merge.places[home].fresh_rows(target))
         there = {merge.names[home]: Track(_columns_there(merge, kind, home)) for home in set(homes.values())}
-        tops = {sheet.first_row: places.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
-        led = turned(sheet, merge.fresh.sheets[kind], places)
+        range_tops = {sheet.first_row: places.old_rows(sheet.first_row - 1) + 1} if sheet.first_row else {}
+        redirected = redirections(sheet, merge.fresh.sheets[kind], places)
         name = merge.names[kind]
         moves[sheet.sheet.name] = SheetMoves(
-            name, places.old_rows, places.columns, elsewhere, there, tops, led, places.columns_at
+            name, places.old_rows, places.columns, elsewhere, there, range_tops, redirected, places.columns_at
         )
     return moves
 
 
 def _columns_there(merge: ThreeWay, kind: str, home: str) -> dict[int, int]:
-    """Where a sheet's scenarios stand on another one in the end."""
+    """The final columns, on the sheet `home`, of the scenarios of the sheet `kind`."""
     own, there = merge.ours.sheets[kind], merge.fresh.sheets[home].column_of
     return {column: merge.column(home, key) for column, key in own.columns.items() if key in there}
 
 
 def _fresh_moves(merge: ThreeWay) -> Iterator[tuple[str, SheetMoves]]:
-    """Where every reference of the fresh workbook leads in the end."""
+    """The moves of every sheet of the fresh workbook, with its name."""
     for kind, each in merge.fresh.sheets.items():
         found = merge.places.get(kind)
         rows, columns = (found.fresh_rows, found.fresh_columns) if found else (Track(), Track())
         first = each.row_of.get("above 0", 0) + 1 if kind in DATABASES else 0
-        tops = {first: rows(first - 1) + 1} if first else {}
-        yield each.name, SheetMoves(merge.names[kind], rows, columns, tops=tops)
+        range_tops = {first: rows(first - 1) + 1} if first else {}
+        yield each.name, SheetMoves(merge.names[kind], rows, columns, range_tops=range_tops)

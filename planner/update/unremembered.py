@@ -1,4 +1,5 @@
-"""A workbook without a record of what planner wrote: from an earlier version, or with a deleted Cover.
+"""The base of the merge for a file without a record of what planner wrote: an earlier version's, or one with Cover
+deleted.
 
 Labels, formulas and notes in planner's cells count as planner's; typed numbers, cells beside planner's, and everything
 else count as the user's.
@@ -20,41 +21,41 @@ from planner.xlsx.address import Position
 from planner.xlsx.styles import Look
 from planner.xlsx.xmltree import Element
 
-PLANNERS = "plan_"  # how the names of planner's cell styles begin
+PLANNERS = "plan_"  # prefix of the names of planner's cell styles
 TITLE = 1  # the row of a sheet's title and of its count of failed checks
-MANY = 3  # cells that look alike and are of one of these styles: a version of planner made them so
+MANY = 3  # so many cells of equal look, with one of these styles, come from a version of planner
 
 
 class Unremembered(Base):
-    """What can be told of a file by a fresh workbook alone: rows and columns of the same keys are the same."""
+    """A base guessed from the fresh workbook alone: rows and columns with equal keys are taken to be the same."""
 
     looks: Counter[Look]
 
     @classmethod
     def of_fresh(cls, sheets: Mapping[str, KeyedSheet], fresh: Fresh, looks: Counter[Look]) -> Unremembered:
-        """Match the sheets of a file with those of a fresh workbook. `looks` says how many cells look each way."""
+        """Match the sheets of a file with those of a fresh workbook. `looks` counts the file's cells of each look."""
         base = Base.of(fresh.draft.memory, sheets, fresh)
         found = cls(base.memory, base.sheets, base.as_built, base.fresh, base.fresh_as_built)
         found.looks = looks
         return found
 
     def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
-        """The sheet with the keys that it has, its columns as they were built."""
+        """The sheet with its present row keys, and on plain sheets the built columns."""
         found = super().rekeyed(keyed)
         return keyed if found.line_table is not None or keyed.kind in DATABASES else found
 
     def wrote(self, keyed: KeyedSheet, at: Position) -> Remembered | None:
-        """What planner wrote is not known."""
+        """None: what planner wrote isn't known."""
         del keyed, at
         return None
 
     def is_row(self, keyed: KeyedSheet, row: int) -> bool:
-        """Whether planner has a row too."""
+        """Whether the fresh sheet has a row of this key."""
         sheet = self.fresh.sheets.get(keyed.kind)
         return sheet is not None and keyed.rows.get(row, "") in sheet.row_of
 
     def is_ours(self, keyed: KeyedSheet, at: Position) -> bool:
-        """Whether a cell is of the kind that planner writes: a formula, a label or a note of a row that it names."""
+        """Whether a cell is of a kind that planner writes: a formula, or a label or note of one of its rows."""
         fresh, key, column = self.fresh.sheets.get(keyed.kind), keyed.rows.get(at[0], ""), keyed.columns.get(at[1], "")
         if fresh is None or not is_filled(keyed, *at):
             return True
@@ -69,11 +70,11 @@ class Unremembered(Base):
         if keyed.kind == COVER:
             return theirs != (1, 1) or value == fresh.value(1, 1)
         is_number = cell.formula is None and value == fresh.value(*theirs)
-        is_worded = cell.formula is None or theirs[0] == TITLE or _is_led(fresh, theirs)
+        is_worded = cell.formula is None or theirs[0] == TITLE or _is_link(fresh, theirs)
         return is_number or (isinstance(value, str) and is_worded)
 
     def _is_gone(self, keyed: KeyedSheet, row: int) -> bool:
-        """Whether a row that planner has no more was planner's: a person's line has no machine name."""
+        """Whether a row that the fresh sheet lacks was planner's: only planner's lines have a machine name."""
         table = keyed.line_table
         if table is None:
             return keyed.kind not in (COMPARISON, *DATABASES)
@@ -90,7 +91,9 @@ class Unremembered(Base):
         return is_said or super().is_our_rule(keyed, rule)
 
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
-        """Whether a look is one of a named style of planner's: as most of its cells look, or as many do."""
+        """Whether a look has a named style of planner's and is the usual one of that style, and is common or in the
+        fresh file.
+        """
         del keyed, at
         bare, usual = look._replace(number_format=""), self._usual.get(look.style)
         return look.style.startswith(PLANNERS) and (look in self._fresh_looks or self.looks[look] >= MANY) and (
@@ -102,13 +105,13 @@ class Unremembered(Base):
 
     @cached_property
     def _usual(self) -> dict[str, Look]:
-        """How most cells of each named style look, but for their number formats."""
+        """The most common look of each named style, apart from number formats."""
         counted: dict[str, Counter[Look]] = {}
         for look, count in self.looks.items():
             counted.setdefault(look.style, Counter())[look._replace(number_format="")] += count
         return {style: looks.most_common(1)[0][0] for style, looks in counted.items()}
 
 
-def _is_led(fresh: FreshSheet, at: Position) -> bool:
-    """Whether a cell says where a line's number stands and leads there: earlier versions wrote that as a text."""
+def _is_link(fresh: FreshSheet, at: Position) -> bool:
+    """Whether a fresh cell links to a line's number: earlier versions wrote such a cell as text."""
     return at in fresh.page.links

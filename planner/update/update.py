@@ -7,7 +7,7 @@ file and of the fresh workbook gets its position in the new one (`threeway.py`, 
 written again (`merge.py`), each cell by what `judge.py` says: if ours equals theirs or base, the cell is theirs;
 otherwise the user changed it, ours is kept and listed, with both if theirs differs from base too. References are moved
 along, on the user's sheets and in all other parts too; those whose cells are gone become #REF! and are listed. New
-sheets and charts are added (`newcomers.py`), notes follow rows that moved to other sheets, and every formula is
+sheets and charts are added (`new_sheets.py`), notes follow rows that moved to other sheets, and every formula is
 computed.
 """
 
@@ -33,15 +33,15 @@ from planner.dates import cell_number, made_now
 from planner.errors import Place, UserError
 from planner.formulas.sweeps import swept_templates
 from planner.recalc import recalculate
-from planner.update import newcomers
+from planner.update import new_sheets
 from planner.update.base import lacks_rows
+from planner.update.changed_inputs import INPUTS, read_by
 from planner.update.fresh import Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.places import is_filled
-from planner.update.swept import retyped
+from planner.update.sweep_rows import retyped
 from planner.update.threeway import ThreeWay, merge_of
-from planner.update.turned import INPUTS, read_by
 from planner.workbook.layout import sheet_name
 from planner.workbook.memory import Memory, remembered
 from planner.workbook.saving import mend
@@ -68,9 +68,9 @@ _GIVE_AGAIN = (
 def update_file(
     path: Path, templates: Sequence[str] = (), databases: Databases | None = None, output: Path | None = None
 ) -> tuple[Updated, Path | None]:
-    """Bring the workbook at `path` up to date, in place, and keep the old one beside it; returns where that is.
+    """Update the workbook at `path` in place and keep a backup beside it. Returns the outcome and the backup's path.
 
-    With `output` the new one is written there instead, a copy where nothing is to be done; in place, nothing is.
+    With `output` the result is written there instead, even if there was nothing to update; `path` stays as it was.
     Raises UserError for what can't be carried over safely, and as reading and writing do.
     """
     with locked(path):
@@ -92,9 +92,9 @@ def update(
     package: Package, templates: Sequence[str] = (), databases: Databases | None = None, more: Sequence[str] = (),
     read: Book | None = None,
 ) -> Updated:  # fmt: skip
-    """Bring a package up to date, in place, and put in the sheets of `more` templates.
+    """Update a package in place, and add the sheets of the templates `more`. Returns the outcome.
 
-    `read` is the workbook where it has been read already. Raises UserError as `update_file` does, and then nothing is
+    `read` is its workbook if that was read already. Raises UserError as `update_file` does, and then nothing is
     changed.
     """
     databases = databases or Databases()
@@ -128,7 +128,7 @@ def update(
 
 
 def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:
-    """Write the merge into the package of the file, and let its notes follow their rows."""
+    """Write the merge into the file's package, and move notes with their rows."""
     lost = _lost_notes(merge, there)
     ways = [(take_note(merge.package, way.note.sheet, way.note.ref), way.target) for way in lost if way.target]
     _join(merge)
@@ -138,7 +138,7 @@ def _bring(merge: ThreeWay, there: Sequence[Note]) -> None:
 
 
 def _join(merge: ThreeWay) -> None:
-    """Put the parts of both workbooks together in the file's package."""
+    """Merge the parts of both packages into the file's."""
     draw_all(merge.package, merge.ours.book, max(merge.ours.book.dashboard.columns))
     package, ours = merge.package, {merge.ours.sheets[kind].sheet.name for kind in merge.kinds}
     styles, dxfs = take_all(package, merge.fresh.package)
@@ -160,9 +160,9 @@ def _join(merge: ThreeWay) -> None:
     parts_of = package.sheets()
     for name, xml in merges.items():
         package.replace(parts_of[name], xml)
-    newcomers.draw(merge)
+    new_sheets.draw(merge)
     for kind in merge.new_kinds:
-        newcomers.add(merge, kind, styles, dxfs)
+        new_sheets.add(merge, kind, styles, dxfs)
     take_names(package, merge.fresh.package, merge.fresh.moves, merge.done.new_sheets)
     name_new_columns(package)
     drop_calculation_chain(package)
@@ -170,9 +170,11 @@ def _join(merge: ThreeWay) -> None:
 
 
 def _read_of_another_kind(merge: ThreeWay) -> Iterator[str]:
-    """The formulas of a person's sheets, and names, that read a number of Inputs which is of another kind now."""
+    """Remarks on formulas of the user's sheets, and defined names, that read an input which became a constant or the
+    reverse.
+    """
     book, moves, inputs = merge.ours.book, merge.ours.moves, merge.ours.sheets[INPUTS]
-    if not moves.of(inputs.sheet.name).turned:
+    if not moves.of(inputs.sheet.name).redirections:
         return
     for name in book.own_sheets:
         for at, formula in book.sheets[name].patterns.items():
@@ -182,7 +184,7 @@ def _read_of_another_kind(merge: ThreeWay) -> Iterator[str]:
 
 
 def _log(merge: ThreeWay) -> None:
-    """A line below the others of the Log."""
+    """Append a line to the Log."""
     log = merge.ours.sheets.get(LOG)
     if log is None:
         return
@@ -199,7 +201,9 @@ def _log(merge: ThreeWay) -> None:
 
 
 def _refuse_unfit(book: Book, memory: Memory | None) -> None:
-    """Raise UserError for a workbook whose sheets aren't recognized, or that lacks one which others read."""
+    """Raise UserError for a workbook that can't be updated: Strict Open XML, worked problems, or a required sheet
+    missing.
+    """
     place = Place(book.package.name)
     if STRICT in book.package.parts[book.package.workbook_part()]:
         remedy = "save it as an Excel Workbook (.xlsx), not as a Strict Open XML one, and update that"
@@ -227,7 +231,7 @@ def _refuse_unfit(book: Book, memory: Memory | None) -> None:
 
 @dataclass(frozen=True)
 class Way:
-    """A note whose row is not on its sheet any more: the cell that it follows it to, or None, and what to say of it."""
+    """A note whose row left its sheet: the cell to which it moves on another sheet, or None, and the remark on it."""
 
     note: Note
     target: tuple[str, str] | None
@@ -235,8 +239,10 @@ class Way:
 
 
 def _lost_notes(merge: ThreeWay, notes: Sequence[Note]) -> list[Way]:
-    """The notes that have lost their row. One stays, or is in the next cell without a note, where no such cell is on
-    the other sheet, or has a note already.
+    """The notes whose row left their sheet, and where each goes.
+
+    A note follows its row to another sheet if there is a free cell for it; else it stays on its sheet, in its cell or
+    the next one without a note.
     """
     kinds = {merge.ours.sheets[kind].sheet.name: kind for kind in merge.kinds}
     lost = [note for note in notes if note.sheet in kinds
@@ -261,19 +267,19 @@ def _lost_notes(merge: ThreeWay, notes: Sequence[Note]) -> list[Way]:
 
 
 def _free(at: tuple[str, str], taken: Container[tuple[str, str]]) -> tuple[str, str]:
-    """The first cell from this one on to the right that has no note."""
+    """The first cell from `at` to the right that has no note."""
     (row, column), name = coordinates(at[1]), at[0]
     return next(spot for step in count() if (spot := (name, address(row, column + step))) not in taken)
 
 
 def _after(merge: ThreeWay, note: Note) -> tuple[str, str]:
-    """Where a note is in the end that stays on its sheet."""
+    """The final sheet and cell of a note that stays on its sheet."""
     moves = merge.ours.moves.of(note.sheet)
     return moves.name, address(*moves.cell(*coordinates(note.ref)))
 
 
 def _target(merge: ThreeWay, kind: str, note: Note, named: str) -> tuple[str, str] | None:
-    """The sheet and the cell of the note's row and column on the sheet that has them now."""
+    """The sheet and cell of the note's row and column on the sheet that has them now; None if there is none."""
     home = merge.homes(kind).get(named)
     column = merge.ours.sheets[kind].columns.get(coordinates(note.ref)[1], "")
     if home is None or column not in merge.fresh.sheets[home].column_of:

@@ -99,20 +99,20 @@ class SheetMoves:
     # Such a sheet -> where this one's columns stand on it.
     there: Mapping[str, Track] = field(default_factory=dict)
     # First row of a range of several -> the first then, where the range outlives its first row or begins above it.
-    tops: Mapping[int, int] = field(default_factory=dict)
+    range_tops: Mapping[int, int] = field(default_factory=dict)
     # Rows of another kind then -> column -> the column where a reference to one cell is led, None for nowhere. A range
     # leaves these rows out.
-    turned: Mapping[int, Mapping[int, int | None]] = field(default_factory=dict)
+    redirections: Mapping[int, Mapping[int, int | None]] = field(default_factory=dict)
     # Row -> where its columns go, in a table whose columns move apart from those of others.
     columns_at: Mapping[int, Track] = field(default_factory=dict)
     # First and last row of a range -> those then, for a range of exactly these rows.
-    wholes: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    whole_ranges: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
     def as_read(self) -> SheetMoves:
         """The same for a range that a formula reads."""
-        gone = self.rows.gone | self.turned.keys()
-        return replace(self, rows=replace(self.rows, gone=gone), turned={}) if self.turned else self
+        gone = self.rows.gone | self.redirections.keys()
+        return replace(self, rows=replace(self.rows, gone=gone), redirections={}) if self.redirections else self
 
     def cell(self, row: int, column: int) -> Position:
         """Where a cell of the sheet stands then, on the same sheet; or would stand, had it not gone."""
@@ -123,9 +123,9 @@ class SheetMoves:
         found = self.columns_at.get(top, self.columns)
         return found if not bottom or self.columns_at.get(bottom, self.columns) == found else self.columns
 
-    def turned_cell(self, row: int, column: int) -> Area | None:
+    def redirected_cell(self, row: int, column: int) -> Area | None:
         """Where a reference to a cell of a row of another kind is led; None for nowhere."""
-        there = self.turned[row].get(column, self.columns_of(row)(column))
+        there = self.redirections[row].get(column, self.columns_of(row)(column))
         return None if there is None else Area(self.rows(row), there, self.rows(row), there)
 
     def has(self, row: int, column: int) -> bool:
@@ -134,13 +134,13 @@ class SheetMoves:
 
     def area(self, area: Area) -> Area | None:
         """The cells from one corner to the other then; a whole row or column stays whole. None where all are gone."""
-        rows = self.wholes.get((area.top, area.bottom)) or self.rows.span(area.top, area.bottom, MAX_ROW)
+        rows = self.whole_ranges.get((area.top, area.bottom)) or self.rows.span(area.top, area.bottom, MAX_ROW)
         columns = self.columns_of(area.top, area.bottom).span(area.left, area.right, MAX_COLUMN)
         if rows is None or columns is None:
             return None
         (top, bottom), (left, right) = rows, columns
         if area.top < area.bottom:
-            top = min(self.tops.get(area.top, top), bottom)
+            top = min(self.range_tops.get(area.top, top), bottom)
         return Area(top, left, bottom, right)
 
     def ref(self, ref: str) -> str:
@@ -161,7 +161,7 @@ class SheetMoves:
     def is_idle(self) -> bool:
         """Whether every cell stays."""
         stays = self.rows.is_idle and self.columns.is_idle
-        return stays and not self.elsewhere and not self.turned and not self.columns_at
+        return stays and not self.elsewhere and not self.redirections and not self.columns_at
 
 
 class Moves:
@@ -204,7 +204,7 @@ class Moves:
         found = references(text)
         names = [folded(each.sheet or sheet) for each in found]
         begun = {(name, each.area.top) for name, each in zip(names, found, strict=True)
-                 if each.area.top < each.area.bottom and each.area.top in self.of(name).tops}  # fmt: skip
+                 if each.area.top < each.area.bottom and each.area.top in self.of(name).range_tops}  # fmt: skip
         calls = zip(names, found, calls_around(text), strict=False)
         return {at for at, (on, each, (name, argument)) in enumerate(calls) if _COUNTED_FROM.get(name) == argument
                 and not each.is_range and (on, each.area.top) in begun}  # fmt: skip
@@ -218,7 +218,7 @@ class Moves:
             return reference if not is_own or home == sheet else reference._replace(prefix=f"{quoted(sheet)}!")
         moves = self.of(name)
         if is_top:
-            row, column = moves.tops[reference.first.row], reference.first.column
+            row, column = moves.range_tops[reference.first.row], reference.first.column
             at = Area(row, moves.columns(column), row, moves.columns(column))
             area: Area | None = None if column in moves.columns.gone else at
             on = moves.name
@@ -227,8 +227,8 @@ class Moves:
             columns = moves.there.get(on) or moves.columns_of(reference.first.row)
             column = columns(reference.first.column)
             area = None if reference.first.column in columns.gone else Area(row, column, row, column)
-        elif not reference.is_range and reference.first.row in moves.turned:
-            on, area = moves.name, moves.turned_cell(reference.first.row, reference.first.column)
+        elif not reference.is_range and reference.first.row in moves.redirections:
+            on, area = moves.name, moves.redirected_cell(reference.first.row, reference.first.column)
         else:
             on, area = moves.name, moves.as_read.area(reference.area)
         prefix = "" if is_own and on == home else reference.prefix if on == name and not is_own else f"{quoted(on)}!"

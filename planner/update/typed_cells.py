@@ -1,4 +1,4 @@
-"""What a person typed into cells that are there for it: what planner wouldn't have typed there itself, by name."""
+"""Which values in open cells the user typed, as opposed to those that planner fills in by itself."""
 
 from __future__ import annotations
 
@@ -31,17 +31,14 @@ PLANNERS_NOTES = VALUES_ONLY, UNLINKED.partition("{}")[0]
 
 
 class TypedCells:
-    """Of Inputs or Comparison of the file: which open cells are a person's, and what is said of one."""
+    """The open cells of the file's Inputs or Comparison."""
 
     def __init__(self, merge: ThreeWay, kind: str) -> None:
         self.merge, self.old, self.is_cases = merge, merge.ours.sheets[kind], kind == COMPARISON
         self.plan = merge.fresh.draft.plan
 
     def said(self, at: Position) -> str:
-        """The name of a filled cell with what is typed there, `n_chips: 64`; blank where that is planner's.
-
-        A time that was measured is counted, not named.
-        """
+        """A filled cell's name and value, such as `n_chips: 64`; blank if planner fills it in so."""
         if self.is_cases:
             return self._of_case(at)
         name = self.old.rows[at[0]]
@@ -57,13 +54,13 @@ class TypedCells:
         return self.old.rows[at[0]] not in HEADER and wrote is not None and wrote.digest != NOTHING
 
     def is_time(self, at: Position) -> bool:
-        """Whether a cell has the measured time of a case."""
+        """Whether a cell holds the measured time of a case."""
         return self.is_cases and self.old.columns.get(at[1]) == TIME
 
     def _is_header_of_planners(self, at: Position) -> bool:
-        """Whether a cell says which scenario a column is and not what a person made of it.
+        """Whether a cell of a scenario's header is as planner fills it in.
 
-        A name is a person's, and so are a model and a chip where the id is still made of another.
+        A name is the user's, and so is a model or chip that differs from the one in the scenario's id.
         """
         name, said = self.old.rows[at[0]], self.merge.ours.book.said
         model, on, chip = said(HEADER[0], at[1]).partition("_on_")
@@ -73,7 +70,7 @@ class TypedCells:
         return re.fullmatch(f"{identifier(said(name, at[1]))}(_[0-9]+)?", made) is not None
 
     def _is_usual(self, name: str, at: Position) -> bool:
-        """Whether planner types, or typed, what stands in the cell of an input by itself."""
+        """Whether an input's value is one that planner fills in by itself, now or when it last wrote the workbook."""
         scenario = int(self.old.columns[at[1]].split()[1]) - FIRST_SCENARIO
         wrote, value = self.merge.base.wrote(self.old, at), of_value(self.old.sheet.value(*at))
         if wrote is not None and wrote.digest == value:
@@ -82,21 +79,23 @@ class TypedCells:
 
     @cached_property
     def _usual(self) -> list[tuple[Mapping[str, Known], ...]]:
-        """For each scenario what planner types by itself: defaults, what it begins with, what follows other inputs."""
+        """For each scenario, the values that planner fills in: defaults, a scenario's initial values, those that follow
+        other inputs.
+        """
         usual = {name: row.default for name, row in self.plan.inputs.items()}
-        led = {name for sweep in self.plan.sweeps for axis in sweep.axes for name in axis.follows}
+        following = {name for sweep in self.plan.sweeps for axis in sweep.axes for name in axis.follows}
         templates, scenarios = self.plan.templates, self.plan.scenarios
         begun = completed(templates, (_as_begun(self.plan, each) for each in scenarios))
-        alone = (replace(each, values=_without(each.values, led)) for each in scenarios)
+        alone = (replace(each, values=_without(each.values, following)) for each in scenarios)
         found = list[tuple[Mapping[str, Known], ...]]()
         for first, each in zip(begun, completed(templates, alone), strict=True):
             other = {name: value for name, value in each.values.items() if value != usual.get(name)}
             meant = {WORKLOAD: self.plan.workloads.meant(_without(other, {WORKLOAD}))}
-            found.append((usual, first.values, {name: each.values.get(name) for name in led} | meant))
+            found.append((usual, first.values, {name: each.values.get(name) for name in following} | meant))
         return found
 
     def _of_case(self, at: Position) -> str:
-        """The same of a cell of a case: a case of a person's by its label, another chip to predict, a note."""
+        """The same for a cell of a case: a user's case by its label, another chip, a note."""
         case = self.plan.comparison[int(self.old.rows[at[0]].split()[1])]
         name, text = self.old.columns.get(at[1], ""), self._shown(at)
         shipped = listed(case.template.name)
@@ -105,26 +104,26 @@ class TypedCells:
             return "" if shipped.get(case.key) == text else f"case {own}"
         if name == CHIP:
             times = self.old.column_of.get(TIME, 0)
-            is_told = case.key not in shipped or self.old.sheet.value(at[0], times) not in (None, "")
-            return "" if is_told or text == self._first_chip else f"{name}: {text}"
+            is_named = case.key not in shipped or self.old.sheet.value(at[0], times) not in (None, "")
+            return "" if is_named or text == self._first_chip else f"{name}: {text}"
         if name == NOTE and text.startswith(PLANNERS_NOTES):
             return ""
         return "" if name in self._columns_of_planners else f"{name or 'yours'}: {text}"
 
     @cached_property
     def _columns_of_planners(self) -> Container[str]:
-        """The columns of a case that planner writes, or wrote."""
+        """The columns of a case that planner writes now or wrote last."""
         built = self.merge.base.memory.sheets.get(COMPARISON)
         return {*self.merge.fresh.sheets[COMPARISON].column_of, *(built.column_of if built else ())} - {NOTE}
 
     @cached_property
     def _first_chip(self) -> str:
-        """The chip that cases predict which planner begins with."""
+        """The chip for which cases are predicted by default."""
         return next((scenario.hardware for scenario in self.plan.scenarios if scenario.hardware), "")
 
 
 def _as_begun(plan: BuildPlan, scenario: BuildScenario) -> BuildScenario:
-    """A scenario with what planner types for the one of its id in the workbook that is built without a word."""
+    """The scenario with the values that the default workbook has for the scenario of this id."""
     texts = next((texts for model, chip, texts in DEFAULTS if scenario.id == identifier(f"{model} on {chip}")), {})
     values = {name: typed(row, texts[name]) for name, row in plan.inputs.items() if name in texts}
     return replace(scenario, values={WORKLOAD: plan.workloads.meant(values), **values})
@@ -135,11 +134,11 @@ def _without(values: Mapping[str, Known], names: Container[str]) -> dict[str, Kn
 
 
 def shown(merge: ThreeWay, sheet: KeyedSheet, at: Position) -> str:
-    """What stands in a cell of the file, for a reader: a formula as it reads in the end."""
+    """The content of a cell of the file as text; a formula as it reads in the merged workbook."""
     formula = merge.ours.formula(sheet, at, merge.names[sheet.kind])
     return in_words(sheet.sheet.value(*at)) if formula is None else f"={formula}"
 
 
 def in_words(value: Value) -> str:
-    """A value for a reader."""
+    """A value as text: "blank" for none, a number with 12 digits."""
     return "blank" if value in (None, "") else f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -1,11 +1,11 @@
-"""Adds sheets and charts of a newer version that the workbook lacks, at the positions of a new workbook."""
+"""Adds the sheets and charts of the fresh workbook that the file lacks, where a new workbook has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 
-from planner.update.swept import SWEEP
+from planner.update.sweep_rows import SWEEP
 from planner.update.threeway import ThreeWay
 from planner.xlsx.drawings import ANCHORS, first_row, last_row, shift_anchor
 from planner.xlsx.moved_cells import with_moved_formulas
@@ -23,7 +23,9 @@ _ID = f"{{{OFFICE}}}id"
 
 
 def draw(merge: ThreeWay) -> None:
-    """Charts of a fresh sheet on a sheet that had no drawing; else those of what the old workbook had not, below."""
+    """Add the fresh workbook's charts: all of them to a sheet without a drawing, else only those of new rows and
+    sheets, below the others.
+    """
     for kind in merge.kinds:
         part = merge.package.sheets()[merge.ours.sheets[kind].sheet.name]
         theirs = _drawings(merge.fresh.package, merge.fresh.sheets[kind].name)
@@ -39,9 +41,8 @@ def draw(merge: ThreeWay) -> None:
 
 
 def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> int:
-    """Put the charts that draw what the old workbook had not below all others of a drawing, and let them be printed.
-
-    Returns how many these are.
+    """Append the charts of new data below all others of the drawing `mine`, extend the print area, and return their
+    number.
     """
     package, fresh = merge.package, merge.fresh.package
     parts = {link.id: link.target for link in fresh.relationships(theirs)}
@@ -67,7 +68,9 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> int:
 
 
 def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
-    """By the row that charts begin in how far down they go, so that their lines follow one another below a row."""
+    """For each top row of the charts, how many rows down they go so that the lines of charts follow one another below
+    `row`.
+    """
     heights: dict[int, int] = {}
     for anchor in anchors:
         heights[first_row(anchor)] = max(heights.get(first_row(anchor), 0), last_row(anchor) - first_row(anchor))
@@ -79,16 +82,16 @@ def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
 
 
 def _draws_new(merge: ThreeWay, chart: str) -> bool:
-    """Whether all that a fresh chart draws stands on sheets, or below rows, that the old workbook has not."""
-    drawn = every(merge.fresh.package.tree(chart), "val", "yVal")
-    read = [found for values in drawn for text in every(values, "f") for found in references(text.text or "")]
+    """Whether everything that a fresh chart draws is on sheets, or in rows, that the file lacks."""
+    chart_moves = every(merge.fresh.package.tree(chart), "val", "yVal")
+    read = [found for values in chart_moves for text in every(values, "f") for found in references(text.text or "")]
     return bool(read) and all(_is_new(merge, merge.fresh.kinds[found.sheet], found.area.bottom) for found in read)
 
 
 def _is_new(merge: ThreeWay, kind: str, row: int) -> bool:
-    """Whether a row of a fresh sheet is new: by its own key, or that of the nearest above that has one.
+    """Whether a row of a fresh sheet is new, judged by its key or by the nearest row above that has one.
 
-    A case of the Sweep is as new as the titles of its table.
+    A case of the Sweep counts as new if its table's row of titles is.
     """
     if kind in merge.new_kinds:
         return True
@@ -98,7 +101,7 @@ def _is_new(merge: ThreeWay, kind: str, row: int) -> bool:
 
 
 def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int, int]) -> None:
-    """A sheet that the old workbook has not, behind the one that it stands behind in the fresh one."""
+    """Add a sheet of the fresh workbook that the file lacks, after the sheet that it follows there."""
     fresh, name, moves = merge.fresh.sheets[kind], merge.names[kind], merge.fresh.moves
     moved, _ = with_moved_formulas(SheetXml(fresh.xml), fresh.name, moves)
     new = without_drawing(moved, styles, dxfs)
@@ -111,7 +114,7 @@ def add(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[int
 
 
 def _behind(merge: ThreeWay, sheet: str) -> str:
-    """The sheet that a new one stands behind: the nearest of those in front of it that are there; blank for none."""
+    """The sheet after which to insert a new one: the nearest that precedes it in the fresh workbook; blank for none."""
     order, there = list(merge.fresh.package.sheets()), merge.package.sheets()
     kinds = merge.fresh.kinds
     before = (merge.names[kinds[known]] for known in reversed(order[: order.index(sheet)]) if known in kinds)
@@ -126,7 +129,7 @@ def _put(merge: ThreeWay, part: str, drawing: str) -> None:
 
 
 def _moved(merge: ThreeWay) -> Callable[[bytes], bytes]:
-    """What becomes of a part of the fresh workbook: a chart draws its ranges where these are in the end."""
+    """A function that rewrites a part copied from the fresh workbook: the ranges of a chart become the final ones."""
 
     def moved(xml: bytes) -> bytes:
         if b"chartSpace" not in xml[:2000]:

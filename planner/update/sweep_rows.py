@@ -1,6 +1,6 @@
-"""Rows of the Sweep by the value of their axis, which tells one wherever its table begins.
+"""Keys the rows of the Sweep by the value of their axis, so that they match whichever rows their table is in.
 
-Without it a row is counted from the titles of its table, and is another where the axis has more values below.
+By default such a row's key is its distance from the table's titles, and would match another value if the axis grew.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ SWEEP = NAME.lower()
 Axes = Mapping[str, Sequence[float]]
 
 
-def by_value(
+def keyed_by_value(
     memory: Memory, sheets: Mapping[str, KeyedSheet], fresh: Fresh
 ) -> tuple[Memory, dict[str, KeyedSheet], Fresh]:
-    """The same with such keys; a row of the file has the key of the value that planner wrote into it."""
+    """The record, the file's sheets and the fresh workbook with these keys on the Sweep.
+
+    A row of the file gets the value that planner wrote there, whatever the user typed since.
+    """
     built, old, now = memory.sheets.get(SWEEP), sheets.get(SWEEP), fresh.sheets.get(SWEEP)
     if built is None or old is None or now is None:
         return memory, dict(sheets), fresh
@@ -35,7 +38,9 @@ def by_value(
 
 
 def retyped(memory: Memory | None, sheets: Mapping[str, Sheet]) -> dict[str, Sequence[float]]:
-    """The axes of which a person typed a value anew, with the values that planner wrote: their tables stay as long."""
+    """The axes with a value that the user retyped, each with the values that planner wrote: such a table keeps its
+    length.
+    """
     built, sheet = memory.sheets.get(SWEEP) if memory else None, sheets.get(NAME)
     if memory is None or built is None or sheet is None:
         return {}
@@ -49,7 +54,7 @@ def retyped(memory: Memory | None, sheets: Mapping[str, Sheet]) -> dict[str, Seq
 
 
 def _keys(rows: Mapping[int, str], axes: Axes) -> dict[int, str]:
-    """The keys of a sheet as built; `axes` are in the order of its tables, each with two rows of titles."""
+    """The keys by row of a Sweep as built. `axes` are in the order of its tables, each with two rows of titles."""
     found, left = dict(rows), sorted(rows)
     for axis, values in axes.items():
         titles = f"titles {axis.rpartition('.')[2]}"
@@ -63,7 +68,7 @@ def _keys(rows: Mapping[int, str], axes: Axes) -> dict[int, str]:
 
 
 def whole_tables(rows: Mapping[int, str], axes: Axes) -> dict[str, tuple[int, int]]:
-    """The first and the last case of each table, by its axis."""
+    """The first and last row with a case in each table, by axis."""
     found: dict[str, tuple[int, int]] = {}
     for row, key in rows.items():
         if (axis := key.rpartition(" ")[0]) in axes:
@@ -72,16 +77,18 @@ def whole_tables(rows: Mapping[int, str], axes: Axes) -> dict[str, tuple[int, in
     return found
 
 
-def drawn(moves: SheetMoves, old: Axes, rows: Mapping[int, str], now: Mapping[int, str], final: Track) -> SheetMoves:
-    """What moves for a chart: one that draws all cases of a table draws all that it has in the end.
+def chart_moves(
+    moves: SheetMoves, old: Axes, rows: Mapping[int, str], now: Mapping[int, str], final: Track
+) -> SheetMoves:
+    """The sheet's moves for charts: one that draws every case of a table draws every case that it has in the merged
+    workbook.
 
-    It draws them as a range, or cell by cell, with what stands beside the first: so a cell's place in the table counts
-    and not its case. `rows` are those of the file with the values of `old`, `now` the fresh ones, which go to their
-    places by `final`.
+    A chart's references are to ranges or to single cells beside the first, so a position in the table counts, not its
+    case. `rows` are the file's keys with axes `old`, `now` the fresh ones, which `final` maps to final rows.
     """
     there = whole_tables(now, old)
     tables = [(area, there[axis]) for axis, area in whole_tables(rows, old).items() if axis in there]
-    wholes = {area: (final(first), final(last)) for area, (first, last) in tables}
-    led = {row: (moves.name, final(place)) for area, (first, last) in tables
+    whole_ranges = {area: (final(first), final(last)) for area, (first, last) in tables}
+    cases = {row: (moves.name, final(place)) for area, (first, last) in tables
            for row, place in zip(range(area[0], area[1] + 1), range(first, last + 1), strict=False)}  # fmt: skip
-    return replace(moves, wholes=wholes, elsewhere={**moves.elsewhere, **led})
+    return replace(moves, whole_ranges=whole_ranges, elsewhere={**moves.elsewhere, **cases})

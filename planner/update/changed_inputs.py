@@ -1,6 +1,6 @@
-"""Rows of Inputs of another kind now: a constant has one cell for all scenarios, every other row one for each.
+"""Inputs that became constants, or constants that became inputs: one cell for all scenarios, or one cell for each.
 
-A reference to the number of such a row is led to the number, and what reads it is named; a range goes on without it.
+A reference to the number of such a row is redirected, and its formula is listed; ranges are left as they are.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from planner.xlsx.moves import Moves
 from planner.xlsx.references import references
 
 INPUTS, CONSTANTS, PLAN = "inputs", "Constants", "Plan"
-FOURTH, FIFTH = TEXTS[3:]  # of a constant its number, and its source with a note; of other rows their note and source
+FOURTH, FIFTH = TEXTS[3:]  # a constant's number and source with note; other rows' note and source
 
 
-def turned(old: KeyedSheet, fresh: Keyed, places: FinalPlaces) -> dict[int, dict[int, int | None]]:
-    """Rows of a file's sheet that became constants or ceased to be: {row: {old column: new one, None for nowhere}}.
+def redirections(old: KeyedSheet, fresh: Keyed, places: FinalPlaces) -> dict[int, dict[int, int | None]]:
+    """For each row of the file's Inputs whose kind changed: old column -> new column, or None for a number that has
+    none.
 
-    A constant's number goes to the first scenario's, a scenario's to the constant's. A row that is calculated now has
-    no number before somebody overrides it.
+    A constant's number moves to the first scenario, a scenario's to the constant. For an input that is calculated now
+    there is no cell until it is overridden.
     """
     if old.kind != INPUTS:
         return {}
@@ -41,7 +42,7 @@ def turned(old: KeyedSheet, fresh: Keyed, places: FinalPlaces) -> dict[int, dict
 
 
 def _sections(sheet: Keyed) -> dict[int, str]:
-    """The section of each row of Inputs below the first one's title."""
+    """The section (such as Plan or Constants) of each row of Inputs below the first section's title."""
     section, found = "", dict[int, str]()
     for row, key in sorted(sheet.rows.items()):
         title = key.removeprefix("label ")
@@ -51,14 +52,14 @@ def _sections(sheet: Keyed) -> dict[int, str]:
 
 
 def read_by(place: str, text: str, sheet: str, moves: Moves, inputs: KeyedSheet) -> Iterator[str]:
-    """What to say of a formula of `sheet` at `place` that reads the number of such a row of the file's Inputs."""
+    """Remarks on a formula `text` of `sheet`, finally at `place`, that reads the number of such a row."""
     said: dict[str, None] = {}
     for each in (each for each in references(text) if not each.is_foreign and not each.is_range):
-        led = moves.of(each.sheet or sheet).turned.get(each.first.row, {})
-        if led.get(each.first.column) is None:
+        targets = moves.of(each.sheet or sheet).redirections.get(each.first.row, {})
+        if targets.get(each.first.column) is None:
             continue
         key = inputs.rows[each.first.row]
-        if len(led) == 1:  # a constant's number alone
+        if len(targets) == 1:  # a constant's number alone
             said[f"{place} read the constant {key}, now an input per scenario: it reads the first scenario's"] = None
         elif each.first.column in inputs.scenario_columns:
             said[f"{place} read the input {key}, now one constant for all scenarios: it reads the constant"] = None

@@ -96,6 +96,6 @@ def test_a_constant_that_a_person_changed(small: tuple[Path, Path]) -> None:
 
 def test_a_cell_with_no_counterpart_is_lost() -> None:
     """A number that nobody has typed yet is nowhere: what read the constant is #REF!, and said to be."""
-    moves = Moves({"Inputs": SheetMoves("Inputs", Track({5: 9}), turned={5: {4: None}})})
+    moves = Moves({"Inputs": SheetMoves("Inputs", Track({5: 9}), redirections={5: {4: None}})})
     assert moves.formula("Inputs!D5+Inputs!A5", "Own") == "Inputs!#REF!+Inputs!A9"
     assert moves.lost("Inputs!D5+Inputs!A5", "Own") == ["Inputs!D5"]
