@@ -1,1 +1,1 @@
-"""Which sheet, row, column and scenario of one workbook is which of another."""
+"""Matches two workbooks: which sheet, row, column and scenario of one is which of the other."""

@@ -1,4 +1,4 @@
-"""What tells a row or a column of planner's sheets from every other, in every version and wherever it stands."""
+"""Keys that identify the rows and columns of planner's sheets in every version, wherever they are."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from planner.xlsx.cell import Cell
 
 COMPARISON, CALCULATION = "comparison", "calculation "
 SCENARIO = "scenario "
-MEMORY = "memory "  # how the keys of the rows begin in which a Cover remembers what planner wrote
+MEMORY = "memory "  # prefix of the keys of rows on Cover that record what planner wrote
 
 
 @dataclass(frozen=True)
 class KeyedSheet(Keyed):
-    """One of planner's sheets: its kind (`inputs`, `calculation inference`, `hardware`), and keys of rows and columns.
+    """One of planner's sheets with the keys of its rows and columns.
 
-    `groups` names what the formulas of a row have in common with other rows' in a table of cases: its template.
+    `kind` is such as `inputs`, `calculation inference` or `hardware`. `groups` has the template of each row of cases.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class KeyedSheet(Keyed):
 
     @cached_property
     def first_row(self) -> int:
-        """The row below the titles of a database; 0 on another sheet."""
+        """The first row of a database; 0 on another sheet."""
         titles = self.row_of.get("above 0")
         return titles + 1 if titles and self.kind in DATABASES else 0
 
@@ -55,7 +55,7 @@ class KeyedSheet(Keyed):
 
 
 def keyed(book: Book) -> dict[str, KeyedSheet]:
-    """The sheets that planner built, by kind."""
+    """The sheets that planner built, with their keys, by kind."""
     fixed = (book.inputs, book.dashboard, book.checks, *_constraints(book))
     tables = [(table.kind, table) for table in fixed]
     tables += [(f"{CALCULATION}{book.templates[table.sheet.name]}", table) for table in book.calculations]
@@ -72,14 +72,14 @@ def keyed(book: Book) -> dict[str, KeyedSheet]:
 
 
 def _constraints(book: Book) -> list[LineTable]:
-    """The table of constraints, whether another sheet of planner's reads it or not."""
+    """The table of constraints, also if no other sheet reads it; at most one."""
     kind = "constraints"
     tables = book.constraints or [table for table in book.tables if table.kind == kind]
     return sorted(tables, key=lambda table: table.sheet.name.lower() != kind)[:1]
 
 
 def _typed(sheet: Sheet, columns: Iterable[int] | None = None) -> dict[int, dict[int, str | None]]:
-    """What is typed into each row, in all columns or some: a text; blank for nothing, None for a number or formula."""
+    """The typed text of each cell, by row and column (all or some): "" for a blank, None for a number or a formula."""
     found: dict[int, dict[int, str | None]] = {row: {} for row in _rows(sheet)}
     if columns is None:
         wanted = sorted(sheet.cells)
@@ -101,7 +101,7 @@ def _text(cell: Cell) -> str | None:
 
 
 def keyed_lines(book: Book, table: LineTable, kind: str) -> KeyedSheet:
-    """A table of line items: rows by machine name, columns by their text or their scenario."""
+    """A table of line items, with rows keyed by machine name and columns by their role or scenario."""
     head = table.head
     columns: dict[int, str] = dict(zip(head.texts, TEXTS, strict=True))
     if table.kind == "problem":  # several stand on a sheet
@@ -115,7 +115,7 @@ def keyed_lines(book: Book, table: LineTable, kind: str) -> KeyedSheet:
 
 
 def keyed_records(kind: str, database: Database) -> KeyedSheet:
-    """A database: rows by id, columns by machine name."""
+    """A database, with rows keyed by id and columns by machine name."""
     sheet, at = database.sheet, database.id_column
     ids = {row: {at: str(sheet.values.get((row, at), ""))} for row in _rows(sheet)}
     rows = rowkeys.database_keys(ids, database.header_row, at)
@@ -142,7 +142,7 @@ def _comparison(book: Book) -> KeyedSheet | None:
 
 
 def plain_sheet(kind: str, sheet: Sheet) -> KeyedSheet:
-    """A sheet whose rows are told by the text at their left, below the titles of each table: Cover, Log, Roofline."""
+    """A sheet with rows keyed by their first text, below the titles of each table, such as Cover, Log and Roofline."""
     width = max((column for _, column in sheet.cells), default=1)
     columns = {column: str(column) for column in range(1, width + 1)}
     rows = rowkeys.plain_keys(_typed(sheet), kind)

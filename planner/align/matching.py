@@ -1,8 +1,7 @@
-"""A sheet of two workbooks, with the rows and columns of both under the same tokens.
+"""Gives the rows and columns of one sheet of two workbooks common tokens, so that equal ones have equal tokens.
 
-The token of a quantity's row or of a column is its key (`planner.align.keys`), that of a database's
-row its id, that of a case what it is called. A heading and what has no name are aligned by what they
-hold, as the lines of two texts are.
+A quantity's row and a column have their key (`planner.align.keys`) as token, a database's row its id, a case its name.
+Headings and rows without a name are aligned by content, as the lines of two texts in a diff.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from planner.xlsx.cellvalue import Value, is_number
 
 Token = Hashable
 BEYOND = ("beyond",)
-"""The token of every row or column behind the last one that holds something."""
+"""The token of every row or column beyond the last non-empty one."""
 
 
 class Within(NamedTuple):
-    """The token of a column of one of several tables of a sheet."""
+    """The token of a column that belongs to one of several tables on a sheet."""
 
     table: str
     title: str
@@ -37,14 +36,21 @@ class Within(NamedTuple):
 
 @dataclass
 class Matched:
-    """A sheet of one workbook with the tokens of its rows and columns, which are the same in the other workbook.
+    """A sheet of one workbook; matching rows and columns of the other workbook have the same tokens.
 
-    By column, `scenarios` are those of scenarios, `texts` say which text of a line stands there, and
-    `titles` are those of a database or of cases. By row, `names` are what it is called, `lines`
-    planner's own with their tables, and `cases` the table of cases, or the database, that it belongs to;
-    `columns_within` are the columns of that table, where its sheet has others with other columns.
-    `filled` are the cells that hold something; rows in which a workbook remembers what planner wrote
-    are not among them, nor what a formula of another cell filled in, `results`: a program may have saved it or not.
+    By column:
+    - `scenarios`: the key of the scenario;
+    - `texts`: the role of a line's text, such as its label;
+    - `titles`: the title in a database or a table of cases.
+
+    By row:
+    - `names`: what the row is called;
+    - `lines`: planner's line items, each with its table;
+    - `cases`: the table of cases, or the database, that the row belongs to;
+    - `columns_within`: the columns of that table where a sheet has several tables.
+
+    `filled` are the non-empty cells, except rows of the record of what planner wrote and the spilled cells of array
+    formulas (`results`), which a program may save or not.
     """
 
     sheet: Sheet
@@ -75,30 +81,30 @@ class Matched:
         self.last_column = max(self.filled_columns, default=0)
 
     def row(self, number: int) -> Token:
-        """A row's token."""
+        """The token of a row."""
         return self.rows.get(number, BEYOND if number > self.last_row else ("blank row",))
 
     def column(self, number: int, row: int) -> Token:
-        """The token of a column as a row has it."""
+        """The token of a column in a row."""
         known = self.columns_of(row)
         return known.get(number, BEYOND if number > self.last_column else ("blank column",))
 
     def columns_of(self, row: int) -> Mapping[int, Token]:
-        """The tokens of a row's columns: those of its table, and of the sheet where that has none."""
+        """The tokens of a row's columns: those of its table if it has its own, else of the sheet."""
         within = self.columns_within.get(row)
         return {**self.columns, **within} if within else self.columns
 
     def title(self, row: int, column: int) -> str | None:
-        """The title of a database's or a table's column in one of its rows; None elsewhere."""
+        """The title of a column in a row of a database or a table of cases; None elsewhere."""
         within = self.columns_within.get(row, {}).get(column)
         return within.title if within else self.titles.get(column)
 
     def exact_row(self, number: int) -> Token:
-        """A row's token; of a blank row, how far it is below the last one that has one."""
+        """The token of a row; for a blank row, its distance below the last row with a token."""
         return _token(self.rows, self._known_rows, number)
 
     def exact_column(self, number: int, row: int) -> Token:
-        """The same of a column as a row has it."""
+        """The same for a column in a row."""
         within = self.columns_within.get(row, {}).get(number)
         return within or _token(self.columns, self._known_columns, number)
 
@@ -111,16 +117,16 @@ class Matched:
         return sorted(self.columns)
 
     def is_beside(self, row: int, column: int) -> bool:
-        """Whether a cell is beside planner's lines, in a column that has no title or scenario: a person's."""
+        """Whether a cell is in a line's row but in a column without a role or scenario, and so the user's."""
         return row in self.lines and column not in self.texts and column not in self.scenarios
 
     def stands_as(self, other: Matched) -> bool:
-        """Whether every row and every column is where it is in the other workbook."""
+        """Whether every row and column is where it is in the other workbook."""
         return (self.rows, self.columns, self.columns_within) == (other.rows, other.columns, other.columns_within)
 
     @cached_property
     def place_of_case(self) -> dict[int, int]:
-        """Which case of its table each row with a case is, counted from the top."""
+        """The index of each row's case in its table, from 0 at the top."""
         seen: Counter[Token] = Counter()
         places: dict[int, int] = {}
         for row in sorted(self.cases):
@@ -130,7 +136,7 @@ class Matched:
 
     @cached_property
     def ends_of_cases(self) -> dict[int, int]:
-        """The first row of each table of cases, with its last one."""
+        """First row -> last row of each table of cases."""
         rows: dict[Token, list[int]] = defaultdict(list)
         for row in sorted(self.cases):
             rows[self.cases[row]].append(row)
@@ -144,7 +150,7 @@ def _token(known: Mapping[int, Token], numbers: list[int], number: int) -> Token
 
 
 def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping[str, str]) -> tuple[Matched, Matched]:
-    """A sheet that both workbooks have, of each; `scenarios` maps the old keys of scenarios to the new."""
+    """The sheet in both workbooks, with common tokens; `scenarios` maps old scenario keys to new ones."""
     one, two = Matched(sheet), Matched(other)
     _name(one, old, {key: key for key in old.by_key})
     _name(two, new, {there: here for here, there in scenarios.items()})
@@ -154,7 +160,7 @@ def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping
 
 
 def alone(plan: Plan, sheet: Sheet) -> Matched:
-    """A sheet of a workbook that is compared with none."""
+    """A sheet without a counterpart, with tokens of its own."""
     found = Matched(sheet)
     _name(found, plan, {key: key for key in plan.by_key})
     for number in found.filled_rows:
@@ -165,7 +171,7 @@ def alone(plan: Plan, sheet: Sheet) -> Matched:
 
 
 def _name(found: Matched, plan: Plan, keys: Mapping[str, str]) -> None:
-    """The tokens that planner's own tables give; `keys` says what a scenario was called before."""
+    """Give rows and columns of planner's tables their tokens; `keys` maps a scenario's key to its old one."""
     book, sheet = plan.book, found.sheet
     for table in (book.inputs, *book.lines):
         if table.sheet is sheet:
@@ -208,9 +214,9 @@ def _name_records(found: Matched, kind: str, database: Database) -> None:
 
 
 def _name_cases(found: Matched, plan: Plan, cases: CaseTable, table: str, *, is_alone: bool) -> None:
-    """A case is called by the first text of its row, or the first title and its number; columns by their titles.
+    """Name the rows of a table of cases by their first text, or by title and number, and its columns by their titles.
 
-    `table` tells it from others of the sheet; a table alone gives the sheet's columns their tokens, if lines don't.
+    `table` distinguishes it from other tables of the sheet; a single table names the sheet's columns unless lines do.
     """
     titles, sheet = cases.columns, found.sheet
     label = next((column for column, name in titles.items() if name == "case_label"), min(titles))
@@ -233,19 +239,19 @@ def _name_cases(found: Matched, plan: Plan, cases: CaseTable, table: str, *, is_
 
 
 def _called(title: str, value: Value) -> str:
-    """What a case is called: its text; a number with what it is of."""
+    """The name of a case: its text, or its number with the column's title."""
     return f"{title} {value:.15g}" if is_number(value) else "" if value is None else str(value)
 
 
 def _has_labels(cases: CaseTable) -> bool:
-    """Whether the row above the titles of a table has a text for some of its columns and nothing else."""
+    """Whether the row above a table's titles has only labels, each above a title."""
     row = cases.header_row - 1
     filled = cases.sheet.filled.get(row, ())
     return len(filled) > 1 and all(column in cases.columns and cases.sheet.text(row, column) for column in filled)
 
 
 def _align(one: Matched, two: Matched, *, by_row: bool) -> None:
-    """Give rows or columns without a name the same token on both sides where they hold the same."""
+    """Give unnamed rows (or columns) equal tokens on both sides where their contents match."""
     ours, theirs = (list(_unnamed(side, by_row=by_row)) for side in (one, two))
     known, also = (side.rows if by_row else side.columns for side in (one, two))
     known.update({number: ("own", number) for number, _ in ours})
@@ -262,11 +268,11 @@ def _align(one: Matched, two: Matched, *, by_row: bool) -> None:
 
 
 Numbered = list[tuple[int, str]]
-"""Rows or columns by number, each with what it holds as one text."""
+"""Rows or columns: number and content as one text."""
 
 
 def _blocks(ours: Numbered, theirs: Numbered) -> Iterator[tuple[Numbered, Numbered, bool]]:
-    """Both lists cut where they begin and cease to be alike, and whether the rows of a block are pairs."""
+    """Both lists cut into the blocks of a diff, with whether the entries of a block pair up one to one."""
     texts, others = ([text for _, text in numbered] for numbered in (ours, theirs))
     if texts == others:
         yield ours, theirs, True
@@ -278,7 +284,7 @@ def _blocks(ours: Numbered, theirs: Numbered) -> Iterator[tuple[Numbered, Number
 
 
 def _pair(here: Numbered, there: Numbered, also: dict[int, Token]) -> None:
-    """Pair rows of two blocks of different length that begin alike: a line whose number was changed."""
+    """Pair rows of two blocks of different lengths whose first cell is equal: lines of which a number changed."""
     waiting: dict[str, list[int]] = defaultdict(list)
     for number, text in here:
         waiting[text.split("\t")[0]].append(number)
@@ -288,14 +294,14 @@ def _pair(here: Numbered, there: Numbered, also: dict[int, Token]) -> None:
 
 
 def _pair_moved(gone: Numbered, added: Numbered, also: dict[int, Token]) -> None:
-    """Pair what is gone with what came elsewhere and holds the same, where that is in no other: it was moved."""
+    """Pair removed and added rows of equal content, where it is unique on both sides: such a row was moved."""
     counts = [Counter(text for _, text in each) for each in (gone, added)]
     before = {text: number for number, text in gone if counts[0][text] == counts[1][text] == 1}
     also.update({number: ("own", before[text]) for number, text in added if text in before})
 
 
 def _unnamed(side: Matched, *, by_row: bool) -> Iterator[tuple[int, str]]:
-    """Each row or column without a token that holds something, and what it holds as one text."""
+    """Yields each row (or column) that has content but no token, with its content as one text."""
     sheet, known = side.sheet, side.rows if by_row else side.columns
     if all(number in known for number in (side.filled_rows if by_row else side.filled_columns)):
         return

@@ -1,4 +1,4 @@
-"""A formula by what it reads and not by where that stands, so that it can be compared across two workbooks."""
+"""Formulas by the meaning of their references, not by their cells, so that two workbooks' formulas can be compared."""
 
 from __future__ import annotations
 
@@ -23,20 +23,24 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class Meanings:
-    """Formulas of one workbook; `sheets` are its sheets by name, `names` what each was called in the old workbook."""
+    """Spells out the formulas of one workbook.
+
+    `sheets` are its matched sheets by name, `names` maps a sheet's name to its name in the old workbook.
+    """
 
     sheets: Mapping[str, Matched]
     names: Mapping[str, str]
 
     def of(self, cell: Placed, *, in_place: bool = False) -> str:
-        """The formula with every reference as sheet, row and column tokens; its own scenario is `same`.
+        """The formula with every reference replaced by the tokens of its sheet, row and column; its own scenario is
+        `same`.
 
-        `in_place`: fixed cases of its own table by their place, which sorted rows leave as it was, and what reads a
-        whole table as that.
+        With `in_place`, a fixed reference to a case of its own table is spelt by the case's index, and a range over a
+        whole table as that table: sorting the table then changes nothing.
         """
         own = self.sheets[cell.sheet]
 
-        def told(reference: RelativeReference) -> str:
+        def spelt(reference: RelativeReference) -> str:
             name = reference.sheet or cell.sheet
             side = self.sheets.get(name)
             if side is None:
@@ -50,28 +54,28 @@ class Meanings:
             tokens = _area(side, area, own, cell.column, in_place=in_place, is_exact=True)
             return f"[{where}{' '.join(map(str, tokens))}]"
 
-        return renamed(cell.formula, told)
+        return renamed(cell.formula, spelt)
 
 
 @dataclass(frozen=True)
 class Comparer:
-    """Compares formulas of two workbooks; `sheets` are the pairs of sheets that both have, by their old names."""
+    """Compares formulas of two workbooks; `sheets` are the (old, new) pairs of matched sheets, by old name."""
 
     sheets: Mapping[str, tuple[Matched, Matched]]
 
     @cached_property
     def before(self) -> Meanings:
-        """The formulas of the old workbook."""
+        """Spells out the formulas of the old workbook."""
         return Meanings({name: one for name, (one, _) in self.sheets.items()}, {})
 
     @cached_property
     def after(self) -> Meanings:
-        """The formulas of the new workbook."""
+        """Spells out the formulas of the new workbook."""
         names = {two.sheet.name: name for name, (_, two) in self.sheets.items()}
         return Meanings({two.sheet.name: two for _, two in self.sheets.values()}, names)
 
     def is_same(self, old: Placed, new: Placed) -> bool:
-        """Whether two formulas read the same."""
+        """Whether two formulas mean the same."""
         if old.formula is new.formula and self._reads_the_same(old, new):
             return True
         if self.before.of(old) == self.after.of(new):
@@ -79,7 +83,7 @@ class Comparer:
         return self.before.of(old, in_place=True) == self.after.of(new, in_place=True)
 
     def _reads_the_same(self, old: Placed, new: Placed) -> bool:
-        """Whether a formula that is written alike in both cells reads the same: told without spelling it out."""
+        """Whether formulas with an equal pattern mean the same; decided by their references alone, which is faster."""
         moved = self._moved if old == new and old.sheet in self._moved else {}
         if moved and self._is_settled(old.sheet, old.formula):
             return True
@@ -98,7 +102,7 @@ class Comparer:
         return True
 
     def has_moved(self, old: Placed) -> bool:
-        """Whether a cell that a formula read, or an end of a range that it read, stands in another place now."""
+        """Whether a precedent of the old formula, or an end of a range that it reads, is at another position now."""
         for reference in old.formula.references:
             one, two = self.sheets.get(reference.sheet or old.sheet, (None, None))
             if one is not None and two is not None:
@@ -110,7 +114,7 @@ class Comparer:
         return False
 
     def covers_the_same(self, old: Placed, new: Placed) -> bool:
-        """Whether the ranges that two formulas read have the same of the rows and columns which both workbooks have."""
+        """Whether the ranges of two formulas cover the same of those rows and columns that both workbooks have."""
         for before, after in zip(old.formula.references, new.formula.references, strict=False):
             one, two = self.sheets.get(before.sheet or old.sheet, (None, None))
             area, then = before.area(old.row, old.column), after.area(new.row, new.column)
@@ -124,18 +128,18 @@ class Comparer:
 
     @cached_property
     def _is_settled(self) -> Callable[[str, Pattern], bool]:
-        """Whether a formula of a sheet reads only sheets of which every row and column is where it was."""
+        """Whether a formula reads only sheets of which no row or column moved."""
 
         @cache
-        def told(sheet: str, formula: Pattern) -> bool:
+        def settled(sheet: str, formula: Pattern) -> bool:
             read = {reference.sheet or sheet for reference in formula.references}
             return all(self._moved.get(name) == frozenset() for name in read)
 
-        return told
+        return settled
 
     @cached_property
     def _moved(self) -> dict[str, frozenset[int]]:
-        """The sheets whose name, columns and extent are what they were, each with the rows that hold something else."""
+        """The sheets whose name, columns and extent are unchanged, each with the rows whose token changed."""
         return {
             name: frozenset(row for row in one.rows.keys() | two.rows.keys() if one.rows.get(row) != two.rows.get(row))
             for name, (one, two) in self.sheets.items()
@@ -146,12 +150,12 @@ class Comparer:
 
 
 def _within(known: Mapping[int, Token], numbers: range, other: Mapping[int, Token]) -> set[Token]:
-    """What stands in some rows or columns of those that the other workbook has too."""
+    """The tokens at `numbers` (rows or columns) that the other workbook has too."""
     return {token for number, token in known.items() if number in numbers}.intersection(other.values())
 
 
 def _moved_of(before: Mapping[int, Token], after: Mapping[int, Token], numbers: Iterable[int]) -> bool:
-    """Whether one of these rows or columns is another one now, though there still."""
+    """Whether a token at one of `numbers` (rows or columns) is elsewhere in the new workbook."""
     others = [token for number in numbers if (token := before.get(number)) is not None and token != after.get(number)]
     return bool(others) and not {*after.values()}.isdisjoint(others)
 
@@ -159,11 +163,10 @@ def _moved_of(before: Mapping[int, Token], after: Mapping[int, Token], numbers: 
 def _area(
     side: Matched, area: Area, own: Matched, own_column: int, *, in_place: bool = False, is_exact: bool = False
 ) -> tuple[Token, ...]:
-    """The tokens of what an area covers, as a formula in a column of the sheet `own` sees it.
+    """The tokens of an area's corners, as a formula in `own_column` of the sheet `own` sees them.
 
-    `in_place`: the first and last case of a table that it has all of are only that, whichever they are: sorted rows
-    leave it as it was, and so does a table that grows together with what reads it. `is_exact`: of the blank cells each
-    is another.
+    With `in_place`, the ends of a range over a whole table of cases are just its first and last case, so that sorting
+    or extending the table changes nothing. With `is_exact`, each blank row or column has a token of its own.
     """
     same = own.scenarios.get(own_column)
 
@@ -191,5 +194,5 @@ def _area(
 
 
 def _end(token: Callable[[int], Token], number: int, last: int) -> Token:
-    """The token of a range's end; all that lies behind the last filled row or column is one."""
+    """The token of a range's end; everything beyond the last filled row or column has the same one."""
     return BEYOND if number > last else token(number)

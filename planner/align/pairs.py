@@ -1,6 +1,6 @@
-"""Which sheet and which scenario of two workbooks is which.
+"""Pairs the sheets and scenarios of two workbooks.
 
-A sheet that planner built is known by what it is, a scenario by its id; what was renamed, by what it holds.
+Planner's sheets are paired by their role, scenarios by id, and renamed ones by content.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from planner.book.plan import Plan, Scenario
 from planner.book.sheet import Sheet
 
 ALIKE = 0.5
-"""The share of common contents from which two sheets of an analyst's, or two scenarios, are one that was renamed."""
+"""The share of common content from which two sheets of an analyst's, or two scenarios, are one that was renamed."""
 
 
 class Pairs(NamedTuple):
-    """Old name -> new name of what is in both workbooks."""
+    """Old name -> new name of the sheets, and old key -> new key of the scenarios, that both workbooks have."""
 
     sheets: dict[str, str]
     scenarios: dict[str, str]
 
 
 def pairs(old: Plan, new: Plan) -> Pairs:
-    """The sheets and scenarios that two workbooks have in common."""
+    """The sheets and scenarios that both workbooks have."""
     return Pairs(_sheets(old, new), _scenarios(old, new))
 
 
 def _sheets(old: Plan, new: Plan) -> dict[str, str]:
-    """Planner's sheets by what they are, others by name, and those left by what they hold."""
+    """Planner's sheets are paired by role, others by name, and the remaining ones by content."""
     found: dict[str, str] = {}
     roles = {name: sheet.name for name, sheet in new.book.designed.items()}
     for role, sheet in old.book.designed.items():
@@ -59,7 +59,7 @@ def _share(one: set[str], other: set[str]) -> float:
 
 
 def _scenarios(old: Plan, new: Plan) -> dict[str, str]:
-    """By id; and those left by what was typed for them, where two are nearly the same."""
+    """Scenarios are paired by id, and the remaining ones by their typed inputs if these are similar enough."""
     found = {key: key for key in old.by_key if key in new.by_key}
     left = [scenario for key, scenario in new.by_key.items() if key not in found]
     for key, scenario in old.by_key.items():
