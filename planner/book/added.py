@@ -24,7 +24,7 @@ _MARK = re.compile(rf"\[planner (?P<kind>[^\[\]]+), charts: (?P<charts>\d+), (?P
 
 
 class AddedSheet(NamedTuple):
-    """A sheet that planner added: its kind, how many charts it drew, the digest of its cells then and now."""
+    """A sheet that planner added: its kind, the charts that it drew, and the digest of its cells as written and now."""
 
     kind: str
     sheet: Sheet
@@ -45,13 +45,13 @@ def is_as_written_but(each: AddedSheet, values: Mapping[Position, object]) -> bo
 
 
 def mark(kind: str, charts: int, digest: str = UNSIGNED) -> str:
-    """What the third row of such a sheet says."""
-    told = "Values of one moment. planner replaces this sheet by a newer one, unless you typed on it."
-    return f"{told} [planner {kind}, charts: {charts}, {digest}]"
+    """The text of the sheet's third row, with the mark."""
+    notice = "Values of one moment. planner replaces this sheet by a newer one, unless you typed on it."
+    return f"{notice} [planner {kind}, charts: {charts}, {digest}]"
 
 
 def added(sheets: Iterable[Sheet]) -> Iterator[AddedSheet]:
-    """Those among some sheets."""
+    """The added sheets among `sheets`."""
     for sheet in sheets:
         if found := _marked(sheet):
             at, said = found
@@ -59,22 +59,21 @@ def added(sheets: Iterable[Sheet]) -> Iterator[AddedSheet]:
 
 
 def _digest(sheet: Sheet, marked: Position, instead: Mapping[Position, object] = MappingProxyType({})) -> str:
-    """A digest of all cells of a sheet but that of its mark: of numbers 15 digits, of formulas only where they are.
+    """A digest of all cells of a sheet except the marked one; numbers count with 15 digits, and `instead` replaces
+    values.
 
-    `instead` are values that count in the place of the cells' own.
-
-    A formula's references follow what they refer to, so it reads otherwise where nobody has touched it.
+    Of a formula only its presence counts, since its references change when their targets move.
     """
-    said = []
+    contents = []
     for at, cell in sorted(sheet.cells.items()):
         value = instead.get(at, sheet.values.get(at))
         if at != marked and (cell.kind or value not in (None, "")):
-            said.append((*at, "=" if cell.kind else f"{value:.15g}" if is_number(value) else str(value)))
-    return hashlib.sha256(repr(said).encode()).hexdigest()[:DIGITS]
+            contents.append((*at, "=" if cell.kind else f"{value:.15g}" if is_number(value) else str(value)))
+    return hashlib.sha256(repr(contents).encode()).hexdigest()[:DIGITS]
 
 
 def _marked(sheet: Sheet) -> tuple[Position, re.Match[str]] | None:
-    """The cell of a sheet's mark and what it says; None of a sheet without one."""
+    """The cell with the sheet's mark, and the match; None for a sheet without one."""
     for at, value in takewhile(lambda each: each[0][0] <= SEARCHED, sheet.values.items()):
         if isinstance(value, str) and (found := _MARK.search(value)):
             return at, found

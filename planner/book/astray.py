@@ -1,6 +1,6 @@
-"""Links of planner's within a workbook that don't lead where they should any more.
+"""Planner's hyperlinks within a workbook that lead to the wrong cell.
 
-A spreadsheet program leads formulas along where rows are put in or a sheet is renamed, but not links.
+Spreadsheet programs adjust formulas when rows are inserted or sheets renamed, but not the targets of hyperlinks.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from planner.xlsx.xmltree import link_id
 
 
 class Astray(NamedTuple):
-    """A cell with a link, and the place to which that leads."""
+    """A cell with a wrong link, and the link's target."""
 
     spot: Spot
     leads: str
 
 
 def astray(book: Book) -> Iterator[Astray]:
-    """The links of a sheet's title, of Cover's names of sheets, and of lines that say what they read.
+    """The wrong links among those of sheet titles, of sheet names on Cover, and of lines that name their precedent.
 
-    Links in other cells are a person's, who alone knows where they should lead.
+    Links in other cells are the user's, and nobody else knows where they should lead.
     """
     tables = {table.sheet.name: table for table in (book.dashboard, *book.calculations)}
     for sheet in book.designed.values():
@@ -42,7 +42,7 @@ def astray(book: Book) -> Iterator[Astray]:
 
 
 def _links(sheet: Sheet) -> Iterator[tuple[Position, str, Reference]]:
-    """The links to cells of the workbook: where they stand, and where to, as text and read."""
+    """Yields each link to a cell of the workbook: its cell, its target as text, and the target parsed."""
     for link in sheet.elements("hyperlink"):
         text = link.get("location", "")
         if not link_id(link) and (to := reference(text)) is not None and to.prefix:
@@ -50,13 +50,13 @@ def _links(sheet: Sheet) -> Iterator[tuple[Position, str, Reference]]:
 
 
 def _is_of_line(table: LineTable, row: int, column: int) -> bool:
-    """Whether a cell is the name of a line, or what it says of where it reads."""
+    """Whether a cell is a line's name, or names the line's precedent."""
     is_ours = column in (table.head.name, table.head.fourth)
     return is_ours and any(line.row == row for line in table.lines)
 
 
 def _is_lost(book: Book, table: LineTable, row: int, column: int, to: Reference) -> bool:
-    """Whether the link of a line leads to another row, or another column of a database, than the line names."""
+    """Whether a line's link leads to another row, or to another column of a database, than the line names."""
     line = next((line for line in table.lines if line.row == row), None)
     if line is None:
         return False
@@ -78,6 +78,6 @@ def _is_lost(book: Book, table: LineTable, row: int, column: int, to: Reference)
 
 
 def _is_beside(database: Database, title: str, to: Reference) -> bool:
-    """Whether a link leads to another cell of a database's sheet than the title of a column."""
+    """Whether a link to a database's sheet leads to another cell than the title of the named column."""
     column = database.columns.get(title)
     return column is not None and (to.first.row, to.first.column) != (database.header_row, column)

@@ -17,11 +17,11 @@ from planner.xlsx.pattern import Pattern
 
 OVERRIDE = "override or "
 GIVEN, OR = "given", "given or "
-"""How a problem's line says that its value is typed, or may be."""
+"""The formula in names of a problem's line whose value is typed, and the prefix of one whose value may be."""
 INDEX = "scenario_index"
-"""The row that told the chosen scenario's column once for all sheets, in workbooks that planner made before.
+"""The row with the chosen scenario's position for all sheets, in workbooks of earlier versions.
 
-In still earlier ones an INDEX didn't say that its range has one row.
+In still earlier ones, INDEX had no argument for the row.
 """
 _INPUT = re.compile(r"Inputs\[(\w+)\]")
 _LOOKUP = re.compile(r"(models|hardware)\[(model|hardware)_id\]\.(\w+)(?:\[(\w+)\])?")
@@ -32,15 +32,15 @@ CALLED_UP = re.compile(r"(\w+)\[([^\[\]]+)\]")
 
 
 class UnreadableError(Exception):
-    """A formula in names that can't be written as a cell's: why."""
+    """Raised, with the reason, for a formula in names that can't be written as a cell formula."""
 
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes a line's formula in names as the cell in one column has it.
+    """Translates a line's formula in names into its cell formula in one column.
 
-    `formula` is the live one. Two things are taken from it: how far its ranges reach, which grow with a database
-    and must reach its last row at least; and whether it says that a range has one row, as older builds don't.
+    Two details are taken from the live formula `formula`: how far its ranges reach, since ranges over a database grow
+    with it, and whether INDEX states that its range has one row, which older versions left out.
     """
 
     book: Book
@@ -50,7 +50,7 @@ class Writer:
     formula: Pattern
 
     def write(self, names: str) -> str:
-        """The formula that the names stand for. Raises UnreadableError."""
+        """The cell formula, without =, of a formula in names. Raises UnreadableError."""
         if names.startswith(OVERRIDE):
             return overridable(self.input("Overrides", self.line.name), self.write(names.removeprefix(OVERRIDE)))
         forms: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
@@ -67,7 +67,7 @@ class Writer:
         return _substituted(names, self.cell)
 
     def cell(self, name: str) -> str:
-        """The cell of a name on the same sheet, in the same column."""
+        """The reference to a name's row on the same sheet, in the same column."""
         return address(self.row_of(name), self.column)
 
     def row_of(self, name: str) -> int:
@@ -77,21 +77,21 @@ class Writer:
         return self.table.by_name[name].row
 
     def input(self, section: str, name: str) -> str:
-        """The cell of Inputs that a person types a name's value into."""
+        """The reference to the cell of Inputs where a name's value is typed."""
         lines = self.book.inputs.section(section)
         if name not in lines:
             raise UnreadableError(f"Inputs has no row {name}")
         return f"{quoted(self.book.inputs.sheet.name)}!{address(lines[name].row, self.column)}"
 
     def typed(self, name: str) -> str:
-        """An input, N/A where it is blank; or a constant, which has one cell for all scenarios."""
+        """An input, N/A if blank; or a constant, which has one cell for all scenarios."""
         constant = self.book.inputs.section("Constants").get(name)
         if constant:
             return f"{quoted(self.book.inputs.sheet.name)}!${column_letters(Head().fourth)}${constant.row}"
         return or_missing(self.input("Plan", name))
 
     def called_up(self, sheet: str, names: str) -> str:
-        """A formula over the rows of an earlier sheet: `Transformer[n_layers]`."""
+        """A formula over rows of an earlier sheet, such as `Transformer[n_layers]`."""
         source = next(
             (table for table in self.book.calculations if sheet in (table.sheet.name, table.sheet.title)), None
         )
@@ -106,11 +106,11 @@ class Writer:
         return _substituted(names, cell)
 
     def elsewhere(self, table: LineTable, name: str) -> str:
-        """The cell of a name on another sheet, in the same column."""
+        """The reference to a name's row on another sheet, in the same column."""
         return f"{quoted(table.sheet.name)}!{address(table.by_name[name].row, self.column)}"
 
     def looked_up(self, table: str, kind: str, name: str, selector: str | None) -> str:
-        """A number of the chosen row of a database, N/A where it is blank; a column may be chosen by a dtype."""
+        """A value of the chosen row of a database, N/A if blank; a selector chooses the column by dtype."""
         database, row = self.database(table), f"{column_letters(self.column)}${self.row_of(f'{kind}_row')}"
         if selector is None:
             return or_missing(f"INDEX({self.values(database, name)},{row})")
@@ -122,25 +122,25 @@ class Writer:
         return or_missing(f'INDEX({body},{row},MATCH("{name}_"&{self.cell(selector)},{header},0))')
 
     def looked_up_by_id(self, table: str, name: str, column: str) -> str:
-        """A number of the row of a database whose id a row names; N/A where it is blank, but for a dtype."""
+        """A value of the database row whose id the row `name` holds; N/A if blank, except for a dtype."""
         database = self.database(table)
         ids = self.values(database, "id")
         number = f"INDEX({self.values(database, column)},MATCH({self.cell(name)},{ids},0))"
         return number if table == "dtypes" else or_missing(number)
 
     def matched(self, name: str, table: str) -> str:
-        """The place of an id among the ids of a database."""
+        """The position of an id among the ids of a database."""
         return f"MATCH({self.cell(name)},{self.values(self.database(table), 'id')},0)"
 
     def chosen(self, name: str) -> str:
-        """A choice on Dashboard."""
+        """The reference to a choice on Dashboard."""
         line = self.book.dashboard.by_name.get(f"shown_{name}")
         if line is None:
             raise UnreadableError(f"Dashboard has no row shown_{name}")
         return f"{quoted(self.book.dashboard.sheet.name)}!${column_letters(Head().fourth)}${line.row}"
 
     def database(self, name: str) -> Database:
-        """The database of that name."""
+        """The database of this name."""
         if name not in self.book.databases:
             raise UnreadableError(f"there is no sheet {name.capitalize()} with ids in column A")
         return self.book.databases[name]
@@ -153,20 +153,20 @@ class Writer:
         return f"{quoted(database.sheet.name)}!${letters}${database.first_row}:${letters}${self.last_row(database)}"
 
     def last_row(self, database: Database) -> int:
-        """The row that ranges over a database reach."""
+        """The last row of ranges over a database."""
         return max([database.last_row, *(area.bottom for area in self.areas(database.sheet.name))])
 
     def areas(self, sheet: str) -> Iterator[Area]:
-        """What the live formula reads of a sheet."""
+        """The areas of `sheet` that the live formula reads."""
         references = (found for found in self.formula.references if found.sheet == sheet)
         return (reference.area(self.line.row, self.column) for reference in references)
 
 
 class StepWriter(Writer):
-    """Writes the formulas of one chosen scenario: its quantities are looked up in the columns of all scenarios."""
+    """Writes the formulas of one chosen scenario, which look up each quantity in a row over all scenarios."""
 
     def cell(self, name: str) -> str:
-        """The cell of a name on the same sheet, or the chosen column of another sheet's row."""
+        """The reference to a name on the same sheet, or the chosen scenario's value of another sheet's row."""
         if name in self.table.by_name:
             return f"${column_letters(self.column)}${self.row_of(name)}"
         for table in (self.book.inputs, *self.book.calculations):
@@ -176,7 +176,7 @@ class StepWriter(Writer):
         raise UnreadableError(f"it doesn't read a row {name}")
 
     def elsewhere(self, table: LineTable, name: str) -> str:
-        """The cell of another sheet's row in the column that has the chosen scenario's id."""
+        """The value of another sheet's row in the column with the chosen scenario's id."""
         cells = self.across(table, table.by_name[name].row)
         if INDEX not in self.table.by_name:
             return f"INDEX({cells},1,MATCH({self.cell('chosen_scenario')},{self.across(table, table.id_row)},0))"
@@ -187,7 +187,7 @@ class StepWriter(Writer):
         return f"INDEX({cells},{'1,' * says_row}{self.cell(INDEX)})"
 
     def matched(self, name: str, table: str) -> str:
-        """The place of an id among a database's, or among those of all scenarios."""
+        """The position of an id in a database, or among the ids of all scenarios."""
         if table in self.book.inputs.by_name:
             return f"MATCH({self.cell(name)},{self.across(self.book.inputs, self.book.inputs.id_row)},0)"
         return super().matched(name, table)
@@ -202,10 +202,12 @@ class StepWriter(Writer):
 
 
 class ProblemWriter(Writer):
-    """Writes the formulas of a problem: what it gives stands left of its value, and constants on a sheet of theirs."""
+    """Writes the formulas of a worked problem: given values are left of the computed ones, constants on their own
+    sheet.
+    """
 
     def write(self, names: str) -> str:
-        """The formula that the names stand for. Raises UnreadableError."""
+        """The cell formula, without =, of a formula in names. Raises UnreadableError."""
         given = address(self.line.row, self.column - 1)
         if names == GIVEN:
             return or_missing(given)
@@ -214,18 +216,18 @@ class ProblemWriter(Writer):
         return super().write(names)
 
     def called_up(self, sheet: str, names: str) -> str:
-        """A constant: `Constants[flop_per_mac]`."""
+        """A constant, such as `Constants[flop_per_mac]`."""
         return self.typed(names) if sheet == self.book.inputs.sheet.name else super().called_up(sheet, names)
 
 
 def writer(book: Book, table: LineTable, line: LineItem, column: int, formula: Pattern) -> Writer:
-    """Who writes a line's formula, by the kind of its table."""
+    """The writer of a line's formula, by the kind of its table."""
     kinds = {"working": StepWriter, "problem": ProblemWriter}
     return kinds.get(table.kind, Writer)(book, table, line, column, formula)
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The names that a formula in names reads; none of a lookup."""
+    """The names that a formula in names reads; empty for a lookup."""
     try:
         return _parsed(text.removeprefix(OVERRIDE)).names
     except FormulaError:
@@ -233,7 +235,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def _substituted(names: str, cell: Callable[[str], str]) -> str:
-    """A formula in names with a cell for each name. Raises UnreadableError for one that is no formula."""
+    """A formula in names with each name replaced by `cell(name)`. Raises UnreadableError if it doesn't parse."""
     try:
         return _parsed(names).substitute(cell)
     except FormulaError as error:
@@ -246,15 +248,15 @@ def _parsed(names: str) -> Formula:
 
 
 def or_missing(value: str) -> str:
-    """A typed cell's value, or a looked up one; N/A where it is blank."""
+    """A formula that gives `value`, N/A if blank."""
     return f'IF({value}="",NA(),{value})'
 
 
 def overridable(typed: str, formula: str) -> str:
-    """The override where one is typed, else the formula."""
+    """A formula that gives the override if one is typed, else `formula`."""
     return f'IF({typed}<>"",{typed},{formula})'
 
 
 def _family(database: Database, name: str) -> Iterator[int]:
-    """The columns of a database that a dtype chooses among."""
+    """The columns of a database from which a dtype selects, such as `flops_bf16`."""
     return (column for title, column in database.columns.items() if title.startswith(f"{name}_"))

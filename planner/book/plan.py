@@ -20,7 +20,7 @@ from planner.xlsx.pattern import Pattern
 
 
 class Entry(NamedTuple):
-    """A cell's value now, and its formula's pattern, None where the value is typed or the cell empty."""
+    """A cell's current value, and the pattern of its formula (None for a typed value or an empty cell)."""
 
     spot: Spot
     value: Value
@@ -28,12 +28,12 @@ class Entry(NamedTuple):
 
     @property
     def formula(self) -> str | None:
-        """The text of its formula, without `=`; None where it has none."""
+        """The formula without `=`; None if there is none."""
         return None if self.pattern is None else self.pattern.at(self.spot.row, self.spot.column)
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing stands in the cell."""
+        """Whether the cell is empty."""
         return self.pattern is None and self.value in (None, "")
 
     @property
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario's column of Inputs. `key` tells it from the others: its id, or id and column where two share it."""
+    """A scenario's column of Inputs. `key` is unique: its id, or id and column letters where two share an id."""
 
     key: str
     id: str
@@ -55,16 +55,16 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """What to call it: its name, or its id where it has none."""
+        """Its name, or its id if it has none."""
         return self.name or self.id
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A row: its machine name, and a cell for each scenario by the scenario's key.
+    """A row: its machine name, and a cell for each scenario, by the scenario's key.
 
-    `text` is the formula in names of a calculated row, the note of an input; `section` the heading above it.
-    `source` is its note and source, as the sheet has them. `cells` of a constant has the one key `""`.
+    `text` is a calculated row's formula in names, or an input's note; `section` the heading above; `source` the note
+    and source beside it. A constant's `cells` has the single key `""`.
     """
 
     sheet: str
@@ -84,34 +84,35 @@ class Quantity:
 
     @property
     def title(self) -> str:
-        """What to call it: its label, or its name where an analyst took the label away."""
+        """Its label, or its machine name if the label was deleted."""
         return self.label or self.name
 
 
 @dataclass(frozen=True)
 class DashboardHeadline(Quantity):
-    """A row of Dashboard with a number; `origin` is the sheet that calculates it, `bound_by` what binds it if said.
+    """A numeric row of Dashboard; `origin` is the sheet that calculates it, `bound_by` names what binds it, if the
+    sheet does.
 
-    Where Dashboard shows it in a unit that people say, the unit and the cells are those of the row that it reads.
+    If Dashboard shows it in a display unit, the unit and cells are those of the row that it reads.
     """
 
     origin: str = ""
     bound_by: Mapping[str, Entry] | None = None
 
     def binds(self, key: str) -> Value:
-        """What binds it in a scenario, in words; None where that isn't said."""
+        """What binds it in a scenario, in words; None if the sheet doesn't say."""
         entry = (self.bound_by or {}).get(key)
         return None if entry is None else entry.value
 
 
 def fails(value: Value) -> bool:
-    """Whether a check with this value fails: 0, or the FALSE of a comparison that a person typed over it."""
+    """Whether a check with this value fails: 0, or FALSE from a comparison that the user typed over it."""
     return isinstance(value, (int, float)) and value == 0
 
 
 @dataclass(frozen=True)
 class CheckRow(Quantity):
-    """A row of Checks: 1 holds, 0 fails, an error or a blank can't be told."""
+    """A row of Checks: 1 holds, 0 fails; an error or a blank is neither."""
 
     def failed(self, key: str) -> bool:
         """Whether it fails in a scenario."""
@@ -125,11 +126,11 @@ class CheckRow(Quantity):
 
 @dataclass(frozen=True)
 class Plan:
-    """A workbook as read, edited or not; what is to be built is another thing (`planner.workbook`).
+    """A workbook as read, edited or not; the plan of a workbook to build is `planner.workbook.build_plan.BuildPlan`.
 
-    `inputs` are the rows of Inputs that a person types, `overrides` the blank cells that take the place of looked-up
-    or calculated numbers when they are filled, `constants` the numbers that all scenarios share. `tables` holds the
-    rows of each calculation sheet by the sheet's name as it is now.
+    `inputs` are the typed rows of Inputs, `overrides` the cells that replace a looked-up or calculated number if
+    filled, `constants` the numbers that all scenarios share. `tables` has the rows of each calculation sheet, by its
+    present name.
     """
 
     file: str
@@ -145,19 +146,19 @@ class Plan:
 
     @cached_property
     def stale(self) -> tuple[Spot, ...]:
-        """Where the formulas are whose cached value is missing or another; errors count as one."""
+        """The formulas whose cached value is missing or wrong; all errors count as equal."""
         return tuple(spot for spot, new in self.book.fresh.items() if not self.book.is_current(spot, new))
 
     @cached_property
     def unknown(self) -> Mapping[Spot, str]:
-        """Why formulas could not be computed here; their value is the cached one."""
+        """Why a formula couldn't be computed here, by cell; its value is then the cached one."""
         if self.not_computed:
             return {}
         return by_spot(self.book.computed.doubts)
 
     @cached_property
     def not_computed(self) -> str:
-        """Why nothing was computed, where the engine refused the whole workbook; else blank."""
+        """Why nothing could be computed, if the engine refused the whole workbook; else blank."""
         try:
             self.book.computed  # noqa: B018 (computed when it is asked for)
         except EngineError as error:
@@ -166,7 +167,7 @@ class Plan:
 
     @property
     def sheets(self) -> list[str]:
-        """The worksheets' names, in the order of the tabs."""
+        """The worksheets' names, in tab order."""
         return list(self.book.sheets)
 
     @cached_property
@@ -175,15 +176,15 @@ class Plan:
         return {scenario.key: scenario for scenario in self.scenarios}
 
     def quantity(self, name: str) -> Quantity | None:
-        """The first row of a machine name: of a calculation sheet, else of Inputs."""
+        """The first row with a machine name, on a calculation sheet or else on Inputs."""
         rows = (row for table in (*self.tables.values(), self.inputs, self.constants) for row in table)
         return next((row for row in rows if row.name == name), None)
 
     def value(self, name: str, key: str) -> Value:
-        """A row's value in a scenario; None where there is no such row or no cell."""
+        """A row's value in a scenario; None if there is no such row or cell."""
         row = self.quantity(name)
         return None if row is None else row.value(key)
 
     def at(self, sheet: str, row: int, column: int) -> Value:
-        """The value of any cell now; None for an empty one."""
+        """The current value of any cell; None for an empty one."""
         return self.book.value(sheet, row, column)

@@ -1,4 +1,6 @@
-"""The workbook of worked problems: each a table of lines on the sheet of its chapter, and all listed on Book."""
+"""The workbook of worked problems: each problem is a table of lines on its chapter's
+sheet, and Book lists all of them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ PROBLEM, QUESTION, ANSWER, UNIT, AGREES = "Problem", "Question", "Answer", "Unit
 
 
 class ListedProblem(NamedTuple):
-    """A row of Book: its problem, and the columns of the answer and of whether that is the exact one."""
+    """A problem's row on Book, with the columns of its answer and of whether that agrees with the exact one."""
 
     sheet: Sheet
     row: int
@@ -37,14 +39,14 @@ class ListedProblem(NamedTuple):
 
 
 def open_book(package: Package) -> Book:
-    """The workbook that is checked. Raises UserError for one that planner did not build."""
+    """The workbook in a package. Raises UserError for one that planner did not build."""
     names = package.sheets().keys()  # an analyst may call own sheets of a plan so too
     is_of_problems = {INDEX, CONSTANTS} <= names and Book.TYPED[1] not in names
     return ProblemBook(package) if is_of_problems else Book(package)
 
 
 class ProblemBook(Book):
-    """A workbook of worked problems: each is a table of lines of its own, and constants stand in place of Inputs."""
+    """A workbook of worked problems: each is a table of lines, and the sheet Constants takes the place of Inputs."""
 
     TYPED = ("constants", CONSTANTS)
 
@@ -55,7 +57,7 @@ class ProblemBook(Book):
 
     @cached_property
     def chapters(self) -> Mapping[str, Sheet]:
-        """The sheets whose third row has the titles of a problem's lines."""
+        """The sheets with a problem's titles in their third row."""
         wanted = (*TITLES, GIVEN, COMPUTED)
         columns = range(1, len(wanted) + 1)
         return {
@@ -66,24 +68,24 @@ class ProblemBook(Book):
 
     @cached_property
     def problems(self) -> list[LineTable]:
-        """The lines of each problem: rows with a machine name, one below the other."""
+        """The lines of each problem: consecutive rows with machine names."""
         return [table for sheet in self.chapters.values() for table in _problems(sheet)]
 
     @cached_property
     def case_sheets(self) -> Mapping[str, Sheet]:
-        """Book, with a problem in each row."""
+        """Book, which has one problem per row."""
         return {INDEX: self.sheets[INDEX]}
 
     @cached_property
     def designed(self) -> Mapping[str, Sheet]:
-        """The sheets that planner built, in their order."""
+        """The sheets that planner built, in order."""
         databases = {name: sheet for name, sheet in self._built_as(DATABASES).items() if database(sheet)}
         order = ("Cover", INDEX, CONSTANTS, *databases, *self.chapters, "Log")
         return {name: self.sheets[name] for name in order if name in self.sheets}
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The sheets that it can't be without."""
+        """The sheets that must be there."""
         return "Cover", INDEX, CONSTANTS, *NEEDED, "Log"
 
     @cached_property
@@ -93,12 +95,12 @@ class ProblemBook(Book):
 
     @property
     def named(self) -> list[LineTable]:
-        """The tables that say in names what each line calculates."""
+        """The tables with formulas in names."""
         return self.problems
 
     @property
     def by_scenario(self) -> list[LineTable]:
-        """No table has a column for each scenario."""
+        """None: no table has a column for each scenario."""
         return []
 
     def listed(self) -> Iterator[ListedProblem]:
@@ -110,14 +112,14 @@ class ProblemBook(Book):
                 yield ListedProblem(cases.sheet, row, problem, question, unit, at[ANSWER], at[AGREES])
 
     def open_cells(self, sheet: Sheet) -> list[Position]:
-        """The cells under Given of the lines that take a typed value."""
+        """The cells in the column Given of lines that take a typed value."""
         tables = (table for table in self.problems if table.sheet is sheet)
         lines = (line for table in tables for line in table.lines)
         return [(line.row, GIVEN_COLUMN) for line in lines if line.names == TYPED or line.names.startswith(OR)]
 
 
 def problem_of(line: LineItem) -> str:
-    """The id of the problem that a line belongs to: the title above it begins with it."""
+    """The id of a line's problem: the beginning of the title above it."""
     return line.section.partition(":")[0]
 
 

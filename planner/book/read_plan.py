@@ -1,4 +1,4 @@
-"""Reads a workbook's file: `read_plan` for a plan, `read_workbook` also for the workbook of worked problems."""
+"""Reads a workbook file: `read_plan` a plan, `read_workbook` also the workbook of worked problems."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from planner.xlsx.opc import Package
 
 
 def read_plan(source: Path | Package) -> Plan:
-    """The plan in a workbook, its formulas recalculated in memory; the file is only read.
+    """The plan in a workbook, with its formulas recalculated in memory; the file is only read.
 
-    Raises UserError for a file that is no workbook, and for a workbook without an Inputs sheet of planner's.
+    Raises UserError for a file that is no workbook, and for one without planner's sheet Inputs.
     """
     package = source if isinstance(source, Package) else Package.read(source)
     book = open_book(package)
@@ -35,14 +35,14 @@ def read_plan(source: Path | Package) -> Plan:
 
 
 def read_workbook(source: Path | Package) -> Plan:
-    """The same, and the workbook of worked problems as a Plan without scenarios. Raises UserError as `read_plan`."""
+    """Like `read_plan`, but also reads the workbook of worked problems, as a Plan without scenarios."""
     package = source if isinstance(source, Package) else Package.read(source)
     book = open_book(package)
     return _problems(book) if isinstance(book, ProblemBook) else _plan(book)
 
 
 def _problems(book: ProblemBook) -> Plan:
-    """What is given in the worked problems, and their answers."""
+    """The given values of the worked problems, and their answers, as a Plan."""
     reader = _Reader(book, {})
     return Plan(
         file=book.package.name,
@@ -59,7 +59,7 @@ def _problems(book: ProblemBook) -> Plan:
 
 
 def _given(book: ProblemBook, reader: _Reader) -> Iterator[Quantity]:
-    """What is typed for each problem, called by the problem: `shard-03.hop_latency`. Its value has the key `""`."""
+    """The typed value of each problem under the key `""`, named such as `shard-03.hop_latency`."""
     for table in book.problems:
         opened = {row for row, _ in book.open_cells(table.sheet)}
         for line in (line for line in table.lines if line.row in opened):
@@ -76,7 +76,7 @@ def _answers(book: ProblemBook, reader: _Reader) -> Iterator[DashboardHeadline]:
 
 
 def _agreements(book: ProblemBook, reader: _Reader) -> Iterator[CheckRow]:
-    """Whether each answer is the exact one, from Book."""
+    """Whether each answer agrees with the exact one, from Book."""
     for each in book.listed():
         cells = {"": reader.entry(each.sheet, each.row, each.agrees)}
         texts = each.problem, f"{each.problem} agrees with the exact answer", "1", "", "", ""
@@ -111,17 +111,17 @@ def _scenarios(book: Book) -> dict[int, Scenario]:
 
 
 class _Reader:
-    """Rows of tables, with the values of now, by the scenario of each column."""
+    """Reads rows of tables with their current values, by the scenario of each column."""
 
     def __init__(self, book: Book, scenarios: Mapping[int, Scenario]) -> None:
         self.book, self.scenarios = book, scenarios
 
     def rows(self, table: LineTable, section: str) -> tuple[Quantity, ...]:
-        """The lines below the headings that begin with `section`."""
+        """The lines below headings that begin with `section`."""
         return tuple(self.all(table, section))
 
     def all(self, table: LineTable, section: str = "") -> Iterator[Quantity]:
-        """Every line of a table, or of a section of it, but those of its header."""
+        """Every line of a table, or of one section, except the header rows."""
         keys = dict(self.columns(table))
         for line in table.lines:
             if line.name not in HEADER and line.section.startswith(section):
@@ -129,7 +129,7 @@ class _Reader:
                 yield _row(table, line, cells)
 
     def constants(self) -> Iterator[Quantity]:
-        """The lines with one cell for all scenarios."""
+        """The lines that have one cell for all scenarios."""
         table = self.book.inputs
         for line in table.lines:
             if line.section == "Constants":
@@ -148,19 +148,19 @@ class _Reader:
             yield DashboardHeadline(**vars(self._in_si(row, origin)), origin=origin, bound_by=bound)
 
     def columns(self, table: LineTable) -> Iterator[tuple[int, str]]:
-        """Each column of values with its scenario's key: that of the Inputs column which its header reads."""
+        """Yields each value column with its scenario's key: that of the Inputs column which its header reads."""
         for column in table.columns:
             read = inputs_column(self.book.inputs, table, column) or column
             if read in self.scenarios:
                 yield column, self.scenarios[read].key
 
     def entry(self, sheet: Sheet, row: int, column: int) -> Entry:
-        """A cell with its value of now."""
+        """A cell with its current value."""
         value = self.book.value(sheet.name, row, column)
         return Entry(Spot(sheet.name, row, column), value, sheet.patterns.get((row, column)))
 
     def _in_si(self, row: Quantity, origin: str) -> Quantity:
-        """A row, and where Dashboard shows it in a unit that people say the unit and the cells of what it reads."""
+        """The row; if Dashboard shows it in a display unit, with the unit and cells of the row that it reads."""
         source = next(found for found in self.book.calculations if found.sheet.name == origin)
         line = source.by_name.get(row.name)
         if line is None or line.unit == row.unit:

@@ -1,4 +1,4 @@
-"""The original formula of a row or a column, from what most of its cells have and from its text in names."""
+"""The original formula of an edited row or column, from the majority of its cells and from its formula in names."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from planner.xlsx.address import Position
 from planner.xlsx.pattern import Pattern, pattern
 
 NOTHING = pattern("0", 1, 1)
-"""Stands for the live formula of a line where there is none."""
+"""Takes the place of a line's live formula where there is none."""
 _IN_NAMES = ("calculation", "working")
-"""The kinds of tables whose cells hold what their formulas in names say."""
+"""The kinds of tables whose cells are translations of their formulas in names."""
 
 
 def usual_formula(sheet: Sheet, positions: Iterable[Position]) -> Pattern | None:
-    """The formula that most of these cells have, the first of equals; None where none has one."""
+    """The most frequent formula of these cells, the first among equals; None if none has one."""
     found = _counted(sheet, positions)
     return max(found, key=found.__getitem__) if found else None
 
 
 def row_formula(table: LineTable, line: LineItem) -> Pattern | None:
-    """The formula that most cells of a line have; None where none has one."""
+    """The most frequent formula of a line; None if it has none."""
     return usual_formula(table.sheet, ((line.row, column) for column in table.columns))
 
 
 def usual_of(book: Book, table: LineTable, line: LineItem) -> Pattern | None:
-    """A line's formula: of several in its cells the one that its text in names stands for, else the usual one."""
+    """A line's formula: if its cells differ, the one that equals its formula in names, else the most frequent one."""
     found = _counted(table.sheet, ((line.row, column) for column in table.columns))
     if len(found) > 1 and table.kind in _IN_NAMES and line.names:
         number = book.numbers.standard(table.sheet.name, table.columns[0])
@@ -41,9 +41,9 @@ def usual_of(book: Book, table: LineTable, line: LineItem) -> Pattern | None:
 
 
 def named_formula(book: Book, table: LineTable, line: LineItem, column: int, formula: Pattern) -> Pattern | None:
-    """The formula that a line's names stand for in a column; None where they can't be written in cells.
+    """The cell formula of a line's formula in names in `column`; None if it can't be written.
 
-    `formula` is a live one of the line, which tells how far ranges over a database reach.
+    `formula` is a live formula of the line, and says how far ranges over a database reach.
     """
     if not line.names or table.kind not in _IN_NAMES:
         return None
@@ -55,7 +55,7 @@ def named_formula(book: Book, table: LineTable, line: LineItem, column: int, for
 
 
 def is_pristine(book: Book, table: LineTable, line: LineItem, column: int) -> bool:
-    """Whether a cell holds the formula that its line's names stand for, as far as they can be written in cells."""
+    """Whether a cell's formula equals its line's formula in names, if that can be written as a cell formula."""
     formula = table.sheet.patterns.get((line.row, column))
     if formula is None:
         return False
@@ -64,7 +64,7 @@ def is_pristine(book: Book, table: LineTable, line: LineItem, column: int) -> bo
 
 
 def calculated_columns(cases: CaseTable) -> Iterator[list[Position]]:
-    """The cells of each column that formulas fill, or did before some were overtyped, for each template's cases."""
+    """The cells of each column and template's cases that formulas fill, or filled before some were overtyped."""
     for group in cases.groups:
         for column in cases.columns:
             cells = [(row, column) for row in group]
@@ -74,7 +74,7 @@ def calculated_columns(cases: CaseTable) -> Iterator[list[Position]]:
 
 
 def _written(book: Book, table: LineTable, line: LineItem, number: int, formula: Pattern) -> Pattern | None:
-    """A line's text in names as the formula of its cell in a column of this number; None as above."""
+    """A line's formula in names as a cell formula in column `number`; None if it can't be written."""
     try:
         text = writer(book, table, line, number, formula).write(line.names)
         return pattern(text, line.row, number)
@@ -83,7 +83,7 @@ def _written(book: Book, table: LineTable, line: LineItem, number: int, formula:
 
 
 def _counted(sheet: Sheet, positions: Iterable[Position]) -> Counter[Pattern]:
-    """How many of these cells have each formula; broken and pasted ones, which don't belong there, left out."""
+    """How many of these cells have each formula, without broken and pasted formulas."""
     found = Counter(filter(None, map(sheet.numbered.get, positions)))
     for formula in [each for each in found if each.is_broken or each.is_pasted]:
         del found[formula]

@@ -13,7 +13,7 @@ from planner.book.tables import MACHINE_NAME
 from planner.catalog.checked_table import TABLES
 
 Typed = Mapping[int, Mapping[int, str | None]]
-"""By row and column what is typed into the cells of a sheet: a text; blank for none, None for a number or a formula."""
+"""The typed text of each cell, by row and column: "" for a blank, None for a number or a formula."""
 
 COVER, LOG = "cover", "log"
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
@@ -21,12 +21,12 @@ DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 TITLES = 3  # texts that make a row the titles of a table
 PARTS = "Of the expected step"  # the title of the parts that the expected step is made of
 VERDICTS = "Scenario"  # the first title of Cover's verdicts, a row for each scenario
-TOP = 2  # rows of a sheet's title and purpose, which a person may write anew
-HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # how the keys of rows begin that are no quantities
+TOP = 2  # rows of a sheet's title and purpose, which the user may reword
+HEADINGS = ("above ", "top ", "label ", "titles", "case ")  # prefixes of the keys of rows that are no quantities
 
 
 class Keyed:
-    """A sheet whose rows and columns have keys: the way back from a key to its row or column."""
+    """A sheet with keyed rows and columns, and the inverse maps from key to row or column."""
 
     rows: Mapping[int, str]
     columns: Mapping[int, str]
@@ -42,23 +42,23 @@ class Keyed:
         return {key: column for column, key in self.columns.items()}
 
     def rows_on(self, other: Keyed) -> dict[int, int]:
-        """Where its rows stand on another sheet, those of which that has the keys."""
+        """Row -> the row with the same key on another sheet, for the keys that both have."""
         return {row: other.row_of[key] for row, key in self.rows.items() if key in other.row_of}
 
     def columns_on(self, other: Keyed) -> dict[int, int]:
-        """Where its columns stand on another sheet, those of which that has the keys."""
+        """Column -> the column with the same key on another sheet, for the keys that both have."""
         return {column: other.column_of[key] for column, key in self.columns.items() if key in other.column_of}
 
 
 def is_heading(key: str) -> bool:
-    """Whether a row's key is that of a heading, a title or a case, and not of a quantity."""
+    """Whether a row's key is that of a heading, title or case rather than a quantity."""
     return key.startswith(HEADINGS)
 
 
 def line_keys(rows: Typed, head: int, label: int, name: int) -> dict[int, str]:
-    """The keys of a table of line items whose titles stand in the row `head`: machine names, else labels.
+    """The keys of a table of line items with its titles in the row `head`: machine names, else labels.
 
-    The parts of a step, whose labels are formulas, are told by their places below their title.
+    The parts of a step, whose labels are formulas, are numbered below their title.
     """
     keys: dict[int, str] = {}
     above, below = "", 0
@@ -79,7 +79,7 @@ def line_keys(rows: Typed, head: int, label: int, name: int) -> dict[int, str]:
 
 
 def database_keys(rows: Typed, header: int, identifier: int) -> dict[int, str]:
-    """The keys of a database: its ids, below a row of machine names."""
+    """The keys of a database's rows: its ids, below a header row of machine names."""
     keys: dict[int, str] = {}
     for row in sorted(rows):
         if row <= header:
@@ -90,9 +90,9 @@ def database_keys(rows: Typed, header: int, identifier: int) -> dict[int, str]:
 
 
 def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
-    """The keys of a sheet of several tables: the text at the left, below the titles of each table.
+    """The keys of a sheet with several tables: the text in column A, prefixed by the titles of its table.
 
-    A row without one is counted from its titles, as those of Cover's verdicts are.
+    A row without such a text is numbered from its titles, as are those of Cover's verdicts.
     """
     keys: dict[int, str] = {}
     section, titles, verdicts = "", 0, 0
@@ -114,13 +114,13 @@ def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
 
 
 def is_titles(cells: Mapping[int, str | None]) -> bool:
-    """Whether a row is text all along, as the titles of a table are."""
+    """Whether a row consists of texts, as the titles of a table do."""
     filled = [text for text in cells.values() if text != ""]
     return len(filled) >= TITLES and all(filled)
 
 
 def unique(keys: Mapping[int, str]) -> dict[int, str]:
-    """The same keys, a second one of a kind numbered."""
+    """The keys with a number appended to repeated ones."""
     seen: Counter[str] = Counter()
     found: dict[int, str] = {}
     for row, key in keys.items():

@@ -1,6 +1,6 @@
-"""The charts that draw all scenarios of Dashboard side by side.
+"""Charts that draw all scenarios of Dashboard side by side.
 
-A program that moves a scenario in front of the first leads ranges along, so that they begin behind it.
+When a scenario is moved in front of the first, spreadsheet programs keep the charts' ranges on the old ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CACHES = ("numCache", "strCache")  # what a range held when the file was saved
 
 
 def comparing(book: Book) -> list[tuple[str, Area]]:
-    """The parts of the charts that draw the names of scenarios up to the last, each with where these stand."""
+    """The chart parts that draw the scenarios' names up to the last one, each with the names' range."""
     table = book.dashboard
     line = table.by_name.get(HEADER[1])
     if line is None or not table.columns:
@@ -30,22 +30,22 @@ def comparing(book: Book) -> list[tuple[str, Area]]:
 
 
 def _is_over(read: Reference, table: LineTable) -> bool:
-    """Whether a range goes over scenarios of Dashboard up to the last."""
+    """Whether a range covers scenarios of Dashboard up to the last one."""
     area = read.area
     return read.sheet == table.sheet.name and table.columns[0] <= area.left <= area.right == table.columns[-1]
 
 
 def moved_in_front(book: Book) -> list[int]:
-    """The columns of scenarios in front of all that these charts draw.
+    """The columns of scenarios in front of the range that these charts draw.
 
-    Where only some of the charts begin later, a person has made them so.
+    If only some of the charts begin later, the user made them so, and the list is empty.
     """
     begins = {area.left for _, area in comparing(book)}
     return [column for column in book.dashboard.columns if column < min(begins)] if len(begins) == 1 else []
 
 
 def draw_all(package: Package, book: Book, last: int) -> None:
-    """Let these charts draw every scenario of Dashboard, up to the column `last`."""
+    """Extend these charts to every scenario of Dashboard, up to the column `last`."""
     table, is_short = book.dashboard, bool(moved_in_front(book))
     first = table.columns[0]
 

@@ -1,8 +1,8 @@
-"""Scenario columns that no longer line up from sheet to sheet, and formulas compared as if they did.
+"""Numbers columns by content, so that formulas can be compared although an analyst moved columns on some sheets.
 
-An analyst may insert a column of notes into one sheet, or reorder its scenarios; the references follow, and nothing is
-wrong. To compare formulas along a row, columns are numbered by content, as in a built workbook: 1 to 5 are the texts of
-a line, and from 6 on the scenarios in the order of Inputs.
+An analyst may insert a column of notes into one sheet, or reorder its scenarios; references follow, and nothing is
+wrong. The numbers are those of a built workbook: 1 to 5 for the texts of a line, and from 6 on the scenarios in the
+order of Inputs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from planner.xlsx.address import Position
 from planner.xlsx.pattern import Pattern, RelativeCorner, rewritten
 
 FIRST_SCENARIO = 6
-_STRAY = 20_000  # beyond every column of a sheet: what holds neither a text nor a scenario
+_STRAY = 20_000  # beyond every column of a sheet: the number of a column with neither text nor scenario
 
 
 class ColumnNumbers:
-    """The number of each sheet's columns by what they hold; of a sheet that is as built, the column itself."""
+    """The number of each sheet's columns by content; on a sheet that is as built, the column itself."""
 
     def __init__(self, inputs: LineTable, tables: Iterable[LineTable]) -> None:
         self._known: dict[str, dict[int, int]] = {}
@@ -36,11 +36,11 @@ class ColumnNumbers:
 
     @property
     def sheets(self) -> list[str]:
-        """The sheets whose columns stand elsewhere than in a built workbook."""
+        """The sheets whose columns aren't as built."""
         return list(self._known)
 
     def standard(self, sheet: str, column: int) -> int:
-        """The number of a sheet's column by what it holds."""
+        """The number of a column."""
         known = self._known.get(sheet)
         if known is None or column in known:
             return column if known is None else known[column]
@@ -48,7 +48,7 @@ class ColumnNumbers:
         return column + max(known.values()) - last if column > last else column + _STRAY
 
     def actual(self, sheet: str, number: int) -> int:
-        """The column of a sheet that has this number."""
+        """The column with this number."""
         known = self._known.get(sheet)
         if known is None:
             return number
@@ -58,11 +58,11 @@ class ColumnNumbers:
         return back[number] if number in back else number + max(known) - max(back)
 
     def numbered(self, sheet: str, at: Position, formula: Pattern) -> Pattern:
-        """The formula of a cell with every column numbered by what it holds."""
+        """The formula of the cell `at` with every column replaced by its number."""
         return self._moved(sheet, at, (at[0], self.standard(sheet, at[1])), formula, back=False)
 
     def shown(self, sheet: str, at: Position, formula: Pattern) -> str:
-        """A formula of such numbers as the cell at `at` has it."""
+        """The inverse of `numbered`: the formula with real columns, as it reads in the cell `at`."""
         if not self._known:
             return formula.at(*at)
         return self._moved(sheet, (at[0], self.standard(sheet, at[1])), at, formula, back=True).at(*at)
@@ -83,12 +83,12 @@ class ColumnNumbers:
 
 
 def identifier(name: str) -> str:
-    """The id of a scenario that is called so: small letters, digits and underscores."""
+    """The scenario id made from a name: lower-case letters, digits and underscores."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def inputs_column(inputs: LineTable, table: LineTable, column: int) -> int | None:
-    """The column of Inputs whose id a table's column has in its header; None where it has none."""
+    """The column of Inputs whose id a table's header reads in `column`; None if it reads none."""
     if table is inputs:
         return column
     formula = table.sheet.patterns.get((table.id_row, column))
@@ -102,7 +102,7 @@ def _at(corner: RelativeCorner, column: int, own: int) -> RelativeCorner:
 
 
 def _in_order(inputs: LineTable, table: LineTable, columns: tuple[int, ...]) -> list[tuple[int, int]]:
-    """The place of each column's scenario among those of Inputs: where the column's header reads its id."""
+    """(index among the scenarios of Inputs, column) of each column, by the id that its header reads."""
     places = {column: at for at, column in enumerate(inputs.columns)}
     if table is inputs:
         return [(at, column) for column, at in places.items()]

@@ -1,4 +1,4 @@
-"""A worksheet as plain data: values, formulas and the XML elements around the cells."""
+"""A worksheet as plain data: values, formulas and the XML elements outside the cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import Element, every
 
 SEARCHED = 40
-"""The rows among which titles are looked for: built ones stand in row 1 to 5, below rows that an analyst puts in."""
+"""The rows searched for titles: built ones are in rows 1 to 5, below rows that an analyst inserted."""
 
 _HIDDEN = re.compile(rb"""\shidden\s*=\s*["'](?:1|true)""")
 _GROUPED = re.compile(rb"""\soutlineLevel\s*=\s*["'][1-9]""")
@@ -24,9 +24,9 @@ _EMPTY = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/200
 
 
 class Sheet:
-    """One worksheet. Nothing of it is read before it is asked for; `position` counts the tabs from 0.
+    """One worksheet, read lazily; `position` is the index of its tab, from 0.
 
-    Every dictionary of cells goes by (row, column), in the order of the file.
+    Dictionaries of cells are keyed by (row, column), in file order.
     """
 
     def __init__(self, name: str, position: int, xml: SheetXml) -> None:
@@ -34,12 +34,12 @@ class Sheet:
 
     @classmethod
     def empty(cls, name: str, position: int) -> Sheet:
-        """A sheet without cells, in place of one that is missing."""
+        """A sheet without cells, in place of a missing one."""
         return cls(name, position, SheetXml(_EMPTY, []))
 
     @cached_property
     def cells(self) -> dict[Position, Cell]:
-        """The cells that the file has, blank ones with a style among them."""
+        """The cells in the file, including blank ones with a style."""
         if self.xml.is_plain:  # then each cell stands in the row of its address, which need not be read
             rows = ((number, self.xml.row(number)) for number in self.xml.row_numbers)
             return {(number, column): cell for number, cells in rows for column, cell in cells.items()}
@@ -47,13 +47,13 @@ class Sheet:
 
     @cached_property
     def values(self) -> dict[Position, Value]:
-        """The typed values and the cached ones of formulas; a blank cell has none."""
+        """Typed values and the cached values of formulas; blank cells are left out."""
         found = ((at, cell.value) for at, cell in self.cells.items())
         return {at: value for at, value in found if value is not None}
 
     @cached_property
     def patterns(self) -> dict[Position, Pattern]:
-        """The pattern of each formula; the cells of a shared formula have that of its first cell."""
+        """The pattern of each formula; the cells of a shared formula have their anchor's."""
         found: dict[Position, Pattern] = {}
         shared: dict[str, Pattern] = {}
         for at, cell in self.cells.items():
@@ -73,12 +73,12 @@ class Sheet:
 
     @cached_property
     def numbered(self) -> dict[Position, Pattern]:
-        """`patterns`, with columns numbered by what they hold where an analyst has moved some (ColumnNumbers)."""
+        """`patterns`, with columns numbered by content where an analyst moved some (ColumnNumbers)."""
         return self.patterns
 
     @cached_property
     def filled(self) -> dict[int, list[int]]:
-        """The columns of each row that have a formula or a value, from left to right; rows from the top down."""
+        """The columns of each row with a formula or a value, in ascending order."""
         rows: dict[int, list[int]] = defaultdict(list)
         for at in sorted(at for at, cell in self.cells.items() if self.values.get(at, "") != "" or cell.kind):
             rows[at[0]].append(at[1])
@@ -86,7 +86,7 @@ class Sheet:
 
     @cached_property
     def title(self) -> str:
-        """The first text of the sheet's first rows: in A1, or where inserted rows and columns have moved it."""
+        """The first text in the sheet's first rows: A1, or where inserted rows and columns moved it."""
         return self.text(*self.title_at)
 
     @cached_property
@@ -104,23 +104,23 @@ class Sheet:
         return value if isinstance(value, str) else ""
 
     def is_typed(self, row: int, column: int) -> bool:
-        """Whether a person has typed something into the cell."""
+        """Whether the user typed something into the cell."""
         if self.values.get((row, column), "") == "" or self.cells[row, column].kind:
             return False
         return not any(area.covers(row, column) for area in self.xml.arrays.values())  # filled by another's formula
 
     @cached_property
-    def _around(self) -> Element:
-        """The sheet's XML but for its rows."""
+    def _root_without_rows(self) -> Element:
+        """The sheet's XML without its rows."""
         return Worksheet(self.xml.xml).root
 
     def elements(self, tag: str) -> list[Element]:
-        """The elements of this local name, as `col` or `dataValidation`, that are not within a cell."""
-        return list(every(self._around, tag))
+        """The elements with a local name such as `col` or `dataValidation`, outside the cells."""
+        return list(every(self._root_without_rows, tag))
 
     @property
     def hidden_rows(self) -> list[int]:
-        """The rows that are hidden without being a group."""
+        """The rows that are hidden and not grouped."""
         xml, found = self.xml.xml, []
         for number, (start, _) in self.xml.rows.items():
             tag = xml[start : tag_end(xml, start)]
@@ -131,9 +131,9 @@ class Sheet:
 
 @lru_cache(maxsize=1 << 16)  # the second of two workbooks has most formulas of the first
 def _read(formula: str, row: int, column: int, left: Pattern | None, above: Pattern | None) -> Pattern:
-    """The pattern of a formula, which is often a copy of the one to the left or above.
+    """The pattern of a formula, which is often that of the cell to the left or above.
 
-    To write a pattern out takes a sixth of the time that it takes to read one.
+    Writing out a pattern takes a sixth of the time of parsing a formula.
     """
     for other in (left, above):
         if other is not None and other.at(row, column) == formula:

@@ -1,4 +1,4 @@
-"""Planner's tables on a sheet, found by their titles: line items (a quantity in each row), database rows, cases."""
+"""Planner's tables on a sheet, found by their titles: line items (a quantity per row), databases, tables of cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.book.sheet import SEARCHED, Sheet
 from planner.xlsx.pattern import Pattern
 
 HEADER = ("scenario_id", "scenario_name", "model_id", "hardware_id")
-"""The machine names of the rows that say who each scenario's column is."""
+"""The machine names of the rows that identify the scenario of each column."""
 
 TITLES = ("Quantity", "Unit", "Name")
 KINDS = {
@@ -26,13 +26,13 @@ KINDS = {
 }
 """What a table of line items is, by the title of its fourth column."""
 BESIDE = ("working", "problem")
-"""The kinds whose formulas in names stand right of the value, and not in the fourth column."""
+"""The kinds whose formulas in names are right of the value, and not in the fourth column."""
 
 SECTIONS = {
     "inputs": ("Plan", "Overrides", "Constants"),
     "checks": ("Checks", "Missing", "Working", "Summary", "What fails"),
 }
-"""How the headings begin where they tell what the rows are; a text of an analyst's own is none."""
+"""How planner's headings of sections begin, by kind of table; other texts are an analyst's own."""
 
 MACHINE_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 
@@ -41,8 +41,8 @@ MACHINE_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 class LineItem:
     """A row that describes one quantity.
 
-    `names` is its formula in names, on Inputs its note; `section` the heading above it; `note` what stands in the
-    column behind.
+    `names` is its formula in names (on Inputs its note), `section` the heading above it, `note` the text of the next
+    column.
     """
 
     row: int
@@ -56,7 +56,7 @@ class LineItem:
 
 @dataclass(frozen=True)
 class Head:
-    """Where a table of line items has its titles: the row, and the columns of the texts that describe a line."""
+    """The position of a line table's titles: the row, and the columns of the texts that describe a line."""
 
     row: int = 3
     label: int = 1
@@ -73,7 +73,7 @@ class Head:
 
 @dataclass(frozen=True)
 class LineTable:
-    """A sheet of line items; `columns` hold the values, one for each scenario."""
+    """A table of line items; `columns` hold the values, one for each scenario."""
 
     sheet: Sheet
     kind: str
@@ -83,7 +83,7 @@ class LineTable:
 
     @property
     def id_row(self) -> int:
-        """The row of the scenarios' ids."""
+        """The row of scenario ids."""
         line = self.by_name.get(HEADER[0])
         return line.row if line else self.head.row + 1
 
@@ -93,12 +93,12 @@ class LineTable:
         return {line.name: line for line in reversed(self.lines) if line.name}
 
     def section(self, title: str) -> dict[str, LineItem]:
-        """The lines below the headings that begin with `title`, by name."""
+        """The lines below headings that begin with `title`, by name."""
         return {line.name: line for line in self.lines if line.section.startswith(title)}
 
 
 def line_table(sheet: Sheet) -> LineTable | None:
-    """The line items of a sheet below the row of their titles; None where no row has these titles."""
+    """The line items of a sheet; None if no row has their titles."""
     found = _head(sheet)
     if found is None:
         return None
@@ -109,9 +109,11 @@ def line_table(sheet: Sheet) -> LineTable | None:
         if kind == "working" and lines and row > lines[-1].row + 1 and _is_titles(sheet, row):
             break  # below it are tables of cases
         label, unit, name, fourth, fifth = (sheet.text(row, column) for column in head.texts)
-        formula = sheet.patterns.get((row, head.fourth))  # whose text comes and goes; a link counts its row by ROW
-        is_told = bool(unit) and ("ROW" in formula.functions if formula else bool(fourth))
-        if MACHINE_NAME.fullmatch(name) or (kind == "dashboard" and is_told):
+        formula = sheet.patterns.get(
+            (row, head.fourth)
+        )  # its cached text may be missing; a link has a formula with ROW
+        is_headline = bool(unit) and ("ROW" in formula.functions if formula else bool(fourth))
+        if MACHINE_NAME.fullmatch(name) or (kind == "dashboard" and is_headline):
             lines.append(LineItem(row, label, unit, name, fifth if kind == "working" else fourth, section, fifth))
         elif label and not (unit or name or fourth) and label.startswith(SECTIONS.get(kind, "")):
             section = label
@@ -121,7 +123,9 @@ def line_table(sheet: Sheet) -> LineTable | None:
 
 
 def _head(sheet: Sheet) -> tuple[str, Head] | None:
-    """What the table of a sheet is and where its titles stand; columns that an analyst put between them are skipped."""
+    """The kind of a sheet's line table and where its titles are, skipping columns that an
+    analyst inserted among them.
+    """
     rows: dict[int, list[int]] = defaultdict(list)
     for row, column in takewhile(lambda at: at[0] <= SEARCHED, sheet.values):
         if sheet.text(row, column):
@@ -140,37 +144,36 @@ def _head(sheet: Sheet) -> tuple[str, Head] | None:
 
 
 def _is_titles(sheet: Sheet, row: int) -> bool:
-    """Whether the row is text all along, as the titles of a table of cases are."""
+    """Whether a row consists of texts, as the titles of a table of cases do."""
     filled = sheet.filled.get(row, [])
     return len(filled) >= len(TITLES) and all(sheet.text(row, column) for column in filled)
 
 
 def _scenario_columns(sheet: Sheet, row: int, first: int) -> tuple[int, ...]:
-    """The columns that have a scenario's id, or the formula that fetches it, in this row.
+    """The columns with a scenario's id in this row, typed or as a formula.
 
-    They stand side by side. Beyond a gap only a column counts that names a model and a chip too, as it does
-    where an analyst has put a column of notes between two scenarios. The title of such a column is no id: it has
-    neither name nor model nor chip, where others have a model or a chip.
+    Scenarios are adjacent. After a gap, only a column with a model and a chip counts, as after a column of notes that
+    an analyst inserted. A column without name, model and chip isn't a scenario if others have a model or a chip.
     """
     columns: list[int] = []
     filled = [column for column in sheet.filled.get(row, []) if column >= first]
     names, models, chips = (sheet.filled.get(row + at, []) for at in range(1, len(HEADER)))
-    are_told = any(column in models or column in chips for column in filled)
-    scenarios = {*names, *models, *chips} if are_told else {*filled}
+    have_models = any(column in models or column in chips for column in filled)
+    scenarios = {*names, *models, *chips} if have_models else {*filled}
     for column in (column for column in filled if column in scenarios):
-        beside = not columns or column == columns[-1] + 1
-        if beside or (column in models and column in chips):
+        is_adjacent = not columns or column == columns[-1] + 1
+        if is_adjacent or (column in models and column in chips):
             columns.append(column)
     return tuple(columns)
 
 
 LEAST_TITLES = 3
-"""A row of fewer texts is no row of titles of a table of cases."""
+"""The fewest texts of a table of cases' row of titles."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """A sheet with a row per id, and the machine name and the unit of each column."""
+    """A sheet with a row per id; `columns` maps machine names to columns."""
 
     sheet: Sheet
     columns: dict[str, int]
@@ -185,13 +188,13 @@ class Database:
 
     @property
     def rows(self) -> range:
-        """Its rows from the first with an id to the last."""
+        """The rows with ids."""
         return range(self.first_row, self.last_row + 1)
 
 
 @dataclass(frozen=True)
 class CaseTable:
-    """A table with a case per row below a row of texts. Cases of one template are a group."""
+    """A table with a case per row below a row of titles. Cases of the same template form a group."""
 
     sheet: Sheet
     header_row: int
@@ -201,7 +204,7 @@ class CaseTable:
 
 
 def database(sheet: Sheet) -> Database | None:
-    """The database on a sheet: a row of machine names that begins with `id`, below it the ids; None without one."""
+    """The database on a sheet, whose header row of machine names begins with `id`; None if there is none."""
     start = min((at for at, value in sheet.values.items() if value == "id" and at[0] <= SEARCHED), default=None)
     if start is None:
         return None
@@ -215,7 +218,7 @@ def database(sheet: Sheet) -> Database | None:
 def case_tables(sheet: Sheet) -> list[CaseTable]:
     """The tables whose header is a row of texts with formulas in the row below it.
 
-    Each ends above a blank row, but where a row of the same formulas is below it: that one separates its cases.
+    A table ends at a blank row, unless a row with the same formulas follows: then the blank row only separates cases.
     """
     return [_case_table(sheet, row) for row, columns in sheet.filled.items() if _has_cases_below(sheet, row, columns)]
 
@@ -244,7 +247,7 @@ def _case_table(sheet: Sheet, header_row: int) -> CaseTable:
 
 
 def _beyond_blanks(sheet: Sheet, first: int, row: int) -> int:
-    """The row with which a table goes on below the blank ones from `row` on: it has a formula of its first; else 0."""
+    """The row after the blank ones from `row` on if it shares a formula with the table's first row; else 0."""
     last = max(sheet.filled)
     while row <= last and row not in sheet.filled:
         row += 1
@@ -253,7 +256,7 @@ def _beyond_blanks(sheet: Sheet, first: int, row: int) -> int:
 
 
 def _is_total(formula: Pattern) -> bool:
-    """Whether a formula sums up the rows above it, and is no case's."""
+    """Whether a formula sums the rows above it, as that of a totals row."""
     return any(
         not reference.sheet and reference.first.row != reference.last.row and not reference.last.row_fixed
         for reference in formula.references

@@ -1,7 +1,7 @@
-"""What formulas of a person's lose, and show no trace of, where planner's rows or columns go or move.
+"""Finds what the user's formulas silently lose when rows or columns of planner's are deleted or moved.
 
-A reference to a cell that is gone is `#REF!`; a range goes on without it, and without what stands in another order now;
-a name in quotes is looked for in vain.
+A reference to a deleted cell becomes `#REF!`, but a range just shrinks, or loses what is reordered, and a name in
+quotes finds no match.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from planner.xlsx.pattern import Pattern, RelativeReference
 from planner.xlsx.references import calls_around
 
 LOOKUPS = {"MATCH", "INDEX", "LOOKUP", "HLOOKUP", "VLOOKUP", "_XLFN.XLOOKUP", "_XLFN.XMATCH"}
-"""What finds in a range the one cell that it looks for, whatever else is there."""
+"""Functions that find one cell in a range, whatever else the range covers."""
 
 
 class Reader(NamedTuple):
-    """A formula of a person's: the cell in which it stands in the end, its sheet and place before, itself before."""
+    """A formula of the user's: its final cell, and its sheet, cell and pattern before."""
 
     spot: Spot
     sheet: str
@@ -31,14 +31,14 @@ class Reader(NamedTuple):
 
 
 def own_readers(book: Book) -> Iterator[Reader]:
-    """The formulas of a person's own sheets, which stay where they are."""
+    """The formulas on the user's own sheets, whose cells don't move."""
     for name in book.own_sheets:
         for at, formula in book.sheets[name].patterns.items():
             yield Reader(Spot(name, *at), name, at, formula)
 
 
 def beside_readers(book: Book, moves: Moves) -> Iterator[Reader]:
-    """The formulas of a person's right of the scenarios on Inputs and the calculation sheets, whose cells `moves`."""
+    """The user's formulas right of the scenarios on Inputs and the calculation sheets, whose cells `moves` moves."""
     for table in (book.inputs, *book.calculations):
         name, ours = table.sheet.name, {*table.head.texts, *table.columns}
         for at, formula in table.sheet.patterns.items():
@@ -47,7 +47,7 @@ def beside_readers(book: Book, moves: Moves) -> Iterator[Reader]:
 
 
 def narrower(book: Book, readers: Iterable[Reader], moves: Moves) -> Iterator[str]:
-    """The formulas that read a range from which some of what was filled is taken out, but not all."""
+    """Remarks on formulas that read a range from which some filled cells, but not all, are deleted."""
 
     @cache
     def taken_out(sheet: str) -> list[Position]:
@@ -63,7 +63,7 @@ def narrower(book: Book, readers: Iterable[Reader], moves: Moves) -> Iterator[st
 
 
 def reordered(readers: Iterable[Reader], moves: Moves) -> Iterator[str]:
-    """The formulas that read a range which other rows or columns make up now, in another order."""
+    """Remarks on formulas that read a range which reordered rows or columns enter or leave."""
     for spot, name, at, formula in readers:
         for on, area in dict.fromkeys((each.sheet or name, each.area(*at)) for each in formula.references):
             read = moves.of(on).as_read
@@ -80,13 +80,13 @@ def reordered(readers: Iterable[Reader], moves: Moves) -> Iterator[str]:
 
 
 def _changed(track: Track, before: range, then: range) -> tuple[int, int]:
-    """How many of the rows or columns that planner knows leave a range, and how many come into it."""
+    """How many of the known rows or columns leave a range, and how many enter it."""
     ways = [(number in before, track(number) in then) for number in track.known if number not in track.gone]
     return ways.count((True, False)), ways.count((False, True))
 
 
 def _all_counted(formula: Pattern) -> Iterator[RelativeReference]:
-    """What a formula reads, but for ranges in which a function only finds a cell."""
+    """The references of a formula, except ranges in which a lookup function only finds a cell."""
     if formula.functions.isdisjoint(LOOKUPS):
         yield from formula.references
         return
@@ -97,7 +97,7 @@ def _all_counted(formula: Pattern) -> Iterator[RelativeReference]:
 
 
 def _said(moves: SheetMoves, cells: Collection[Position]) -> str:
-    """The rows and the columns of some cells that are taken out, in words."""
+    """The number of rows and columns in which these cells are deleted, in words."""
     rows = {row for row, _ in cells if row in moves.rows.gone}
     columns = {column for row, column in cells if column in moves.columns_of(row).gone}
     return _counted(len(rows), len(columns))
@@ -109,7 +109,9 @@ def _counted(rows: int, columns: int) -> str:
 
 
 def sought(readers: Iterable[Reader], gone: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """The formulas that say a name and read the sheet that has it no more; `gone` has them by sheet."""
+    """Remarks on formulas that quote a name and read the sheet that no longer has it;
+    `gone` has such names by sheet.
+    """
     for spot, name, _, formula in readers:
         read = {each.sheet or name for each in formula.references}
         for on, text in ((on, text) for text in formula.texts for on in sorted(read) if text in gone.get(on, ())):

@@ -23,10 +23,10 @@ from planner.xlsx.pattern import Pattern
 from planner.xlsx.workbook_part import parse_sheets
 
 CASE_SHEETS = ("Operations", "Roofline", "Sweep", "Sensitivity", "Comparison")
-EXACT, ROUNDED = 1e-12, 1e-9  # how far off, relative, a saved value may be
+EXACT, ROUNDED = 1e-12, 1e-9  # largest relative deviation of a cached value
 _ROUNDED = re.compile(r"\^|\b(LOG|EXP)\(")
 MISSING = "missing."
-"""How Checks names a row that asks whether a number is missing."""
+"""The prefix of rows of Checks that check whether a number is missing."""
 DATABASES = tuple(table.capitalize() for table in TABLES.values())
 NEEDED = DATABASES[:3]  # every workbook has these, the others only where a template reads them
 
@@ -35,15 +35,15 @@ T = TypeVar("T")
 
 
 def by_spot(cells: Mapping[Address, T]) -> dict[Spot, T]:
-    """What is said of cells, by their sheets, rows and columns."""
+    """The values of a mapping of (sheet, A1) addresses, by Spot."""
     return {Spot(name, *coordinates(ref)): said for (name, ref), said in cells.items()}
 
 
 class Book:
     """A planning workbook. Raises UserError for one that planner did not build.
 
-    `inputs`, `checks` and `dashboard` are its three tables of their kind; `calculations` those of templates,
-    `constraints` the blocks of what binds, `working` what one chosen scenario is computed by, step by step.
+    `inputs`, `checks` and `dashboard` are the tables of these sheets, `calculations` those of templates, `constraints`
+    the blocks of what binds, `working` the step-by-step computation of one chosen scenario.
     """
 
     TYPED: ClassVar = ("inputs", "Inputs")  # the table whose numbers all others read, and its sheet
@@ -69,28 +69,28 @@ class Book:
 
     @cached_property
     def case_sheets(self) -> Mapping[str, Sheet]:
-        """The sheets of cases by the names that they are built with, whatever an analyst calls them now."""
+        """The sheets of cases by their built names, also if they were renamed."""
         return self._built_as(CASE_SHEETS)
 
     @cached_property
     def computed(self) -> Judgement:
-        """What every formula gives now. Raises EngineError where the engine can't have the workbook."""
+        """The recalculated value of every formula. Raises EngineError if the engine refuses the workbook."""
         return in_memory(self.package, self.parsed)
 
     @cached_property
     def databases(self) -> Mapping[str, Database]:
-        """The Models, Hardware and Dtypes sheets, by their names in lower case."""
+        """The databases (Models, Hardware, Dtypes, ...) by sheet name in lower case."""
         found = {name.lower(): database(sheet) for name, sheet in self._built_as(DATABASES).items()}
         return {name: table for name, table in found.items() if table is not None}
 
     @cached_property
     def cases(self) -> list[CaseTable]:
-        """Every table with a case per row."""
+        """Every table of cases."""
         return [table for sheet in self.case_sheets.values() for table in case_tables(sheet)]
 
     @cached_property
     def designed(self) -> Mapping[str, Sheet]:
-        """The sheets that planner built, in the design's order, by the names that it gave them."""
+        """The sheets that planner built, in the built order, by their built names."""
         fronts = self._built_as(("Plan", "Log"))
         cover = self.sheets.get("Cover", fronts.get("Plan"))
         found = {} if cover is None else {"Cover": cover}
@@ -103,7 +103,7 @@ class Book:
         return {name: sheet for name, sheet in found.items() if sheet.name in self.sheets and sheet.cells}
 
     def is_later(self, one: Sheet, other: Sheet) -> bool:
-        """Whether a sheet comes behind another: in the design where both are planner's, else among the tabs."""
+        """Whether sheet `one` comes after `other`: in the built order for two of planner's, else by tab."""
         order = self._order
         if one.name in order and other.name in order:
             return order[one.name] > order[other.name]
@@ -111,7 +111,7 @@ class Book:
 
     @cached_property
     def _order(self) -> Mapping[str, int]:
-        """The places of planner's sheets in the design, by their names of now."""
+        """The index of each of planner's sheets in the built order, by present name."""
         return {sheet.name: place for place, sheet in enumerate(self.designed.values())}
 
     @cached_property
@@ -122,12 +122,12 @@ class Book:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The sheets that it can't be without."""
+        """The sheets that must be there."""
         return "Cover", "Dashboard", "Inputs", *NEEDED, "Checks", "Log"
 
     @property
     def named(self) -> list[LineTable]:
-        """The tables that say in names what each line calculates."""
+        """The tables with formulas in names."""
         return [*self.calculations, *self.working]
 
     @property
@@ -137,7 +137,7 @@ class Book:
 
     @cached_property
     def formulas(self) -> dict[Spot, Pattern]:
-        """The formulas within planner's tables, each different one of a row once, at the first cell that has it."""
+        """The formulas within planner's tables: each different one of a row once, at its first cell."""
         rows = [(table.sheet, line.row, table.columns) for table in self.lines for line in table.lines]
         rows += [(cases.sheet, row, tuple(cases.columns)) for cases in self.cases for row in cases.rows]
         found: dict[Spot, Pattern] = {}
@@ -151,10 +151,10 @@ class Book:
 
     @cached_property
     def templates(self) -> Mapping[str, str]:
-        """The template of each calculation sheet, by the sheet's name of now.
+        """The template of each calculation sheet, by the sheet's present name.
 
-        The Checks sheet names its rows after templates, and each reads a row of the template's sheet. A sheet that no
-        row of Checks reads is of the template that its title names.
+        Rows of Checks are named after templates, and each reads a row of its template's sheet. A sheet that no row of
+        Checks reads has the template that its title names.
         """
         votes: dict[str, Counter[str]] = defaultdict(Counter)
         for line, template in self._checks_of_templates():
@@ -171,12 +171,12 @@ class Book:
 
     @property
     def without_sheet(self) -> list[str]:
-        """The templates that Checks names rows after and whose sheet was deleted."""
+        """The templates that rows of Checks are named after but whose sheet was deleted."""
         named = dict.fromkeys(template for _, template in self._checks_of_templates())
         return [template for template in named if template not in self.templates.values()]
 
     def _checks_of_templates(self) -> Iterator[tuple[LineItem, str]]:
-        """Each row of Checks that is named after a template, and the template's name."""
+        """Yields each row of Checks that is named after a template, with the template's name."""
         for line in self.checks.lines:
             template, dot, _ = line.name.removeprefix(MISSING).partition(".")
             if dot and template not in ("inputs", "checks"):
@@ -184,20 +184,20 @@ class Book:
 
     @cached_property
     def our_sheets(self) -> list[Sheet]:
-        """The sheets that hold planner's tables."""
+        """The sheets with planner's tables."""
         sheets = [table.sheet for table in (self.inputs, *self.lines)]
         sheets += [table.sheet for table in self.databases.values()] + [table.sheet for table in self.cases]
         return list({sheet.name: sheet for sheet in sheets}.values())
 
     @property
     def own_sheets(self) -> list[str]:
-        """The names of the sheets that are a person's."""
+        """The names of the user's sheets."""
         planners = {sheet.name for sheet in (*self.designed.values(), *self.our_sheets)}
         return [name for name in self.sheets if name not in planners]
 
     @cached_property
     def fresh(self) -> Mapping[Spot, Value]:
-        """What the formulas give now, of those that could be computed; nothing where the engine refuses them all."""
+        """The recalculated values of the formulas that could be computed; empty if the engine refuses the workbook."""
         try:
             values = self.computed.values
         except EngineError:
@@ -205,7 +205,7 @@ class Book:
         return by_spot(values)
 
     def value(self, sheet: str, row: int, column: int) -> Value:
-        """A cell's value now: recalculated where that was possible, else as saved; None where there is no cell."""
+        """A cell's value: recalculated if possible, else the cached one; None if there is no cell."""
         value = self.fresh.get(Spot(sheet, row, column), ...)
         if value is not ...:
             return value
@@ -213,9 +213,10 @@ class Book:
         return None if found is None else found.value(row, column)
 
     def is_current(self, cell: Spot, new: Value) -> bool:
-        """Whether a saved value is the recalculated one: to 12 digits, to 9 of powers and logarithms; errors are one.
+        """Whether a cached value equals the recalculated one: to 12 digits, or 9 for powers and logarithms; errors are
+        all equal.
 
-        Programs save 15 digits, and round powers and logarithms their own way.
+        Programs save 15 digits, and each rounds powers and logarithms its own way.
         """
         old = self.sheets[cell.sheet].value(cell.row, cell.column)
         if (old == new and type(old) is type(new)) or (isinstance(old, CellError) and isinstance(new, CellError)):
@@ -225,18 +226,18 @@ class Book:
         return same_value(old, "" if new is None else new, tolerance)
 
     def formula(self, cell: Spot) -> Pattern | None:
-        """The pattern of a cell's formula; None where it has none."""
+        """The pattern of a cell's formula; None if it has none."""
         return self.sheets[cell.sheet].patterns.get((cell.row, cell.column))
 
     def areas(self, cell: Spot) -> Iterator[tuple[str, Area]]:
-        """The areas that the formula in a cell reads, with their sheets, which may not be there."""
+        """Yields (sheet, area) for each reference in a cell's formula; the sheet may be missing."""
         formula = self.formula(cell)
         for reference in formula.references if formula else ():
             yield reference.sheet or cell.sheet, reference.area(cell.row, cell.column)
 
     @cached_property
     def scenarios(self) -> Mapping[int, str]:
-        """What the scenarios are called, by the number of their column: the id, or the column's letters."""
+        """The name of each scenario by column number: its id, or the column's letters."""
         line, inputs = self.inputs.by_name.get(HEADER[0]), self.inputs
         ids = {column: inputs.sheet.value(line.row, column) if line else None for column in inputs.columns}
         return {
@@ -245,19 +246,20 @@ class Book:
         }
 
     def said(self, name: str, column: int) -> str:
-        """A scenario's id, name, model or chip, as a header row of Inputs has it; blank for none."""
+        """A header value (id, name, model or chip) of the scenario in a column of Inputs; blank for none."""
         line = self.inputs.by_name.get(name)
         value = self.inputs.sheet.value(line.row, column) if line else None
         return "" if value is None else exact_text(value).strip()
 
     def model_on_chip(self, column: int) -> str:
-        """What a scenario without a name is called, as the header rows of every sheet have it."""
+        """The default name of a scenario, "MODEL on CHIP", as the header rows of every sheet have it."""
         return " on ".join(part for name in HEADER[2:] if (part := self.said(name, column)))
 
     def given_name(self, column: int) -> str:
-        """The name that a person gave a scenario; blank for one that follows its model and chip.
+        """The name that the user gave a scenario; blank for a default one, which follows its model and chip.
 
-        Earlier builds typed the name of the first model and chip, of which the id is made: nobody gave that.
+        Earlier versions typed the default name of the first model and chip, from which the id was made: nobody gave
+        that.
         """
         name, own = self.said(HEADER[1], column), self.said(HEADER[0], column)
         model, _, chip = name.partition(" on ")
@@ -265,7 +267,7 @@ class Book:
         return "" if is_made or name == self.model_on_chip(column) else name
 
     def _has(self, model: str, chip: str) -> bool:
-        """Whether the databases have a model and a chip of these ids."""
+        """Whether the databases have a model and a chip with these ids."""
         wanted = ((self.databases.get("models"), model), (self.databases.get("hardware"), chip))
         return all(
             table is not None and text in {table.sheet.text(row, table.id_column) for row, _ in table.sheet.cells}
@@ -273,7 +275,9 @@ class Book:
         )
 
     def open_cells(self, sheet: Sheet) -> list[Position]:
-        """The cells of a sheet that are there to be typed into; a constant needs no validation."""
+        """The cells of a sheet that are meant to be typed into; constants aren't included, since they need no
+        validation.
+        """
         if sheet is not self.inputs.sheet:
             return []
         lines = (line for line in self.inputs.lines if line.section != "Constants")
@@ -288,16 +292,16 @@ class Book:
         }
 
     def owner(self, sheet: str, row: int, column: int) -> tuple[str, str]:
-        """The machine name of a cell's row and the scenario of its column; blank where it is in no table of lines."""
+        """The machine name of a cell's row and the scenario of its column; blank for cells outside the line tables."""
         table, name = self._rows.get((sheet, row), (None, ""))
         if table is None or table.kind in ("working", "problem") or column not in table.columns:
             return name, ""
         return name, self.scenarios.get(self.numbers.standard(sheet, column), "")
 
     def _built_as(self, names: Iterable[str]) -> dict[str, Sheet]:
-        """The sheets that were built with these names: the title in their corner stays when the tab is renamed.
+        """The sheets built under these names, by name: the title in their corner survives a renamed tab.
 
-        A title that a formula fetches is a person's, of a sheet that shows what stands on planner's.
+        A title that is a formula belongs to a sheet of the user's that shows content of planner's.
         """
         titled: dict[str, list[Sheet]] = {}
         for sheet in self.sheets.values():
@@ -306,10 +310,10 @@ class Book:
         return {name: self._original(name, titled[name]) for name in names if name in titled}
 
     def _original(self, name: str, sheets: Sequence[Sheet]) -> Sheet:
-        """Planner's own among a sheet and its copies: the one that other sheets read.
+        """The original among a sheet and its copies: the one that most other sheets read.
 
-        Formulas follow a sheet that is renamed, and a copy may have its name then. Of those that none reads it is the
-        one that is called as it was built, or the first.
+        Formulas follow a renamed sheet, and a copy may have taken its name. If none is read, the sheet with the built
+        name counts as the original, else the first.
         """
         if len(sheets) == 1:
             return sheets[0]
@@ -326,21 +330,21 @@ class Book:
         return found
 
     def _is_original(self, sheet: Sheet) -> bool:
-        """Whether a sheet is planner's own and no copy of it: what the tables read, or one that was never renamed."""
+        """Whether a sheet is the original and no copy: other tables read it, or it was never renamed."""
         return sheet.name in self.read or sheet.name == sheet.title
 
     def _of(self, kind: str) -> list[LineTable]:
         return [table for table in self.tables if table.kind == kind]
 
     def _only(self, kind: str, name: str) -> LineTable:
-        """The table of its kind: the original's where an analyst has copied the sheet; empty without one."""
+        """The table of this kind, on the original if the sheet was copied; an empty one if there is none."""
         found = {table.sheet: table for table in self._of(kind)}
         if not found:
             return LineTable(Sheet.empty(name, len(self.sheets)), kind, (), ())
         return found[self._original(name, list(found))]
 
     def _read_by(self, *tables: LineTable) -> set[str]:
-        """The sheets that tables read: a copy of a calculation sheet is the analyst's own, and not among them."""
+        """The sheets that these tables read. A copy of a calculation sheet isn't among them."""
         patterns = {found for table in tables for found in table.sheet.patterns.values()}
         read = {reference.sheet for found in patterns for reference in found.references}
         return read if patterns else set(self.sheets)
