@@ -1,1 +1,3 @@
-"""Predicted beside measured: the cases, the sheet on disk, and the timings that land in it."""
+"""Predictions compared with measurements: the cases, the Comparison sheet on disk, and
+measured times written into it.
+"""

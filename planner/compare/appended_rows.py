@@ -1,8 +1,9 @@
-"""New rows of a Comparison: the formulas of a row of the same template copied down, and ranges extended over them.
+"""Appends rows to a Comparison: copies the formulas of a row of the same template, and extends ranges over the new
+rows.
 
-Where the sheet has no row of that template there is nothing to copy: the prediction is typed in as
-values, and the row's note says so. Extended are a table of the analyst's, filters, conditional formats
-and validations, and our own defined names; of a person's own ranges that end too early one is warned.
+If the sheet has no row of that template, the prediction is typed in as values, and the row's note says so. Extended are
+Excel tables, filters, conditional formats, data validations, and planner's defined names; the user is warned about
+other ranges that end too early.
 """
 
 from __future__ import annotations
@@ -34,13 +35,18 @@ from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import every
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
-EFFICIENCIES = ("compute_efficiency", "memory_efficiency")  # typed where no scenario has any: as in the row copied
+EFFICIENCIES = (
+    "compute_efficiency",
+    "memory_efficiency",
+)  # typed as in the copied row, unless the measurement has its own
 UNLINKED = "no prediction: {} has no network in the hardware table"
 
 
 @dataclass(frozen=True)
 class AppendedRows:
-    """Appended rows: copies of another row, and of others what each cell holds and looks like."""
+    """Rows to append: whole-row copies (`copies`), and for other rows the content of each cell and the cell whose style
+    it takes.
+    """
 
     measured: dict[int, Measurement] = field(default_factory=dict)  # by row number
     copies: list[NewRow] = field(default_factory=list)
@@ -49,12 +55,12 @@ class AppendedRows:
 
 
 def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[str, Value]]]) -> AppendedRows:
-    """The rows of measurements, each with the cells that it types, below the table."""
+    """The rows for measurements without a row, each with further cells to type by machine name, below the table."""
     new = AppendedRows()
     if not cases:
         return new
     last = {row.text("template"): row for row in sheet.rows if not row.text(NOTE).startswith(VALUES_ONLY)}
-    held, labels = set(sheet.xml.row_numbers), _labels(sheet)
+    existing, labels = set(sheet.xml.row_numbers), _labels(sheet)
     templates: dict[int, Mapping[int, TemplateCell]] = {}
     for number, (one, cells) in zip(_free_rows(sheet), cases, strict=False):
         template, inputs = _case_of(one, sheet)
@@ -73,7 +79,7 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
         if source.number not in templates:
             templates[source.number] = sheet.xml.template(source.number)
         copied = templates[source.number]
-        if number not in held:
+        if number not in existing:
             new.copies.append(NewRow(number, source.number, _typed(sheet, typed, copied)))
             continue
         _copy_down(copied, source.number, number, new)
@@ -82,7 +88,7 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
 
 
 def _is_unlinked(template: str, chip: str) -> bool:
-    """Whether a case lies over several of a known chip, of which no network is known."""
+    """Whether a case spans several chips of a kind whose network isn't in the hardware table."""
     if template not in LABELS or not chip:
         return False
     from planner.compare.prediction import hardware  # here, for it loads numpy
@@ -92,12 +98,12 @@ def _is_unlinked(template: str, chip: str) -> bool:
 
 
 def _labels(sheet: ComparisonSheet) -> dict[str, str]:
-    """What the sheet calls the cases that it has, by key; the first row of a case counts."""
+    """The labels of the sheet's cases by key; for a repeated case the first row's."""
     return {key: label for row in reversed(sheet.rows) if (label := row.text("case_label")) for key in row.keys}
 
 
 def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mapping[str, Known]]:
-    """The template and inputs of a measurement. Raises UserError for a key that means no case."""
+    """The template and inputs of a measurement. Raises UserError for a key that doesn't describe a case."""
     try:
         template, inputs = parse_key(measured.case_key)
         known = _inputs_of(template)
@@ -112,25 +118,27 @@ def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mappin
 
 
 def _inputs_of(template: str) -> Mapping[str, Known]:
-    """The names of a template, its inputs with their defaults. Raises UserError for one that is unknown."""
+    """The row names of a template; the value is an input's default, else None. Raises UserError for an unknown
+    template.
+    """
     rows = library.load(template).by_name
     return {name: row.default if row.kind == "input" else None for name, row in rows.items()}
 
 
 def _free_rows(sheet: ComparisonSheet) -> Iterator[int]:
-    """The rows below the last case in which no cell holds anything."""
+    """The empty rows below the last case."""
     last = max((row.number for row in sheet.rows), default=sheet.header)
     return filter(sheet.is_blank, count(last + 1))
 
 
 def _typed(sheet: ComparisonSheet, values: Mapping[str, Value], cells: Mapping[int, TemplateCell]) -> dict[int, Value]:
-    """What is typed into a copied row, by column: all but what a formula gives there."""
+    """The values to type into a copied row, by column: those of cells without a formula."""
     at = {sheet.columns[name]: value for name, value in values.items() if name in sheet.columns}
     return {column: value for column, value in at.items() if column not in cells or cells[column].formula is None}
 
 
 def _copy_down(cells: Mapping[int, TemplateCell], source: int, number: int, new: AppendedRows) -> None:
-    """Every formula of a row, its references moved; of typed cells the format alone."""
+    """Copy a row's formulas, with moved references, to the row `number`; of typed cells only the style is copied."""
     for column, cell in cells.items():
         target = address(number, column)
         new.like[target] = address(source, column)
@@ -144,7 +152,7 @@ def _type(
     like: CaseRow | None,
     new: AppendedRows,
 ) -> None:
-    """Type values by machine name, but not over copied formulas; formats as in the row `like`."""
+    """Type values by machine name, except over copied formulas; styles are those of the row `like`."""
     for name, value in typed.items():
         if name in sheet.columns:
             target = address(number, sheet.columns[name])
@@ -155,7 +163,7 @@ def _type(
 
 
 def _prediction(template: str, inputs: Mapping[str, Known], measured: Measurement) -> dict[str, Known]:
-    """The prediction as values, by machine name; nothing where the template is unknown."""
+    """The prediction as values, by machine name; empty for an unknown template."""
     from planner.compare.prediction import judge, predict  # here, for it loads numpy
 
     try:
@@ -167,9 +175,10 @@ def _prediction(template: str, inputs: Mapping[str, Known], measured: Measuremen
 
 
 def predicted_again(sheet: ComparisonSheet, row: CaseRow, measured: Measurement) -> dict[str, Known]:
-    """What a row of values alone says beside a new time; nothing for a row of formulas, or of a time that it holds.
+    """The new prediction and ratios of a values-only row for a new time; empty for a row of formulas or an unchanged
+    time.
 
-    Where its case or its chip can't be told any more, what was said of the old time is blank.
+    If the case or chip can no longer be determined, the old results are blanked.
     """
     if not row.text(NOTE).startswith(VALUES_ONLY) or row.value("measured_time") == measured.t_median:
         return {}
@@ -188,10 +197,10 @@ def predicted_again(sheet: ComparisonSheet, row: CaseRow, measured: Measurement)
 def unknown_chips(
     sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], timed: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """A line for each chip of timed cases, each a template and a chip, that the workbook hasn't: these predict nothing.
+    """A line for each chip of the timed (template, chip) pairs that the workbook doesn't list: these cases have no
+    prediction.
 
-    What waits for it is said of rows with a formula: a new one of a template that the sheet hadn't had none to copy.
-    There are no lines where no list can be told.
+    The rows said to wait for it are those of templates with formulas in the sheet. Empty without a list of chips.
     """
     computed = {row.text("template") for row in sheet.rows}
     waiting = Counter[str]()
@@ -214,14 +223,14 @@ def _waits(count: int) -> str:
 
 
 Stretch = Callable[[Area], Area]
-"""An area to what it is to be."""
-FILTER = "_xlnm._FilterDatabase"  # the defined name that every filter of a sheet has beside it
+"""A function from an area to the extended one."""
+FILTER = "_xlnm._FilterDatabase"  # the defined name that belongs to every filter of a sheet
 
 
 def extend_tables(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
-    """Let a table that holds the last case hold the rows `appended` too.
+    """Extend the Excel table that contains the last case over the `appended` rows.
 
-    Raises UserError where it can't: a row of totals is in the way, or something else below it.
+    Raises UserError if a totals row or other content below the table is in the way.
     """
     last_case, last = sheet.rows[-1].number if sheet.rows else 0, max(appended)
 
@@ -236,17 +245,17 @@ def extend_tables(package: Package, sheet: ComparisonSheet, appended: Collection
 
 
 def extend_ranges(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
-    """Let what covers the last cases in the sheet cover the rows `appended` below them."""
+    """Extend conditional formats, validations and filters that cover the last cases over the `appended` rows."""
     worksheet = Worksheet(package.parts[sheet.part])
     reshape(worksheet.root, _stretch(sheet, appended), *RANGES)
     package.replace(sheet.part, worksheet.xml())
 
 
-LONGEST_LIST = 255  # characters of a list that stands in its validation: Excel repairs a longer one away
+LONGEST_LIST = 255  # characters of a list in a data validation: Excel removes a longer one as damaged
 
 
 def offer_templates(package: Package, sheet: ComparisonSheet, new: Iterable[Measurement]) -> None:
-    """Let the list of templates to choose from have those of new rows too."""
+    """Add the templates of new rows to the drop-down list of templates."""
     known, worksheet = set(library.names()), Worksheet(package.parts[sheet.part])
     wanted = dict.fromkeys(parse_key(one.case_key)[0] for one in new)
     lists = [(found, (found.text or "").strip('"').split(",")) for found in every(worksheet.root, "formula1")]
@@ -259,7 +268,7 @@ def offer_templates(package: Package, sheet: ComparisonSheet, new: Iterable[Meas
 
 
 def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
-    """Let our defined names over the last cases lie over the rows `appended` below them."""
+    """Extend planner's defined names that cover the last cases over the `appended` rows."""
     stretch = _stretch(sheet, appended)
 
     def of_name(name: str, on: str, area: Area) -> Area:
@@ -270,7 +279,7 @@ def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[
 
 
 def extend_charts(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
-    """Let charts that draw all rows kept for cases draw the rows `appended` below those too."""
+    """Extend charts over all rows reserved for cases to the `appended` rows below those."""
     stretch = _stretch(sheet, appended)
 
     def longer(drawn: Reference) -> Reference:
@@ -284,13 +293,13 @@ def extend_charts(package: Package, sheet: ComparisonSheet, appended: Collection
 
 
 def tables_of(package: Package, sheet: ComparisonSheet) -> list[tuple[str, ExcelTable]]:
-    """The tables on the sheet, each with its part."""
+    """The Excel tables on the sheet, as (part, table)."""
     parts = [link.target for link in package.relationships(sheet.part) if link.kind == "table"]
     return list(zip(parts, (table for table in tables(package) if table.sheet == sheet.name), strict=True))
 
 
 def _stretch(sheet: ComparisonSheet, appended: Collection[int]) -> Stretch:
-    """Areas over the last case and another, or over the only one, extended over the new rows below; no others."""
+    """A function that extends areas over the last two cases (or the only one) over the new rows below; others stay."""
     numbers = [row.number for row in sheet.rows]
     if not numbers:
         return lambda area: area
@@ -311,7 +320,7 @@ def _stretch(sheet: ComparisonSheet, appended: Collection[int]) -> Stretch:
 def _refuse_in_the_way(
     package: Package, sheet: ComparisonSheet, table: ExcelTable, new: Area, appended: Collection[int]
 ) -> None:
-    """Raise UserError where a table can't be made to cover the area `new`."""
+    """Raise UserError if a table can't be extended to the area `new`."""
     place = Place(package.name, sheet=sheet.name)
     missing = set(range(table.area.bottom + 1, new.bottom + 1))
     if table.totals_row:
@@ -324,9 +333,9 @@ def _refuse_in_the_way(
 
 
 def too_short(package: Package, sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> str:
-    """A warning about the ranges that end at the last case, before others are appended; blank without any.
+    """A warning about ranges that end at the last case, before rows are appended; blank if there are none.
 
-    Planner's own are sized ahead: a range that ends exactly there is a person's.
+    Planner's ranges extend beyond the cases, so that one ending exactly there is the user's.
     """
     last = max((row.number for row in sheet.rows), default=0)
     if not last or last == sheet.sized_to:
@@ -339,7 +348,7 @@ def too_short(package: Package, sheet: ComparisonSheet, parsed: Mapping[str, She
 
 
 def _ending(package: Package, sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], last: int) -> Iterator[str]:
-    """Cells of other sheets, names and charts with a range that ends in this row."""
+    """The cells of other sheets, defined names and charts with a range that ends in the row `last`."""
 
     def ends(found: Reference) -> bool:
         return found.sheet == sheet.name and found.area.top < found.area.bottom == last

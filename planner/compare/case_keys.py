@@ -1,4 +1,4 @@
-"""The key that a case has now: one that was typed otherwise, or written by an older planner, means the same case."""
+"""Normalizes case keys: a key typed by hand or written by an older version becomes the one that planner writes now."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from planner.measure.records import case_key, in_our_order, parse_key
 
 
 def key_as_ours(key: str) -> str:
-    """The key of a template's case as `case_key` writes it, whatever the order of its inputs; another text as it is.
+    """The key with its inputs in `case_key`'s order; a text that is no key of a known template is returned unchanged.
 
-    Inputs that the template sets itself now are left out, as `without_set` does.
+    Inputs that the template now sets itself are left out, as by `without_set`.
     """
     if key.partition("|")[0] not in library.names():
         return key
@@ -28,16 +28,16 @@ def key_as_ours(key: str) -> str:
 
 
 def without_set(template: str, inputs: Mapping[str, Value]) -> dict[str, Value]:
-    """The inputs of a case without those that its template has as rows of these very values now, and asks for no more.
+    """The inputs without those that the template now computes as a row of exactly this value.
 
-    An input that an older planner asked for is such a one where an include sets it since.
+    Older versions asked for some inputs that an include sets now.
     """
     rows = library.load(template).by_name if template in library.names() else {}
     return {name: value for name, value in inputs.items() if name not in rows or not _is_set(rows[name], value)}
 
 
 def _is_set(row: Row, value: Value) -> bool:
-    """Whether a row's formula is this value alone."""
+    """Whether a row's formula is just this value."""
     if row.kind not in CALCULATED:
         return False
     match row.expression.root:
@@ -47,9 +47,9 @@ def _is_set(row: Row, value: Value) -> bool:
 
 
 def with_defaults(key: str) -> str:
-    """A template's key with the usual value of each input that it lacks, as one written before there was that input.
+    """The key with the default of each missing input added, such as one that a newer template introduced.
 
-    Another text is as it is, and so is a key of an unknown template or with inputs that the template hasn't.
+    A text that is no key, a key of an unknown template, or one with unknown inputs is returned unchanged.
     """
     try:
         name, inputs = parse_key(key)
@@ -60,5 +60,5 @@ def with_defaults(key: str) -> str:
 
 
 def complete_key(key: str) -> str:
-    """What tells a case: its key as it is written now, with the usual value of each input that it lacks."""
+    """The normalized key with all inputs: equal for two keys if and only if they describe the same case."""
     return with_defaults(key_as_ours(key))

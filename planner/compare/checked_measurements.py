@@ -1,6 +1,6 @@
-"""The rows of a measurements.csv from elsewhere, refused by line and column where they can't be right.
+"""Reads and checks a measurements.csv of unknown origin; an impossible row is refused with its line and column.
 
-A key is that of a template's case: its inputs are held to the template's own rules, its numbers to each other.
+Inputs are checked against the rules of the case's template, and the numbers of a row against each other.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ WHOLE = 1e-3  # how near a group's size is to a whole number: a geometric mean o
 
 
 class RowFault(NamedTuple):
-    """What can't be right in a row: its column, what is wrong, and what to do."""
+    """Something impossible in a row: its column, what is wrong, and the remedy."""
 
     column: str
     what: str
@@ -62,11 +62,10 @@ class RowFault(NamedTuple):
 
 
 def checked_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv, for what reads those of others; the keys of cases written as ours are.
+    """The rows of a measurements.csv, with case keys normalized.
 
-    Raises UserError with the line: wrong columns or values, inputs that their template can't take, numbers that
-    contradict each other (as they do where one was converted to another unit), or a key that is not that of the case
-    beside it.
+    Raises UserError, with the line, for wrong columns or values, inputs that the template doesn't take, numbers that
+    contradict each other (as after a conversion of units), or a key that doesn't match the row's template and inputs.
     """
     rows = [(line, _as_now(row)) for line, row in numbered(path)]
     if not rows:
@@ -78,7 +77,7 @@ def checked_measurements(path: Path) -> list[Measurement]:
 
 
 def _as_now(row: Measurement) -> Measurement:
-    """A row with its case's key as it is written now, and without the inputs that the template sets itself now."""
+    """The row with its case key and inputs as planner writes them now."""
     key, inputs = key_as_ours(row.case_key), row.inputs
     if key == row.case_key:
         return row
@@ -88,7 +87,7 @@ def _as_now(row: Measurement) -> Measurement:
 
 
 def number_fault(value: float, unit: str) -> str:
-    """Why a number in a unit can't have been measured, as more than anything takes; blank where it can."""
+    """Why a number in a unit can't be a measurement; blank if it can."""
     if not (isfinite(value) and value >= float_info.min):  # below it a cell holds 0
         return "it is no measured number above 0"
     if unit == "s" and value < SHORTEST:
@@ -98,7 +97,7 @@ def number_fault(value: float, unit: str) -> str:
 
 
 def row_faults(row: Measurement) -> Iterator[RowFault]:
-    """What can't be right in a row, by column."""
+    """The faults of a row."""
     if not row.case_key.strip():
         yield RowFault("case_key", "the key is empty", "every row names its case")
     if row.status == "measured":  # of any other nothing is used, and it may say why the case can't be run
@@ -127,7 +126,7 @@ _LIMITS = {name: MOST.get(unit, LARGEST) for name, (unit, _) in SCHEMA.items() i
 
 @cache
 def _key_faults(key: str) -> tuple[RowFault, ...]:
-    """What is wrong with the inputs that a key tells; a text of an analyst's own, which is no such key, tells none."""
+    """The faults of the inputs in a case key; none for a free text of an analyst's."""
     try:
         template, inputs = parse_key(key)
     except ValueError:
@@ -136,7 +135,7 @@ def _key_faults(key: str) -> tuple[RowFault, ...]:
 
 
 def _input_faults(column: str, template: str, inputs: Inputs) -> Iterator[RowFault]:
-    """What is wrong with the inputs of a template's case, which stand in a column."""
+    """The faults of a case's inputs, reported for `column`."""
     if template not in library.names():
         yield RowFault(column, f"there is no template {template!r}", nearest(template, library.names()))
         return
@@ -154,7 +153,7 @@ _BY_HAND = "write the case that was run, as planner measure --list shows cases"
 
 
 def _case_faults(row: Measurement) -> Iterator[RowFault]:
-    """A key that is not that of the template and the inputs beside it, where these are there."""
+    """A fault if the row's key isn't that of its template and inputs, where these are given."""
     template = row.template.lower()
     if template and not row.inputs and _has_other_template(row.case_key, template):
         yield RowFault(
@@ -182,7 +181,7 @@ def _has_other_template(key: str, template: str) -> bool:
 
 
 def _place_faults(row: Measurement) -> Iterator[RowFault]:
-    """What can't be right about when and where a row was timed; nothing of what is blank."""
+    """Faults of the timestamp, the coordinates and the mesh; blank cells have none."""
     if row.timestamp.strip() and moment_of(row.timestamp) is None:
         yield RowFault("timestamp", f"{row.timestamp!r} is no date", "write it as 2026-05-01T10:00:00+00:00")
     if row.coords.strip() and not PLACES.fullmatch(row.coords.strip()):
@@ -206,12 +205,12 @@ def _place_faults(row: Measurement) -> Iterator[RowFault]:
 
 
 def _bare(error: UserError) -> str:
-    """What is wrong, without the option of the command line that the same parser serves."""
+    """What is wrong, without the command-line option that the parser's message begins with."""
     return error.what.partition(": ")[2] or error.what
 
 
 def _mesh_faults(row: Measurement, mesh: MeshSpec) -> Iterator[RowFault]:
-    """An axis that the mesh hasn't, and an order of other devices than its own."""
+    """Faults of an axis that the mesh doesn't have, and of a device order that isn't a permutation of its devices."""
     for name in filter(None, row.axis.strip().split(SEVERAL)):
         if name not in mesh.names:
             yield RowFault("axis", f"{name!r} is no axis of the mesh {mesh}", nearest(name, mesh.names))
@@ -227,7 +226,7 @@ def _mesh_faults(row: Measurement, mesh: MeshSpec) -> Iterator[RowFault]:
 
 
 def _group_faults(row: Measurement, mesh: MeshSpec | None) -> Iterator[RowFault]:
-    """A group that is none, or of another size than its axis and its case say."""
+    """Faults of a group's size: less than 2, or different from that of its mesh axis or its case."""
     ways = mesh.ways(row.axis.strip()) if mesh and row.axis.strip() else 0
     if row.group_size and row.group_size != ways and ways:
         yield RowFault("group_size", f"{row.group_size} is not the size of the axis {row.axis}, {ways}", "write that")
@@ -244,7 +243,7 @@ def _group_faults(row: Measurement, mesh: MeshSpec | None) -> Iterator[RowFault]
 
 
 def _of_case(key: str) -> float | None:
-    """The devices of the group that a collective's key names; None where it names none."""
+    """The group size, in devices, in a collective's key; None if the key has none."""
     with suppress(ValueError):
         _, inputs = parse_key(key)
         size, over = inputs.get("axis_size"), inputs.get("n_axes", 1.0)
@@ -254,9 +253,9 @@ def _of_case(key: str) -> float | None:
 
 
 def _flag_faults(row: Measurement) -> Iterator[RowFault]:
-    """Words in `flags` that are nearly those of a guard: as it stands no command would know such a one.
+    """Faults for words in `flags` that are misspelt flags, which no command would recognize.
 
-    Any other word is a person's own, and a flag like the others: its row is shown, and not used in a fit.
+    Any other word is the user's own flag: the row is shown, but no fit uses it.
     """
     for word in filter(None, (each.strip() for each in row.flags.split(";"))):
         if word in FLAGS or DISAGREEING.fullmatch(word):
@@ -268,9 +267,10 @@ def _flag_faults(row: Measurement) -> Iterator[RowFault]:
 
 
 def _method_faults(row: Measurement) -> Iterator[RowFault]:
-    """A method that is nearly one of planner's: its time would be held to no other column. Any other is a person's own.
+    """A fault if the method is a misspelling of one of planner's, since its time would then not be checked; others are
+    allowed.
 
-    Behind a comma stands what it is extrapolated from.
+    Text after a comma says what the time is extrapolated from.
     """
     method = row.method.partition(",")[0].strip()
     if method not in METHODS and (meant := closest(method, METHODS, 1, LIKE)):
@@ -309,7 +309,9 @@ def _unit_faults(row: Measurement) -> Iterator[RowFault]:
 
 
 def _bus_faults(row: Measurement) -> Iterator[RowFault]:
-    """A bus bandwidth of a case that has none, or of another magnitude than the case's bytes over its time."""
+    """A fault if the case has no bus bandwidth, or its order of magnitude isn't that of
+    the case's bytes over its time.
+    """
     known = _bus_bytes(row.case_key)
     if known is None:
         return
@@ -322,7 +324,7 @@ def _bus_faults(row: Measurement) -> Iterator[RowFault]:
 
 @cache
 def _bus_bytes(key: str) -> float | None:
-    """The bytes that count for the bus bandwidth of a case, 0 of one without any; None where they can't be told."""
+    """The bytes of a case that count for its bus bandwidth; 0 if it has none, None if that is unknown."""
     from planner.compare.prediction import predict  # here, for it loads numpy
 
     try:
@@ -336,11 +338,11 @@ def _bus_bytes(key: str) -> float | None:
 
 
 def _is_between(low: float, number: float, high: float) -> bool:
-    """Whether a number lies between two, of which any may be unknown."""
+    """Whether low <= number <= high, up to rounding; NaN counts as unknown and passes."""
     slack = ROUNDING * abs(number)
     return not (low > number + slack or high < number - slack)
 
 
 def _agree(one: float, other: float) -> bool:
-    """Whether two numbers are the same, or one is unknown."""
+    """Whether two numbers are equal up to rounding; NaN counts as unknown and passes."""
     return isnan(one) or isnan(other) or isclose(one, other, rel_tol=ROUNDING)

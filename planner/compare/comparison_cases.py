@@ -1,4 +1,4 @@
-"""The cases that a Comparison starts with (templates/comparison.csv), and what cases are called."""
+"""The cases that a new Comparison has (templates/comparison.csv), and the labels of cases."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class ComparisonCase:
-    """A case to predict and to measure: a template with every input typed."""
+    """A case to predict and to measure: a template with a value for every input."""
 
     label: str
     template: Template
@@ -51,14 +51,14 @@ class ComparisonCase:
 
     @property
     def key(self) -> str:
-        """What tells the case from every other, in a workbook and in measurements.csv."""
+        """The case's unique key, in a workbook and in measurements.csv."""
         return case_key(self.template.name, self.inputs)
 
 
 def load(suite: str = "quick", template: str = "") -> list[ComparisonCase]:
-    """The shipped cases of a suite, or of one template; a workbook starts with the quick one's.
+    """The shipped cases of a suite, or of one template in it; a new workbook has those of the quick suite.
 
-    Raises UserError with file and line for a case that its template can't take.
+    Raises UserError with file and line for a case that its template doesn't take.
     """
     sheet = data.table("comparison", COLUMNS)
     meant = SUITES[: SUITES.index(suite) + 1]
@@ -80,7 +80,7 @@ def _case(cells: Mapping[str, str], place: Place) -> ComparisonCase:
 
 
 def of_model(model: str, inputs: Container[str]) -> dict[str, Value]:
-    """The dimensions of a model of the CSV that are inputs of a template by the same name."""
+    """The dimensions of a shipped model, for those `inputs` that have the same name."""
     if not model:
         return {}
     row = catalog.load_models().row(model)
@@ -97,7 +97,7 @@ def _literal(row: Row, formula: Formula) -> Value:
 
 
 def label_of(template: str, inputs: Mapping[str, Value]) -> str:
-    """A case for a person: as a shipped case is called, or else `Matmul 1 x 768 x 768 x 768 bf16`."""
+    """A readable label: the shipped case's, else one such as `Matmul 1 x 768 x 768 x 768 bf16`."""
     if known := listed(template).get(case_key(template, inputs)):
         return known
     if template in LABELS:
@@ -157,15 +157,15 @@ def _number(inputs: Mapping[str, Value], name: str, default: float = 1) -> float
 
 
 def _binary(size: float) -> str:
-    """Bytes as computers count them: `64 KiB`."""
+    """Bytes with a binary prefix: `64 KiB`."""
     factor, prefix = next(((factor, prefix) for factor, prefix in PREFIXES if size >= factor), (1, "bytes"))
     return f"{size / factor:.4g} {prefix}"
 
 
 def case_in_words(key: str, label: str = "") -> str:
-    """A case for a line of text: its label and the beginning of its key; a key of a person's own is all there is.
+    """A case in a line of text: its label and the beginning of its key; for a free-text key just its beginning.
 
-    `label` is what its row calls it, where there is a row.
+    `label` is its row's label, if it has a row.
     """
     short = cut(key, KEY_SHOWN)
     if label:
@@ -188,17 +188,16 @@ def _said(value: Value) -> str:
 
 
 def refuse_blank(text: str) -> None:
-    """Raise UserError for a text that would mean every case."""
+    """Raise UserError for a blank text, which would match every case."""
     if not text.strip():
         raise UserError("--case is blank", remedy="give a row's label, its key or its number")
 
 
 def is_meant(text: str, label: str, keys: Iterable[str]) -> bool:
-    """Whether a text means the case of this label and these keys, whatever the capitals.
+    """Whether a text selects the case with this label and these keys, ignoring case.
 
-    It does as some words of the label, as a part of the template's name or of a key that a person made up, as the
-    whole key, and as a value or a `name=value` of the key; the name of a parameter means nothing,
-    for every case has it.
+    It may be words of the label, part of the template's name or of a free-text key, a whole key, or a value or
+    `name=value` of a key. The name of an input selects nothing, since every case has it.
     """
     wanted = key_as_ours(text.strip().lower())
     words = re.compile(rf"(?<![a-z0-9.]){re.escape(wanted)}(?![a-z0-9.])")  # `4 KiB` isn't meant for 64 KiB
@@ -212,8 +211,8 @@ def _is_in_key(wanted: str, key: str) -> bool:
     return wanted in template or wanted in (key, *pieces, *values)
 
 
-def likest(text: str, labels: Iterable[str]) -> str:
-    """The labels most like a text that means no case, for a remedy; or the first few."""
+def closest_labels(text: str, labels: Iterable[str]) -> str:
+    """The labels closest to a text that selects no case, or else the first few, as a remedy."""
     known = list(dict.fromkeys(filter(None, labels)))
     found = closest(text, known)
     return f"the closest: {', '.join(found)}" if found else f"there are {', '.join(known[:4])} and others"

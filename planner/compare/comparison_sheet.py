@@ -1,7 +1,8 @@
-"""The Comparison sheet of a workbook on disk: found, its cases read, and the chips among which it looks theirs up.
+"""Reads the Comparison sheet of a workbook on disk: its cases, and the list of chips in which its formulas look theirs
+up.
 
-The sheet is found by its name or by its marker, rows by what stands in them, columns by their
-machine names, or else by their labels or markers: an analyst may move, rename, sort and add.
+The sheet is found by its name or its defined name, rows by their content, and columns by machine name, or else by label
+or defined name, since an analyst may move, rename, sort and add.
 """
 
 from __future__ import annotations
@@ -46,36 +47,36 @@ RUN_HEADS = 3  # the rows of its title, its labels and its machine names
 
 @dataclass(frozen=True)
 class CaseRow:
-    """One row of the Comparison: the sheet that it is on, its number, and the columns by machine name."""
+    """A row of the Comparison: the sheet's XML, the row number, and the columns by machine name."""
 
     xml: SheetXml
     number: int
     columns: Mapping[str, int]
 
     def value(self, name: str) -> Value:
-        """A cell's value; None where it is empty, or the sheet hasn't the column."""
+        """A cell's value; None if it is empty or the sheet doesn't have the column."""
         cell = self.xml.row(self.number).get(self.columns.get(name, 0))
         return None if cell is None else cell.value
 
     def text(self, name: str) -> str:
-        """A cell's text, blank where it is empty or an error."""
+        """A cell's text; blank if it is empty, a number or an error."""
         value = self.value(name)
         return value.strip() if isinstance(value, str) else ""
 
     def number_in(self, name: str) -> float | None:
-        """A cell's number; None where it is empty, an error or a text."""
+        """A cell's number; None if it is empty, a text or an error."""
         value = self.value(name)
         return float(value) if is_number(value) else None
 
     @cached_property
     def template(self) -> Template | None:
-        """The row's template; None where it names none that is known."""
+        """The row's template; None if it isn't known."""
         name = self.text("template")
         return library.load(name) if name in library.names() else None
 
     @cached_property
     def inputs(self) -> dict[str, float | str | None]:
-        """The inputs of its template that stand in its cells; what the sheet has no column for is as its key says."""
+        """The inputs of its template from its cells; for those without a column, from its key."""
         if self.template is None:
             return {}
         names = [row.name for row in self.template.of_kind("input")]
@@ -90,10 +91,9 @@ class CaseRow:
 
     @cached_property
     def keys(self) -> set[str]:
-        """What the row's case is called: the key of its inputs, and a text of the analyst's own.
+        """The keys of the row's case: that of its inputs, and an analyst's free text if there is one.
 
-        A text in the form of a key that the inputs contradict is a left-over of the row that was
-        copied.
+        A typed key that contradicts the inputs is ignored: it is left over from copying another row.
         """
         typed = self.text(KEY)
         if self.template is None:
@@ -104,7 +104,7 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class ComparisonSheet:
-    """Where the Comparison is in a package, its columns by machine name, and its rows."""
+    """The Comparison in a package: its part, its columns by machine name, and its rows."""
 
     part: str
     name: str
@@ -118,24 +118,24 @@ class ComparisonSheet:
 
     @property
     def runs_title_row(self) -> int:
-        """The row of the title of the table of runs; 0 without one."""
+        """The row of the title of the table of runs; 0 if there is none."""
         return self.runs_header and self.runs_header - RUN_HEADS + 1
 
     def is_blank(self, row: int) -> bool:
-        """Whether no cell of a row holds anything."""
+        """Whether a row is empty."""
         cells = self.xml.row(row).values() if row in self.xml.rows else ()
         return all(cell.value is None and cell.formula is None for cell in cells)
 
     def is_computed(self, row: int, name: str) -> bool:
-        """Whether a formula stands in a row's cell; it is not overwritten."""
+        """Whether a cell has a formula, which must not be overwritten."""
         return name in self.columns and self.xml.is_computed(address(row, self.columns[name]))
 
 
 def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
-    """The Comparison of a workbook. Raises UserError for none, or where its columns can't be told."""
+    """The Comparison of a workbook. Raises UserError if there is none or its columns can't be determined."""
     sheets, names = sheets or parse_sheets(package), dict(_markers(package))
-    told = chain((SHEET, names.get(MARKER, ("",))[0]), _looking_like_one(sheets))
-    found = _first_with_heads(package, sheets, (name for name in told if name in sheets))
+    candidates = chain((SHEET, names.get(MARKER, ("",))[0]), _looking_like_one(sheets))
+    found = _first_with_heads(package, sheets, (name for name in candidates if name in sheets))
     if found is None:
         remedy = "build one with planner build"
         raise UserError("the workbook has no Comparison sheet", place=Place(package.name), remedy=remedy)
@@ -156,7 +156,7 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
 
 
 def found_in(package: Package, sheets: Mapping[str, SheetXml]) -> ComparisonSheet | None:
-    """The Comparison of a workbook; None where there is none, or its columns can't be told."""
+    """The Comparison of a workbook; None if there is none or its columns can't be determined."""
     try:
         return find(package, sheets)
     except UserError:
@@ -164,14 +164,14 @@ def found_in(package: Package, sheets: Mapping[str, SheetXml]) -> ComparisonShee
 
 
 def _first_with_heads(
-    package: Package, sheets: Mapping[str, SheetXml], told: Iterable[str]
+    package: Package, sheets: Mapping[str, SheetXml], candidates: Iterable[str]
 ) -> tuple[str, int, dict[str, int]] | None:
-    """The first of these sheets with the heads of a Comparison: an analyst's may be called so too.
+    """(name, header row, columns) of the first of these sheets that has a Comparison's header; None without any sheet.
 
-    Raises UserError for the first one where none has.
+    An analyst's sheet may have the same name. Raises UserError about the first sheet if none has the header.
     """
     refusals: list[UserError] = []
-    for name in told:
+    for name in candidates:
         try:
             return (name, *_header(package, name, sheets[name]))
         except UserError as error:
@@ -186,14 +186,14 @@ def _values(cells: Mapping[int, Cell]) -> dict[int, Value]:
 
 
 def _looking_like_one(sheets: Mapping[str, SheetXml]) -> Iterator[str]:
-    """The sheets that hold the heads of a Comparison, whatever they are called."""
+    """The sheets that contain a Comparison's machine names, whatever their name."""
     for name, xml in sheets.items():
         if len(IDENTITY.keys() & {cell.value for cell in xml.cells.values() if not cell.kind}) >= ENOUGH:
             yield name
 
 
 def _header(package: Package, sheet: str, xml: SheetXml) -> tuple[int, dict[str, int]]:
-    """The first row with enough machine names, and the column of each: the first of two alike."""
+    """The first row with enough machine names, and the column of each; of repeated names the first column."""
     known = set(_labels())
     for number in xml.row_numbers:
         values = _values(xml.row(number))
@@ -211,13 +211,13 @@ def _labels() -> dict[str, str]:
 
 
 def _else_by_label(titles: Mapping[int, Value], known: Mapping[str, int]) -> dict[str, int]:
-    """The columns whose machine name was overwritten and whose label, one row above, was not."""
+    """The columns whose machine name was overwritten but whose label, one row above, was not."""
     at = {str(value).strip(): column for column, value in titles.items()}
     return {name: at[label] for name, label in _labels().items() if name not in known and label in at}
 
 
 def _else_by_marker(names: Mapping[str, tuple[str, Area]], sheet: str, known: Mapping[str, int]) -> dict[str, int]:
-    """The columns that only their defined name still tells."""
+    """The columns that only their defined name still identifies."""
     wanted = {KEY: MARKER} | {name: f"{MARKERS}{name}" for name in _labels() if name != KEY}
     return {
         name: names[marker][1].left
@@ -227,9 +227,9 @@ def _else_by_marker(names: Mapping[str, tuple[str, Area]], sheet: str, known: Ma
 
 
 def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
-    """Our defined names with the sheet and the range of each that still leads somewhere.
+    """Yields planner's defined names on columns, each with its sheet and range, except broken ones.
 
-    Those of one sheet, as a copied one has them, come first: the workbook's own count.
+    Names with a sheet's scope, as a copied sheet has, come first, so that the workbook's own override them in a dict.
     """
     named = every(package.tree(package.workbook_part()), "definedName")
     for element in sorted(named, key=lambda each: each.get("localSheetId") is None):
@@ -243,20 +243,20 @@ def _markers(package: Package) -> Iterator[tuple[str, tuple[str, Area]]]:
 
 
 def is_missing(value: Value) -> bool:
-    """Whether a cell's value stands for N/A."""
+    """Whether a cell's value is blank or an error such as N/A."""
     return value is None or isinstance(value, CellError)
 
 
 @dataclass(frozen=True)
 class ListedChips:
-    """The sheet with the chips, and for each id the device kind that JAX reports; blank where none stands there."""
+    """The sheet `on` that lists the chips, and the JAX device kind of each id; blank if the list has none."""
 
     on: str
     kinds: Mapping[str, str]
 
 
 def listed_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> ListedChips | None:
-    """What a row's formula matches its chip with; None where that can't be told. `parsed` has all sheets."""
+    """The list in which the rows' formulas look up their chip; None if it can't be found. `parsed` has all sheets."""
     if LOOKED_UP not in sheet.columns:
         return None
     for row in sheet.rows:
@@ -271,7 +271,7 @@ def listed_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> List
 
 
 def _chips(xml: SheetXml, area: Area) -> Iterator[tuple[str, str]]:
-    """The ids in the first column of an area, each with its device kind."""
+    """Yields the ids in the first column of an area, each with its device kind."""
     heads = ((at, column) for at in xml.row_numbers if at < area.top for column in xml.row(at))
     kinds = next((column for at, column in heads if _text(xml, at, column) == DEVICE_KIND), 0)
     for number in xml.row_numbers:

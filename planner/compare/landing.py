@@ -1,7 +1,7 @@
-"""Measurements put into the Comparison of a workbook on disk: one read, one edit, one write.
+"""Writes measurements into the Comparison of a workbook on disk: one read, one edit, one write.
 
-`land` is the one way in. Which row a measurement belongs to is for its caller to say: `backfill`
-finds it by the key of the case, `planner measure` and `planner record` know it.
+`land` is the only entry point. Its caller decides which row a measurement belongs to: `backfill` finds it by the case's
+key, `planner measure` and `planner record` know it.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ from planner.xlsx.workbook_part import parse_sheets
 
 @dataclass
 class Landing:
-    """What becomes of measurements in a Comparison: typed cells, new rows, and those left out.
+    """The effect of measurements on a Comparison: changed cells, new rows, and skipped measurements.
 
-    `recalculated` is None where nothing had to change.
+    `recalculated` is None if nothing had to change.
     """
 
     package: Package
@@ -79,10 +79,7 @@ class Landing:
     recalculated: Recalculated | None = None
 
     def put(self, row: CaseRow | None, measured: Measurement) -> None:
-        """Type a measurement into its row, but for what it holds already; a formula there is left.
-
-        One that has a time and no row (None) gets a new one.
-        """
+        """Type a measurement into its row, or into a new one if `row` is None. Equal values and formulas are left."""
         if measured.status != "measured":
             self.skipped.append((measured.case_key, f"{measured.status}: {measured.reason}"))
             if row is not None and not self.sheet.is_computed(row.number, "measured_time"):
@@ -102,7 +99,7 @@ class Landing:
     def type(
         self, row: CaseRow, measured: Measurement, typed: Mapping[str, Value], *, over_formulas: bool = False
     ) -> None:
-        """Type these cells of a measurement into its row, but for what it holds already."""
+        """Type these cells of a measurement into its row, except those that are equal already."""
         flags = str(typed.get("flags"))
         if OTHER_HARDWARE in flags:
             pair = row.text("hardware_id"), measured.hardware_id or measured.device_kind
@@ -119,7 +116,7 @@ class Landing:
     def _changed(
         self, row: CaseRow, typed: Mapping[str, Value], *, over_formulas: bool
     ) -> dict[int, Mapping[str, Value]]:
-        """By the row's number those of its cells that change; nothing where none does."""
+        """The cells of a row that change, under its number; empty if none does."""
         new = {
             name: value
             for name, value in typed.items()
@@ -130,7 +127,7 @@ class Landing:
         return {row.number: new} if new else {}
 
     def lines(self) -> list[str]:
-        """What was written, appended and skipped, for a person."""
+        """What was written, appended and skipped, as lines of text."""
         counts = {
             "updated": len(self.values),
             "appended": len(self.homeless),
@@ -144,7 +141,7 @@ class Landing:
         return [head, *new, *skipped, *self.warnings()]
 
     def warnings(self) -> list[str]:
-        """What to know before reading the ratios: a line for each two chips that differ."""
+        """What to know before reading the ratios, such as which rows were timed on another chip than they predict."""
         pairs = [
             f"{count} {'row predicts' if count == 1 else 'rows predict'} {chip} and "
             f"{'was' if count == 1 else 'were'} timed on {here}: flagged {OTHER_HARDWARE}; "
@@ -157,7 +154,7 @@ class Landing:
         ]
 
     def kept(self) -> str:
-        """A line about times left alone, for the new ones are of no known chip; blank where there are none."""
+        """A line about times that were kept because the new ones' device is unknown; blank if there are none."""
         if not self.left_alone:
             return ""
         count, chips = len(self.left_alone), ", ".join(dict.fromkeys(self.left_alone))
@@ -168,7 +165,7 @@ class Landing:
         )
 
     def too_fast(self) -> str:
-        """A line about times that no chip of their rows can reach; blank where there are none."""
+        """A line about times below what the rows' chips allow; blank if there are none."""
         if not self.above_peak:
             return ""
         count, first = len(self.above_peak), case_in_words(*self.above_peak[0])
@@ -179,7 +176,7 @@ class Landing:
         )
 
     def too_slow(self) -> str:
-        """A line about times that are in another unit, it seems; blank where there are none."""
+        """A line about times that seem to be in another unit; blank if there are none."""
         if not self.far_slower:
             return ""
         count, first = len(self.far_slower), case_in_words(*self.far_slower[0])
@@ -190,15 +187,14 @@ class Landing:
 
 
 def backfill(path: Path, measured: Sequence[Measurement]) -> Landing:
-    """Land measurements in the rows of their cases, or in new ones below."""
+    """Write measurements into the rows of their cases, or into new rows below."""
     return land(path, lambda landing: put_by_key(landing, measured))
 
 
 def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
-    """Type what `choose` puts into a landing into the workbook at `path`, and refresh the rest.
+    """Write into the workbook at `path` what `choose` puts into a landing, and recalculate.
 
-    A file in which all of it stands already keeps every byte. Raises UserError as reading and
-    writing do.
+    A file that already has all of it stays byte for byte. Raises UserError as reading and writing do.
     """
     with locked(path), still():
         package = Package.read(path)
@@ -210,7 +206,7 @@ def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
 
 
 def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
-    """The same into a package, in place."""
+    """The same in a package, in place."""
     parsed = parse_sheets(package)
     landing = Landing(package, find(package, parsed))
     choose(landing)
@@ -225,7 +221,7 @@ def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
 
 
 def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
-    """Put a landing's cells and new rows into its package."""
+    """Write a landing's cells and new rows into its package."""
     package, sheet = landing.package, landing.sheet
     new = appended(sheet, [(one, cells_of(None, one)) for one in landing.homeless])
     contents: dict[str, Content] = {
@@ -248,7 +244,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
 
 
 def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Content]) -> dict[str, Value]:
-    """The flags of new rows too fast to be true: by address, from their formulas' `value`."""
+    """The flags of appended rows that are impossibly fast, by address. `value` gives a cell's recalculated value."""
     columns = landing.sheet.columns
     if not {FLOOR, "flags"} <= columns.keys():
         return {}
@@ -266,7 +262,7 @@ def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Co
 
 
 def _by_key(rows: Iterable[CaseRow], written: Callable[[str], str]) -> Mapping[str, list[CaseRow]]:
-    """The rows by each of their keys, as `written` writes it."""
+    """The rows by each of their keys, mapped by `written`."""
     found: dict[str, list[CaseRow]] = defaultdict(list)
     for row in rows:
         for key in row.keys:
@@ -275,10 +271,10 @@ def _by_key(rows: Iterable[CaseRow], written: Callable[[str], str]) -> Mapping[s
 
 
 def put_by_key(landing: Landing, measured: Iterable[Measurement]) -> None:
-    """Put each measurement into its row: found by its key, its chip and its compiler flags.
+    """Put each measurement into its row, found by key, chip and compiler flags.
 
-    A key that no row has is taken with the usual values of inputs that it lacks: those of a newer template. Of two of
-    one experiment the later one counts. One that was not measured has no say where there is a time.
+    A key that no row has is retried with the defaults of missing inputs, as newer templates add some. Of two
+    measurements of one experiment the later counts; one that failed never replaces a time.
     """
     rows = _by_key(landing.sheet.rows, lambda key: key)
     complete = cache(lambda: _by_key(landing.sheet.rows, complete_key))

@@ -1,4 +1,4 @@
-"""What `planner measure` times: rows of a workbook's Comparison, or a suite of our own cases; and how."""
+"""What `planner measure` times: rows of a workbook's Comparison, or a suite of shipped cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TypeVar
 from planner import catalog
 from planner.catalog import Table
 from planner.compare import comparison_cases, mesh_cases
-from planner.compare.comparison_cases import ComparisonCase, is_meant, likest, refuse_blank
+from planner.compare.comparison_cases import ComparisonCase, closest_labels, is_meant, refuse_blank
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, listed_chips
 from planner.compare.landing import Landing, land
 from planner.compare.prediction import predict
@@ -45,20 +45,20 @@ class PlannedCase:
 
     @property
     def label(self) -> str:
-        """What a person calls it."""
+        """Its label."""
         return self.row.text("case_label")
 
     @property
     def key(self) -> str:
-        """The key of its inputs, or the analyst's own text; never that of a row it was copied from."""
+        """The key of its inputs, or the analyst's free text; never that of a row from which it was copied."""
         return self.case.key if self.case.key in self.row.keys else min(self.row.keys)
 
 
 def planned_in(package: Package, only: Sequence[str] = ()) -> list[PlannedCase]:
-    """The cases that a workbook's Comparison lists; `only` keeps those that one of the texts means.
+    """The cases in a workbook's Comparison; `only` keeps those that one of its texts selects.
 
-    Raises UserError for a row whose template is unknown, or where no row is left. A row with a key
-    of its own and no template, which only `planner record` fills, is left out.
+    Raises UserError for a row of an unknown template, or if no row is left. Rows with a free-text key and no template,
+    which only `planner record` fills, are left out.
     """
     sheet = find(package)
     place = Place(package.name, sheet=sheet.name)
@@ -69,16 +69,16 @@ def planned_in(package: Package, only: Sequence[str] = ()) -> list[PlannedCase]:
 
 
 def meant(cases: Sequence[Of], only: Sequence[str], called: Callable[[Of], tuple[str, ...]], where: str) -> list[Of]:
-    """The cases that one of the texts means by label and keys (`called`); all without a text.
+    """The cases that one of the texts `only` selects; all if it is empty. `called` gives a case's label and keys.
 
-    Raises UserError for a text that means no case; `where` is what `planner measure` was given.
+    Raises UserError for a text that selects no case; `where` is the workbook or suite option for the message.
     """
     found: set[int] = set()
     for text in only:
         refuse_blank(text)
         new = {at for at, case in enumerate(cases) if is_meant(text, called(case)[0], called(case)[1:])}
         if not new:
-            close = likest(text, ((called(case)[0] or called(case)[1]) for case in cases))
+            close = closest_labels(text, ((called(case)[0] or called(case)[1]) for case in cases))
             raise UserError(f"no case is called {text!r}", remedy=f"{close}; planner measure {where} --list shows all")
         found |= new
     return [case for at, case in enumerate(cases) if not only or at in found]
@@ -101,7 +101,7 @@ def _of_row(place: Place, row: CaseRow) -> Case:
 
 
 def _case(key: str, label: str, template: str, inputs: Inputs, axis: str, figure: Callable[[str], float]) -> Case:
-    """A case, whose predictions `figure` has by their names; work over all chips is told of one."""
+    """A case with its predictions from `figure`, by name; work over all chips is divided by their number."""
     count = figure("n_chips")
     chips = count if count > 0 else 1.0
     return Case(
@@ -111,9 +111,9 @@ def _case(key: str, label: str, template: str, inputs: Inputs, axis: str, figure
 
 
 def listed(suite: str, only: Sequence[str], mesh: MeshSpec | None = None) -> list[ComparisonCase]:
-    """The cases of a suite for this machine, those over a mesh where one is given.
+    """The cases of a suite for this machine's platform; with `mesh`, those over the mesh.
 
-    Raises UserError where a text of `only` means none, and where the devices don't fit the mesh.
+    Raises UserError if a text of `only` selects none, and if the devices don't fit the mesh.
     """
     if mesh is not None:
         places, found = spread.coordinates(spread.laid_out(mesh)), _here(device_kinds(catalog.load_hardware()))
@@ -126,9 +126,9 @@ def listed(suite: str, only: Sequence[str], mesh: MeshSpec | None = None) -> lis
 def of_suite(
     suite: str, only: Sequence[str], hardware: str = "", hardware_csv: Path | None = None, mesh: MeshSpec | None = None
 ) -> list[Case]:
-    """The cases of a suite with their predictions; `hardware` where JAX can't tell the chip.
+    """The cases of a suite with their predictions. `hardware` is the chip's id, needed if JAX can't identify it.
 
-    A chip of a CSV of one's own goes before a shipped one. Raises UserError where no case is meant.
+    A chip in the user's CSV takes precedence over a shipped one. Raises UserError if no case is selected.
     """
     kept, table = listed(suite, only, mesh), catalog.load_hardware(hardware_csv, only=False)
     own = catalog.load_hardware(hardware_csv) if hardware_csv else None
@@ -142,7 +142,7 @@ def of_suite(
 
 
 def predicted(case: ComparisonCase, chip: str, table: Table | None = None) -> Case:
-    """A case with what its template predicts of a chip of a hardware table; of no chip (blank) its work alone."""
+    """A case with its prediction for a chip of a hardware table; without a chip (blank) with its work alone."""
     results = predict(case.template.name, case.inputs, chip, table)
 
     def figure(name: str) -> float:
@@ -161,29 +161,29 @@ def _platform() -> str:
 
 
 def device_kinds(table: Table) -> dict[str, str]:
-    """The name that JAX has for each chip of a hardware table; blank where it has none."""
+    """The JAX device kind of each chip in a hardware table; blank if it has none."""
     return {key: str(row["jax_device_kind"] or "") for key, row in table.rows.items()}
 
 
 def kinds_in(package: Package) -> dict[str, str]:
-    """The name that JAX has for each chip that a workbook lists, with the shipped ones behind them."""
+    """The JAX device kind of each chip that a workbook lists, and of the shipped ones."""
     parsed = parse_sheets(package)
     return kinds_on(find(package, parsed), parsed)
 
 
 def kinds_on(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> dict[str, str]:
-    """As `kinds_in`, of a workbook that is read already."""
+    """As `kinds_in`, for a workbook that was read already."""
     found = listed_chips(sheet, parsed)
     return device_kinds(catalog.load_hardware()) | dict(found.kinds if found else {})
 
 
 def _here(kinds: Mapping[str, str]) -> tuple[str, ...]:
-    """The chips of these device kinds that this process's device can be."""
+    """The ids of chips with these device kinds that this process's device may be."""
     return devices.describe(clock.devices(), kinds).hardware_ids
 
 
 def over_mesh(planned: Sequence[PlannedCase], file: str) -> list[PlannedCase]:
-    """The cases that lie on a mesh. Raises UserError where there are none."""
+    """The cases that run over a mesh. Raises UserError if there are none."""
     found = [each for each in planned if each.case.template in sharded.SPREAD]
     if not found:
         remedy = "planner build --mesh lists some; so does planner backfill with those of --suite quick --mesh"
@@ -192,14 +192,14 @@ def over_mesh(planned: Sequence[PlannedCase], file: str) -> list[PlannedCase]:
 
 
 def for_here(planned: Sequence[PlannedCase], kinds: Mapping[str, str]) -> list[Case]:
-    """The cases; another chip's prediction is no floor for a time measured here. `kinds` as `kinds_in` has them."""
+    """The cases to time here, without the lower bound of rows that predict another chip. `kinds` as from `kinds_in`."""
     here = _here(kinds)
     chips = [(each.case, each.row.text("hardware_id")) for each in planned]
     return [replace(case, hardware_id=chip) if chip in here else replace(case, floor_s=nan) for case, chip in chips]
 
 
 def foreign(planned: Sequence[PlannedCase], kinds: Mapping[str, str]) -> list[str]:
-    """A line for each chip other than this machine that rows predict: what will be said of their times."""
+    """A line for each chip that rows predict and this machine isn't: how their times will be flagged."""
     here, device = _here(kinds), clock.devices()[0].device_kind
     chips = Counter(chip for each in planned if (chip := each.row.text("hardware_id")))
     return [
@@ -211,10 +211,10 @@ def foreign(planned: Sequence[PlannedCase], kinds: Mapping[str, str]) -> list[st
 
 
 def land_planned(path: Path, planned: Sequence[PlannedCase], done: Sequence[Measurement]) -> Landing:
-    """Land measurements in the rows that they were planned for, as the file is now.
+    """Write measurements into the rows for which they were planned, in the file as it is now.
 
-    A case that was not measured keeps the numbers that it had; where it had none its flags say why.
-    A row that an analyst has changed or removed meanwhile is left alone.
+    A case that failed keeps its earlier numbers; without any, its flags say why. A row that an analyst changed or
+    removed in the meantime is left alone.
     """
 
     def choose(landing: Landing) -> None:
@@ -235,11 +235,10 @@ TPU_FLAG = "--xla_tpu"  # libtpu knows these, and XLA_FLAGS stops at them
 def under_flags(
     variants: Sequence[str], arguments: Sequence[str], workbook: Path | None = None, profiles_to: Path | None = None
 ) -> list[Measurement]:
-    """The rows of `planner measure ARGUMENTS` under each variant's flags, one after the other.
+    """The rows of `planner measure ARGUMENTS` under each variant's XLA flags, one run after the other.
 
-    A blank variant is the flags as they are. The cases of a workbook are measured on a copy of it,
-    and each variant's profiles kept in a folder of its own. Raises UserError where a variant can't
-    even start.
+    A blank variant leaves the flags as they are. A workbook's cases are measured on a copy of it, and each variant's
+    profiles are kept in their own folder. Raises UserError if a variant can't even start.
     """
     rows: list[Measurement] = []
     with TemporaryDirectory(prefix="measure-") as folder, interrupts.noted() as ctrl_c:
@@ -268,7 +267,7 @@ def under_flags(
 
 
 def environment(flags: str) -> dict[str, str]:
-    """The variables with these flags beside what they hold; libtpu's own go to LIBTPU_INIT_ARGS."""
+    """The environment variables with these flags appended; libtpu's go to LIBTPU_INIT_ARGS."""
     words: dict[str, list[str]] = {"XLA_FLAGS": [], "LIBTPU_INIT_ARGS": []}
     for word in flags.split():
         words["LIBTPU_INIT_ARGS" if word.startswith(TPU_FLAG) else "XLA_FLAGS"].append(word)

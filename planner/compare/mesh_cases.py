@@ -1,6 +1,6 @@
-"""The cases of a mesh: collectives by payload, sharded matmuls along each axis, a layer and steps over all of it.
+"""The cases of a mesh: collectives by payload, sharded matmuls along each axis, and a layer and steps over all of it.
 
-Payloads reach from where latency decides to where bandwidth does, so that a fit finds both.
+Payloads range from latency-bound to bandwidth-bound, so that a fit finds both parameters.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SMALL = {"d_model": 512.0, "qk_nope_dim": 64.0, "n_kv_heads": 2.0, "n_heads": 8.
 
 
 @dataclass(frozen=True)
-class Lie:
-    """How a group lies on a torus: over so many of its axes, and whether each is a whole ring."""
+class GroupPlacement:
+    """The placement of a group on a torus: the number of torus axes that it spans, and whether each is a whole ring."""
 
     n_axes: float = 1.0
     has_wraparound: float = 1.0
@@ -38,46 +38,49 @@ class Lie:
 def cases_of(
     spec: MeshSpec, suite: str, platform: str, coords: Sequence[Sequence[int]] = (), chip: str = ""
 ) -> list[ComparisonCase]:
-    """The cases of a mesh for a suite on a `platform`, cpu or accelerator.
+    """The cases of a mesh for a suite on a `platform`, "cpu" or "accelerator".
 
-    `coords` are the places of the devices in the mesh's order, where they have any.
+    `coords` are the torus coordinates of the devices in mesh order, empty if they have none.
     """
     made: list[ComparisonCase] = []
-    lies = {axis: _lie(spec, axis, coords, chip) for axis in spec.names}
+    placements = {axis: _placement(spec, axis, coords, chip) for axis in spec.names}
     for payload in _payloads(platform, suite):
         for kind in COLLECTIVES:
-            made += [_collective(spec, axis, lies[axis], kind, payload) for axis in spec.names]
+            made += [_collective(spec, axis, placements[axis], kind, payload) for axis in spec.names]
     for size in DIMENSIONS[platform, suite]:
         for axis in spec.names:
-            made += _matmuls(spec, axis, lies[axis], size)
+            made += _matmuls(spec, axis, placements[axis], size)
     if any(name in spec.names for name in ("data", "fsdp", "tensor")):
-        made += _steps(spec, platform, min(lie.has_wraparound for lie in lies.values()))
+        made += _steps(spec, platform, min(placement.has_wraparound for placement in placements.values()))
     return made
 
 
 def _payloads(platform: str, suite: str) -> list[int]:
-    """Bytes, both ends first: a budget that ends early leaves a latency and a bandwidth."""
+    """The payloads in bytes, both extremes first: a budget that ends early still gives a latency and a bandwidth."""
     count = round(math.log(MOST[platform] / LEAST, GROWTH[suite])) + 1
     sizes = [LEAST * GROWTH[suite] ** step for step in range(count)]
     return sorted(sizes, key=lambda size: -abs(math.log(size * size / (LEAST * MOST[platform]))))
 
 
-def _collective(spec: MeshSpec, axis: str, lie: Lie, kind: str, payload: int) -> ComparisonCase:
+def _collective(spec: MeshSpec, axis: str, placement: GroupPlacement, kind: str, payload: int) -> ComparisonCase:
     ways = spec.ways(axis)
     size = _multiple(payload, ways * ELEMENT) * (ways if kind == "all_to_all" else 1)
     inputs = {
-        "collective": kind, "array_bytes": size, "axis_size": ways ** (1 / lie.n_axes), "n_axes": lie.n_axes,
-        "has_wraparound": lie.has_wraparound, "inner_ways": spec.stride(axis),
+        "collective": kind, "array_bytes": size, "axis_size": ways ** (1 / placement.n_axes),
+        "n_axes": placement.n_axes, "has_wraparound": placement.has_wraparound, "inner_ways": spec.stride(axis),
     }  # fmt: skip
     return _case("collective", inputs, axis)
 
 
-def _matmuls(spec: MeshSpec, axis: str, lie: Lie, size: int) -> Iterator[ComparisonCase]:
-    """FSDP, column- and row-parallel, and the two collective matmuls: each one after the other and overlapped."""
+def _matmuls(spec: MeshSpec, axis: str, placement: GroupPlacement, size: int) -> Iterator[ComparisonCase]:
+    """FSDP, column- and row-parallel matmuls, and the two collective matmuls, each of
+    these sequential and overlapped.
+    """
     ways = spec.ways(axis)
     dimension = _multiple(size, ways)
     common: dict[str, Value | int] = {"tokens": dimension, "d_in": dimension, "d_out": dimension, "n_chips": spec.size,
-              "inner_ways": spec.stride(axis), "n_axes": lie.n_axes, "has_wraparound": lie.has_wraparound}  # fmt: skip
+              "inner_ways": spec.stride(axis), "n_axes": placement.n_axes,
+              "has_wraparound": placement.has_wraparound}  # fmt: skip
     gathered: dict[str, Value | int] = {"tokens_ways": ways, "d_out_ways": ways, "shares_axis": 1}
     reduced: dict[str, Value | int] = {"d_in_ways_left": ways, "d_in_ways_right": ways}
     for sharding in (
@@ -89,7 +92,7 @@ def _matmuls(spec: MeshSpec, axis: str, lie: Lie, size: int) -> Iterator[Compari
 
 
 def _steps(spec: MeshSpec, platform: str, has_wraparound: float) -> Iterator[ComparisonCase]:
-    """A layer forward, a decode step and a training step."""
+    """A layer's forward pass, a decode step and a training step."""
     data, fsdp, tensor = (spec.ways(name) for name in ("data", "fsdp", "tensor"))
     known = {row.name: row for row in library.load("sharded_step").of_kind("input")}
     model = SMALL if platform == "cpu" else comparison_cases.of_model(MODEL, known)
@@ -109,7 +112,7 @@ def _steps(spec: MeshSpec, platform: str, has_wraparound: float) -> Iterator[Com
 
 
 def _case(name: str, inputs: Mapping[str, Value | int], axis: str = "") -> ComparisonCase:
-    """A case with every input; others than these have their defaults."""
+    """A case with these inputs and the defaults of all others."""
     template = library.load(name)
     typed = template.inputs(inputs)
     numbers = {key: float(value) if isinstance(value, int) else value for key, value in typed.items()}
@@ -119,16 +122,16 @@ def _case(name: str, inputs: Mapping[str, Value | int], axis: str = "") -> Compa
 
 
 def _multiple(size: float, of: int | float) -> int:
-    """The least multiple that is not smaller."""
+    """The least multiple of `of` that is at least `size`."""
     return int(math.ceil(size / of) * of)
 
 
-def _lie(spec: MeshSpec, axis: str, coords: Sequence[Sequence[int]], chip: str) -> Lie:
-    """How the first group along an axis lies on the torus of `chip`; as a ring where nothing is known."""
+def _placement(spec: MeshSpec, axis: str, coords: Sequence[Sequence[int]], chip: str) -> GroupPlacement:
+    """The placement of the first group along an axis on the torus of `chip`; a ring if nothing is known."""
     if not coords or not chip:
-        return Lie()
+        return GroupPlacement()
     places = [coords[at] for at in next(spec.groups(axis))]
     along, whole, box = varying(places), extents(coords), extents(places)
     wraps = predict("slice", {f"slice_{axis}": float(size) for axis, size in zip("xyz", whole, strict=False)}, chip)
     is_ring = all(box[at] == whole[at] and wraps.value(f"wrap_{'xyz'[at]}") == 1 for at in along)
-    return Lie(max(1.0, len(along)), float(is_ring))
+    return GroupPlacement(max(1.0, len(along)), float(is_ring))

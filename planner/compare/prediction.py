@@ -1,4 +1,4 @@
-"""What the templates predict of a case without a workbook, and what a measured time says of it."""
+"""Evaluates the templates for a case without a workbook, and judges a measured time against the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ COMM = "comm_expected_time"  # the row of a template whose work is beside commun
 
 
 def predict(template: str, inputs: Mapping[str, Value], hardware_id: str, chips: Table | None = None) -> Results:
-    """A case on a chip of a hardware table, by default the shipped one; without one its times are N/A, its work known.
+    """A case on a chip of a hardware table (default: the shipped one). For an unknown chip, times are N/A and work is
+    known.
 
     Raises UserError for an unknown template or input.
     """
@@ -43,7 +44,9 @@ def predict(template: str, inputs: Mapping[str, Value], hardware_id: str, chips:
 
 
 def judge(case: Results, measured_time: float) -> dict[str, Value]:
-    """The columns of templates/measured.csv for a predicted case, such as its ratio, as shown too, and what binds."""
+    """The columns of templates/measured.csv for a predicted case and its measured time in s, also in display units, and
+    what binds.
+    """
     known = {name: case.value(name) for name in case} | {"measured_time": measured_time}
     for name, instead in ABSENT.items():
         known.setdefault(name, known.get(instead, 0.0))
@@ -62,7 +65,7 @@ def judge(case: Results, measured_time: float) -> dict[str, Value]:
 
 
 def _bound(case: Results) -> str | None:
-    """What binds, as the sheet's formula says it; None where the times are N/A."""
+    """What binds, in the words of the sheet's formula; None if the times are N/A."""
     names = [name for name in ("lower_bound_time", "compute_time", "memory_time") if name in case.template.by_name]
     times = [time for name in names if isinstance(time := case.value(name), float)]
     if not times or len(times) < len(names):

@@ -1,4 +1,4 @@
-"""A time that someone measured elsewhere, put into one row of a workbook's Comparison."""
+"""Writes a time that the user measured elsewhere into one row of a workbook's Comparison."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROW = re.compile(r"(?:row\s*)?([0-9]+)", re.IGNORECASE)
 
 
 def seconds_of(text: str) -> float:
-    """A time in s as it is typed: `0.003`, `3ms`, `250 us`. Raises UserError for another text."""
+    """A typed time in s: `0.003`, `3ms`, `250 us`. Raises UserError for another text."""
     try:
         return read(text, "s")
     except UserError as error:
@@ -32,13 +32,14 @@ def seconds_of(text: str) -> float:
 
 
 def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "", device: str = "") -> str:
-    """Type a time in s into the row that `key` means, and say what follows from it.
+    """Type a time in s into the row that `key` selects; returns a line with the outcome.
 
-    The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on
-    several. The time stands as one sample, on the chip that the row predicts, of a run of its own; `device` is what its
-    recorder calls that chip.
+    The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on several. The time
+    counts as one sample of a run of its own, on the chip that the row predicts; `device` is the recorder's name for
+    that chip.
 
-    Raises UserError for a time that is none, for a key that means no row, or several, and for a device of another chip.
+    Raises UserError for an impossible time, for a key that selects no or several rows, and for a device of another
+    chip.
     """
     if what := time_fault(seconds):
         raise UserError(f"no case takes it: {what}", remedy=f"give seconds, above 0 and at most {LONGEST:.0f}")
@@ -63,7 +64,7 @@ def record(path: Path, key: str, seconds: float, note: str | None = None, chip: 
 
 
 def _recorded(key: str, seconds: float, device: str) -> Measurement:
-    """The measurement that a recorded time stands for."""
+    """The Measurement of a recorded time."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Measurement(
         case_key=key,
@@ -78,7 +79,7 @@ def _recorded(key: str, seconds: float, device: str) -> Measurement:
 
 
 def _row(place: Place, sheet: ComparisonSheet, key: str, chip: str) -> CaseRow:
-    """The one row that is called so, or has this number, or is meant by this part of its name."""
+    """The one row that `key` and `chip` select. Raises UserError for none or several."""
     found = _called(sheet, key)
     if not found:
         known = [row.text("case_label") or text for row in sheet.rows for text in row.keys]
@@ -99,7 +100,7 @@ def _row(place: Place, sheet: ComparisonSheet, key: str, chip: str) -> CaseRow:
 
 
 def _called(sheet: ComparisonSheet, key: str) -> list[CaseRow]:
-    """The rows that a text means: as the whole of a name, as a number, as a part of a name."""
+    """The rows that a text selects: by a whole key or label, else by row number, else by part of a label or key."""
     wanted, number = key.strip().lower(), _ROW.fullmatch(key.strip())
     exact = [row for row in sheet.rows if wanted in [text.lower() for text in (*row.keys, row.text("case_label"))]]
     numbered = [row for row in sheet.rows if number and row.number == int(number[1])]
@@ -113,7 +114,7 @@ def _shown(row: CaseRow) -> str:
 
 
 def _outcome(landing: Landing, number: int) -> str:
-    """What the row of a recorded time says now."""
+    """A line with the results of the row of a recorded time."""
     row = next(row for row in find(landing.package).rows if row.number == number)
     time, ratio, mfu = (row.number_in(name) for name in ("measured_time", "time_ratio", "mfu"))
     line = f"row {number} ({row.text('case_label')}) took {time:g} s"

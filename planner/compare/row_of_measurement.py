@@ -1,4 +1,4 @@
-"""Which row of a Comparison is that of a measurement, and what it types there."""
+"""Which row of a Comparison a measurement belongs to, and what it writes there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAR_SLOWER = 1000  # times the expected: that much slower is a time in ms or us,
 
 
 def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> list[Measurement]:
-    """The measurements, of each experiment the last; `skipped` gets the keys of others, and why."""
+    """The last measurement of each experiment; the key of each other one and the reason are appended to `skipped`."""
     kept: dict[tuple[str, ...], Measurement] = {}
     for one in measured:
         experiment = one.experiment(complete_key)
@@ -42,12 +42,12 @@ def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> l
 
 
 def row_of(measured: Measurement, called: Iterable[CaseRow]) -> CaseRow | None:
-    """The row of a measurement among those of its case; None where each is of another chip, flags or mesh."""
+    """A measurement's row among the rows of its case; None if each is for another chip, flags or mesh."""
     return min((row for row in called if _fits(row, measured)), key=lambda row: _distance(row, measured), default=None)
 
 
 def _fits(row: CaseRow, measured: Measurement) -> bool:
-    """Whether the row can be this measurement's: same chip, flags and mesh, where both are known."""
+    """Whether the row may be this measurement's: equal chip, flags and mesh, where both are known."""
     chip = row.text("hardware_id")
     is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
     same_chip = not chip or not measured.hardware_id or is_chip(chip, measured.hardware_id)
@@ -55,32 +55,32 @@ def _fits(row: CaseRow, measured: Measurement) -> bool:
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, int]:
-    """How far a row that fits is from a measurement: the least is its own."""
+    """The distance of a measurement from a row that fits; the row with the least is its own."""
     other_chip = not is_chip(row.text("hardware_id"), measured.hardware_id)
     return other_chip, keeps(row, measured), row.text("compiler_flags") != measured.compiler_flags, row.number
 
 
 def is_chip(chip: str, other: str) -> bool:
-    """Whether two ids are of one chip: as the formulas do, whatever their letters' case."""
+    """Whether two chip ids are equal ignoring case, as formulas compare them."""
     return chip.lower() == other.lower()
 
 
 def called_so(said: str, kinds: Mapping[str, str]) -> tuple[str, ...]:
-    """The ids of the chips that a driver or a person calls so: by the name that JAX has for each, else the id."""
+    """The ids of chips with this name: by their JAX device kind, else by id."""
     return matching(said, kinds) or tuple(filter(None, [Ids(kinds).meant(said)]))
 
 
 def is_other(said: str, chip: str, kinds: Mapping[str, str]) -> bool:
-    """Whether a device, called as its driver or as a person calls it, is another chip than `chip`.
+    """Whether a device, as named by its driver or the user, is another chip than `chip`.
 
-    `kinds` has the name that JAX has for each known chip. A device that nobody knows is none of them.
+    `kinds` has the JAX device kind of each known chip. An unknown device counts as no other chip.
     """
     named = called_so(said, kinds)
     return bool(chip and named) and not any(is_chip(chip, each) for each in named)
 
 
 def keeps(row: CaseRow, measured: Measurement) -> bool:
-    """Whether a row holds a time of a known chip, and the measurement would replace it by that of an unknown device."""
+    """Whether a row has a time on its known chip and the measurement, on an unknown device, must not replace it."""
     chip = row.text("hardware_id")
     if not chip or measured.status != "measured" or is_missing(row.value("measured_time")):
         return False
@@ -90,9 +90,9 @@ def keeps(row: CaseRow, measured: Measurement) -> bool:
 
 
 def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
-    """What a measurement types into a row, or into a new one (None).
+    """What a measurement writes into a row, or into a new one (None), by machine name.
 
-    Where a case was not measured, and never was, its flags say why.
+    For a case that failed and has no earlier time, its flags say why.
     """
     if measured.status != "measured":
         unknown = row is None or is_missing(row.value("measured_time"))
@@ -116,7 +116,9 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
 
 
 def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
-    """The guards that a time fails: its own, and those of a row that predicts `floor` s on `chip`."""
+    """The flags of a time: its own, and those from comparing it with a row that predicts
+    at least `floor` s on `chip`.
+    """
     flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]
     if measured.source == "microbench" and chip and not is_chip(chip, measured.hardware_id):
         flags.append(OTHER_HARDWARE)
@@ -126,12 +128,12 @@ def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | Non
 
 
 def is_far_slower(measured: Measurement, expected: float | None) -> bool:
-    """Whether a time is so much longer than the expected one, in s, that it has another unit; None is not known."""
+    """Whether a time is so much longer than the expected one, in s, that its unit must be wrong; None is unknown."""
     return expected is not None and measured.t_median > FAR_SLOWER * expected
 
 
 def jax_of(source: str) -> str:
-    """The version of JAX that the text of a time's source names; blank where it names none."""
+    """The JAX version in the text of a time's source; blank if it names none."""
     found = _JAX.search(source)
     return found[1] if found else ""
 
@@ -140,7 +142,7 @@ _JAX = re.compile(r"\bJAX (\S+) on ")
 
 
 def _source(measured: Measurement) -> str:
-    """Where a time comes from, for a reader."""
+    """The text for a time's source."""
     if measured.source == "manual":
         return "recorded by hand"
     where = f"JAX {measured.jax} on {measured.platform}" if measured.jax else measured.device_kind

@@ -1,8 +1,8 @@
-"""The table of runs on Comparison: runs of the plan itself, each beside what was expected of it when it was recorded.
+"""The table of runs on Comparison: runs of the plan, each beside what was expected of it when it was recorded.
 
-It stands below the rows that the cases have, in the columns of the cases' results, and is found by its own machine
-names: an analyst may sort and extend the cases above it. The first run brings the table. What a run was compared with
-is typed, so that no later edit of the plan moves it; its ratios are formulas of its own row.
+It is below the rows reserved for cases, shares their columns, and is found by its own machine names, so that an analyst
+may sort and extend the cases above. It is added with the first run. A run's expectation is typed, so that later edits
+of the plan don't change it; its ratios are formulas in its row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BETWEEN = "; "  # of the inputs, as one text
 
 
 class RunColumn(NamedTuple):
-    """A column of the table: its label, and the column of the cases below whose results it stands."""
+    """A column of the table: its label, and the machine name of the cases' column that it shares."""
 
     label: str
     under: str
@@ -75,10 +75,10 @@ TITLE_CELL = "A1"
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run of a scenario and what it was compared with; numbers in the template's unit, None where there is none.
+    """A run of a scenario and what was expected of it; numbers in the template's unit (SI), None if unknown.
 
-    `row` is the machine name of what was measured, a row of `template`; `quantity` and `unit` are what people call it
-    and say it in (ms). `inputs` are those of the scenario on that day, overrides of looked-up numbers too.
+    `row` is the machine name of what was measured, a row of `template`; `quantity` and `unit` (such as ms) are for
+    display. `inputs` are the scenario's at the time, with overrides of looked-up numbers.
     """
 
     scenario: str
@@ -108,17 +108,17 @@ class RecordedRun:
 
     @property
     def ratio(self) -> float | None:
-        """Measured over expected; None where nothing was expected."""
+        """Measured over expected; None if nothing was expected."""
         return self.measured / self.expected if self.expected else None
 
 
 def read(sheet: ComparisonSheet) -> list[RecordedRun]:
-    """The runs of a Comparison, in the order of their rows; a row without a measured number or a known unit is none."""
+    """The runs of a Comparison in row order, without rows that lack a measured number or a known unit."""
     return [run for _, run in numbered(sheet)]
 
 
 def numbered(sheet: ComparisonSheet) -> list[tuple[int, RecordedRun]]:
-    """The same, each with the number of its row."""
+    """The same, as (row number, run)."""
     columns = _columns(sheet)
     rows = (CaseRow(sheet.xml, number, columns) for number in sheet.run_rows)
     return [(row.number, run) for row in rows if (run := _read(row)) is not None]
@@ -140,7 +140,7 @@ def _read(row: CaseRow) -> RecordedRun | None:
 
 
 def _size(unit: str) -> float | None:
-    """How many of SI one of a unit is; None for a unit that isn't known."""
+    """The size of a unit in SI units; None for an unknown unit."""
     for base in ("s", "1", "1/s"):
         try:
             return factor(unit, base)
@@ -150,7 +150,7 @@ def _size(unit: str) -> float | None:
 
 
 def _inputs(text: str) -> dict[str, Known]:
-    """What `name=value; name=value` says: numbers, else texts."""
+    """Parses `name=value; name=value`: numbers, else texts."""
     found: dict[str, Known] = {}
     for piece in filter(None, text.split(BETWEEN)):
         name, _, value = piece.partition("=")
@@ -162,9 +162,9 @@ def _inputs(text: str) -> dict[str, Known]:
 
 
 def appended(sheet: ComparisonSheet, run: RecordedRun) -> tuple[int, dict[str, Content], dict[str, str]]:
-    """A run's row below the others: its number, its cells, and the cell whose look each one has, by address.
+    """A run's new row below the others: its number, its cells, and the cell whose style each takes, by address.
 
-    Where the sheet has no table of runs yet, its title and its heads come with it.
+    If the sheet has no table of runs yet, its title and header are included.
     """
     contents: dict[str, Content] = {}
     like: dict[str, str] = {}
@@ -195,7 +195,7 @@ def appended(sheet: ComparisonSheet, run: RecordedRun) -> tuple[int, dict[str, C
 
 
 def _keys(columns: Mapping[str, int], header: int, number: int) -> dict[str, Content]:
-    """The formulas that number a run, by address: how many of its scenario and row so far, and how many runs."""
+    """The formulas, by address, that number a run among those of its scenario and row, and among all runs."""
     if not {"run_of", "run_key", "run_number", "run_scenario", "run_row"} <= columns.keys():
         return {}  # a table of an older version
     scenario, row, of, key, count = (
@@ -210,20 +210,20 @@ def _keys(columns: Mapping[str, int], header: int, number: int) -> dict[str, Con
 
 
 def _columns(sheet: ComparisonSheet) -> dict[str, int]:
-    """The columns of the table by machine name; none where there is no table."""
+    """The columns of the table by machine name; empty if there is no table."""
     cells = sheet.xml.row(sheet.runs_header) if sheet.runs_header else {}
     titles = {str(cell.value).strip(): column for column, cell in sorted(cells.items(), reverse=True)}
     return {name: titles[name] for name in COLUMNS if name in titles}
 
 
 def _filled(sheet: ComparisonSheet) -> list[int]:
-    """The rows below the heads of the runs, or of the cases, in which a cell holds something."""
+    """The non-empty rows below the header of the runs or, without one, of the cases."""
     above = sheet.runs_header or sheet.header
     return [number for number in sheet.xml.row_numbers if number > above and not sheet.is_blank(number)]
 
 
 def _free_columns(sheet: ComparisonSheet) -> dict[str, int]:
-    """The columns of a new table: below those of the cases; where the sheet lacks one, right of them all."""
+    """The columns of a new table: those of the cases; for a column that the sheet lacks, one right of all others."""
     after = max(max(sheet.xml.row(number), default=0) for number in sheet.xml.row_numbers)
     found: dict[str, int] = {}
     for name, column in COLUMNS.items():
@@ -233,7 +233,7 @@ def _free_columns(sheet: ComparisonSheet) -> dict[str, int]:
 
 
 def _cells(run: RecordedRun) -> Iterator[tuple[str, Content]]:
-    """What is typed into a run's row, by column."""
+    """Yields what is typed into a run's row, by column."""
     size = _size(run.unit) or 1.0
     for each in fields(RecordedRun):
         value = getattr(run, each.name)
@@ -249,7 +249,7 @@ def _cells(run: RecordedRun) -> Iterator[tuple[str, Content]]:
 
 
 def _looks(sheet: ComparisonSheet, number: int, columns: Mapping[str, int]) -> dict[str, str]:
-    """The cell of the first case whose look each cell of a run has."""
+    """The cell of the first case whose style each cell of a run takes."""
     if not sheet.rows:
         return {}
     first = sheet.rows[0].number
@@ -264,10 +264,9 @@ def _looks(sheet: ComparisonSheet, number: int, columns: Mapping[str, int]) -> d
 
 
 def make_room(package: Package, sheet: ComparisonSheet, wanted: int) -> bool:
-    """Let so many new cases fit above the table of runs of a package; returns whether it had to move.
+    """Insert rows above the table of runs if `wanted` new cases need them; returns whether it moved.
 
-    It moves as by rows inserted above its title. A workbook that has cases below the table stays as it is: new ones go
-    on there.
+    In a workbook with cases below the table nothing moves, since new ones are appended there.
     """
     title, last = sheet.runs_title_row, max((row.number for row in sheet.rows), default=sheet.header)
     if not wanted or not title or last > title:

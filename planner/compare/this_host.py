@@ -1,8 +1,8 @@
-"""This machine as a row of a hardware CSV: its peaks, bandwidth and links measured, the rest blank.
+"""This machine as a row of a hardware CSV, with measured peaks, bandwidth and links.
 
-A peak is the best median rate of matmuls of several sizes, a bandwidth that of a copy far beyond the caches: what the
-machine sustains, and not what its data sheet says. What the database knows of its device and nobody measures here,
-as its on-chip memory, is taken from there.
+A peak is the best median rate of matmuls of several sizes, a bandwidth that of a copy far larger than the caches:
+sustained rates, not those of a data sheet. Numbers of the device that aren't measured here, such as its on-chip memory,
+are taken from the database.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CALIBRATION = "measured"  # of chips whose peaks are what they reach
 
 @dataclass(frozen=True)
 class HostFigure:
-    """What was measured of one column: its value, the spread of its samples over their median, and how."""
+    """The measured value of one column, in its SI unit, the spread of its samples over their median, and the method."""
 
     column: str
     value: float
@@ -71,17 +71,17 @@ class HostFigure:
 
 @dataclass(frozen=True)
 class AddedHost:
-    """What was added: the figures with their notes."""
+    """What was added: the figures, and notes about them."""
 
     figures: Sequence[HostFigure]
     notes: Sequence[str]
 
 
 def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable[[str], None]) -> AddedHost:
-    """Measure this machine and put it into a hardware CSV as a row of this name; `progress` gets a line for each case.
+    """Measure this machine and add it to a hardware CSV as the row `name`; `progress` gets a line for each case.
 
-    Raises UserError before anything is measured where the name can't be an id, or is there and not to be replaced, or
-    the file is no hardware CSV; and where too little could be measured. The file is as it was then, and on Ctrl-C.
+    Raises UserError, before measuring, if the name can't be an id, exists and may not be replaced, or the file is no
+    hardware CSV; and afterwards if too little could be measured. In these cases, and on Ctrl-C, the file is unchanged.
     """
     try:
         refuse_new_id(name)
@@ -110,10 +110,10 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
 
 
 class _Budget:
-    """The seconds that the cases may take, of which each has a column and a size.
+    """The time budget in s, with the column and size of each case.
 
-    A case takes as long as the one before of its column did, or as its calls do where these are long: as many as it
-    needs, each as much longer as its work is more.
+    A case is expected to take as long as the previous one of its column, or, if its calls are long, as its number of
+    calls scaled by the work.
     """
 
     def __init__(self, seconds: float, cases: Mapping[str, tuple[str, float]]) -> None:
@@ -124,11 +124,11 @@ class _Budget:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """The remaining seconds."""
         return self.seconds - (time.monotonic() - self.begin)
 
     def late(self, case: Case) -> str:
-        """Why a case, which would begin now, can't end in time; blank where it can, and for the first two."""
+        """Why a case that would begin now can't end in time; blank if it can, and for the first two cases."""
         self.asked += 1
         self.begun, (self.column, self.size) = time.monotonic(), self.cases[case.key]
         size, seconds, of_a_call = self.took.get(self.column, (self.size, 0.0, 0.0))
@@ -138,15 +138,15 @@ class _Budget:
         return f"{self.size:g} would take {needs:.0f} s, and of the budget {max(0.0, self.left):.0f} s are left"
 
     def ended(self, row: Measurement) -> None:
-        """Learn from the row of the case that was begun last."""
+        """Record the duration of the case that began last."""
         if row.status == "measured":
             self.took[self.column] = self.size, time.monotonic() - self.begun, row.t_median
 
 
 def _in_time(rows: Iterable[Measurement], budget: _Budget) -> Iterator[Measurement]:
-    """The rows, of which none but the first two, a copy and a matmul, begins after the budget.
+    """The rows until the budget is spent; the first two cases, a copy and a matmul, always run.
 
-    Raises KeyboardInterrupt for one that Ctrl-C ended.
+    Raises KeyboardInterrupt when Ctrl-C ended a case.
     """
     for number, row in enumerate(rows, start=1):
         if row.status == "interrupted":
@@ -158,7 +158,7 @@ def _in_time(rows: Iterable[Measurement], budget: _Budget) -> Iterator[Measureme
 
 
 def _cases(device: TimedDevice) -> Iterator[tuple[tuple[str, float], Case]]:
-    """What is measured, by its column and its size: a copy first, then each size of matmul in all dtypes."""
+    """Yields the cases by column and size: a copy first, then each size of matmul in all dtypes."""
     is_cpu = device.platform == "cpu"
     size = _copy_bytes(is_cpu)
     copy = {"n_elements": size // 4, "n_operands": 1.0, "element_bytes": 4.0}
@@ -166,15 +166,15 @@ def _cases(device: TimedDevice) -> Iterator[tuple[tuple[str, float], Case]]:
     for size in CPU_SIZES if is_cpu else SIZES:
         for dtype in DTYPES:
             if dtype != "tf32" or device.platform == TF32_ON:
-                held = OPERANDS.get(dtype, dtype)
+                operand_dtype = OPERANDS.get(dtype, dtype)
                 given: dict[str, Value] = dict.fromkeys(("tokens", "d_in", "d_out"), float(size))
-                given |= {"weight_dtype": held, "activation_dtype": held, "compute_dtype": dtype}
+                given |= {"weight_dtype": operand_dtype, "activation_dtype": operand_dtype, "compute_dtype": dtype}
                 given["output_dtype"] = OUTPUTS.get(dtype, dtype)
                 yield (PEAK + dtype, size), _case(f"Matmul {size} {dtype}", "matmul", given)
 
 
 def _copy_bytes(is_cpu: bool) -> float:
-    """Bytes of an array that is copied: with its copy beyond the caches, and within the memory."""
+    """The bytes of an array to copy: larger than the caches with its copy, and small enough for the memory."""
     least, most = CPU_COPY
     size = min(max(least, BEYOND * devices.last_level_cache()), most) if is_cpu else COPY_BYTES
     free = devices.free_memory(clock.devices()[0])
@@ -200,7 +200,9 @@ def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, HostFig
 
 
 def _links(device: TimedDevice, budget: _Budget) -> dict[str, HostFigure]:
-    """What each device of this process sends, from all-reduces over all of them; nothing for one alone, or a mesh."""
+    """What each device of this process sends, in bytes/s, from all-reduces over all of them; empty for one, or several
+    hosts.
+    """
     if device.n_devices < 2 or device.n_processes > 1:
         return {}
     mesh = laid_out(MeshSpec((("data", device.n_devices),)))
@@ -223,10 +225,10 @@ def _links(device: TimedDevice, budget: _Budget) -> dict[str, HostFigure]:
 def _cells(
     name: str, device: TimedDevice, figures: Mapping[str, HostFigure], known: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """The row of a hardware CSV: what was measured, then what the database knows, then what the system says."""
+    """The row of a hardware CSV: measured values take precedence over the database's, and the system's over both."""
     measured: dict[str, Value] = {column: float(f"{figure.value:.{DIGITS}g}") for column, figure in figures.items()}
     unmeasured = dict.fromkeys(column for column in known if column.startswith(PEAK))
-    held = devices.memory(clock.devices()[0])
+    device_memory = devices.memory(clock.devices()[0])
     if known.get("topology") not in (None, "switch"):
         measured.pop(LINKS, None)
     elif LINKS in measured:
@@ -235,7 +237,9 @@ def _cells(
     own: dict[str, Value] = {
         "name": known.get("name") or (devices.host_name() if device.platform == "cpu" else device.device_kind),
         "kind": device.platform if device.platform in ("tpu", "gpu") else "other",
-        "hbm_bytes": held if _is_part(held, known) or not known.get("hbm_bytes") else known["hbm_bytes"],
+        "hbm_bytes": device_memory
+        if _is_part(device_memory, known) or not known.get("hbm_bytes")
+        else known["hbm_bytes"],
         "jax_device_kind": device.device_kind,
         "calibration": CALIBRATION,
         "source_flops": _source(device, [figure for figure in figures.values() if figure.column.startswith(PEAK)]),
@@ -247,22 +251,22 @@ def _cells(
     return {"id": name, **known, **unmeasured, **measured, **own}
 
 
-def _is_part(held: float | None, known: Mapping[str, Value]) -> bool:
-    """Whether a device that holds so many bytes is a part of the chip that the database knows."""
+def _is_part(device_memory: float | None, known: Mapping[str, Value]) -> bool:
+    """Whether a device with `held` bytes of memory is only a part of the chip that the database knows."""
     whole = known.get("hbm_bytes")
-    return held is not None and isinstance(whole, float) and held < PART_OF_CHIP * whole
+    return device_memory is not None and isinstance(whole, float) and device_memory < PART_OF_CHIP * whole
 
 
 def _source(device: TimedDevice, figures: Sequence[HostFigure]) -> str:
-    """How some figures were measured, on what, under which versions and when."""
-    told = "; ".join(f"{figure.column}: {figure.how}, spread {figure.spread:.1%}" for figure in figures)
+    """How some figures were measured, on which device, with which versions, and when."""
+    described = "; ".join(f"{figure.column}: {figure.how}, spread {figure.spread:.1%}" for figure in figures)
     on = devices.host_name() if device.platform == "cpu" else f"{device.device_kind}, {device.runtime_version}"
     ran = f"measured {datetime.now(UTC):%Y-%m-%d} by planner hardware add with JAX {device.jax} on {on}"
-    return f"{ran}: of several sizes of matmul the best median; {told}"
+    return f"{ran}: of several sizes of matmul the best median; {described}"
 
 
 def _text(value: Value) -> str:
-    """A cell of the row."""
+    """The text of a cell of the row."""
     if isinstance(value, float):
         return in_digits(value)
     return value or ""
@@ -271,7 +275,7 @@ def _text(value: Value) -> str:
 def _notes(
     timed: Mapping[tuple[str, float], Measurement], figures: Mapping[str, HostFigure], known: Mapping[str, Value]
 ) -> Iterator[str]:
-    """What a reader should know of the figures."""
+    """Notes for a reader of the figures."""
     if known:
         yield f"this is a {known['name']} by its device kind; what isn't measured here is from the database"
         for figure in figures.values():
