@@ -1,7 +1,7 @@
-"""The one path that puts a cached value into every formula cell of a workbook, built or edited.
+"""Recalculates a built or edited workbook and writes a cached value into every formula cell.
 
-A value is written only where the engine can be trusted with it (`planner.recalc.evidence`). Where it can't, neither a
-stale nor a guessed one stays: the cell is left without, and the program that opens the workbook computes it.
+A value is written only where the engine can be trusted (`planner.recalc.evidence`). Elsewhere the cell is left without
+a value, neither stale nor guessed, for the program that opens the workbook to compute.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from planner.xlsx.workbook_part import compute_on_load, parse_sheets
 
 
 class Skip(NamedTuple):
-    """A formula cell in which the engine has no part, and why."""
+    """A formula cell whose value the engine didn't determine, and why."""
 
     sheet: str
     ref: str
@@ -35,10 +35,9 @@ class Skip(NamedTuple):
 class Recalculated:
     """What `recalculate` did.
 
-    `skipped` are the cells left without a value, `kept` those that the engine was asked for, whose saved value it
-    doesn't reproduce and the edits don't reach. A formula that edits plainly don't reach is not asked for
-    (`planner.recalc.dependents`) and keeps its value. `n_changed` counts every cell that was rewritten, the first
-    values of a built workbook included.
+    `skipped` are the cells left without a value; `kept` are those whose saved value the engine doesn't reproduce but no
+    edit reaches. Formulas that edits plainly don't reach (`planner.recalc.dependents`) aren't evaluated and keep their
+    value. `n_changed` counts every rewritten cell, including the first values of a built workbook.
     """
 
     engine: str
@@ -49,7 +48,7 @@ class Recalculated:
 
     @property
     def note(self) -> str:
-        """One line for a person."""
+        """A line of text for the user."""
         line = f"{self.n_formulas:,} formulas, {self.n_changed:,} rewritten ({self.engine})"
         for cells, what in (
             (self.skipped, "have no value until a spreadsheet program opens the file"),
@@ -61,18 +60,18 @@ class Recalculated:
 
 
 def recalculate(package: Package, *, is_as_saved: bool = False) -> Recalculated:
-    """Compute every formula of `package` anew and bring its cached values up to date, in place; nothing else changes.
+    """Recalculate every formula of `package` and update its cached values in place; nothing else changes.
 
-    Where cells stay without a value, the workbook asks to be computed when it is opened. `is_as_saved` is for a file
-    that planner has not edited: its saved values may be evidence (`evidence.computed`).
-    Raises UserError when a sheet's XML is not sound or the engine is not installed.
+    If cells stay without a value, the workbook asks to be computed when it is opened. `is_as_saved` says that planner
+    has not edited the file, so that its saved values may be evidence (`evidence.computed`). Raises UserError if a
+    sheet's XML is malformed or the engine isn't installed.
     """
     sheets = parse_sheets(package)
     return put_values(package, sheets, _asked(lambda: computed(package, sheets, is_as_saved=is_as_saved), sheets))
 
 
 def put_values(package: Package, sheets: Mapping[str, SheetXml], verdict: Judgement) -> Recalculated:
-    """Write the values of a verdict into the formula cells of a package, whose sheets are `sheets`."""
+    """Write the values of a judgement into the formula cells of a package with these `sheets`."""
     result = Recalculated(engine_name())
     for name, new in _cached(sheets, verdict, result).items():
         package.replace(package.sheets()[name], with_cached(sheets[name], new))
@@ -85,12 +84,12 @@ def edit(
     like: Mapping[str, str] | None = None, rows: Sequence[NewRow] = (), before: Package | None = None,
     follow: Callable[[Callable[[str], Content]], Mapping[str, Value]] | None = None,
 ) -> Recalculated:  # fmt: skip
-    """Put values, new formulas and new rows into a sheet of `package` and refresh what they reach, in place.
+    """Put values, new formulas and new rows into a sheet of `package`, in place, and recalculate their dependents.
 
-    Only the formulas that the edits reach are rewritten, and of those only the ones whose saved value the engine
-    reproduced. `sheets` are those of the package as its program saved it, and `before` is all of it, where tables or
-    names reach further now.
-    `follow` gives values to type as well, by address, from what the cells have then. Raises UserError as these two do.
+    Only dependents are rewritten, and only those whose saved value the engine reproduced before the edit. `sheets` are
+    those of the package as saved; `before` is the package before its tables or names were extended, if they were.
+    `follow` gets a function from an address to its new value, and returns further values to type, by address. Raises
+    UserError as `recalculate` does.
     """
 
     old = before or package
@@ -123,9 +122,10 @@ def add_columns(
     contents: Mapping[str, Mapping[str, Content]],
     likes: Mapping[str, Mapping[str, str]],
 ) -> Recalculated:
-    """Put values and formulas into blank cells of several sheets and refresh what they reach, in place, as `edit` does.
+    """Put values and formulas into blank cells of several sheets, in place, and recalculate their dependents, like
+    `edit`.
 
-    `contents` and `likes` (the cell whose format each one has) are by sheet and address.
+    `contents`, and `likes` (the cell whose style each takes), are by sheet and address.
     """
     edits = Edits.of(sheets, contents, NewRows())
     verdict = _asked(lambda: recomputed(package, sheets, edits), sheets)
@@ -140,7 +140,7 @@ def _put(
     edits: Edits,
     verdict: Judgement,
 ) -> Recalculated:
-    """Write what is edited and what it reaches, in place."""
+    """Write the edited cells and the recalculated ones, in place."""
     result = Recalculated(engine_name())
     caches = _cached(sheets, verdict, result)
     n_new = len(edits.added) + edits.new.n_formulas
@@ -160,7 +160,7 @@ def _put(
 
 
 def _asked(compute: Callable[[], Judgement], sheets: Mapping[str, SheetXml]) -> Judgement:
-    """What the engine has; where it can't have the workbook at all, every formula is in doubt."""
+    """The judgement of `compute`; if the engine refuses the whole workbook, every formula is in doubt."""
     try:
         return compute()
     except EngineError as refusal:
@@ -168,7 +168,7 @@ def _asked(compute: Callable[[], Judgement], sheets: Mapping[str, SheetXml]) -> 
 
 
 def _conclude(package: Package, sheets: Mapping[str, SheetXml], verdict: Judgement, result: Recalculated) -> None:
-    """Say what has no value, and let charts keep the values of now; `sheets` are those of before."""
+    """Note which cells have no value, and update the caches of charts; `sheets` are those before the edit."""
     result.skipped = [Skip(*cell, reason) for cell, reason in verdict.doubts.items()]
     result.kept = [Skip(*cell, reason) for cell, reason in verdict.kept.items()]
     if verdict.doubts:
@@ -177,7 +177,7 @@ def _conclude(package: Package, sheets: Mapping[str, SheetXml], verdict: Judgeme
 
 
 def _cached(sheets: Mapping[str, SheetXml], verdict: Judgement, result: Recalculated) -> dict[str, dict[str, Value]]:
-    """The values to put into each sheet's formula cells, None where one is in doubt; `result` counts them."""
+    """The values to write into each sheet's formula cells, None for those in doubt; `result` counts them."""
     caches: dict[str, dict[str, Value]] = {name: {} for name in sheets}
     for name, ref in verdict.doubts:
         caches[name] |= dict.fromkeys(sheets[name].filled_by(ref))

@@ -1,4 +1,4 @@
-"""The formulas of rows that are alike: found in a sheet's XML, and each read once for all rows that have it."""
+"""Groups the rows of a sheet that have the same formulas, so that each formula is parsed once for all of them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from planner.xlsx.sheetxml import SheetXml
 
 OWN_ROW = references.OWN_ROW.encode()  # in a pattern: the number of the formula's own row
 FORMULA_CELL = re.compile(rb'(<c r="([A-Z]+)([0-9]+)"(?: [\w:]+="[^"<]*")*>)<f(?: aca="[a-z0-9]+")?>([^<]*)</f>')
-"""A cell that has a plain formula, up to its value: what stands before it, its column and row, its text."""
-_BETWEEN = b"\n<"  # a formula, as the file has it, holds no <
+"""A cell with a plain formula, up to its value; groups: the XML before <f>, the column, the row, the formula's text."""
+_BETWEEN = b"\n<"  # separates formulas: XML text contains no <
 _READS_NOTHING = frozenset({"text", "number", "logical", "error", "function", "space"})
 _OPERATORS = frozenset("-+*/^&=<>(),%{};") | {"<>", "<=", ">="}  # others make references: A1:INDEX(...), A1#
 
 
 class AlikeRows(NamedTuple):
-    """Rows that are alike: in each column, by its letters, the pattern of its formula, and the numbers of the rows.
+    """Rows with equal formulas: the formula pattern of each column, by letters, and the numbers of the rows.
 
-    A pattern is a formula as the file has it, with `OWN_ROW` wherever the digits of the row's number stand.
+    A pattern is a formula's XML text with `OWN_ROW` in place of the row's own number.
     """
 
     patterns: Mapping[str, bytes]
@@ -33,7 +33,7 @@ class AlikeRows(NamedTuple):
 
 
 def alike_rows(sheet: SheetXml) -> list[AlikeRows] | None:
-    """The rows of a sheet that hold formulas; None where not every formula is a plain one, written as usual."""
+    """The rows of a sheet with formulas, grouped; None if any formula isn't a plain one in the usual form."""
     if not sheet.is_plain:
         return None
     xml, found, n_formulas = sheet.xml, dict[bytes, list[int]](), 0
@@ -53,10 +53,11 @@ def _by_column(cut: list[bytes]) -> dict[str, bytes]:
 
 
 class RowFormula(NamedTuple):
-    """A formula in names: `c5` is column 5 of its own row, `x0` the first of `areas`, each with its sheet.
+    """A formula with references replaced by names: `c5` is column 5 of its own row, `x0` the first of `areas` (sheet,
+    area).
 
-    `n_own` is how often it names a cell of its row. `is_alike` says that it reads no cell of another row without `$`,
-    so that the same text with another row's number is the same formula.
+    `n_own` counts its references to its own row. `is_alike` says that it has no relative reference to another row, so
+    that its text with another row's number is the same formula.
     """
 
     text: str
@@ -68,7 +69,7 @@ class RowFormula(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def row_formula(text: str, row: int, sheet: str) -> RowFormula | None:
-    """The formula of a cell in this row of a sheet; None where its references can't be determined."""
+    """The formula of a cell in `row` of a sheet; None if its references can't be determined."""
     own: list[int] = []
     areas: dict[tuple[str, Area], str] = {}
     texts: list[str] = []
@@ -93,12 +94,12 @@ def row_formula(text: str, row: int, sheet: str) -> RowFormula | None:
 
 
 def text_of(pattern: bytes, row: int) -> str:
-    """The formula of a pattern in this row, as a person types it."""
+    """The formula of a pattern in `row`, without XML escapes."""
     return html.unescape(pattern.replace(OWN_ROW, b"%d" % row).decode())
 
 
 def reads_columns(sheet: str, rows: Iterable[AlikeRows], columns: AbstractSet[int]) -> bool:
-    """Whether a formula of some rows of a sheet may read a cell of it in one of these columns."""
+    """Whether any formula of these rows may read a cell of their sheet in one of `columns`."""
     for alike in rows:
         row = alike.numbers[0]
         for pattern in alike.patterns.values():

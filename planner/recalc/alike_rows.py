@@ -1,8 +1,8 @@
-"""Rows that hold the same formulas, computed together without the engine: each formula once for all of them.
+"""Computes rows with the same formulas together, as arrays, without the engine.
 
-They are held to the engine's rule (`planner.recalc.evidence`): a row counts only where each of its formulas gives,
-before the edits, what the last program saved; a new row, where those of the row that it is a copy of do. Every other
-row, and each formula that `planner.recalc.cell_arrays` can't compute, is left to the engine.
+The rule of `planner.recalc.evidence` applies: a row counts only if each of its formulas reproduces the saved value
+before the edits; a new row, if those of its source row do. Every other row, and each formula that
+`planner.recalc.cell_arrays` can't compute, is left to the engine.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from planner.xlsx.address import Area, address, column_letters, column_number
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.sheetedit import NewRow
 
-LARGEST = 1 << 18  # cells that formulas may read elsewhere at once
-Formulas = Mapping[int, RowFormula | None]  # by column; None where it isn't known how to compute it
+LARGEST = 1 << 18  # most cells of an area outside the rows
+Formulas = Mapping[int, RowFormula | None]  # by column; None if it can't be computed here
 
 
 @dataclass
 class RowValues:
-    """The formulas whose values are known after the edits, and the values of those that have another than before.
-
-    `new` are the values of new rows' formulas.
+    """The formulas whose value after the edits is known, the values of those that changed, and those of new rows
+    (`new`).
     """
 
     known: set[Address] = field(default_factory=set)
@@ -39,7 +38,7 @@ class RowValues:
 
 
 def row_values(sheets: Sheets, reached: Dependents, edits: Edits) -> RowValues:
-    """Compute what can be of the formulas that are `reached` and of those of new rows: for edits of a single sheet."""
+    """Compute what is possible of the `reached` formulas and of new rows; only for edits of a single sheet."""
     names = {name for name, _ in (*edits.typed, *edits.added)} | edits.new.places.keys()
     if len(names) != 1:
         return RowValues()
@@ -54,7 +53,7 @@ def row_values(sheets: Sheets, reached: Dependents, edits: Edits) -> RowValues:
 
 
 class _Rows:
-    """The rows of one sheet; `found` is what came of them."""
+    """The rows of one sheet; `found` collects the results."""
 
     def __init__(self, sheets: Sheets, reached: Dependents, name: str, edits: Edits) -> None:
         self.found, self.name = RowValues(), name
@@ -66,7 +65,7 @@ class _Rows:
         self._areas: dict[tuple[str, Area], ColumnCells | None] = {}
 
     def groups(self, alike: Iterable[AlikeRows]) -> list[tuple[Formulas, list[int]]]:
-        """The rows by their formulas, as far as these can be computed."""
+        """Row numbers grouped by their formulas; a formula that can't be computed is None."""
         found: dict[tuple[tuple[int, RowFormula | None], ...], list[int]] = {}
         for rows in alike:
             columns = [(column_number(column), pattern) for column, pattern in rows.patterns.items()]
@@ -77,7 +76,9 @@ class _Rows:
         return [(dict(formulas), numbers) for formulas, numbers in found.items()]
 
     def compute_old(self, formulas: Formulas, rows: list[int]) -> None:
-        """Compute formulas that the file has, in rows where they give the saved values from what was typed before."""
+        """Compute formulas in the file's rows where they reproduce the saved values from
+        the values before the edits.
+        """
         before = {column: self._saved(column, rows) for column in _inputs(formulas)}
         old = self._computed(formulas, before, len(rows))
         saved = {column: self._saved(column, rows) for column in old}
@@ -96,7 +97,7 @@ class _Rows:
                 self.found.changed[self.name, f"{letters}{rows[at]}"] = all_values[at]
 
     def compute_copies(self, formulas: Formulas, source: int, rows: list[NewRow]) -> None:
-        """Compute the formulas of rows that the file has not, if those of their source give what is saved there."""
+        """Compute the formulas of new rows, if those of their source row reproduce its saved values."""
         before = {column: self._saved(column, [source]) for column in _inputs(formulas)}
         old = self._computed(formulas, before, 1)
         if not all(_same(self._saved(column, [source]), cells, AGREEMENT).all() for column, cells in old.items()):
@@ -114,7 +115,7 @@ class _Rows:
     def _formulas(
         self, columns: Iterable[tuple[int, bytes]], row: int
     ) -> tuple[tuple[tuple[int, RowFormula | None], ...], bool]:
-        """The formulas of a row, and whether they are those of all rows with these patterns."""
+        """The formulas of a row, and whether all rows with these patterns share them."""
         found: list[tuple[int, RowFormula | None]] = []
         is_shared = True
         for column, pattern in columns:
@@ -130,7 +131,9 @@ class _Rows:
         return tuple(found), is_shared
 
     def _computed(self, formulas: Formulas, cells: Mapping[int, ColumnCells], n_rows: int) -> dict[int, ColumnCells]:
-        """What the formulas give, each after what it reads; what can't be computed, or reads such, is left out."""
+        """The values of formulas in order of dependence; those that can't be computed, and their dependents, are left
+        out.
+        """
         known, found, waiting = dict(cells), dict[int, ColumnCells](), dict(formulas)
         while ready := [at for at, formula in waiting.items() if not (formula and formula.columns & waiting.keys())]:
             for at in ready:
@@ -147,7 +150,7 @@ class _Rows:
         return ColumnCells.of([None if (found := row_of(row).get(column)) is None else found.value for row in rows])
 
     def _after(self, column: int, rows: Sequence[int], saved: ColumnCells) -> ColumnCells:
-        """A column's cells with what was typed; where a formula was put it is unsure."""
+        """A column's cells after the edits; UNSURE where a formula was put in."""
         letters = column_letters(column)
         refs = [f"{letters}{row}" for row in rows]
         at = [place for place, ref in enumerate(refs) if ref in self._typed or ref in self._added]
@@ -160,7 +163,7 @@ class _Rows:
         return ColumnCells(numbers, kinds)
 
     def _fixed(self, on: str, area: Area) -> ColumnCells | None:
-        """Cells that no edit reaches; None where one may be."""
+        """The cells of an area that no edit reaches; None if one may be reached."""
         if (on, area) not in self._areas:
             self._areas[on, area] = self._unreached(on, area)
         return self._areas[on, area]
@@ -186,7 +189,7 @@ def _inputs(formulas: Formulas) -> set[int]:
 
 
 def _same(one: ColumnCells, other: ColumnCells, tolerance: float) -> Array:
-    """Where two columns have values of one kind that are equal, numbers within a relative tolerance."""
+    """Where two columns have equal values of the same kind, numbers within a relative tolerance."""
     a, b = one.numbers, other.numbers
     equal = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))
     return (one.kinds == other.kinds) & np.where(one.kinds == NUMBER, equal, a == b) & (one.kinds != UNSURE)

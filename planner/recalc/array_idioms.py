@@ -1,7 +1,7 @@
-"""Formulas that apply to several cells at once what is made for one, as `SUMPRODUCT(LEN(A1:A9))`.
+"""Detects formulas that apply a scalar function to several cells, such as `SUMPRODUCT(LEN(A1:A9))`.
 
-The engine computes operators over ranges as other programs do, but of most functions it sees the first cell alone, or
-fails, and a criterion that is a range counts for it as one. Nothing tells that a value is so made but the formula.
+The engine computes operators over ranges as other programs do, but with most functions it uses only the first cell, or
+fails, and it takes a criterion that is a range for one value. Only the formula shows that such a value is wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TAKE_RANGES = re.compile(
     "CONCATENATE|TEXTJOIN|INDEX|MATCH|VLOOKUP|HLOOKUP|LOOKUP|XLOOKUP|XMATCH|OFFSET|INDIRECT|ROWS|COLUMNS|ISREF|AREAS|CELL|"
     "(?:SUM|COUNT|AVERAGE|MAX|MIN)IFS?|AVERAGEA|MINA|MAXA"
 )
-"""Functions that make one value of a range; of one whose name goes on behind a dot, as `STDEV.S`, the beginning."""
+"""Functions from a range to one value; of names with a dot, such as `STDEV.S`, the part before it."""
 _MAY_HAVE_SEVERAL = re.compile(r"[:{\[]|SUMPRODUCT", re.IGNORECASE)
 _ADDS_ARRAYS = "SUMPRODUCT"
 _PASS_ARRAYS = "IFERROR"
@@ -28,12 +28,12 @@ _ONE = (
     | {"INDEX": slice(1, None), "COUNTIFS": slice(1, None, 2)}
     | dict.fromkeys(("SUMIFS", "AVERAGEIFS", "MAXIFS", "MINIFS"), slice(2, None, 2))
 )
-"""Which arguments of a function that takes ranges are one value: what is looked for, counted or told by its number."""
+"""The arguments of functions over ranges that are scalars: what is looked up or counted, or a rank."""
 
 
 @dataclass
 class _Argument:
-    """What an argument has: several cells, and whether something is computed of them."""
+    """Whether an argument has several cells, and whether something is computed from them."""
 
     is_several: bool = False
     is_computed: bool = False
@@ -41,7 +41,7 @@ class _Argument:
 
 @dataclass
 class _Call:
-    """A function, or an opened bracket, with its arguments so far."""
+    """A function call, or an opened bracket, with its arguments so far."""
 
     name: str
     arguments: list[_Argument] = field(default_factory=lambda: [_Argument()])
@@ -49,7 +49,7 @@ class _Call:
 
 @lru_cache(maxsize=1 << 12)
 def is_array_idiom(formula: str) -> bool:
-    """Whether a formula, without its =, applies to several cells what the engine applies to one."""
+    """Whether a formula, without its =, applies something to several cells that the engine applies to one."""
     if not _MAY_HAVE_SEVERAL.search(formula):
         return False
     stack = [_Call("(")]
@@ -77,7 +77,7 @@ def is_array_idiom(formula: str) -> bool:
 
 
 def _is_several(piece: Piece) -> bool:
-    """Whether a piece of a formula is a range of several cells."""
+    """Whether a token of a formula is a range of several cells."""
     found = piece.reference
     if found is None:
         return piece.kind == "table" and "#This Row" not in piece.text
@@ -85,7 +85,7 @@ def _is_several(piece: Piece) -> bool:
 
 
 def _is_misread(call: _Call) -> bool:
-    """Whether a function has several cells where the engine sees one."""
+    """Whether a function has several cells where the engine uses one."""
     several = [argument for argument in call.arguments if argument.is_several]
     if call.name in ("(", "{", _ADDS_ARRAYS, _PASS_ARRAYS) or not several:
         return False

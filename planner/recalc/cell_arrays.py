@@ -1,8 +1,8 @@
-"""A cell's formula as a function of columns: computed by the formula core's arrays for all rows that are alike.
+"""Evaluates a cell's formula as a function of columns, with the formula core's array functions, for all rows at once.
 
-`computed` gives a formula's values where every spreadsheet has the same.
-Whatever might differ, or is another error than N/A, is `UNSURE`: a text in arithmetic, a division by zero, numbers that
-are all but equal, what MATCH would read as a pattern.
+`computed` gives values only where every spreadsheet program gives the same. Whatever may differ, or is an error other
+than N/A, is `UNSURE`: text in arithmetic, a division by zero, nearly equal numbers, or a text that MATCH would read as
+a pattern.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ from planner.xlsx.cellvalue import NA, CellError, Value
 NUMBER, TRUTH, BLANK, TEXT, UNSURE = range(5)
 WHOLE = 1e15  # whole numbers below it are written with all their digits
 _WILD = frozenset("*?~")  # MATCH reads these as patterns
-_TEXTS: list[str] = []  # a text's code is its place here; case counts
+_TEXTS: list[str] = []  # a text's code is its index here; case-sensitive
 _CODES: dict[str, int] = {}
-_LOWER: list[int] = []  # by code, one number for all texts that differ by case alone
+_LOWER: list[int] = []  # by code: a number shared by texts that differ only in case
 _FOLDED: dict[str, int] = {}
 
 
 class ColumnCells(NamedTuple):
-    """Cells of some rows, or one that serves them all: numbers (N/A is NaN, a text its code) and what each is."""
+    """The cells of some rows, or one cell for all of them: numbers (N/A is NaN, a text
+    its code) and the kind of each.
+    """
 
     numbers: Array
     kinds: Array
 
     @classmethod
     def of(cls, values: Sequence[Value]) -> ColumnCells:
-        """The values of some cells."""
+        """The cells with these values."""
         pairs = [(value, NUMBER) if type(value) is float else _coded(value) for value in values]
         return cls(np.array([number for number, _ in pairs]), np.array([kind for _, kind in pairs], np.int8))
 
     def values(self) -> list[Value]:
-        """The value of each cell; what is unsure has none that counts."""
+        """The value of each cell; that of an UNSURE one is meaningless."""
         pairs = zip(self.numbers.tolist(), self.kinds.tolist(), strict=True)
         return [number if kind == NUMBER and number == number else _decoded(number, kind) for number, kind in pairs]
 
@@ -50,11 +52,11 @@ Fixed = Callable[[str, Area], ColumnCells | None]  # the cells of an area, row b
 
 
 class UnknownError(Exception):
-    """A formula that is not computed here."""
+    """Raised for a formula that can't be computed here."""
 
 
 def computed(formula: RowFormula, columns: Mapping[int, ColumnCells], fixed: Fixed) -> ColumnCells | None:
-    """What the formula gives in rows whose cells are `columns`; None where it can't be computed here at all."""
+    """The values of a formula in rows with the cells `columns`; None if it can't be computed here at all."""
     if not formula.is_alike:
         return None
     cells = {f"c{number}": columns[number] for number in formula.columns}
@@ -73,13 +75,13 @@ def computed(formula: RowFormula, columns: Mapping[int, ColumnCells], fixed: Fix
 
 
 class _Formula:
-    """The values of a formula's nodes. `cells` are those of the rows by name, `areas` fixed cells elsewhere."""
+    """Evaluates a formula's nodes. `cells` are the rows' cells by name, `areas` fixed cells elsewhere."""
 
     def __init__(self, cells: Mapping[str, ColumnCells], areas: Mapping[str, tuple[Area, ColumnCells]]) -> None:
         self._cells, self._areas = cells, areas
 
     def value(self, node: Node) -> ColumnCells:
-        """Raises UnknownError for what it doesn't know."""
+        """The value of a node. Raises UnknownError if it can't be computed here."""
         match node:
             case Number(value=value):
                 return _one(value, NUMBER)
@@ -107,7 +109,7 @@ class _Formula:
         return ColumnCells(column.numbers[0], column.kinds[0])
 
     def area(self, node: Node) -> tuple[Area, ColumnCells]:
-        """Fixed cells, row by row."""
+        """The fixed cells of a range, row by row."""
         if not isinstance(node, Name) or node.name not in self._areas:
             raise UnknownError
         return self._areas[node.name]
@@ -118,7 +120,7 @@ def _one(number: float, kind: int) -> ColumnCells:
 
 
 def _coded(value: Value) -> tuple[float, int]:
-    """A cell's value as a number and what it is."""
+    """A cell's value as (number, kind)."""
     if value is None:
         return 0.0, BLANK
     if isinstance(value, bool):
@@ -143,7 +145,7 @@ def _decoded(number: float, kind: int) -> Value:
 
 
 def _applied(function: Callable[..., Array], most: int, kind: int, operands: Sequence[ColumnCells]) -> ColumnCells:
-    """A function of numbers of the kinds up to `most`: N/A where one is, unsure where it is not finite or none."""
+    """A function of numbers whose kinds are at most `most`: N/A if an operand is; UNSURE if the result isn't finite."""
     result = function(*(operand.numbers for operand in operands)) * 1.0
     missing = functools.reduce(np.logical_or, [np.isnan(operand.numbers) for operand in operands])
     bad = functools.reduce(np.logical_or, [operand.kinds > most for operand in operands])
@@ -156,7 +158,7 @@ def _number(function: Callable[..., Array], *operands: ColumnCells) -> ColumnCel
 
 
 def _of_numbers(function: Callable[..., Array]) -> Callable[..., ColumnCells]:
-    """A function of numbers as one of cells: unsure, and left to the engine, where one is blank or a truth."""
+    """A function of numbers as one of cells: UNSURE, and so left to the engine, for blanks and truth values."""
     return lambda *operands: _applied(function, NUMBER, NUMBER, operands)
 
 
@@ -165,7 +167,7 @@ def _of_truths(function: Callable[..., Array]) -> Callable[..., ColumnCells]:
 
 
 def _lower(column: ColumnCells) -> Array:
-    """A number for each text, whatever its case, also for a blank cell; -1 for anything else."""
+    """A number for each text regardless of case, also for a blank cell; -1 for anything else."""
     blank = _LOWER[int(_coded("")[0])]
     pairs = zip(np.ravel(column.numbers).tolist(), np.ravel(column.kinds).tolist(), strict=True)
     found = [_LOWER[int(number)] if kind == TEXT else blank if kind == BLANK else -1 for number, kind in pairs]
@@ -173,7 +175,7 @@ def _lower(column: ColumnCells) -> Array:
 
 
 def _compared(op: str) -> Callable[[ColumnCells, ColumnCells], ColumnCells]:
-    """A comparison of numbers, or for = and <> of texts; what is nearly equal is unsure, as are truths."""
+    """A comparison of numbers, or for = and <> of texts; UNSURE for nearly equal numbers and truth values."""
 
     def compare(one: ColumnCells, other: ColumnCells) -> ColumnCells:
         a, b, kinds = one.numbers, other.numbers, (one.kinds, other.kinds)
@@ -201,7 +203,7 @@ def _joined(one: ColumnCells, other: ColumnCells) -> ColumnCells:
 
 
 def _as_text(number: float, kind: int) -> str | CellError:
-    """A value as text; unsure, as an error, where programs might format the number differently."""
+    """A value as text; an error, and so UNSURE, where programs may format the number differently."""
     if kind in (TEXT, BLANK):
         return _TEXTS[int(number)] if kind == TEXT else ""
     if kind == NUMBER and number != number:
@@ -232,7 +234,7 @@ def _isna(value: ColumnCells) -> ColumnCells:
 
 
 def _index(area: Area, cells: ColumnCells, places: Sequence[ColumnCells]) -> ColumnCells:
-    """INDEX of cells by row and column, or by one number where they are a single row or column."""
+    """INDEX of cells by row and column, or by one number for a single row or column."""
     height, width = len(area.rows), len(area.columns)
     if len(places) == 1:
         if 1 not in (height, width):
@@ -247,7 +249,7 @@ def _index(area: Area, cells: ColumnCells, places: Sequence[ColumnCells]) -> Col
 
 
 def _match(area: Area, cells: ColumnCells, wanted: ColumnCells) -> ColumnCells:
-    """MATCH of a text among cells, exactly but for its case; N/A where it isn't there."""
+    """Exact MATCH of a text among cells, ignoring case; N/A if it isn't there."""
     if (area.top != area.bottom and area.left != area.right) or (cells.kinds == UNSURE).any():
         raise UnknownError
     places: dict[int, float] = {}

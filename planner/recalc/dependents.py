@@ -1,7 +1,7 @@
-"""Which formulas an edit may reach, from what they read: the others need no engine, for their saved values stay.
+"""The dependents of an edit, directly or indirectly: only these need the engine, the others keep their saved values.
 
-What can't be told counts as reached: a name that leads to an edited sheet, INDIRECT, a table, a reference over several
-sheets. So the engine may be given more than need be, and never less.
+In doubt a formula counts as reached, as with defined names on an edited sheet, INDIRECT, tables and 3-D references. So
+the engine may get more formulas than necessary, but never fewer.
 """
 
 from __future__ import annotations
@@ -23,41 +23,45 @@ from planner.xlsx.sheetxml import SheetXml
 
 _OWN = rb'(?: [\w:]+="[^"<]*")*'
 _FORMULA = re.compile(rb"<f" + _OWN + rb"(?:/>|>([^<]*)</f>)")
-_WITHOUT_VALUE = re.compile(rb"</f>(?:<v></v>|<v/>)?</c>")  # what a formula without a value ends in
-_AND_TEXT = re.compile(rb"<f" + _OWN + rb"/>(?:<v></v>|<v/>)?</c>")  # that of one whose text stands in another cell
+_WITHOUT_VALUE = re.compile(rb"</f>(?:<v></v>|<v/>)?</c>")  # the end of a formula cell without a value
+_AND_TEXT = re.compile(
+    rb"<f" + _OWN + rb"/>(?:<v></v>|<v/>)?</c>"
+)  # the same for a cell whose formula text is in the anchor
 _ELSEWHERE = r"!\$?[A-Za-z]+\$?\d+(?::\$?[A-Za-z]+\$?\d+)?"
-_OWN_ROWS = re.compile(_ELSEWHERE + r"|[A-Za-z]\$?(\d+)(?::\$?[A-Za-z]+\$?(\d+))?")  # of its sheet that a formula reads
+_OWN_ROWS = re.compile(
+    _ELSEWHERE + r"|[A-Za-z]\$?(\d+)(?::\$?[A-Za-z]+\$?(\d+))?"
+)  # rows of its own sheet that it reads
 _UNCLEAR = re.compile(r"[A-Za-z] *: *\$?[A-Za-z]|\d *: *\$?\d|: *[A-Za-z.]+\(|\) *:|\d#")  # B:B, 5:5, A1:INDEX(), A1#
 
 
 @dataclass(frozen=True)
 class Dependents:
-    """For each sheet with formulas that may be reached their addresses; None where it is every one.
+    """The addresses of formulas that an edit may reach, by sheet; None for all formulas of a sheet.
 
-    Of the sheet that was edited, where its formulas can be read, `rows` are those that may be reached.
+    `rows` are those of the edited sheet, if its formulas could be parsed.
     """
 
     cells: Mapping[str, Collection[str] | None]
     rows: Sequence[AlikeRows] = ()
 
     def refs(self, name: str) -> Collection[str] | None:
-        """The addresses of a sheet's formulas that may be reached; None where it is every one."""
+        """The addresses of a sheet's formulas that may be reached; None for all."""
         return self.cells.get(name, ())
 
     def formulas(self, sheets: Sheets) -> Iterator[Address]:
-        """The sheet and the address of every formula that may be reached."""
+        """(sheet, address) of every formula that may be reached."""
         for name, refs in self.cells.items():
             sheet = sheets[name]
             cells = sheet.cells.items() if refs is None else ((ref, sheet.cell(ref)) for ref in refs)
             yield from ((name, ref) for ref, cell in cells if cell is not None and cell.kind)
 
     def may_reach(self, name: str, ref: str) -> bool:
-        """Whether the formula of a cell may be reached."""
+        """Whether a cell's formula may be reached."""
         refs = self.refs(name)
         return refs is None or ref in refs
 
     def without(self, known: Collection[Address]) -> Dependents:
-        """The formulas but those whose values are known; a sheet that has none left is not in it."""
+        """The dependents except those with `known` values; a sheet with none left is dropped."""
         if not known:
             return self
         left = {
@@ -67,7 +71,7 @@ class Dependents:
         return Dependents({name: refs for name, refs in left.items() if refs is None or refs})
 
     def reduced(self, package: Package) -> Package:
-        """The workbook with every other formula turned into its saved value."""
+        """The workbook with every other formula replaced by its saved value."""
         smaller = replace(package, parts=dict(package.parts))
         for name, part in package.sheets().items():
             refs, xml = self.refs(name), package.parts[part]
@@ -84,12 +88,12 @@ def _kept(refs: Collection[str]) -> Callable[[re.Match[bytes]], bytes]:
 def dependents(
     package: Package, sheets: Sheets, cells: Collection[Address], new_rows: Mapping[str, tuple[set[int], set[int]]]
 ) -> Dependents:
-    """What an edit of these cells may reach: sheet by sheet, and in the edited sheet column by column.
+    """The dependents of an edit of `cells`: sheet by sheet, and column by column within the edited sheet.
 
-    `new_rows` are the numbers and the columns of rows that the edit adds, by sheet.
+    `new_rows` has the row numbers and columns of added rows, by sheet.
     """
     if any(sheet.is_plain and _lacks_values(sheet.xml) for sheet in sheets.values()):
-        return Dependents(dict.fromkeys(sheets))  # such a formula is given one, whatever was edited
+        return Dependents(dict.fromkeys(sheets))  # a formula without a value gets one after any edit
     edited = {name for name, _ in cells} | set(new_rows)
     alike = alike_rows(sheets[min(edited)]) if len(edited) == 1 else None
     texts = {
@@ -97,13 +101,17 @@ def dependents(
         for name, sheet in sheets.items()
     }
     opaque = {name for name, sheet in sheets.items() if not sheet.is_plain or texts[name].is_opaque}
-    opaque |= {name for name, sheet in sheets.items() if b't="dataTable"' in sheet.xml}  # its inputs are no text
+    opaque |= {
+        name for name, sheet in sheets.items() if b't="dataTable"' in sheet.xml
+    }  # what a data table reads is not in a formula's text
     names = names_of(package)
     (name, *_) = edited
     numbers, columns = new_rows.get(name, (set[int](), set[int]()))
     places = [coordinates(ref) for _, ref in cells]
     numbers, columns = numbers | {row for row, _ in places}, columns | {column for _, column in places}
-    is_shared = any(b't="shared"' in sheet.xml for sheet in sheets.values())  # few of its cells say what they read
+    is_shared = any(
+        b't="shared"' in sheet.xml for sheet in sheets.values()
+    )  # only a shared formula's anchor has its text
     if alike is not None and not opaque and not is_shared:
         rows = _reached_rows(alike, name, numbers, columns, frozenset())
         elsewhere = None if rows is None else _elsewhere(_at(rows, numbers, columns), name, alike, sheets, texts, names)
@@ -123,7 +131,7 @@ def _refs(rows: Iterable[AlikeRows]) -> Collection[str]:
 
 
 def _at(rows: Iterable[AlikeRows], edited: Collection[int], columns: Collection[int]) -> dict[int, list[int]]:
-    """The numbers of the rows, in order, in which each column's cells are edited or may be reached."""
+    """For each column, the sorted numbers of the rows whose cells are edited or may be reached."""
     found = {column: set(edited) for column in columns}
     for alike in rows:
         for letters in alike.patterns:
@@ -135,12 +143,10 @@ def _elsewhere(
     at: Mapping[int, Sequence[int]], name: str, alike: Sequence[AlikeRows], sheets: Sheets,
     texts: Mapping[str, SheetFormulas], names: Mapping[str, Reads],
 ) -> dict[str, Collection[str] | None] | None:  # fmt: skip
-    """The formulas of other sheets that may be reached from cells of one, rows by their column; by whole rows.
+    """The dependents on other sheets of cells of one sheet, given as rows by column (`at`); whole rows are reached.
 
-    `alike` are the formulas of that one.
-
-    None where that can't be told so closely: where yet another sheet, or the first one, reads such a row, or a name
-    leads there.
+    `alike` are that sheet's formulas. None if this can't be determined so precisely: a third sheet, or the first again,
+    reads such a row, or a defined name refers to one.
     """
 
     def is_among(area: Area) -> bool:
@@ -165,7 +171,7 @@ def _elsewhere(
 
 
 def _own_formulas(alike: Iterable[AlikeRows], other: str) -> Iterator[bytes]:
-    """One formula for each pattern of alike rows, or all of them where it names the sheet `other` in its own row."""
+    """One formula for each pattern of alike rows, or all of them if it refers to the sheet `other` in its own row."""
     for rows in alike:
         for pattern in rows.patterns.values():
             is_own = OWN_ROW in pattern and in_quotes(other) in folded(html.unescape(pattern.decode()))
@@ -175,9 +181,10 @@ def _own_formulas(alike: Iterable[AlikeRows], other: str) -> Iterator[bytes]:
 def _rows_reading(
     sheet: SheetXml, own: str, edited: str, is_among: Callable[[Area], bool]
 ) -> dict[int, list[str]] | None:
-    """The formulas of a sheet's rows that read certain cells of the `edited` one, or such a row in turn, by their row.
+    """By row, the formulas of a sheet that read cells of `edited` for which `is_among` holds, or read such a row in
+    turn.
 
-    None where not every formula is a plain one, with references that tell their rows.
+    None unless every formula is plain and has references with determined rows.
     """
     formulas = FORMULA_CELL.findall(sheet.xml)
     reads, refs, reached = defaultdict[int, set[tuple[int, int]]](set), defaultdict[int, list[str]](list), set[int]()
@@ -201,19 +208,19 @@ def _rows_reading(
 
 
 def _lacks_values(xml: bytes) -> bool:
-    """Whether a formula has no saved value; an empty text is one."""
+    """Whether any formula has no saved value; an empty text is one."""
     ends = (match.start() for pattern in (_WITHOUT_VALUE, _AND_TEXT) for match in pattern.finditer(xml))
     starts = (xml.rfind(b"<c ", 0, end) for end in ends)
     return any(b' t="str"' not in xml[start : xml.find(b">", start)] for start in starts)
 
 
 def _patterns(rows: Iterable[AlikeRows]) -> list[bytes]:
-    """Formulas for those of rows that are alike, with the number of the first row."""
+    """One formula for each pattern of alike rows, that of the first row."""
     return [pattern.replace(OWN_ROW, b"%d" % alike.numbers[0]) for alike in rows for pattern in alike.patterns.values()]
 
 
 class _OwnReads(NamedTuple):
-    """Columns of its own sheet that a formula reads, or 0 for other sheets; `own` where it is its own row alone."""
+    """The columns of its own sheet that a formula reads, or 0 for other sheets; `own` if it reads only its own row."""
 
     left: int
     right: int
@@ -223,9 +230,9 @@ class _OwnReads(NamedTuple):
 def _reached_rows(
     rows: Iterable[AlikeRows], name: str, edited: Collection[int], columns: Collection[int], others: Collection[str]
 ) -> list[AlikeRows] | None:
-    """The formulas of a sheet that edits of some of its rows, in some columns, may reach, or another sheet that does.
+    """The formulas of a sheet that edits of some rows and columns, or the sheets `others`, may reach.
 
-    A formula that reads only its own row is reached by an edit of that row. None where the formulas can't be read.
+    A formula that reads only its own row is reached only by edits of that row. None if the formulas can't be parsed.
     """
     reads: dict[int, set[_OwnReads]] = {}
     first_row = {each: alike.numbers[0] for alike in rows for each in alike.patterns.items()}
@@ -245,7 +252,7 @@ def _reached_rows(
 
 
 def _reached_columns(reads: Mapping[int, Collection[_OwnReads]], edited: Collection[int]) -> dict[int, bool]:
-    """The columns that may be reached: True in every row, False in those edited alone."""
+    """The columns that may be reached: True in every row, False only in the edited rows."""
     found = dict.fromkeys(edited, False)
     changed = True
     while changed:
@@ -263,7 +270,7 @@ def _reached_columns(reads: Mapping[int, Collection[_OwnReads]], edited: Collect
 
 
 def _own_reads(formula: RowFormula, row: int, name: str, others: Collection[str]) -> set[_OwnReads]:
-    """What the formula of this row reads of its own sheet, and whether it reads one of the others.
+    """What a row's formula reads of its own sheet, and an entry with columns 0 if it reads one of `others`.
 
     The names are folded. Two sheets may fold to one name, and then both count.
     """

@@ -1,4 +1,4 @@
-"""What was changed in a workbook: values typed, formulas added, and rows that are copies of others."""
+"""The edits of a workbook: typed values, added formulas, and rows copied from others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planner.xlsx.sheetxml import SheetXml, TemplateCell
 
 @dataclass(frozen=True)
 class NewRows:
-    """New rows of the sheet `name`, and the cells of the rows that they are copies of, by number."""
+    """New rows of the sheet `name`, and the cells of their source rows, by number."""
 
     name: str = ""
     rows: Sequence[NewRow] = ()
@@ -38,20 +38,20 @@ class NewRows:
 
     @property
     def n_formulas(self) -> int:
-        """How many formulas they have."""
+        """The number of formulas in them."""
         each = {
             source: sum(cell.formula is not None for cell in cells.values()) for source, cells in self.templates.items()
         }
         return sum(each[row.source] for row in self.rows)
 
     def typed(self) -> dict[Address, Value]:
-        """What is typed into their cells."""
+        """The values typed into their cells."""
         return {
             (self.name, address(row.number, column)): value for row in self.rows for column, value in row.typed.items()
         }
 
     def formulas(self, known: Collection[Address]) -> dict[Address, str]:
-        """The formulas of the cells that are not `known`, which are some of theirs."""
+        """Their formulas, except those of `known` cells, which must be some of theirs."""
         if len(known) == self.n_formulas:
             return {}
         return {
@@ -62,7 +62,7 @@ class NewRows:
         }
 
     def alike(self) -> Iterator[tuple[int, AlikeRows, list[NewRow]]]:
-        """The copies of each row: its number, their formulas, and the rows themselves."""
+        """For each source row: its number, its formulas, and the copies."""
         copies: dict[int, list[NewRow]] = defaultdict(list)
         for row in self.rows:
             copies[row.source].append(row)
@@ -77,7 +77,7 @@ class NewRows:
 
 @dataclass
 class Edits:
-    """What a person or a program changed: values typed into cells, and formulas put where there was none."""
+    """What the user or a program changed: typed values, and formulas in cells that had none."""
 
     typed: dict[Address, Value]
     added: dict[Address, str]
@@ -101,6 +101,6 @@ def formula_cells(sheets: Sheets) -> dict[Address, Cell]:
 
 
 def typed_value(sheets: Sheets, cell: Address) -> Value:
-    """What the file has in a cell; None for an empty one."""
+    """The content of a cell in the file; None if empty."""
     found = sheets[cell[0]].cell(cell[1])
     return None if found is None else found.value

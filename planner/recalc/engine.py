@@ -1,4 +1,4 @@
-"""The formula engine, formualizer, behind the few things that are asked of it."""
+"""A narrow interface to the formula engine, formualizer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from planner.xlsx.workbook_part import ExcelTable, counts_from_1904, kept_elsewh
 
 Address = tuple[str, str]  # the sheet's name and the cell's address on it
 Sheets = Mapping[str, SheetXml]
-AGREEMENT = 1e-9  # of a saved number and the computed one, relative
+AGREEMENT = 1e-9  # the relative tolerance between a saved and a computed number
 
 _CODES = {
     "Na": "#N/A",
@@ -74,10 +74,9 @@ class Unknown:
 
 
 class Engine:
-    """A workbook in the engine. Raises EngineError where it can't be loaded or evaluated.
+    """A workbook in the engine. Raises EngineError if it can't be loaded or evaluated.
 
-    `sheets` may be left empty for a workbook that has no date written as text; `values` are put into cells that the
-    workbook lacks.
+    `sheets` are needed only for dates written as text; `values` are put into cells that the workbook lacks.
     """
 
     def __init__(
@@ -90,14 +89,14 @@ class Engine:
         config = formualizer.EvaluationConfig()
         config.date_system = "1904" if counts_from_1904(package) else "1900"
         with _refusals():
-            # In its other mode one formula that it can't read spoils the whole workbook.
+            # In the other mode one formula that it can't parse makes it refuse the workbook.
             settings = formualizer.WorkbookConfig(
                 mode=formualizer.WorkbookMode.Interactive, eval_config=config, enable_changelog=False
             )
             load = partial(formualizer.Workbook.from_bytes, load_limits=_LIMITS, config=settings)
             try:
                 self._book = load(self._plain_file(package))
-            except OSError:  # one cell with a value that it can't read spoils all
+            except OSError:  # it refuses the workbook for one unreadable value
                 self._book = load(self._plain_file(with_readable_values(package)))
             self._book.set_temporal_egress("serial")
             self.put_all(values)
@@ -108,7 +107,7 @@ class Engine:
             raise EngineError(f"the engine doesn't load the sheet {min(lost)}")
 
     def evaluate(self) -> None:
-        """Compute what is stale."""
+        """Evaluate stale formulas."""
         with _refusals():
             self._book.evaluate_all()
 
@@ -125,7 +124,7 @@ class Engine:
         return found
 
     def block(self, sheet: str, rows: int, columns: int) -> list[list[Any]]:
-        """A sheet's cells from A1 on as the engine has them: what isn't a number is for `understood` to read."""
+        """A sheet's cells from A1 on as raw engine values; those that aren't numbers need `understood`."""
         if not rows or not columns:
             return []
         area = self._formualizer.RangeAddress(sheet, 1, 1, rows, columns)
@@ -133,13 +132,13 @@ class Engine:
         return found
 
     def put(self, cell: Address, value: Value) -> None:
-        """Type a value into a cell, over a formula too; what depends on it becomes stale."""
+        """Type a value into a cell, also over a formula; its dependents become stale."""
         self._book.set_value(cell[0], *coordinates(cell[1]), self._literal(value))
 
     def put_all(self, values: Mapping[Address, Value]) -> None:
-        """Type values into cells, those below one another at once.
+        """Type values into cells, with one call for each vertical run.
 
-        One by one each makes what depends on it stale again, and a sheet that grows by a row is copied.
+        Putting them one by one would mark dependents stale each time, and copy a growing sheet for every row.
         """
         columns: dict[tuple[str, int], dict[int, Value]] = {}
         for (sheet, ref), value in values.items():
@@ -158,29 +157,29 @@ class Engine:
         return self._formualizer.LiteralValue.text(value) if isinstance(value, str) else value
 
     def put_formula(self, cell: Address, text: str) -> None:
-        """Put a formula, without its =, into a cell that had none; one that it can't take has no value."""
+        """Put a formula, without its =, into a cell that had none; one that the engine refuses has no value."""
         row, column = coordinates(cell[1])
         text = given(without_tables(text, row, self._tables), self._elsewhere)
         try:
             with _refusals():
                 self._book.set_formula(cell[0], row, column, f"={text}")
-        except EngineError:  # it reads its own cell, for one
+        except EngineError:  # such as a formula that reads its own cell
             self._book.set_formula(cell[0], row, column, f"={UNKNOWN}()")
 
     def stale(self, cells: Iterable[Address]) -> set[Address]:
-        """Those of `cells` that wait to be computed; a volatile one, and what depends on it, always does."""
+        """The cells that are stale; volatile formulas and their dependents always are."""
         current = self._formualizer.Staleness.Current
         return {cell for cell in cells if self._inspect(cell).staleness != current}
 
     def spills(self, cells: Iterable[Address]) -> set[Address]:
-        """Those of `cells` whose result fills other cells, as it does not in a file's plain formula."""
+        """The cells whose result spills into others, which a plain formula in a file doesn't do."""
         return {cell for cell in cells if self._inspect(cell).spill is not None}
 
     def _put_dates(self, sheets: Mapping[str, SheetXml], system: str) -> None:
-        """Dates written as ISO text are numbers, which the engine takes for texts."""
+        """Put in dates written as ISO text as numbers; the engine would take them for texts."""
         first = datetime(1904, 1, 1) if system == "1904" else datetime(1899, 12, 30)
         for name, sheet in sheets.items():
-            may_have = b'"d"' in sheet.xml or b"'d'" in sheet.xml  # which is found sooner than the pattern
+            may_have = b'"d"' in sheet.xml or b"'d'" in sheet.xml  # faster to find than the pattern
             for cell in sheet.cells.values() if may_have and _DATE.search(sheet.xml) else ():
                 if cell.type == "d" and cell.text and cell.formula is None:
                     try:
@@ -191,18 +190,20 @@ class Engine:
                     self.put((name, cell.ref), (moment - first) / timedelta(days=1))
 
     def _plain_file(self, package: Package) -> bytes:
-        """The workbook as the engine reads it best: not compressed, and plain XML in every part."""
+        """The workbook in the form that the engine reads best: uncompressed, with plain XML in every part."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
             for name, data in package.parts.items():
                 is_xml, named = name.endswith((".xml", ".rels")), name.replace("%20", " ")
                 if name.endswith((".rels", "[Content_Types].xml")):
-                    data = data.replace(b"%20", b" ")  # it finds no part whose name is coded
+                    data = data.replace(b"%20", b" ")  # it doesn't find parts with percent-encoded names
                 archive.writestr(zipfile.ZipInfo(named), self._plain(data) if is_xml else data)
         return buffer.getvalue()
 
     def _plain(self, xml: bytes) -> bytes:
-        """Without comments and CDATA, in the transitional namespaces, and with formulas that it doesn't misread."""
+        """XML without comments and CDATA, in the transitional namespaces, and without formulas that the engine
+        misreads.
+        """
         if b"<!" in xml:
             xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
         if b"http://purl.oclc.org/ooxml/" in xml:
@@ -223,14 +224,14 @@ class Engine:
 
 
 def _moment(text: str, first: datetime) -> datetime:
-    """A date, or a time of the `first` day, as ISO has it. Raises ValueError for anything else."""
+    """A date, or a time on the day `first`, in ISO format. Raises ValueError for anything else."""
     with suppress(ValueError):
         return datetime.combine(first, time.fromisoformat(text.strip())).replace(tzinfo=None)
     return datetime.fromisoformat(text.strip()).replace(tzinfo=None)
 
 
 def understood(value: Any) -> Value | Unknown:
-    """What the engine answers, as a cell's value."""
+    """A raw engine value as a cell's value."""
     if isinstance(value, float):
         return value if math.isfinite(value) else Unknown("its result is not a finite number")
     if isinstance(value, dict):
@@ -261,7 +262,7 @@ def _import() -> Any:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn whatever the engine raises into a refusal; a panic in its Rust code is not an Exception."""
+    """Turn whatever the engine raises into EngineError; a panic in its Rust code is not an Exception."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, MemoryError, UserError):
@@ -271,7 +272,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _tableless(xml: bytes, known: Mapping[str, ExcelTable]) -> bytes:
-    """With what formulas read of tables by its address."""
+    """XML with structured references to tables replaced by addresses."""
     if not known:
         return xml
 
@@ -284,7 +285,7 @@ def _tableless(xml: bytes, known: Mapping[str, ExcelTable]) -> bytes:
 
 
 def _is_reversed(found: bytes) -> bool:
-    """Whether a range is written from another corner than its first, as in `A9:A1`."""
+    """Whether a range isn't written from its top left to its bottom right corner, as in `A9:A1`."""
     with suppress(ValueError):  # a text may only look like one, as `GPT4:LLAMA3`
         (top, left), (bottom, right) = map(coordinates, found.decode().replace("$", "").split(":"))
         return top > bottom or left > right

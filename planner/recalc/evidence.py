@@ -1,8 +1,8 @@
-"""Which of the engine's values can be trusted in a workbook.
+"""Decides which of the engine's values can be trusted.
 
-The engine is young and knows fewer constructs than Excel. Two things keep it honest: what it says it can't
-compute is never guessed, nor anything that depends on it; and in a workbook that another program has saved,
-the saved values are evidence: a formula whose saved value the engine doesn't reproduce is left to it.
+The engine is young and supports fewer constructs than Excel. Two rules guard against wrong values: what the engine
+can't compute is never guessed, nor are its dependents; and in a workbook saved by another program, the saved values are
+evidence, so that a formula whose saved value the engine doesn't reproduce is left to that program.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LONG_NUMBER = "it writes a number into a text, of which the engine has more digi
 ARRAY_IDIOM = "it applies a function to several cells at once, of which the engine may see one"
 TAINTED = "it is volatile or depends on a cell without a value"
 CLOCK_OR_DICE = frozenset({"NOW", "TODAY", "RAND", "RANDBETWEEN", "RANDARRAY"})
-"""The functions that give another value each time."""
+"""Functions whose value changes with every calculation."""
 _CLOCK_OR_DICE = re.compile(rf"\b({'|'.join(CLOCK_OR_DICE)})\(", re.IGNORECASE)
 _LONG = re.compile(r"[1-9](?:\.?[0-9]){15}|0\.[0-9]{16}")
 _WRITES = re.compile(r"&|\b(?:CONCAT|TEXT)\w*\(", re.IGNORECASE)
@@ -49,9 +49,9 @@ Reasons = dict[Address, str]
 
 @dataclass
 class Judgement:
-    """The values to write, the cells to leave without one, those that keep what they have; with reasons.
+    """The values to write, the cells to leave without one (`doubts`), and those that keep theirs, each with the reason.
 
-    `new` are the values of rows' formulas that the file has not.
+    `new` are the values of formulas in new rows.
     """
 
     values: dict[Address, Value]
@@ -61,10 +61,10 @@ class Judgement:
 
 
 def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> Judgement:
-    """Every formula's value. Raises EngineError when the engine can't compute the workbook at all.
+    """Every formula's value. Raises EngineError if the engine can't compute the workbook at all.
 
-    `is_as_saved` says that planner has not edited it: where all other formulas have their saved value, nobody has since
-    it was computed, and a formula in doubt keeps the one that it has.
+    `is_as_saved` says that planner hasn't edited the file: if all other formulas reproduce their saved value, nobody
+    has edited it since it was computed, and a formula in doubt keeps its saved value.
     """
     formulas = formula_cells(sheets)
     engine = Engine(package, sheets)
@@ -81,16 +81,16 @@ def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> 
 
 
 class EditReach(NamedTuple):
-    """The formulas that edits may reach, and the values of those, and of new rows', that need no engine."""
+    """The dependents of edits, and those values, also of new rows, that were computed without the engine."""
 
     reached: Dependents
     known: RowValues
 
 
 def reach_of(before: Package, sheets: Sheets, edits: Edits, reached: Dependents | None = None) -> EditReach:
-    """What edits of a workbook may reach, and what of it is computed without the engine.
+    """The dependents of edits of a workbook, and which values can be computed without the engine.
 
-    `reached` is given where it is known: other values in the same cells reach the same.
+    Pass `reached` if it is known: other values in the same cells reach the same formulas.
     """
     from planner.recalc.alike_rows import row_values  # here, for it loads numpy
 
@@ -101,10 +101,10 @@ def reach_of(before: Package, sheets: Sheets, edits: Edits, reached: Dependents 
 def recomputed(
     before: Package, sheets: Sheets, edits: Edits, after: Package | None = None, reach: EditReach | None = None
 ) -> Judgement:
-    """The values of the formulas that edits of `before`, whose sheets are `sheets`, reach.
+    """The values of the formulas that depend on edits of `before`, which has these `sheets`.
 
-    `after` is the workbook with the tables and the names that it is to have, where they reach further than before.
-    `reach` is that of the edits where it has been asked for already. Raises EngineError as `computed` does.
+    `after` is the workbook with extended tables and names, if these change. `reach` is that of the edits if it was
+    computed already. Raises EngineError as `computed` does.
     """
     reached, known = reach or reach_of(before, sheets, edits)
     reached = reached.without(known.known)
@@ -146,7 +146,7 @@ def recomputed(
 
 
 def _put_again(engine: Engine, sheets: Sheets, formulas: Formulas) -> None:
-    """Have the engine compute anew what may read other cells than it names: it doesn't see that such a one changed."""
+    """Re-enter formulas that may read cells which they don't name, since the engine doesn't notice changes of these."""
     for cell, at in formulas.items():
         text = sheets[cell[0]].formula_of(at) if at.kind in ("normal", "shared") else None
         if text and may_read_further(text):
@@ -156,9 +156,10 @@ def _put_again(engine: Engine, sheets: Sheets, formulas: Formulas) -> None:
 def _weighed(
     engine: Engine, sheets: Sheets, formulas: Formulas, edits: Iterable[Address]
 ) -> tuple[Values, Reasons, Reasons]:
-    """The engine's values before the edits; the formulas it has wrong that the edits reach, and don't reach.
+    """The engine's values before the edits, and the formulas that it gets wrong: those that the edits reach, and the
+    others.
 
-    Those that they don't reach are given their saved value, so that what depends on them has it.
+    The others are given their saved value, so that their dependents use it.
     """
     values = _values(engine, sheets, formulas)
     wrong = _disagreements(engine, values, formulas)
@@ -178,7 +179,7 @@ def _weighed(
 
 
 def _disagreements(engine: Engine, values: Values, formulas: Formulas) -> Reasons:
-    """The formulas whose saved value the engine doesn't reproduce; clocks and dice it need not."""
+    """The formulas whose saved value the engine doesn't reproduce, except those of clocks and random numbers."""
     wrong = {
         cell: _difference(formulas[cell].value, value)
         for cell, value in values.items()
@@ -197,7 +198,7 @@ def _equal(one: Value | Unknown, other: Value | Unknown) -> bool:
 
 
 def _agree(saved: Value, value: Value | Unknown) -> bool:
-    """Whether the engine's value is the saved one; without a saved one there is nothing to contradict."""
+    """Whether the engine's value equals the saved one; without a saved value there is nothing to contradict."""
     if saved is None:
         return True
     if isinstance(saved, CellError) and isinstance(value, CellError):
@@ -210,7 +211,7 @@ def _difference(saved: Value, value: Value | Unknown) -> str:
 
 
 def _values(engine: Engine, sheets: Sheets, cells: Iterable[Address]) -> Values:
-    """What the engine has for each formula cell; for a formula that fills several it has no sound value."""
+    """The engine's value of each formula cell; one for a formula that fills several cells isn't sound."""
     arrays: Values = {(name, ref): ARRAY for name, sheet in sheets.items() for ref in sheet.arrays}
     found = engine.values(cells)
     return found | {cell: arrays[cell] for cell in arrays.keys() & found.keys()} if arrays else found
@@ -223,7 +224,9 @@ def _sound(values: Values, doubts: Reasons) -> dict[Address, Value]:
 def _unknown(
     values: Values, sheets: Sheets, formulas: Formulas, added: Mapping[Address, str] = MappingProxyType({})
 ) -> Reasons:
-    """The cells that the engine can't compute, or computes as no other program does, and as none has saved it."""
+    """The cells that the engine can't compute, or whose value no other program would give
+    or has saved; with reasons.
+    """
 
     def text(cell: Address) -> str:
         return added[cell] if cell in added else sheets[cell[0]].formula_of(formulas[cell]) or ""
@@ -237,7 +240,7 @@ def _unknown(
 
 
 def _untrusted(value: Value | Unknown, formula: Callable[[], str]) -> str:
-    """Why a value isn't one that another program would have; blank where it may be."""
+    """Why another program may give another value; blank if none does."""
     if is_array_idiom(formula()):
         return ARRAY_IDIOM
     if type(value) is float:
@@ -251,7 +254,7 @@ def _untrusted(value: Value | Unknown, formula: Callable[[], str]) -> str:
 
 
 def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts: Reasons) -> Reasons:
-    """`doubts` and all that may depend on them, what is volatile included; it ends the engine's use."""
+    """`doubts` and all their dependents, including volatile formulas. The engine can't be used afterwards."""
     filled = ((name, cell) for name, ref in doubts for cell in sheets[name].filled_by(ref))
     return with_dependents(engine, formulas, doubts, filled)
 
@@ -259,9 +262,9 @@ def _with_dependents(engine: Engine, sheets: Sheets, formulas: Formulas, doubts:
 def with_dependents(
     engine: Engine, formulas: Collection[Address], doubts: Reasons, filled: Iterable[Address]
 ) -> Reasons:
-    """`doubts`, whose formulas fill the cells `filled`, and all that may depend on them, what is volatile included.
+    """`doubts`, whose formulas fill the cells `filled`, and all their dependents, including volatile formulas.
 
-    It ends the engine's use, since the cells in doubt are overwritten there.
+    The engine can't be used afterwards, since the cells in doubt are overwritten.
     """
     if not doubts:
         return doubts

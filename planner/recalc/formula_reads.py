@@ -1,4 +1,6 @@
-"""What formulas read, found in their text: other sheets, areas and names; a sheet's formulas are one text."""
+"""What formulas read, found in their text: other sheets, areas and names. A sheet's
+formulas are searched as one text.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,21 @@ from planner.xlsx.references import pieces
 from planner.xlsx.workbook_part import tables
 from planner.xlsx.xmltree import every
 
-_END = "\0"  # of a formula among others: no XML holds this character either
+_END = "\0"  # separates formulas: a character that XML doesn't allow
 _COMPUTED = frozenset({"indirect", "offset", "sumif", "averageif"})
-"""Functions that compute an address, or read further than it says: SUMIF(A1:A9,1,B1) adds up B1:B9."""
-_BETWEEN = frozenset(":!#")  # operators that make a range of what stands beside them: A1:INDEX(...), S!$a$1, A1#
-_SIGNS = ("[", *(f"{name}(" for name in _COMPUTED))  # the least that an opaque formula holds, in small letters
-_RANGE_SIGNS = re.compile(  # each begins with a sign that is soon found
+"""Functions that compute an address, or read beyond it: SUMIF(A1:A9,1,B1) adds up B1:B9."""
+_BETWEEN = frozenset(":!#")  # operators that form a range: A1:INDEX(...), S!$a$1, A1#
+_SIGNS = ("[", *(f"{name}(" for name in _COMPUTED))  # an opaque formula contains one of these, in lower case
+_RANGE_SIGNS = re.compile(  # alternatives begin with a fixed character, which is fast to search
     r":(?:(?<=[\s)]:)|[^!\0\"]*'!|[\w.]*!|[\s($]*(?:\(|[a-z_][\w.]*\()|\s)|#(?<=\d#)"
 )
 _MAY_BE_SMALL = re.compile(r"!\$?[A-Za-z]*[a-z]")  # Comparison!hk6, which is a cell, or a sheet's own name
 
 
 class Reads(NamedTuple):
-    """What a formula reads: other sheets, what of each, and names, in lower case.
+    """What a formula reads, in lower case: other sheets, areas of them, and names.
 
-    `is_opaque` where that can't be determined.
+    `is_opaque` if this can't be determined.
     """
 
     sheets: frozenset[str]
@@ -65,37 +67,37 @@ def may_read_further(formula: str) -> bool:
 
 
 def _is_likely(plain: str, low: str) -> bool:
-    """Whether it is worth a closer look at some formulas, which are given as they are and folded."""
+    """Whether some formulas, given as text and as folded text, may be opaque and need a closer look."""
     return any(sign in low for sign in _SIGNS) or bool(_RANGE_SIGNS.search(low) or _MAY_BE_SMALL.search(plain))
 
 
 @dataclass(frozen=True)
 class SheetFormulas:
-    """Formulas, each with its folded text; only those are read whose text holds a word that is looked for."""
+    """The formulas of a sheet with their folded text; only those that contain a searched word are parsed."""
 
     plain: str
     low: str
 
     @property
     def is_opaque(self) -> bool:
-        """Whether some formula's references can't be determined."""
+        """Whether any formula's references can't be determined."""
         return _is_likely(self.plain, self.low) and any(
             reads_of(plain).is_opaque for plain, low in self._lines if _is_likely(plain, low)
         )
 
     def mention(self, sheets: Collection[str], names: Collection[str]) -> bool:
-        """Whether one reads a cell of these sheets, or uses one of the names."""
+        """Whether any formula reads a cell of these sheets, or uses one of the names."""
         return any(
             not reads.sheets.isdisjoint(sheets) or not reads.names.isdisjoint(names)
             for reads in self._having([*map(in_quotes, sheets), *names])
         )
 
     def areas(self, sheet: str) -> set[Area]:
-        """What they read of a sheet."""
+        """The areas of `sheet` that they read."""
         return {area for reads in self._having([in_quotes(sheet)]) for on, area in reads.areas if on == sheet}
 
     def _having(self, words: Collection[str]) -> Iterator[Reads]:
-        """What those read whose text holds one of some words."""
+        """What the formulas read that contain one of these words."""
         if any(word in self.low for word in words):
             yield from (reads_of(plain) for plain, low in self._lines if any(word in low for word in words))
 
@@ -105,13 +107,13 @@ class SheetFormulas:
 
 
 def formulas_of(formulas: Iterable[bytes]) -> SheetFormulas:
-    """Formulas as the XML has them."""
+    """The formulas given as XML text."""
     text = html.unescape(_END.encode().join(formulas).decode())
     return SheetFormulas(text, folded(text))
 
 
 def names_of(package: Package) -> dict[str, Reads]:
-    """The workbook's defined names and tables, folded, and what the formula reads that each stands for."""
+    """The workbook's defined names and tables, folded, with what each reads."""
     defined = {
         folded(element.get("name", "")): reads_of(element.text or "")
         for element in every(package.tree(package.workbook_part()), "definedName")
@@ -122,7 +124,9 @@ def names_of(package: Package) -> dict[str, Reads]:
 def readers(
     texts: Mapping[str, SheetFormulas], changed: Collection[str], names: Mapping[str, Reads]
 ) -> tuple[set[str], set[str]]:
-    """All sheets that depend on the `changed` ones, these included, and the defined names that lead to one of them."""
+    """All sheets that depend on the `changed` ones, including these, and the defined
+    names that refer to one of them.
+    """
     reached = set(changed)
     while True:
         sheets = frozenset(map(folded, reached))
@@ -134,7 +138,7 @@ def readers(
 
 
 def leading_to(names: Mapping[str, Reads], sheets: Collection[str]) -> set[str]:
-    """The names that lead to one of some sheets, through others too."""
+    """The names that refer to one of these sheets, directly or through other names."""
     leading = set[str]()
     while more := {
         name

@@ -1,4 +1,4 @@
-"""The cells that the engine is given of a large workbook to compute a few formulas: those that they read."""
+"""Selects the cells of a large workbook that the engine needs to compute a few formulas: their precedents."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import without_rows
 
-FEW = 2_000  # to read more formulas than these takes longer than the engine takes to load what they don't read
-MOST = 1 << 16  # cells: more of a sheet are loaded sooner than put in
+FEW = 2_000  # parsing more formulas takes longer than loading the cells that they don't read
+MOST = 1 << 16  # cells: it is faster to load a sheet than to put in more
 
 Read = Mapping[str, Collection[Area]]
-"""Areas by their sheet, whose name is folded."""
+"""Areas by folded sheet name."""
 
 
 def cells_read(formulas: Mapping[Address, str]) -> Read | None:
-    """What some formulas read; None where they are many, or it can't be told of one."""
+    """The areas that some formulas read, by sheet; None if they are many, or if it can't be determined for one."""
     if len(formulas) > FEW:
         return None
     found: dict[str, set[Area]] = defaultdict(set)
@@ -38,7 +38,7 @@ def cells_read(formulas: Mapping[Address, str]) -> Read | None:
 
 
 def in_columns(read: Read, cells: Mapping[Address, Value]) -> dict[Address, Value]:
-    """Those of some cells that stand in a column of which a cell is read."""
+    """Those of `cells` that are in a column of which some cell is read."""
     columns = {
         (name, column_letters(column))
         for name in {name for name, _ in cells}
@@ -51,7 +51,7 @@ def in_columns(read: Read, cells: Mapping[Address, Value]) -> dict[Address, Valu
 def only_read(
     package: Package, sheets: Sheets, computed: Collection[str], read: Read
 ) -> tuple[Package, dict[Address, Value]]:
-    """A workbook without the cells of its other sheets than the `computed` ones, and the values of those that are read.
+    """The workbook without the cells of sheets other than `computed`, and the values of those that are read.
 
     A sheet of which much is read keeps its cells.
     """

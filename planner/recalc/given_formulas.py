@@ -1,4 +1,4 @@
-"""Formulas as the engine is given them: what it misreads in words that it takes as other programs do."""
+"""Rewrites formulas for the engine: constructs that it misreads become ones that it computes as other programs do."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ CALLS = r"\b(?:SUMIF|AVERAGEIF|HYPERLINK|TEXT)\("
 _CALLS = re.compile(CALLS, re.IGNORECASE)
 _EXPONENT = re.compile(r'".*E[+-].*"', re.IGNORECASE | re.DOTALL)
 UNKNOWN = "NOT_COMPUTED"
-"""A function that the engine doesn't know, around what it would compute wrongly; it still sees what is read."""
-_PART = re.compile(r"\[((?:[^\]\[']|'.)*)\]")  # of a table: `[#Data]`, `[Chips]`
-_ESCAPED = re.compile("'(.)")  # signs in a column's head that mean something else there
+"""An unknown function, wrapped around what the engine would compute wrongly; it still sees the precedents."""
+_PART = re.compile(r"\[((?:[^\]\[']|'.)*)\]")  # a specifier of a structured reference: `[#Data]`, `[Chips]`
+_ESCAPED = re.compile("'(.)")  # an escaped character in a column specifier
 _PAIRS = {")": "(", "}": "{"}
 
 
 def given(formula: str, elsewhere: Collection[str] = ()) -> str:
-    """A formula, without its =, as the engine is given it.
+    """A formula, without its =, rewritten for the engine.
 
-    Each range goes from its first corner to its last, and no blanks stand about its colon. `elsewhere` are the sheets
-    of other workbooks that the engine knows, folded: what is read of others, or in brackets that mean nothing to it,
-    keeps it from the whole workbook, or is #REF!, and so it isn't shown that.
+    Ranges go from top left to bottom right, without blanks around the colon. `elsewhere` are the sheets of other
+    workbooks that the engine knows, folded; other external references and unknown brackets are replaced, since they
+    would make it refuse the whole workbook or give #REF!.
     """
     closed = _APART.sub(lambda match: ":" if match[0].strip() == ":" else match[0], formula)
     ordered = rewritten(closed, Reference.in_order)
@@ -37,16 +37,16 @@ def given(formula: str, elsewhere: Collection[str] = ()) -> str:
 
 
 def _is_nowhere(piece: Piece, elsewhere: Collection[str]) -> bool:
-    """Whether a piece reads what the engine hasn't, in another workbook or in brackets."""
+    """Whether a token refers to something that the engine lacks, in another workbook or in brackets."""
     sheet = piece.reference.sheet if piece.reference else ""
     return piece.kind in ("reference", "name", "table") and "[" in piece.text and folded(sheet) not in elsewhere
 
 
 def without_tables(formula: str, row: int, tables: Mapping[str, ExcelTable]) -> str:
-    """A formula in this row with what it reads of tables, which are by folded name, by its address.
+    """A formula in `row` with structured references replaced by addresses; `tables` are by folded name.
 
-    Of a table the engine knows a whole column: it takes the cell of a formula's own row, and the total below, for a
-    circle. Row 0 is that of a formula that stands in several.
+    The engine only knows whole columns of a table: for it a reference to the formula's own row, or to the total below,
+    is circular. Row 0 means a formula shared by several rows.
     """
     if not any(name in folded(formula) for name in tables):
         return formula
@@ -60,7 +60,7 @@ def without_tables(formula: str, row: int, tables: Mapping[str, ExcelTable]) -> 
 
 
 def _area(table: ExcelTable, inside: str, row: int) -> str:
-    """The address of what stands in the brackets behind a table's name; blank where that can't be told."""
+    """The address of a structured reference's brackets; blank if it can't be determined."""
     parts = _PART.findall(inside) if inside.startswith("[") else [inside] * bool(inside)
     top, left, bottom, right = table.area
     first, last = top + table.header_row, bottom - table.totals_row
@@ -79,8 +79,8 @@ def _area(table: ExcelTable, inside: str, row: int) -> str:
 
 
 def _with_calls(formula: str) -> str:
-    """The formula with each call as `_call` has it; as it is where its brackets don't match."""
-    opened, parts = [""], [[""]]  # the brackets, and the arguments of each
+    """The formula with each call rewritten by `_call`; unchanged if its brackets don't match."""
+    opened, parts = [""], [[""]]  # stacks: open brackets, and the arguments of each
     for piece in pieces(formula):
         if piece.kind == "function" or piece.text in _PAIRS.values():
             opened.append(piece.text)
@@ -99,9 +99,10 @@ def _with_calls(formula: str) -> str:
 
 
 def _call(name: str, arguments: list[str]) -> str:
-    """A call without its last bracket: a hyperlink is what it shows, and what is added up has the tested range's shape.
+    """A call without its closing bracket: HYPERLINK becomes what it displays, and SUMIF's sum range gets the criteria
+    range's shape.
 
-    A number as a text with an exponent has UNKNOWN in it.
+    TEXT with an exponent format is wrapped in UNKNOWN.
     """
     called = name[:-1].upper()
     if called == "HYPERLINK" and len(arguments) == 2:
@@ -115,9 +116,9 @@ def _call(name: str, arguments: list[str]) -> str:
 
 
 def _shaped(tested: str, summed: str) -> str:
-    """A range as the spreadsheet programs read it: from its first cell on in the shape of the range that is tested.
+    """The sum range as spreadsheet programs read it: from its first cell on, in the shape of the criteria range.
 
-    The engine does too, but doesn't see that such cells have to be computed first.
+    The engine reads it so too, but doesn't see that these cells must be computed first.
     """
     one, other = reference(tested.strip()), reference(summed.strip())
     if one is None or other is None or one.is_foreign or other.is_foreign:
@@ -135,14 +136,16 @@ def _shaped(tested: str, summed: str) -> str:
 
 
 def _filled(end: Corner, row: int, column: int) -> Corner:
-    """An end of a reference with this row of whole columns, and this column of whole rows, which stay in copies."""
+    """A corner of a reference with `row` for a whole column, or `column` for a whole row, fixed in copies."""
     return Corner(
         end.row or row, end.column or column, end.row_fixed or not end.row, end.column_fixed or not end.column
     )
 
 
 def _end(number: int, moves: int, most: int) -> tuple[int, bool] | None:
-    """A row or column that moves by so many in a copy one further, and whether `$` fixes it; None if it can't be."""
+    """A row or column that is `moves` further in the next copy, and whether `$` fixes it; None if it can't be
+    expressed.
+    """
     if number >= most:
         return most, True
     return (number, not moves) if moves in (0, 1) else None

@@ -1,4 +1,4 @@
-"""Values computed in memory: of a workbook as it stands, and of one that has just been written from its grids."""
+"""Computes values in memory, of a workbook as it is, or of one just written from its grids."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CACHED = re.compile(
     rb'<f(?: [\w:]+="[^"<]*")*+(?:/>|>[^<]*+</f>))<v>[^<]*+</v>'
 )
 
-_LEFT = (b"</f><v>", b"/><v>", b"</f><is>", b"/><is>")  # what stands before a formula's value
+_LEFT = (b"</f><v>", b"/><v>", b"</f><is>", b"/><is>")  # the XML before a formula's value
 
 
 def in_memory(package: Package, sheets: Mapping[str, SheetXml]) -> Judgement:
-    """What every formula gives now, and why there is no value where the engine can't be trusted with one.
+    """The recalculated value of every formula, and why one has no trusted value.
 
-    The file and its cached values stay as they are. Raises EngineError where the engine can't have the workbook at all.
+    The file and its cached values stay as they are. Raises EngineError if the engine refuses the workbook.
     """
     return computed(stripped(package, sheets), sheets, is_as_saved=True)
 
@@ -51,16 +51,16 @@ def _without_cached(sheet: SheetXml) -> bytes:
 
 @dataclass
 class FreshValues:
-    """Each sheet's values from A1 on, row by row, None where a formula has none; and why it has none."""
+    """Each sheet's values from A1 on, row by row, None for a formula without one; and the reasons for these."""
 
     values: dict[str, list[list[Any]]]
     doubts: dict[Address, str]
 
 
 def values_of(package: Package, grids: Mapping[str, Grid]) -> FreshValues:
-    """The values of a workbook that was just written from `grids`: every formula plain, no cached value.
+    """The values of a workbook just written from `grids`, with only plain formulas and no cached values.
 
-    They are held to the rules of `planner.recalc.evidence`.
+    The rules of `planner.recalc.evidence` apply.
     """
     try:
         return _values(Engine(package, {}), grids)
@@ -82,8 +82,8 @@ def _values(engine: Engine, grids: Mapping[str, Grid]) -> FreshValues:
                 doubts[name, address(row, column)] = value.reason
             elif value == BAD_NAME:
                 doubts[name, address(row, column)] = UNKNOWN_NAME
-    beside = [(name, address(*at)) for name, grid in grids.items() for at in grid.beside_room()]
-    doubts |= dict.fromkeys(engine.spills(beside), ARRAY.reason)
+    candidates = [(name, address(*at)) for name, grid in grids.items() for at in grid.may_spill()]
+    doubts |= dict.fromkeys(engine.spills(candidates), ARRAY.reason)
     doubts = with_dependents(engine, list(_formulas(grids)), doubts, list(doubts)) if doubts else doubts
     for name, ref in doubts:
         row, column = coordinates(ref)

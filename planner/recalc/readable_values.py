@@ -1,5 +1,6 @@
-"""Cells whose value the engine can't read, of which one spoils a whole workbook: each becomes one that it has no value
-for, and so has what depends on it.
+"""Removes cell values that the engine can't parse, one of which would make it refuse the whole workbook.
+
+Such a cell becomes one without a value, and so do its dependents.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _ERRORS = frozenset({b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF
 
 
 def with_readable_values(package: Package) -> Package:
-    """The package without the values of cells that name a text that there is not, an unknown error or kind of value."""
+    """The package without the values of cells that refer to a missing shared string, an unknown error or an unknown
+    type.
+    """
     shared = package.linked(package.workbook_part(), "sharedStrings")
     n_texts = sum(len(_TEXTS.findall(package.parts[part])) for part in shared)
 
