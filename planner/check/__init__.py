@@ -1,1 +1,1 @@
-"""The rules of a workbook, one small function each; they hold on a built and on an edited workbook alike."""
+"""The rules of `planner check`, one small function each; they apply to built and edited workbooks alike."""

@@ -1,4 +1,4 @@
-"""Rules of what a row says of itself: a label, a unit, a source (9, 10, 11)."""
+"""Rules about a row's description: its label, unit and source (9, 10, 11)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from planner.workbook.memory import kept_rows
 from planner.xlsx.address import address
 
 MEASURED = ("run_id", "device", "measured_on", "n_samples")
-"""The columns that say where a measured time is from."""
+"""The columns with the origin of a measured time."""
 _UNIT_OF_TITLE = re.compile(r"\(([^()]*)\)$")
 
 
 @rule(9, "Every row has a label, unique in its sheet.")
 def labels(book: Book) -> Iterator[Fault]:
-    """A row without a label, or with another row's."""
+    """Rows without a label, or with another row's."""
     kept = kept_rows(book)
     for table in (book.inputs, *book.lines):
         seen: dict[str, int] = {}
@@ -40,7 +40,7 @@ def labels(book: Book) -> Iterator[Fault]:
     "and quotients.",
 )
 def units(book: Book) -> Iterator[Fault]:
-    """A unit that is missing or unknown, of a row or of a column."""
+    """Missing or unknown units of rows and columns."""
     as_said = {book.dashboard.sheet.name, *(cases.sheet.name for cases in book.cases)}
     for sheet, cell, name, unit in _units(book):
         if not unit:
@@ -54,7 +54,7 @@ def units(book: Book) -> Iterator[Fault]:
 
 
 def _units(book: Book) -> Iterator[tuple[str, str, str, str]]:
-    """Sheet, cell, machine name and unit of every row and column."""
+    """Yields sheet, cell, machine name and unit of every row and column."""
     for table in (book.inputs, *book.lines):
         for line in table.lines:
             yield table.sheet.name, address(line.row, table.head.unit), line.name or line.label, line.unit
@@ -76,7 +76,7 @@ def _units(book: Book) -> Iterator[tuple[str, str, str, str]]:
     "device, date, number of samples.",
 )
 def sources(book: Book) -> Iterator[Fault]:
-    """A constant, a database row or a measured row that doesn't say where it comes from."""
+    """Constants, database rows and measured rows without a source."""
     for line in book.inputs.section("Constants").values():
         fifth = book.inputs.head.fifth
         if not book.inputs.sheet.text(line.row, fifth):

@@ -1,4 +1,6 @@
-"""Rules of the file and its sheets: all are there, in order, in sight, whole, and nothing runs (1, 4, 8, 18, 33)."""
+"""Rules about the file and its sheets: complete, in order, visible, intact, without
+active content (1, 4, 8, 18, 33).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ FOREIGN = {
     "vbaProject": ("macros", "save it as .xlsx, which has none"),
     "xlMacrosheet": ("a macro sheet", "delete the sheet"),
 }
-"""What a relationship of each kind brings in, and how to be rid of it."""
+"""What a relationship of each type brings in, and the remedy."""
 
 _DOCUMENT = "application/vnd.openxmlformats-officedocument."
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml."
@@ -43,7 +45,7 @@ CONTENT_TYPES = {
     "vmlDrawing": (_DOCUMENT + "vmlDrawing",),
     "threadedComment": ("application/vnd.ms-excel.threadedcomments+xml",),
 }
-"""The content types of a part by the kind of the relationship that leads to it; of other kinds any will do."""
+"""The allowed content types of a part, by the type of the relationship that leads to it; others may have any."""
 
 CONTENT_LIST = "[Content_Types].xml"
 REPAIR = "open and save it in a program that reads it, such as LibreOffice, or go back to an earlier copy"
@@ -51,7 +53,7 @@ REPAIR = "open and save it in a program that reads it, such as LibreOffice, or g
 
 @rule(1, "The sheets and their order are the design's.")
 def order(book: Book) -> Iterator[Fault]:
-    """One of planner's sheets that is gone or stands elsewhere; an analyst's own sheets may stand anywhere."""
+    """Sheets of planner's that are missing or out of order; an analyst's own sheets may be anywhere."""
     designed = book.designed
     for name in book.needed:
         if name not in designed and name in book.sheets and book.sheets[name].cells:
@@ -72,7 +74,7 @@ def order(book: Book) -> Iterator[Fault]:
 
 @rule(4, "Nothing is hidden: no hidden sheet, row or column (grouped and collapsible is fine).")
 def hidden(book: Book) -> Iterator[Fault]:
-    """A sheet, a row or a column that a reader can't see."""
+    """Hidden sheets, rows and columns."""
     for element in every(book.package.tree(book.package.workbook_part()), "sheet"):
         if element.get("state", "visible") != "visible":
             yield Fault(element.get("name", ""), "", "the sheet is hidden", "show it")
@@ -87,7 +89,7 @@ def hidden(book: Book) -> Iterator[Fault]:
 
 @rule(8, "No merged cells in a table: what stands below the first of them is lost or out of sight.")
 def merged(book: Book) -> Iterator[Fault]:
-    """Merged cells in the rows that a sheet of planner's uses."""
+    """Merged cells in the used rows of planner's sheets."""
     for sheet in book.our_sheets:
         for merge in sheet.elements("mergeCell"):
             area = Area.parse(merge.get("ref", "A1"))
@@ -97,7 +99,7 @@ def merged(book: Book) -> Iterator[Fault]:
 
 @rule(18, "No external links, connections, macros.")
 def foreign_parts(book: Book) -> Iterator[Fault]:
-    """A part that links, queries or runs."""
+    """Parts with external links, queries or code."""
     owners = {"": book.package.workbook_part(), **book.package.sheets()}  # the workbook, and its sheets by name
     for sheet, owner in owners.items():
         for link in book.package.relationships(owner):
@@ -108,7 +110,7 @@ def foreign_parts(book: Book) -> Iterator[Fault]:
 
 @rule(33, "The file is whole: every part has the content type of what it is, and every relationship leads to a part.")
 def whole(book: Book) -> Iterator[Fault]:
-    """A part that a spreadsheet program would not know for what it is, and a link to a part that is missing."""
+    """Parts with the wrong content type, and relationships to missing parts."""
     package = book.package
     sheets = {part: name for name, part in package.sheets().items()}
     types = _content_types(package)
@@ -133,7 +135,7 @@ def whole(book: Book) -> Iterator[Fault]:
 
 
 def _content_types(package: Package) -> dict[str, str]:
-    """The content type of each part, from its own entry or else its extension's; letters' case doesn't count."""
+    """The content type of each part, by its own entry or else its extension's; names are in lower case."""
     if CONTENT_LIST not in package.parts:
         return {}
     own: dict[str, str] = {}

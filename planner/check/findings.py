@@ -1,4 +1,4 @@
-"""What a rule finds, and the register of all rules by their number."""
+"""The findings of rules, and the registry of all rules by number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from planner.book.workbook import Book
 
 Severity = Literal["fault", "override", "note"]
-"""What is wrong; what an analyst put in a formula's place; and what is only worth knowing."""
+"""Something wrong; a value typed in a formula's place; something worth knowing."""
 
 Kind = Literal[
     "breach",
@@ -24,17 +24,16 @@ Kind = Literal[
     "missing_number",
     "note",
 ]
-"""What a finding is about; a breach is of the form that planner gave the workbook."""
+"""The topic of a finding; a breach is of the form in which planner builds a workbook."""
 
 
 class Fault(NamedTuple):
-    """What is wrong in a cell and what to do about it.
+    """What is wrong in a cell, and the remedy.
 
-    `before` and `after` are the saved and the recalculated value of a stale one, the usual formula
-    and what stands there of an override. `cells` are all that it stands for, where it is more than
-    `cell`; `alike` is what is said of many such findings together, where `what` has values or names
-    of its own. The number of the rule and, where it is a row's cell, `name` and `scenario` are put
-    in by `planner.check.run`.
+    `before` and `after` are the saved and the recalculated value of a stale cell, or the usual formula and the content
+    of an override. `cells` are all cells concerned if they are more than `cell`; `alike` is the text for many such
+    findings together, if `what` has values or names of its own. `planner.check.run` fills in the number of the rule,
+    and for a cell in a row `name` and `scenario`.
     """
 
     sheet: str
@@ -53,7 +52,7 @@ class Fault(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it stands: `Inputs!F10`, or the sheet or nothing where it is not one cell's."""
+        """The place as `Inputs!F10`, or just the sheet, or blank."""
         return "!".join(part for part in (self.sheet, self.cell) if part)
 
 
@@ -72,7 +71,7 @@ RULES: dict[int, Rule] = {}
 
 
 def rule(number: int, text: str) -> Callable[[Check], Check]:
-    """Register the function below as the check of a rule."""
+    """A decorator that registers a function as the check of a rule."""
 
     def register(check: Check) -> Check:
         RULES[number] = Rule(number, text, check)

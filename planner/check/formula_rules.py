@@ -1,4 +1,6 @@
-"""Rules of the formulas in planner's tables: one for a row or a column, and what its names say (6, 12, 14, 17, 21)."""
+"""Rules about the formulas in planner's tables: uniform along a row or column, and equal to their text in names (6, 12,
+14, 17, 21).
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ from planner.xlsx.cellvalue import Value, exact_text
 from planner.xlsx.pattern import Pattern, RelativeReference, pattern
 
 UNNAMED = "scenario_name"
-"""The row of the header that reads a scenario's model and chip too: they are its name where none is given."""
+"""The header row whose formula also reads the model and chip, which are the default name."""
 OVERRIDES = "Overrides"
-"""How the headings of Inputs begin below which the cells take the place of looked-up or calculated numbers."""
+"""The beginning of the headings of Inputs over override cells."""
 OWN = "checks."
-"""How the names of the rows of Checks begin that are of Checks itself: what it counts, and what fails first."""
+"""The prefix of rows that Checks computes itself: its counts, and what fails first."""
 GUARDS = ("topology", "price_basis")
-"""What decides whether some numbers can be missing: only a switch has nodes, only what is rented a list price."""
+"""Columns that decide whether others may be blank: only a switch has nodes, only a rented chip a list price."""
 BOOLEANS = {"TRUE", "FALSE"}  # as LibreOffice writes them: TRUE()
 ALLOWED = frozenset(FUNCTIONS) | BOOLEANS | {
     "INDEX", "MATCH", "COUNTA", "COUNTIF", "FIXED", "SUMPRODUCT", "IFERROR", "SUM",
@@ -33,9 +35,11 @@ VOLATILE = CLOCK_OR_DICE | {"OFFSET", "INDIRECT", "INFO", "CELL"}
 
 @rule(6, "Header rows are the same on every calculation sheet; a scenario keeps its column letter everywhere.")
 def headers(book: Book) -> Iterator[Fault]:
-    """A sheet whose header is gone, a scenario that a sheet lacks, and a header that names another column's."""
+    """Sheets without a header, scenarios missing on a sheet, and headers that read another column."""
     fronts = book.checks.sheet.name, book.dashboard.sheet.name
-    lines = (formula for spot, formula in book.formulas.items() if spot.sheet in fronts)  # a person's cells beside them
+    lines = (
+        formula for spot, formula in book.formulas.items() if spot.sheet in fronts
+    )  # cells of the user's next to them
     read = {reference.sheet for formula in lines for reference in formula.references}  # may read a sheet of their own
     for name in sorted(read - {sheet.name for sheet in book.our_sheets}):
         if name in book.sheets:
@@ -50,7 +54,7 @@ def headers(book: Book) -> Iterator[Fault]:
 
 
 def _scenarios_lacking(book: Book, table: LineTable) -> Iterator[Fault]:
-    """The columns of Inputs without one in another table, and the reverse."""
+    """The scenarios of Inputs that a table lacks, and the reverse."""
     inputs = book.inputs
     here, there = (
         {book.numbers.standard(each.sheet.name, column): column for column in each.columns} for each in (inputs, table)
@@ -63,7 +67,7 @@ def _scenarios_lacking(book: Book, table: LineTable) -> Iterator[Fault]:
 
 
 def _misread(book: Book, table: LineTable) -> Iterator[Fault]:
-    """The cells of a header that read another cell of Inputs than the scenario's own."""
+    """The header cells that read another cell of Inputs than their own scenario's."""
     rows = {name: line.row for name, line in book.inputs.by_name.items() if name in HEADER}
     for line in (line for line in table.lines if line.name in rows):
         for at in ((line.row, column) for column in table.columns):
@@ -84,7 +88,7 @@ def _misread(book: Book, table: LineTable) -> Iterator[Fault]:
     "Down a sheet, one formula per row: each scenario column is the first one, translated. In a table, one per column.",
 )
 def one_formula(book: Book) -> Iterator[Fault]:
-    """A cell whose formula is another than its row's, or its column's in a table of cases."""
+    """Cells whose formula differs from that of their row, or of their column in a table of cases."""
     for sheet, cells, usual, line in _filled_alike(book):
         if line is None:
             wanted, along = usual is not None and _reads_its_row(usual), "column"
@@ -96,7 +100,7 @@ def one_formula(book: Book) -> Iterator[Fault]:
 
 
 def _filled_alike(book: Book) -> Iterator[tuple[Sheet, list[Position], Pattern | None, LineItem | None]]:
-    """The cells that are meant to have one formula: of each line, and of each column of cases; with that formula."""
+    """Yields cells that should have one formula, of each line and each column of cases, with that formula."""
     for table in book.lines:
         for line in table.lines:
             cells = [(line.row, column) for column in table.columns]
@@ -129,7 +133,7 @@ def _override(sheet: Sheet, at: Position, what: str, remedy: str, before: str | 
 
 
 def _reads_its_row(formula: Pattern) -> bool:
-    """Whether a formula calculates with its own case, and not by an input of it that is bound case by case."""
+    """Whether a formula computes with its own case, rather than by an input that is set case by case."""
 
     def is_own(reference: RelativeReference) -> bool:
         return not (reference.sheet or reference.first.row_fixed) and reference.first.row == 0 == reference.last.row
@@ -147,7 +151,7 @@ def _reads_its_row(formula: Pattern) -> bool:
     "as one).",
 )
 def typed_numbers(book: Book) -> Iterator[Fault]:
-    """A formula among the inputs, a value typed over a formula, and an override in the cell that is there for it."""
+    """Formulas among the inputs, values typed over formulas, and filled override cells."""
     inputs = book.inputs
     for line in inputs.lines:
         for at in ((line.row, column) for column in (inputs.head.fourth, *inputs.columns)):
@@ -172,7 +176,7 @@ def _typed_over(book: Book, sheet: Sheet, positions: list[Position], usual: Patt
 
 
 def _filled(book: Book) -> Iterator[Fault]:
-    """The override cells of Inputs that hold something: what they are there for, and so only worth knowing."""
+    """The filled override cells of Inputs; this is their purpose, and so just a note."""
     inputs = book.inputs
     for line in (line for line in inputs.lines if line.section.startswith(OVERRIDES)):
         for at in ((line.row, column) for column in inputs.columns):
@@ -190,7 +194,7 @@ def _filled(book: Book) -> Iterator[Fault]:
     "COUNTIF FIXED SUMPRODUCT IFERROR and SUM over a range); nothing volatile; nothing that needs the `_xlfn.` prefix.",
 )
 def functions(book: Book) -> Iterator[Fault]:
-    """A function that not every spreadsheet computes alike."""
+    """Functions that spreadsheet programs don't compute alike."""
     for (sheet, row, column), formula in book.formulas.items():
         for name in sorted(formula.functions - ALLOWED):
             why = "is volatile" if name in VOLATILE else "is not on the list of functions that compute alike everywhere"
@@ -204,7 +208,7 @@ def functions(book: Book) -> Iterator[Fault]:
     "`hardware[hardware_id].hbm_bytes`.",
 )
 def names_agree(book: Book) -> Iterator[Fault]:
-    """A row whose names say one thing and whose cells another, and a link to another row than it is named for."""
+    """Rows whose formula in names differs from their cells, and links to another row than they are named for."""
     for table in (*book.named, *book.constraints):
         for line in table.lines:
             if line.names and (table.kind != "constraints" or CALLED_UP.fullmatch(line.names)):
@@ -239,7 +243,9 @@ def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]
 
 
 def _linked(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
-    """A line of Dashboard or Checks that reads another row than the one of its name, or says another formula of it."""
+    """Faults of a line of Dashboard or Checks that reads another row than its name says, or states another formula of
+    it.
+    """
     formula = row_formula(table, line)
     if formula is None or not line.name or line.name.startswith(OWN):
         return
@@ -251,7 +257,7 @@ def _linked(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
         row, named = reference.area(line.row, table.columns[0]).top, source.by_name.get(name)
         guards = [source.by_name[guard].row for guard in GUARDS if guard in source.by_name]
         if line.name.startswith(MISSING) and row in guards:
-            continue  # it asks whether such a number is wanted at all
+            continue  # it checks whether the number is needed at all
         if named is None or row != named.row:
             what = f"{line.name} reads row {row} of {source.sheet.name}, which is not the row {name}"
             yield Fault(table.sheet.name, address(line.row, table.columns[0]), what, "point it at the row of that name")

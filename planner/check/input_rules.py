@@ -1,4 +1,4 @@
-"""Rules of inputs: each is read, has a data validation, and holds what it may and what is plausible (20, 27, 34)."""
+"""Rules about inputs: each has dependents and a data validation, and an allowed, plausible value (20, 27, 34)."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _OPERATORS: dict[str, tuple[str, Callable[[float, float, float], bool]]] = {
     "greaterThan": ("above {0}", lambda value, low, _: value > low),
     "greaterThanOrEqual": ("of at least {0}", lambda value, low, _: value >= low),
 }
-"""What the operators of a validation ask for, in words and as a function of a value and two limits."""
+"""The operators of validations, in words and as functions of a value and two limits."""
 BLANK = "a blank cell is wanted"
 _KINDS = {"decimal": "a number", "whole": "a whole number", "textLength": "a length"}
 
 
 class Validation(NamedTuple):
-    """What a data validation asks of the cells in `areas`; `first` and `second` are its formulas."""
+    """A data validation of the cells in `areas`; `first` and `second` are its formulas."""
 
     areas: tuple[Area, ...]
     type: str
@@ -49,7 +49,7 @@ class Validation(NamedTuple):
 
 @rule(20, "No dead input: everything is used, or is an output or a check.")
 def dead_inputs(book: Book) -> Iterator[Fault]:
-    """A row of Inputs that no formula reads; where values typed over formulas are the reason, that is only noted."""
+    """Rows of Inputs without dependents; just a note if values typed over formulas are the reason."""
     inputs = book.inputs.sheet
     last = max(row for row, _ in inputs.cells)
     read: set[int] = set()
@@ -70,7 +70,7 @@ def dead_inputs(book: Book) -> Iterator[Fault]:
 
 
 def _typed_over_on(book: Book, name: str) -> str | None:
-    """The sheet on which values stand in place of formulas that would read an input; None where there is none."""
+    """The sheet on which values replace formulas that would read an input; None if there is none."""
     for table in book.calculations:
         for line in table.lines:
             is_read = name == line.name or name in names_in(line.names)
@@ -81,10 +81,10 @@ def _typed_over_on(book: Book, name: str) -> str | None:
 
 @rule(27, "Every input has a data validation with a message.")
 def validations(book: Book) -> Iterator[Fault]:
-    """An input without a validation, and a typed value that its validation would not let in."""
+    """Inputs without a data validation, and typed values that theirs doesn't allow."""
     kept = kept_rows(book)
     for sheet in book.our_sheets:
-        # those of the extension too, in which Excel keeps lists of other sheets
+        # including the extension element, where Excel keeps lists from other sheets
         found = [_validation(element) for element in sheet.elements("dataValidation")]
         reported: set[str] = set()
         typed = CellSet(_typed(book, sheet) if found else ())
@@ -100,9 +100,9 @@ def validations(book: Book) -> Iterator[Fault]:
 
 
 def _typed(book: Book, sheet: Sheet) -> Iterator[Spot]:
-    """The typed cells of a sheet that validations judge: not those of a person's own rows and columns.
+    """The typed cells of a sheet that validations apply to, without those of the user's own rows and columns.
 
-    Over these validations spread too, in a row or a column of Inputs and in a column of the Comparison.
+    Validations extend to these too, in a row or column of Inputs and in a column of the Comparison.
     """
     table = book.inputs
     rows = {line.row for line in table.lines} if sheet is table.sheet else set()
@@ -118,7 +118,7 @@ def _typed(book: Book, sheet: Sheet) -> Iterator[Spot]:
 
 
 def _unguarded(sheet: Sheet, positions: list[Position], guarded: list[Area]) -> Iterator[Fault]:
-    """Those of the cells that are there to be typed into which are in no area of a validation."""
+    """A fault for open cells that no validation's area covers."""
     wanted = [Spot(sheet.name, *at) for at in positions]
     cells = CellSet(wanted)
     known = {cell for area in guarded for cell in cells.within(sheet.name, area)}
@@ -129,7 +129,7 @@ def _unguarded(sheet: Sheet, positions: list[Position], guarded: list[Area]) -> 
 
 
 def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
-    """The inputs that no validation has judged, as when they were pasted over it, held to the limits of their row."""
+    """Inputs without a validation, as after pasting over it, checked against the limits of their row."""
     table = book.inputs
     for line in (line for line in table.lines if line.unit not in ("", "text") and line.name not in HEADER):
         columns = (table.head.fourth,) if line.section == "Constants" else table.columns
@@ -145,7 +145,7 @@ def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
 
 @rule(34, "A typed number is what numbers of its name or its unit usually are.")
 def plausible_numbers(book: Book) -> Iterator[Fault]:
-    """A number of Inputs or of a database that is doubtful, with what is likely meant; that is only noted."""
+    """Implausible numbers of Inputs or a database, with what was probably meant; just notes."""
     for cell, name, unit in _judged(book):
         value = book.sheets[cell.sheet].value(cell.row, cell.column)
         if is_number(value) and (doubtful := doubt(name, unit, float(value))):
@@ -156,7 +156,7 @@ def plausible_numbers(book: Book) -> Iterator[Fault]:
 
 
 def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:
-    """The cells of numbers that people type, with the name and the unit of each."""
+    """Yields the cells of typed numbers, with name and unit."""
     table = book.inputs
     for line in (line for line in table.lines if line.section != "Constants"):
         yield from ((Spot(table.sheet.name, line.row, column), line.name, line.unit) for column in table.columns)
@@ -168,13 +168,13 @@ def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:
 
 
 def _limits(line: LineItem) -> Limits:
-    """What a row of Inputs may be, as far as its name and unit tell."""
+    """The limits of a row of Inputs, as far as its name and unit determine them."""
     last = stages(line.name)
     return Limits(is_flag(line.name, line.unit), False) if last is None else Limits(False, False, last, is_stage=True)
 
 
 def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: CellSet) -> Iterator[Fault]:
-    """The typed values that a validation covers and would not let in."""
+    """The typed values that a validation covers and doesn't allow."""
 
     @cache
     def values_of(areas: tuple[tuple[str, Area], ...]) -> set[str]:
@@ -191,7 +191,7 @@ def _out_of_range(book: Book, sheet: Sheet, validation: Validation, typed: CellS
 
 
 def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
-    """The finding that a typed value is not what its cell may hold."""
+    """The finding that a typed value isn't allowed in its cell."""
     name, *at = cell
     value = book.sheets[name].value(*at)
     what, scenario = book.owner(name, *at)
@@ -211,7 +211,7 @@ def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
 
 
 def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> str:
-    """What a validation asks where a value doesn't hold to it; blank where it does, or where it can't be told."""
+    """What a validation asks for if a value violates it; blank if it doesn't, or that is unknown."""
     if validation.type == "list":
         return "" if allowed is None or _key(value) in allowed else f"it is not in the list {validation.first}"
     low, high = number_in(validation.first), number_in(validation.second or validation.first)
@@ -231,7 +231,7 @@ def _breach(validation: Validation, value: Value, allowed: set[str] | None) -> s
 def _listed(
     validation: Validation, at: Position, values_of: Callable[[tuple[tuple[str, Area], ...]], set[str]]
 ) -> set[str] | None:
-    """The values of a list for the cell there: those in quotes, or of a range's cells; None for a name or a formula."""
+    """The values of a list validation for a cell: quoted ones, or a range's; None for a name or a formula."""
     if validation.first.startswith('"'):
         items = (item.strip() for item in validation.first.strip('"').split(","))
         return {_key(item if (number := number_in(item)) is None else number) for item in items}
@@ -243,12 +243,12 @@ def _listed(
 
 
 def _key(value: Value) -> str:
-    """Values that a list takes for one: texts whatever their capitals, numbers whatever their spelling."""
+    """A key equal for values that a list treats as equal: texts regardless of case, numbers regardless of spelling."""
     return exact_text(value).lower()
 
 
 def number_in(text: str) -> float | None:
-    """The number that a text spells; None where it spells none."""
+    """The number that a text spells; None if it doesn't spell one."""
     with contextlib.suppress(ValueError):
         return float(text)
     return None

@@ -1,4 +1,4 @@
-"""Rules of the plan itself: its headlines are proved, its checks hold, and there are numbers (24, 32)."""
+"""Rules about the plan itself: its headlines are cross-checked, its checks hold, and it has numbers (24, 32)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from planner.xlsx.cellvalue import NA, Value, exact_text
 
 MOST_NUMBERS = 4
 MASTER = 1, 3
-"""Where every sheet but Cover counts the failed checks: C1."""
+"""The cell with the count of failed checks on every sheet but Cover: C1."""
 UNPROVED = ("not cross-checked", "no second derivation")
-"""What Dashboard says of an output that its template proves by no check, and what it said in earlier versions."""
+"""Dashboard's remark on an output without a check in its template, now and in earlier versions."""
 FAILED = "checks.failed"
 """The row of Checks that counts failures."""
 CHOICES = {"model_row": ("model_id", "model"), "hardware_row": ("hardware_id", "chip")}
-"""The rows that find the chosen model and chip in their databases: the row of Inputs that chooses, and what."""
+"""The rows that look up the chosen model and chip, each with the row of Inputs that chooses it and its noun."""
 
 
 @rule(
@@ -32,7 +32,7 @@ CHOICES = {"model_row": ("model_id", "model"), "hardware_row": ("hardware_id", "
     "check is on Cover and in every header.",
 )
 def proofs(book: Book) -> Iterator[Fault]:
-    """A headline that no check reaches, and a sheet without the count of failed checks."""
+    """Headlines that no check depends on, and sheets without the count of failed checks."""
     if not book.checks.lines:
         return  # rule 1 says that the sheet is missing
     for table in book.calculations:
@@ -52,7 +52,7 @@ def proofs(book: Book) -> Iterator[Fault]:
 
 
 def reading(table: LineTable, source: LineTable) -> Iterator[LineItem]:
-    """The lines of a table whose formula reads the sheet of another."""
+    """The lines of a table whose formula reads the sheet of `source`."""
     for line in table.lines:
         formula = row_formula(table, line)
         if formula and any(reference.sheet == source.sheet.name for reference in formula.references):
@@ -60,7 +60,7 @@ def reading(table: LineTable, source: LineTable) -> Iterator[LineItem]:
 
 
 def _checked(book: Book, table: LineTable) -> set[str]:
-    """The names that a sheet's checks are made of, and what those are made of, and so on."""
+    """The names on which a sheet's checks depend, directly or indirectly."""
     checks = (line.name for line in reading(book.checks, table) if not line.name.startswith(MISSING))
     waiting = [name.rpartition(".")[2] for name in checks]
     reached: set[str] = set()
@@ -73,7 +73,7 @@ def _checked(book: Book, table: LineTable) -> set[str]:
 
 
 def _counts_failures(book: Book, sheet: Sheet, at: Position) -> bool:
-    """Whether a cell sums up the row of Checks that counts failures, to the last scenario."""
+    """Whether a cell sums the row of Checks that counts failures, up to the last scenario."""
     line, formula = book.checks.by_name.get(FAILED), sheet.patterns.get(at)
     if line is None or formula is None or "SUM" not in formula.functions or not book.checks.columns:
         return False
@@ -87,7 +87,7 @@ def _counts_failures(book: Book, sheet: Sheet, at: Position) -> bool:
     "agrees; and a scenario has a headline that is not N/A.",
 )
 def checks_hold(book: Book) -> Iterator[Fault]:
-    """A check that fails in a scenario, in words and with the numbers that it compares; a scenario without a number."""
+    """Checks that fail in a scenario, with the numbers that they compare, and scenarios without numbers."""
     yield from _unchosen(book)
     yield from _without_numbers(book)
     yield from _blank_inputs(book)
@@ -105,7 +105,7 @@ def checks_hold(book: Book) -> Iterator[Fault]:
 
 
 def _unchosen(book: Book) -> Iterator[Fault]:
-    """A scenario that has no model or no chip where its numbers are looked up by one."""
+    """Scenarios without a model or a chip where numbers are looked up by it."""
     inputs = book.inputs
     for looked_up, (name, noun) in CHOICES.items():
         if name not in inputs.by_name or not any(looked_up in table.by_name for table in book.calculations):
@@ -120,13 +120,14 @@ def _unchosen(book: Book) -> Iterator[Fault]:
 
 
 def _without_numbers(book: Book) -> Iterator[Fault]:
-    """A scenario whose headlines are all N/A, at the cell where that begins.
+    """Scenarios whose headlines are all N/A, reported at the cell where that begins.
 
-    Of several scenarios one whose model or chip isn't chosen is meant to wait, and an unknown one is rule 22's.
+    Among several scenarios, one without a model or chip is assumed to be unfinished; an unknown model or chip is a
+    fault of rule 22.
     """
     sheet, columns = book.dashboard.sheet.name, book.dashboard.columns
     rows = [line.row for line in _headlines(book)]
-    silent = [column for column in columns if _says_nothing([book.value(sheet, row, column) for row in rows])]
+    silent = [column for column in columns if _has_no_numbers([book.value(sheet, row, column) for row in rows])]
     for column in silent:
         found = [_cause(book, Spot(sheet, row, column)) for row in rows if book.value(sheet, row, column) == NA]
         cause = next((each for each in found if book.owner(*each)[0] in CHOICES), found[0])
@@ -145,13 +146,13 @@ def _headlines(book: Book) -> list[LineItem]:
 
 
 def _blank_inputs(book: Book) -> Iterator[Fault]:
-    """A blank on Inputs from which headlines of a scenario are N/A that has other numbers."""
+    """Blank inputs because of which some headlines of a scenario are N/A, while others have numbers."""
     sheet = book.dashboard.sheet.name
     lines = _headlines(book)
     for column in book.dashboard.columns:
         values = {line: book.value(sheet, line.row, column) for line in lines}
         causes: dict[Spot, list[str]] = defaultdict(list)
-        for line, value in values.items() if not _says_nothing(list(values.values())) else ():
+        for line, value in values.items() if not _has_no_numbers(list(values.values())) else ():
             if value == NA and (blank := _blank_input(book, _cause(book, Spot(sheet, line.row, column)))):
                 causes[blank].append(line.name)
         for (name, *at), headlines in causes.items():
@@ -162,7 +163,7 @@ def _blank_inputs(book: Book) -> Iterator[Fault]:
 
 
 def _blank_input(book: Book, cell: Spot) -> Spot | None:
-    """The blank input that a formula calls up; None where it does something else."""
+    """The blank input that a formula reads; None if it reads none."""
     inputs, typed = book.inputs.sheet, {line.row for line in book.inputs.section("Plan").values()}
     for sheet, area in book.areas(cell):
         is_input = sheet == inputs.name != cell.sheet and area.top in typed
@@ -171,13 +172,13 @@ def _blank_input(book: Book, cell: Spot) -> Spot | None:
     return None
 
 
-def _says_nothing(values: Sequence[Value]) -> bool:
-    """Whether numbers are N/A, all but those that are 0, as the time of a collective among one chip is."""
+def _has_no_numbers(values: Sequence[Value]) -> bool:
+    """Whether all numbers are N/A or 0, as the time of a collective on one chip is, and at least one is N/A."""
     return NA in values and all(value in (NA, 0) for value in values)
 
 
 def _cause(book: Book, cell: Spot) -> Spot:
-    """Where an N/A begins: the cell that no other N/A leads to, along the first of those that a formula reads."""
+    """Where an N/A begins: follows the first N/A precedent of each formula until there is none."""
     seen = {cell}
     while True:
         areas = ((name, area) for name, area in book.areas(cell) if name in book.sheets)
@@ -190,18 +191,18 @@ def _cause(book: Book, cell: Spot) -> Spot:
 
 
 def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
-    """The quantities that a check compares, with their values in a scenario; blank where it can't be told."""
+    """The quantities that a check compares, with their values in a scenario; blank if unknown."""
     title, _, name = line.name.rpartition(".")
     tables = (found for found in book.calculations if name in found.by_name)
     table = next((found for found in tables if found.sheet.name.lower().startswith(title.lower())), None)
     if table is None:
         return ""
-    told = []
+    quantities = []
     for read in names_in(line.names):
         value = _value(book, table, read, scenario)
         if value not in (None, ""):
-            told.append(f"{read} is {exact_text(value)}")
-    return f": {', '.join(told[:MOST_NUMBERS])}" if told else ""
+            quantities.append(f"{read} is {exact_text(value)}")
+    return f": {', '.join(quantities[:MOST_NUMBERS])}" if quantities else ""
 
 
 def _value(book: Book, table: LineTable, name: str, scenario: str) -> Value:

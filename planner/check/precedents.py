@@ -1,4 +1,4 @@
-"""Which formula reads which cells: where a trouble begins, what it reaches, and circles."""
+"""Precedents and dependents of formulas: where an error begins, what it reaches, and circular references."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from planner.xlsx.address import Area, Spot
 from planner.xlsx.pattern import Pattern, RelativeReference
 
 RowOf = tuple[str, int]
-"""A row by its sheet and number."""
+"""A row: sheet and number."""
 
 
 class CellSet:
-    """A set of cells that is asked for those within an area."""
+    """A set of cells that can be queried by area."""
 
     def __init__(self, cells: Iterable[Spot]) -> None:
         rows: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -38,19 +38,19 @@ class CellSet:
                     yield Spot(sheet, row, column)
 
     def read_by(self, book: Book, cell: Spot) -> Iterator[Spot]:
-        """The cells of the set that the formula in `cell` reads."""
+        """The cells of the set that are precedents of `cell`."""
         for sheet, area in book.areas(cell):
             yield from self.within(sheet, area)
 
 
 def origins(book: Book, cells: Collection[Spot]) -> list[Spot]:
-    """Those of `cells` that read none of the others: where a trouble that spreads along formulas begins."""
+    """Those of `cells` that have none of the others as precedent: where an error that spreads along formulas begins."""
     among = CellSet(cells)
     return [cell for cell in cells if next(among.read_by(book, cell), cell) == cell]
 
 
 class Readers:
-    """Which of some cells read which of them."""
+    """The dependents of cells within a set of cells."""
 
     def __init__(self, book: Book, cells: Collection[Spot]) -> None:
         among = CellSet(cells)
@@ -60,7 +60,7 @@ class Readers:
                 self._of[read].append(cell)
 
     def reached(self, *causes: Spot) -> set[Spot]:
-        """Those of the cells that the causes reach along formulas, the causes among them."""
+        """The causes, and their direct and indirect dependents in the set."""
         waiting, seen = list(causes), set(causes)
         while waiting:
             ahead = [cell for cell in self._of.get(waiting.pop(), ()) if cell not in seen]
@@ -70,7 +70,7 @@ class Readers:
 
 
 def circles(book: Book) -> Iterator[list[Spot]]:
-    """Circles of formulas that share no cell, each as the cells along it; a depth-first search without recursion."""
+    """Disjoint circular references, each as the cells along it; an iterative depth-first search."""
     rows = _rows_in_circles(book)
     cells = [Spot(name, *at) for name, sheet in book.sheets.items() for at in sheet.patterns if (name, at[0]) in rows]
     among = CellSet(cells)
@@ -97,7 +97,7 @@ def circles(book: Book) -> Iterator[list[Spot]]:
 
 
 def _rows_in_circles(book: Book) -> set[RowOf]:
-    """The rows that a circle of formulas may run through: rows are far fewer than cells, and most are in no circle."""
+    """The rows that a circular reference may pass through; they narrow the search, since most rows are in none."""
     formulas: dict[str, dict[int, dict[int, Pattern]]] = {}
     for name, sheet in book.sheets.items():
         rows = formulas.setdefault(name, {})
@@ -105,11 +105,11 @@ def _rows_in_circles(book: Book) -> set[RowOf]:
             rows.setdefault(row, {})[column] = formula
     numbers = {name: sorted(rows) for name, rows in formulas.items()}
     reads: dict[RowOf, set[RowOf]] = {}
-    ahead: set[RowOf] = set()  # rows of which a cell reads the row itself where it stands or further right
+    ahead: set[RowOf] = set()  # rows in which a cell reads itself or one to its right
     for name, rows in formulas.items():
-        prefixes: dict[str, str] = {}  # what stands before a reference, and the sheet that it names
+        prefixes: dict[str, str] = {}  # a reference's prefix -> the sheet that it names
         for row, cells in rows.items():
-            spans: set[tuple[str, int, int]] = set()  # most formulas of a row read the same ones
+            spans: set[tuple[str, int, int]] = set()  # a set, since most formulas of a row read the same
             for formula in set(cells.values()):
                 for reference in formula.references:
                     source = prefixes.get(reference.prefix)
@@ -125,11 +125,11 @@ def _rows_in_circles(book: Book) -> set[RowOf]:
                 if _reads_ahead(name, row, cells):
                     ahead.add((name, row))
             reads[name, row] = found
-    return ahead | _left_of(_left_of(reads)).keys()
+    return ahead | _without_leaves(_without_leaves(reads)).keys()
 
 
 def _reads_ahead(sheet: str, row: int, cells: Mapping[int, Pattern]) -> bool:
-    """Whether a formula reads its own row where it stands or further right; reading only leftwards is no circle."""
+    """Whether a formula reads its own cell or one to its right in its row; reading only leftwards is never circular."""
     for column, formula in cells.items():
         for reference in formula.references:
             top, bottom = rows_of(reference, row)
@@ -141,16 +141,16 @@ def _reads_ahead(sheet: str, row: int, cells: Mapping[int, Pattern]) -> bool:
 
 
 def rows_of(reference: RelativeReference, row: int) -> tuple[int, int]:
-    """The first and the last row that a formula in this row reads by a reference."""
+    """The first and last row that a reference of a formula in `row` covers."""
     first, last = reference.first, reference.last
     one, other = first.row + row * (not first.row_fixed), last.row + row * (not last.row_fixed)
     return (one, other) if one <= other else (other, one)
 
 
-def _left_of(reads: Mapping[RowOf, set[RowOf]]) -> dict[RowOf, set[RowOf]]:
-    """What is left when rows that read none of those left are taken away; by each row those that it is read by.
+def _without_leaves(reads: Mapping[RowOf, set[RowOf]]) -> dict[RowOf, set[RowOf]]:
+    """Repeatedly removes rows that read no remaining row; returns the readers of each row that is left.
 
-    Called twice it goes along the readers and then back, so that only circles are left, and what lies between two.
+    Applied twice, it removes first along readers and then back, so that only circles, and what is between two, remain.
     """
     readers: dict[RowOf, set[RowOf]] = defaultdict(set)
     for row, others in reads.items():

@@ -1,4 +1,6 @@
-"""Rules of what formulas, links and charts refer to: nothing gone or ahead, no circle, no names (15, 19, 35, 36)."""
+"""Rules about what formulas, links and charts refer to: nothing missing or ahead, no circles, no names (15, 19, 35,
+36).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}|R|C|R[0-9]*C[0-9]*|TRUE|FALSE", re.
     "earlier one, Cover and Dashboard excepted; no cycle of cells.",
 )
 def direction(book: Book) -> Iterator[Fault]:
-    """A broken reference, one that points down, right or to a later sheet, and a circle."""
+    """Broken references, references down, right or to a later sheet, and circular references."""
     yield from broken(book)
     for (sheet_name, row, column), formula in book.formulas.items():
         if sheet_name != book.dashboard.sheet.name:
@@ -49,7 +51,7 @@ def direction(book: Book) -> Iterator[Fault]:
 
 
 def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, column: int) -> str:
-    """What is wrong with where a reference points; blank where nothing is."""
+    """What is wrong with a reference's target; blank if nothing is."""
     name = reference.sheet
     if not name or name == sheet.name:
         if rows_of(reference, row)[1] < row:
@@ -64,7 +66,9 @@ def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, co
 
 
 def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: int, column: int) -> bool:
-    """Whether a formula of the Comparison reads a fixed case of it: where that one stands is a person's to choose."""
+    """Whether a formula of the Comparison has a fixed reference to a case of it: where that is may be sorted by the
+    user.
+    """
     cases = next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
     if cases is None or "template" not in cases.columns.values() or reference.sheet not in ("", sheet):
         return False
@@ -77,7 +81,7 @@ def _corner(area: Area) -> str:
 
 
 def broken(book: Book) -> Iterator[Fault]:
-    """The broken formulas, those of one column that are broken in one way together: the first and all cells."""
+    """The broken formulas; those of one column with the same cause are one finding."""
     known = {name.lower() for name, _, _ in defined(book)} | {table.name.lower() for table in tables(book.package)}
     sheets = {folded(name) for name in book.sheets}
     for sheet in book.sheets.values():
@@ -95,7 +99,9 @@ def broken(book: Book) -> Iterator[Fault]:
 
 
 def _broken_by(formula: Pattern, sheets: set[str], known: set[str]) -> tuple[str, bool] | None:
-    """How a formula is broken, and whether by a name that isn't known, as its value must say too; else None."""
+    """How a formula is broken, and whether by an unknown name, which its value must
+    confirm; None if it isn't broken.
+    """
     if formula.is_broken:
         return "the formula reads a cell that is gone", False
     for name in (reference.sheet for reference in formula.references):
@@ -109,7 +115,7 @@ def _broken_by(formula: Pattern, sheets: set[str], known: set[str]) -> tuple[str
 
 
 def defined(book: Book) -> Iterator[tuple[str, str, str]]:
-    """Each defined name, the sheet that it belongs to or blank, and what it stands for."""
+    """Yields each defined name, the id of the sheet that it is local to (or blank), and its formula."""
     for element in every(book.package.tree(book.package.workbook_part()), "definedName"):
         yield element.get("name", ""), element.get("localSheetId", ""), element.text or ""
 
@@ -120,7 +126,9 @@ def defined(book: Book) -> Iterator[tuple[str, str, str]]:
     "address, never #REF!.",
 )
 def defined_names(book: Book) -> Iterator[Fault]:
-    """A name that hides which cell a formula reads, and a defined name that a spreadsheet would repair."""
+    """Formulas that read defined names, which hide their precedents, and invalid defined names, which Excel would
+    repair.
+    """
     for (sheet, row, column), formula in book.formulas.items():
         for name in sorted(formula.names):
             remedy = "write the cell's address, which traces by a click"
@@ -146,7 +154,7 @@ def defined_names(book: Book) -> Iterator[Fault]:
 
 @rule(35, "Planner's links lead to what they name.")
 def links(book: Book) -> Iterator[Fault]:
-    """The links that rows put in above, or a new name of a sheet, have led astray: one note for all."""
+    """Hyperlinks that inserted rows or renamed sheets have broken: one note for all."""
     if found := list(astray(book)):
         first, leads = found[0]
         many = f" and {counted(len(found) - 1, 'more link')}" if len(found) > 1 else ""
@@ -157,7 +165,7 @@ def links(book: Book) -> Iterator[Fault]:
 
 @rule(36, "Dashboard's charts of all scenarios draw each of them.")
 def charts(book: Book) -> Iterator[Fault]:
-    """The scenarios that were moved in front of what these charts draw: one note for all."""
+    """Scenarios moved in front of the charts' ranges: one note for all."""
     if columns := moved_in_front(book):
         table = book.dashboard
         names = ", ".join(book.owner(table.sheet.name, table.id_row, column)[1] for column in columns)

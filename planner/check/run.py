@@ -1,6 +1,6 @@
-"""A workbook held against every rule, and what was found as text or as JSON.
+"""Runs every rule on a workbook, and formats the findings as text or JSON.
 
-Findings that say the same of many cells are one line of text.
+In the text, findings that are equal for many cells take one line.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ TITLES: dict[Kind, str] = {
     "error_value": "Error values, each at the first cell that has it",
     "stale_value": "Stale values: not saved, or saved before what they depend on was changed",
 }
-"""The headings of what is wrong in the plan itself, in the order of the report; a breach stands under its rule."""
+"""The headings for faults of the plan itself, in the order of the report; a breach is listed under its rule."""
 
 OVERRIDES = "Overrides: values typed where the template has a formula"
 FILLED = "Overrides in the cells of Inputs that are there for them"
 SHOWN = 20
-"""The lines of one heading; JSON has every finding."""
+"""The most lines under a heading; JSON has every finding."""
 CELLS = 3
-"""The cells that a line names; it counts the others. As many findings of one text are one line."""
+"""The most cells that a line names; others are counted. So many findings with one text share a line."""
 MANY = 12
-"""More findings than these that differ only in values or names are one line too."""
+"""More findings than this that differ only in values or names also share a line."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """All findings of a workbook, in the order of the rules."""
+    """All findings in a workbook, in the order of the rules."""
 
     file: str
     found: tuple[Fault, ...]
@@ -76,7 +76,7 @@ def check(package: Package) -> Report:
 
 
 def _placed(book: Book, finding: Fault) -> Fault:
-    """A finding with the row and the scenario of its cell, and its kind where it is but a note."""
+    """A finding with the row and the scenario of its cell filled in, and the kind "note" for a mere note."""
     if finding.severity == "note" and finding.kind == "breach":
         finding = finding._replace(kind="note")
     if not finding.cell or finding.name or finding.sheet not in book.sheets:
@@ -86,7 +86,7 @@ def _placed(book: Book, finding: Fault) -> Fault:
 
 
 def as_text(report: Report) -> str:
-    """The report as lines of text, the verdict last."""
+    """The report as text, with the verdict at the end."""
     faults, overrides, notes = report.of("fault"), report.of("override"), report.of("note")
     lines: list[str] = []
     for kind, title in TITLES.items():
@@ -109,8 +109,8 @@ def as_text(report: Report) -> str:
 def as_object(report: Report) -> str:
     """The report as one JSON object.
 
-    `findings` are faults, `overrides` what stands in a formula's place, those in their own cells with the severity
-    `note`; `notes` the rest. `clean` is what exit code 0 says.
+    `findings` are faults; `overrides` values in place of formulas, those in override cells with the severity `note`;
+    `notes` all else. `clean` corresponds to exit code 0.
     """
     overrides = [finding for finding in report.found if finding.kind == "override"]
     return json.dumps(
@@ -144,9 +144,9 @@ def _headed(title: str, findings: Sequence[Fault]) -> list[str]:
 
 
 def _listed(findings: Sequence[Fault], first: str = "  ", following: str = "      ") -> Iterator[str]:
-    """Findings as wrapped lines, one or more for each, with where, what and what to do; of too many the first ones.
+    """Findings as wrapped lines with place, text and remedy; only the first SHOWN groups.
 
-    `first` is put before the first line of each, `following` before its others.
+    `first` is the indent of each finding's first line, `following` that of the others.
     """
     groups = _together(findings)
     for group in groups[:SHOWN]:
@@ -159,7 +159,7 @@ def _listed(findings: Sequence[Fault], first: str = "  ", following: str = "    
 
 
 def _together(findings: Sequence[Fault]) -> list[list[Fault]]:
-    """The findings in groups, each one line of text, in the order of their first findings."""
+    """The findings in groups, each of which is one line of text, in the order of their first findings."""
     same = Counter((each.what, each.remedy) for each in findings)
     alike = Counter((each.alike, each.remedy) for each in findings if each.alike)
     groups: dict[tuple[str, str] | int, list[Fault]] = defaultdict(list)
@@ -174,7 +174,9 @@ def _together(findings: Sequence[Fault]) -> list[list[Fault]]:
 
 
 def _where(group: Sequence[Fault]) -> str:
-    """`Inputs!F4, G4, Models!C1 and 12 more cells on 3 sheets: `; blank where none of the findings has a place."""
+    """The places of a group, such as `Inputs!F4, G4, Models!C1 and 12 more cells on 3 sheets: `; blank if there are
+    none.
+    """
     places = [(each.sheet, cell) for each in group for cell in each.cells or (each.cell,) if each.sheet]
     named, sheet = [], ""
     for place in places[:CELLS]:

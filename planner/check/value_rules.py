@@ -1,4 +1,6 @@
-"""Rules of cached values: present, without untraced errors, and what an independent recalculation gives (22, 23)."""
+"""Rules about cached values: present, without unexplained errors, and equal to an
+independent recalculation (22, 23).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ OPEN = "open the file in a spreadsheet program and save it: planner recalc can't
     "a formula's NA(), or stands in chart data.",
 )
 def cached_values(book: Book) -> Iterator[Fault]:
-    """A formula without a value, and the first cell of every chain of errors that no missing number explains."""
+    """Formulas without a value, and the first cell of every chain of errors that no missing number explains."""
     for sheet in book.sheets.values():
         blank = [at for at in sheet.patterns if at not in sheet.values]
         known, unknown = ([at for at in blank if (Spot(sheet.name, *at) in book.fresh) is is_known]
@@ -35,9 +37,9 @@ def cached_values(book: Book) -> Iterator[Fault]:
                 after = book.value(sheet.name, *found[0])
                 yield Fault(sheet.name, cells[0], what, remedy, kind="stale_value", after=after, cells=cells)
     errors = _errors(book)
-    told = [cell for cell in origins(book, errors) if not _is_explained(book, cell, errors[cell])]
+    unexplained = [cell for cell in origins(book, errors) if not _is_explained(book, cell, errors[cell])]
     readers = Readers(book, errors)
-    for cell in told:
+    for cell in unexplained:
         formula, error = book.formula(cell), errors[cell]
         what = f"{error} comes from here: ={formula.at(cell.row, cell.column)}" if formula else f"{error} is typed"
         if others := len(readers.reached(cell)) - 1:
@@ -48,7 +50,7 @@ def cached_values(book: Book) -> Iterator[Fault]:
 
 
 def _errors(book: Book) -> dict[Spot, CellError]:
-    """The cells with an error, sheet by sheet: as computed now, else as saved."""
+    """The cells with an error, by sheet order: recalculated, or else cached."""
     fresh = book.fresh
     errors = {spot: value for spot, value in fresh.items() if isinstance(value, CellError)}
     for name, sheet in book.sheets.items():
@@ -60,7 +62,7 @@ def _errors(book: Book) -> dict[Spot, CellError]:
 
 
 def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:
-    """Whether an error says that a number is missing, or is another rule's: a reference that is broken."""
+    """Whether an error stems from a missing number, or from a broken reference, which is another rule's."""
     formula = book.formula(cell)
     if formula is not None and formula.is_broken:
         return True
@@ -70,7 +72,7 @@ def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:
 
 
 def _is_missing(book: Book, cell: Spot) -> bool:
-    """Whether #N/A says here that a number is missing: typed, pasted, called NA(), or looked up by a blank cell."""
+    """Whether #N/A stands for a missing number here: typed, pasted, from NA(), or from a lookup by a blank cell."""
     formula = book.formula(cell)
     if formula is None or "NA" in formula.functions or formula.is_pasted:
         return True
@@ -87,7 +89,7 @@ def _is_missing(book: Book, cell: Spot) -> bool:
     "cached values first, since LibreOffice trusts them).",
 )
 def recalculated(book: Book) -> Iterator[Fault]:
-    """The first cells whose saved value is not what their formula gives, and how many could not be computed."""
+    """Cells whose cached value isn't the recalculated one, and how many could not be computed."""
     try:
         verdict = book.computed
     except EngineError as error:
@@ -96,7 +98,7 @@ def recalculated(book: Book) -> Iterator[Fault]:
     fresh = book.fresh
     saved = [cell for cell, value in fresh.items() if not book.is_current(cell, value) and _has_value(book, cell)]
     clocks = [cell for cell in saved if _has_clock(book, cell)]
-    moving = Readers(book, saved).reached(*clocks)  # by a clock or dice
+    moving = Readers(book, saved).reached(*clocks)  # dependents of clocks and random numbers
     stale = [cell for cell in saved if cell not in moving]
     first = origins(book, stale)
     rest = Counter(name for name, *_ in stale) - Counter(name for name, *_ in first)
@@ -115,7 +117,7 @@ def recalculated(book: Book) -> Iterator[Fault]:
 
 
 def _has_value(book: Book, cell: Spot) -> bool:
-    """Whether a cell has a saved value; one that has none is rule 22's."""
+    """Whether a cell has a cached value; one without is rule 22's."""
     return book.sheets[cell.sheet].value(cell.row, cell.column) is not None
 
 
