@@ -1,1 +1,1 @@
-"""What changed between two workbooks, by machine names and scenario ids instead of cell addresses."""
+"""Compares two workbooks by machine names and scenario ids instead of cell addresses."""

@@ -1,4 +1,4 @@
-"""A Difference as one HTML file that asks for nothing else: no script, no font, no picture from elsewhere."""
+"""A Difference as one self-contained HTML file, without scripts, fonts or pictures from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Difference for a reader of a terminal, or as JSON."""
+"""A Difference as text for a terminal, or as JSON."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from planner.xlsx.cellvalue import CellError, Value, plain
 from planner.xlsx.pattern import pattern
 
 MOST = 40
-"""The changes of one heading that are listed; --all and JSON have them all."""
+"""The most changes listed under a heading; --all and JSON have all of them."""
 
 LEADING = "Headlines that moved, largest relative change first"
 OTHERS = "Ranges, bounds and other numbers of Dashboard that moved"
 NOTHING = "no differences"
 _CELL = re.compile(r"\$?[A-Z]{1,3}\$?[0-9]+")
-SMALL = 5e-4  # a share that a tenth of a percent would show as nothing
-UNCOUNTED = "-"  # a check of what a scenario isn't meant for
+SMALL = 5e-4  # a smaller change would be shown as 0.0%
+UNCOUNTED = "-"  # the value of a check for a workload that the scenario isn't meant for
 NOW = ("holds", "fails", "isn't counted", "can't be told")
 BEFORE = ("held", "failed", "wasn't counted", "couldn't be told")
 
 
 def number(value: Value, unit: str = "", *, exact: bool = False) -> str:
-    """A value for a reader: a blank is said to be one, a number is scaled to its unit as in a report.
+    """A value as text: "(blank)" for none, a number scaled to its unit as in a report.
 
-    `exact`: to the last digit, where a reader's few digits don't tell two numbers apart.
+    With `exact`, a number has all its digits.
     """
     if value in (None, ""):
         return "(blank)"
@@ -52,13 +52,13 @@ def number(value: Value, unit: str = "", *, exact: bool = False) -> str:
 
 
 def both(old: Value, new: Value, unit: str = "") -> str:
-    """`old -> new`; to the last digit where a few don't tell them apart."""
+    """`old -> new`; with all digits if fewer wouldn't distinguish them."""
     before, after = each(old, new, unit)
     return f"{before} -> {after}"
 
 
 def each(old: Value, new: Value, unit: str = "") -> tuple[str, str]:
-    """Both values for a reader, so that they can be told apart."""
+    """Both values as texts that differ."""
     exact = number(old, unit) == number(new, unit)
     before, after = number(old, unit, exact=exact), number(new, unit, exact=exact)
     is_other_kind = isinstance(new, str) != isinstance(old, str) and number(old) == number(new)
@@ -72,7 +72,7 @@ def _kinded(value: Value) -> str:
 
 
 def percent(change: OutcomeChange) -> str:
-    """A headline's relative change; what happened where there is none."""
+    """A headline's relative change, or a word for what happened if there is none."""
     if change.relative is not None:
         if 0 < abs(change.relative) < SMALL:
             return f"{100 * change.relative:+.1g}%"
@@ -102,7 +102,7 @@ def formula(change: FormulaChange) -> str:
     """A changed formula in words."""
     called = " of ".join(part for part in (change.name, change.scenario) if part)
     before, after = number(change.old), number(change.new)
-    if before == after:  # a formula that a cell of the format Text has as a text
+    if before == after:  # a formula that a cell in Text format holds as text
         before, after = (
             (before, f"the text {after!r}") if change.how == "overridden" else (f"the text {before!r}", after)
         )
@@ -110,7 +110,7 @@ def formula(change: FormulaChange) -> str:
 
 
 def check(change: CheckChange) -> str:
-    """A check that comes out differently, in words."""
+    """A changed result of a check, in words."""
     now, before = _verdict(change.new, NOW), _verdict(change.old, BEFORE)
     who = f"{change.scenario}: " if change.scenario else ""
     return f"{who}{change.label} {now} now, {before} before"
@@ -122,9 +122,9 @@ def _verdict(value: Value, words: tuple[str, str, str, str]) -> str:
 
 
 def as_text(found: Difference, width: int | None = None, *, whole: bool = False) -> str:
-    """The difference as lines of text, of at most `width` characters where it is given.
+    """The difference as lines of text, wrapped to `width` characters if given.
 
-    The headlines that the plan leads with come first, ranges and bounds last.
+    The plan's leading headlines come first, ranges and bounds last.
     """
     lines = [f"--- {found.old}", f"+++ {found.new}"]
     leading, others = parted(found.headlines)
@@ -142,7 +142,7 @@ def as_text(found: Difference, width: int | None = None, *, whole: bool = False)
 
 
 def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
-    """Each heading that has something below it, with its changes in words; the headlines are a table of their own."""
+    """Each non-empty heading with its changes in words, except the headlines, which are a table."""
     cells = sorted(found.cells, key=_is_digest)
     parts: list[tuple[str, list[str]]] = [
         ("Sheets, scenarios, rows and columns", [structure(change) for change in found.structure]),
@@ -158,7 +158,7 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
 
 
 def _formulas(changes: Sequence[FormulaChange]) -> Iterator[str]:
-    """The changed formulas in words, those of one row or column that are filled alike together."""
+    """The changed formulas in words; those filled alike along one row or column are one text."""
     groups: dict[Hashable, list[FormulaChange]] = {}
     for change in changes:
         groups.setdefault(_filled(change), []).append(change)
@@ -167,7 +167,7 @@ def _formulas(changes: Sequence[FormulaChange]) -> Iterator[str]:
 
 
 def _filled(change: FormulaChange) -> Hashable:
-    """What formulas that are filled across a row, or down a column of cases, have in common; others are their own."""
+    """A key shared by formulas that are filled across a row, or down a column of cases."""
     if not (isinstance(change.old, str) and isinstance(change.new, str) and change.how == "edited"):
         return change.cell
     sheet, _, ref = change.cell.rpartition("!")
@@ -176,12 +176,12 @@ def _filled(change: FormulaChange) -> Hashable:
 
 
 def _is_digest(change: CellChange) -> bool:
-    """Whether a cell has the digest of a file, as the Cover does of each: these are told behind what a person reads."""
+    """Whether a cell is the digest of a file, as on Cover; such changes are listed last."""
     return isinstance(change.new, str) and re.fullmatch("[0-9a-f]{64}", change.new) is not None
 
 
 def parted(changes: Sequence[OutcomeChange]) -> tuple[list[OutcomeChange], list[OutcomeChange]]:
-    """The headlines that a plan leads with, and its ranges, bounds, and what it isn't meant for."""
+    """The headlines that lead the plan, and the others (ranges, bounds, and workloads that it isn't meant for)."""
     return [change for change in changes if change.leads], [change for change in changes if not change.leads]
 
 
@@ -194,13 +194,13 @@ def _listed(texts: Sequence[str], width: int | None, *, whole: bool) -> Iterator
 
 
 def _wrapped(text: str, width: int | None, first: str, others: str) -> list[str]:
-    """A text on one line, or on as many as its width asks for."""
+    """A text on one line, or wrapped to `width`."""
     one = " ".join(text.splitlines())
     return [first + one] if width is None else wrap(one, width, initial_indent=first, subsequent_indent=others) or [""]
 
 
 def _outcomes(changes: Sequence[OutcomeChange], width: int | None, whole: bool) -> Iterator[str]:
-    """The headlines as a table, of which long scenarios and names wrap into the line below."""
+    """The headlines as a table; long scenarios and names wrap to the next line."""
     listed = changes if whole else changes[:MOST]
     first = max(len(percent(change)) for change in listed)
     second = max(len(change.called) for change in listed)
@@ -217,7 +217,7 @@ def _outcomes(changes: Sequence[OutcomeChange], width: int | None, whole: bool) 
 
 
 def as_object(difference: Difference) -> str:
-    """The difference as one JSON object: a list for each kind of change, empty where there is none."""
+    """The difference as one JSON object with a list for each kind of change."""
     changes = {kind: [_record(change) for change in found] for kind, found in difference.changes.items()}
     about = {"old": difference.old, "new": difference.new, "same": difference.is_empty}
     return json.dumps({**about, **changes, "unsure": difference.unsure}, indent=2)

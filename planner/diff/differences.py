@@ -9,11 +9,13 @@ from typing import Literal, NamedTuple
 from planner.xlsx.cellvalue import Value
 
 How = Literal["overridden", "edited", "restored", "removed", "added"]
-"""What became of a formula."""
+"""What happened to a formula."""
 
 
 class InputChange(NamedTuple):
-    """A typed value that changed: of a scenario, or of a database (`Hardware[tpu-v5e].hbm_bytes`), then of none."""
+    """A typed value that changed, of a scenario or (with a blank scenario) of a database, such as
+    `Hardware[tpu-v5e].hbm_bytes`.
+    """
 
     scenario: str
     name: str
@@ -27,8 +29,8 @@ class InputChange(NamedTuple):
 class FormulaChange(NamedTuple):
     """A formula that changed: overridden by a value, edited, restored, removed or added.
 
-    `old` and `new` are what a person sees in the cell: a formula with its `=`, or the value typed there. Two formulas
-    that are written alike and read other cells have the names of the rows that they read.
+    `old` and `new` are the cell's content: a formula with its `=`, or a typed value. If both formulas have the same
+    text but read different cells, they state the names of the rows that they read.
     """
 
     how: How
@@ -40,7 +42,7 @@ class FormulaChange(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """Something added, removed, renamed or moved: a sheet, a scenario, a row or a column; `name` is the new one."""
+    """A sheet, scenario, row or column that was added, removed, renamed or moved; `name` is the new one."""
 
     what: Literal["sheet", "scenario", "row", "column"]
     how: Literal["added", "removed", "renamed", "moved"]
@@ -51,7 +53,7 @@ class Structure(NamedTuple):
 
 
 class CellChange(NamedTuple):
-    """Any other cell that changed: a text of planner's, or anything on a sheet of the analyst's own."""
+    """Any other changed cell: a text of planner's, or content of an analyst's own sheet."""
 
     cell: str
     old: Value
@@ -68,7 +70,7 @@ class NoteChange(NamedTuple):
 
 
 class FormatChange(NamedTuple):
-    """How many cells of a sheet look different, and the first of them."""
+    """The number of cells of a sheet whose format changed, and the first of them."""
 
     sheet: str
     cells: int
@@ -78,10 +80,10 @@ class FormatChange(NamedTuple):
 
 
 class OutcomeChange(NamedTuple):
-    """A headline of a scenario that moved; `relative` is None where there is no ratio, as from or to N/A.
+    """A scenario's headline that changed; `relative` is None if there is no ratio, as from or to N/A.
 
-    `sheet` is the one that calculates it, where several have a headline of this name; else blank. `leads` is whether
-    `calc` and the report lead with it for a scenario that is meant for its workload: no range, no bound.
+    `sheet` is the one that calculates it if several have a headline of this name, else blank. `leads` says whether
+    `calc` and the report lead with it, for a scenario meant for its workload.
     """
 
     scenario: str
@@ -95,12 +97,12 @@ class OutcomeChange(NamedTuple):
 
     @property
     def called(self) -> str:
-        """Its name, with the sheet where the name is on several: `Training!memory_bytes_per_chip`."""
+        """Its name, with the sheet if several have it: `Training!memory_bytes_per_chip`."""
         return f"{self.sheet}!{self.name}" if self.sheet else self.name
 
     @property
     def relative(self) -> float | None:
-        """The change as a share of the old value."""
+        """The change relative to the old value."""
         old, new = self.old, self.new
         if isinstance(old, (int, float)) and isinstance(new, (int, float)) and old != 0:
             return (new - old) / abs(old)
@@ -108,7 +110,7 @@ class OutcomeChange(NamedTuple):
 
     @property
     def size(self) -> float:
-        """The sort key, largest first: a number that appears, vanishes or leaves 0 is largest of all."""
+        """The sort key, largest first: a number that appears, vanishes or was 0 is the largest."""
         relative = self.relative
         if relative is not None:
             return abs(relative)
@@ -116,7 +118,7 @@ class OutcomeChange(NamedTuple):
 
 
 class CheckChange(NamedTuple):
-    """A check that comes out differently: it holds (1), fails (0), or can't be told."""
+    """A check whose result changed: it holds (1), fails (0), or is unknown."""
 
     scenario: str
     name: str
@@ -127,7 +129,9 @@ class CheckChange(NamedTuple):
 
 @dataclass
 class Difference:
-    """All that differs. `unsure` says of each workbook what could not be recalculated, and so is as saved."""
+    """All differences between two workbooks. `unsure` lists what could not be
+    recalculated, and is compared as saved.
+    """
 
     old: str
     new: str
@@ -143,12 +147,12 @@ class Difference:
 
     @property
     def changes(self) -> dict[str, list[NamedTuple]]:
-        """The changes by their kind."""
+        """The changes by kind."""
         return {part.name: getattr(self, part.name) for part in fields(self) if part.name not in _NO_CHANGES}
 
     @property
     def is_empty(self) -> bool:
-        """Whether the two workbooks say the same."""
+        """Whether there are no changes."""
         return not any(self.changes.values())
 
 

@@ -1,4 +1,4 @@
-"""The formats of two workbooks' cells, as far as they are compared."""
+"""The formats of two workbooks' cells, reduced to the properties that are compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DATE = "built-in 14"
 
 
 class Format(NamedTuple):
-    """A cell's format, blank where a cell says nothing."""
+    """A cell's format; blank properties are unset."""
 
     number: str
     bold: bool
@@ -27,7 +27,7 @@ class Format(NamedTuple):
 
     @classmethod
     def of(cls, look: Look) -> Format:
-        """The properties of a format that are compared."""
+        """The compared properties of a look."""
         number = _LOCALE.sub("", "yyyy-mm-dd" if look.number_format == _DATE else look.number_format)
         return cls(number, look.is_bold, look.is_italic, look.ink, look.ground)
 
@@ -44,7 +44,9 @@ class Formats:
         self._known = [Format.of(look) for look in looks_of(package)]
 
     def all_same(self, sheet: Sheet, other: Formats, its: Sheet) -> bool:
-        """Whether every cell of a sheet begins as the same cell of another workbook's sheet, and so has its format."""
+        """Whether every cell of `sheet` has the same tag, and so the same style, as that of the other workbook's sheet
+        `its`.
+        """
         if self._known != other._known:
             return False
         tags, others = (_CELL_TAG.findall(each.xml.xml) for each in (sheet, its))

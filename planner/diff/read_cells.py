@@ -1,4 +1,4 @@
-"""Of which rows and columns a formula reads cells that is written as before and reads others."""
+"""Describes what a formula reads when its text is unchanged but its precedents are not."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from planner.spoken import cut
 from planner.xlsx.address import Area, column_letters
 
 LONG = 30  # characters of a row's name
-MOST = 2  # references that are named
+MOST = 2  # the most references that are named
 
 
 def other_cells(formulas: Comparer, old: Placed, new: Placed) -> str:
-    """`of tpu-v6e and not of tpu-v5e`, of the cells that a formula reads now and read before."""
+    """The changed precedents in words, such as `of tpu-v6e and not of tpu-v5e`."""
     said = list(dict.fromkeys(_changes(formulas, old, new)))
     return "; ".join(said[:MOST]) or "other cells than before"
 
@@ -34,7 +34,7 @@ def _changes(formulas: Comparer, old: Placed, new: Placed) -> Iterator[str]:
 
 
 def _rows(side: Matched, area: Area) -> str:
-    """What the rows of an area are called, the first and the last of several; blank where one has no name."""
+    """The names of an area's rows, first and last of several; blank if one has no name."""
     return _ends(_row(side, area.top), _row(side, area.bottom))
 
 
@@ -44,7 +44,7 @@ def _row(side: Matched, number: int) -> str:
 
 
 def _columns(side: Matched, area: Area) -> str:
-    """The same of its columns."""
+    """The same for its columns."""
     return _ends(_column(side, area.top, area.left), _column(side, area.top, area.right))
 
 

@@ -1,4 +1,4 @@
-"""What was added, removed, renamed and moved: sheets, scenarios, rows and columns."""
+"""Finds sheets, scenarios, rows and columns that were added, removed, renamed and moved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
-    """The rows and columns of a sheet that the other one hasn't."""
+    """The rows and columns of a sheet that the other one lacks."""
     sheet, known = side.sheet, set(other.rows.values())
     for row in side.filled_rows:
         if side.rows.get(row) not in known:
@@ -33,7 +33,7 @@ def lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) ->
 
 
 def moved_rows(old: Matched, new: Matched) -> Iterator[Structure]:
-    """The rows without a name of their own that stand in another order now, each where it is and where it was."""
+    """The unnamed rows whose order changed, each with its new and old position."""
     both = {*_own_rows(old)}.intersection(_own_rows(new))
     before, after = ([token for token in _own_rows(side) if token in both] for side in (old, new))
     if before == after:
@@ -50,7 +50,9 @@ def _own_rows(side: Matched) -> list[Token]:
 
 
 def _of_tables(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
-    """The columns that tables of a sheet have and those of the other one lack; one of several tables once."""
+    """The columns of tables on a sheet that the other sheet's tables lack; a column of
+    several tables is listed once.
+    """
     there = within(other)
     tables = {token.table for token in there}
     found: dict[str, list[Position]] = {}
@@ -64,7 +66,7 @@ def _of_tables(side: Matched, other: Matched, how: Literal["added", "removed"]) 
 
 
 def within(side: Matched) -> dict[Within, Position]:
-    """The columns of the tables that have columns of their own, each with its first cell."""
+    """The columns of tables that have columns of their own, each with its first cell."""
     found: dict[Within, Position] = {}
     for row, columns in sorted(side.columns_within.items()):
         for column, token in columns.items():
@@ -75,7 +77,7 @@ def within(side: Matched) -> dict[Within, Position]:
 def named(
     what: Literal["sheet", "scenario"], old: list[str], new: list[str], known: Mapping[str, str]
 ) -> Iterator[Structure]:
-    """What was removed, added, renamed and moved; `known` has the new name of what both have."""
+    """What was removed, added, renamed and moved; `known` maps old names to new ones."""
     yield from (Structure(what, "removed", name, name) for name in old if name not in known)
     yield from (Structure(what, "added", name, name) for name in new if name not in known.values())
     yield from (Structure(what, "renamed", other, other, name) for name, other in known.items() if name != other)
@@ -83,7 +85,7 @@ def named(
 
 
 def _moved(old: Sequence[T], new: Sequence[T], known: Mapping[T, T]) -> list[T]:
-    """The fewest of what both have that must move to come from the old order to the new."""
+    """The smallest set that must move to turn the old order into the new one."""
     place = {known[name]: at for at, name in enumerate(old) if name in known}
     after = [name for name in new if name in place]
     kept = _longest_rising([place[name] for name in after])
@@ -91,8 +93,8 @@ def _moved(old: Sequence[T], new: Sequence[T], known: Mapping[T, T]) -> list[T]:
 
 
 def _longest_rising(numbers: Sequence[int]) -> set[int]:
-    """The longest part of some numbers that rises, each other than the others."""
-    ends: list[int] = []  # the least number that a rising part of each length ends with
+    """A longest increasing subsequence of distinct numbers, as a set."""
+    ends: list[int] = []  # the least last number of an increasing subsequence of each length
     before: dict[int, int | None] = {}
     for number in numbers:
         at = bisect_left(ends, number)

@@ -1,4 +1,4 @@
-"""Two workbooks become their Difference."""
+"""Compares two workbooks and collects their Difference."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ OUTCOMES_AGREE = 1e-12
 
 
 def read_both(old: Path, new: Path) -> tuple[Plan, Plan]:
-    """Two workbooks, recalculated in memory; the same one twice is read once. Raises UserError as `read_workbook`."""
+    """Two workbooks, recalculated in memory; identical files are read once. Raises UserError as `read_workbook`."""
     one, two = Package.read(old), Package.read(new)
     plan = read_workbook(one)
     return plan, replace(plan, file=two.name) if one.parts == two.parts else read_workbook(two)
 
 
 def compare(old: Plan, new: Plan) -> Difference:
-    """All that differs between two workbooks, each recalculated in memory."""
+    """All differences between two workbooks, each recalculated in memory."""
     if old.book is new.book:
         return Difference(old.file, new.file, unsure=[text for plan in (old, new) for text in _unsure(plan)])
     return _Comparison(old, new).difference
@@ -81,16 +81,16 @@ class _Comparison:
             yield change._replace(sheet=inputs, at=at)
 
     def _sheet(self, one: Matched, two: Matched) -> None:
-        """Rows and columns added and removed, and the cells that both sheets have."""
+        """Compare a sheet: its added and removed rows and columns, and the cells that both have."""
         lines = [*lines_of(one, two, "removed"), *lines_of(two, one, "added"), *moved_rows(one, two)]
         self.difference.structure += lines
-        turned = _turned(one, two)
-        self.difference.inputs += self._turned_inputs(one, two, turned)
+        changed_inputs = _changed_inputs(one, two)
+        self.difference.inputs += self._changed_input_numbers(one, two, changed_inputs)
         cells = [(here, there) for here, there in _cells(one, two)
-                 if not (_is_of(one, here, turned) or _is_of(two, there, turned.values()))]  # fmt: skip
+                 if not (_is_of(one, here, changed_inputs) or _is_of(two, there, changed_inputs.values()))]  # fmt: skip
         for here, there in cells:
             if not (here and there and self._is_same(one, two, here, there)):
-                self._tell(one, two, here, there)
+                self._report(one, two, here, there)
         before, after = self._formats
         if before.all_same(one.sheet, after, two.sheet):
             return
@@ -117,9 +117,9 @@ class _Comparison:
         return same_value("" if was is None else was, "" if now is None else now, TYPED_AGREE)
 
     def _covers_others(self, old: Placed, new: Placed) -> bool:
-        """Whether a range that a formula of a person's reads has other rows or columns now, with whatever ends.
+        """Whether a range that one of the user's formulas reads covers other rows or columns now.
 
-        Planner's own ranges are over whole tables, of which the rows are told.
+        Planner's ranges cover whole tables, whose changed rows are listed anyway.
         """
         is_own = old.sheet in self._own_sheets or self.formulas.sheets[old.sheet][0].is_beside(old.row, old.column)
         return is_own and not self.formulas.covers_the_same(old, new)
@@ -128,7 +128,7 @@ class _Comparison:
     def _own_sheets(self) -> Collection[str]:
         return frozenset(self.old.book.own_sheets)
 
-    def _tell(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
+    def _report(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> None:
         """Report a cell whose content differs, or that only one of the sheets has."""
         formula = one.sheet.patterns.get(here) if here else None
         other = two.sheet.patterns.get(there) if there else None
@@ -143,7 +143,7 @@ class _Comparison:
                         (one, self.formulas.before, here), (two, self.formulas.after, there)))  # fmt: skip
             read, now = Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)
             if old == new and not (self.formulas.has_moved(read) or self._covers_others(read, now)):
-                return  # what it read is gone or more than before, which the rows and columns tell
+                return  # a precedent was removed or added, which is reported as rows and columns
             new = f"{new}, {other_cells(self.formulas, read, now)}" if old == new else new
         if formula or other:
             is_input = two.sheet is self.new.book.inputs.sheet
@@ -155,10 +155,12 @@ class _Comparison:
         else:
             self.difference.cells.append(CellChange(cell, old, new))
 
-    def _turned_inputs(self, one: Matched, two: Matched, turned: Mapping[int, int]) -> Iterator[InputChange]:
-        """The numbers of each scenario that changed where an input is a constant now, or a constant an input."""
+    def _changed_input_numbers(
+        self, one: Matched, two: Matched, changed_inputs: Mapping[int, int]
+    ) -> Iterator[InputChange]:
+        """The changed numbers of inputs that became constants, or the reverse, by scenario."""
         places = {scenario: column for column, scenario in two.scenarios.items()}
-        for row, there in turned.items():
+        for row, there in changed_inputs.items():
             _, then = two.lines[there]
             for column, scenario in one.scenarios.items():
                 if scenario not in places:
@@ -170,7 +172,7 @@ class _Comparison:
                     yield InputChange(known, then.name, then.label, then.unit, cell, was, now)
 
     def _called(self, sheet: str, side: Matched, at: Position) -> tuple[str, str]:
-        """The name of a cell's row, with the column of a database behind it, and its scenario as it is called now."""
+        """The name of a cell's row, with a database's column, and the present name of its scenario."""
         row, title = side.names.get(at[0], ""), side.title(*at)
         if row and title is not None:
             return f"{sheet}[{row}].{title}", ""
@@ -192,7 +194,7 @@ class _Comparison:
                 self.difference.notes.append(NoteChange("changed", after[0], before[1], after[1]))
 
     def _headlines(self) -> Iterator[OutcomeChange]:
-        """The headlines of both workbooks that moved, and what binds them where that is another."""
+        """The changed headlines, and changes of what binds them."""
         rows = {(row.origin, row.name): row for row in self.new.headlines}
         known = Counter(row.name for row in self.new.headlines)
         for row in self.old.headlines:
@@ -211,25 +213,25 @@ class _Comparison:
 
     @cached_property
     def _leading(self) -> Collection[tuple[str, str]]:
-        """Sheet and name of the headlines that lead: where a template leads with none all that it has."""
+        """(sheet, name) of the headlines that lead; if a template leads with none, all that it has."""
         rows: dict[str, dict[str, Quantity]] = {}
         for row in self.new.headlines:
             rows.setdefault(row.origin, {})[row.name] = row
         found = set[tuple[str, str]]()
         for sheet, known in rows.items():
-            led = leading(self.new.book.templates.get(sheet, ""), known)
-            found |= {(sheet, name) for name in ([each.row.name for each in led] or known)}
+            leads_with = leading(self.new.book.templates.get(sheet, ""), known)
+            found |= {(sheet, name) for name in ([each.row.name for each in leads_with] or known)}
         return found
 
     def _is_meant(self, scenario: str, sheet: str) -> bool:
-        """Whether a scenario is meant for what a sheet calculates, or nothing says what for."""
+        """Whether a scenario is meant for the workload that a sheet calculates; true if it names none."""
         found = self.new.by_key.get(scenario)
         meant = self.new.book.said(WORKLOAD, found.column) if found else ""
         template = self.new.book.templates.get(sheet, "")
         return meant in ("", ALL_WORKLOADS, template) or template not in swept_templates()
 
     def _keys(self, row: Quantity) -> Iterator[tuple[str, str]]:
-        """The keys of a row's values in both workbooks; one that belongs to no scenario has the same in both."""
+        """The (old, new) scenario keys of a row's values; ("", "") for a row that belongs to no scenario."""
         known = self.pairs.scenarios if row.cells.keys() != {""} else {"": ""}
         yield from known.items()
 
@@ -245,7 +247,7 @@ class _Comparison:
 def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Position | None]]:
     """The filled cells of both sheets, each with its counterpart in the other.
 
-    Those of a row or a column that only one of the sheets has are left out.
+    Cells in rows or columns that only one of the sheets has are left out.
     """
     if one.stands_as(two):
         yield from ((at, at if at in two.filled else None) for at in one.filled)
@@ -264,8 +266,8 @@ def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Positi
                 yield (at, there) if mine is ours else (None, at)
 
 
-def _turned(one: Matched, two: Matched) -> dict[int, int]:
-    """The rows of Inputs that are inputs in one workbook and constants in the other, with those of the new one."""
+def _changed_inputs(one: Matched, two: Matched) -> dict[int, int]:
+    """Old row -> new row of rows on Inputs that changed between input and constant."""
     rows = {two.rows.get(row): row for row in two.lines}
     pairs = ((row, rows[token]) for row in one.lines if (token := one.rows.get(row)) in rows)
     return {row: there for row, there in pairs if _is_constant(one, row) != _is_constant(two, there)}
@@ -277,12 +279,12 @@ def _is_constant(side: Matched, row: int) -> bool:
 
 
 def _is_of(side: Matched, at: Position | None, rows: Collection[int]) -> bool:
-    """Whether a cell holds the number of one of these rows of Inputs, or the note of an input where a constant's is."""
+    """Whether a cell holds the number of one of these rows of Inputs, or the note in a constant's place."""
     return at is not None and at[0] in rows and (at[1] in side.scenarios or side.texts.get(at[1]) == "fourth")
 
 
 def _number_at(side: Matched, row: int, scenario: int) -> Position:
-    """The cell of a row of Inputs that has the number of the scenario in a column: a constant has one for all."""
+    """The cell of a row of Inputs with a scenario's number; a constant has one for all."""
     fourth = next(column for column, text in side.texts.items() if text == "fourth")
     return row, fourth if _is_constant(side, row) else scenario
 
@@ -292,7 +294,7 @@ def _typed(side: Matched, at: Position | None) -> Value:
 
 
 def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:
-    """Label and unit of a cell that a person types a value into; None for a text of planner's or an own cell."""
+    """Label and unit of a cell that is typed into; None for planner's texts and the user's own cells."""
     if at[1] in side.titles and name:
         return "", ""
     if at[0] not in side.lines:
@@ -307,14 +309,14 @@ def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, 
 
 def _how(was_formula: bool, old: Value, new: Value, *, is_input: bool) -> How:
     if is_input and old not in (None, "") and new not in (None, ""):
-        return "edited"  # there, nothing is meant to be a formula
+        return "edited"  # an input has no formula to restore
     if was_formula:
         return "removed" if new in (None, "") else "overridden"
     return "added" if old in (None, "") else "restored"
 
 
 def _noted(plan: Plan, meanings: Meanings) -> dict[tuple[str, Token, Token], tuple[str, str]]:
-    """The notes of a workbook by the tokens of their cells: where they stand, and what they say."""
+    """The notes of a workbook by the tokens of their cells: the address, and the text."""
     found: dict[tuple[str, Token, Token], tuple[str, str]] = {}
     for note in plan.notes:
         side = meanings.sheets.get(note.sheet)
@@ -325,12 +327,12 @@ def _noted(plan: Plan, meanings: Meanings) -> dict[tuple[str, Token, Token], tup
 
 
 def _is_blank(key: tuple[str, Token, Token]) -> bool:
-    """Whether a note is on a blank row or column, which may be where it was though the last filled one is another."""
+    """Whether a note is on a blank row or column, whose token may change although the note didn't move."""
     return any(isinstance(token, tuple) and token[0] == "blank" for token in key[1:])
 
 
 def _unsure(plan: Plan) -> Iterator[str]:
-    """What of a workbook could not be recalculated."""
+    """What of a workbook could not be recalculated, in words."""
     if plan.not_computed:
         yield f"{plan.file}: nothing was recalculated, values are as saved: {plan.not_computed}"
     elif plan.unknown:

@@ -18,7 +18,7 @@ TYPED_DIGITS, COMPUTED_DIGITS = 15, 12
 
 
 def lines(plan: Plan, sheets: Collection[str], shown: Shown) -> Iterator[str]:
-    """The sheets of a plan, row by row. Values are recalculated; what a clock or dice move is left out."""
+    """The sheets of a plan, row by row, with recalculated values except those of clocks and random numbers."""
     sides = {name: alone(plan, sheet) for name, sheet in plan.book.sheets.items()}
     for name in plan.sheets:
         if name in sheets:
@@ -29,7 +29,7 @@ def lines(plan: Plan, sheets: Collection[str], shown: Shown) -> Iterator[str]:
 
 
 def plain_lines(name: str, sheet: SheetXml, shown: Shown) -> Iterator[str]:
-    """A sheet of a workbook that planner did not build, cell by cell, with the values that it has saved."""
+    """A sheet of a workbook that planner did not build, cell by cell, with its cached values."""
     yield f"# {name}"
     for cell in sheet.cells.values():
         formula = sheet.formula_of(cell)
@@ -40,7 +40,7 @@ def plain_lines(name: str, sheet: SheetXml, shown: Shown) -> Iterator[str]:
 
 
 def text(value: Value, digits: int) -> str:
-    """A value on one line, a number to so many digits."""
+    """A value on one line, a number with so many digits."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -59,7 +59,7 @@ class _Printer:
         self.plan, self.sides, self.shown = plan, sides, shown
 
     def sheet(self, side: Matched) -> Iterator[str]:
-        """A sheet's rows: a line for each cell, or for a named row one formula for all scenarios that have it."""
+        """A sheet's rows: a line for each cell, or for a named row one line for a formula that scenarios share."""
         tables = (self.plan.book.inputs, *self.plan.book.lines)
         named = {line.row for table in tables if table.sheet is side.sheet for line in table.lines}
         columns: dict[int, list[int]] = {}
@@ -93,7 +93,7 @@ class _Printer:
                 yield f"  {side.scenarios.get(column, address(row, column))}: {said}"
 
     def _cells(self, side: Matched, row: int, columns: list[int]) -> Iterator[str]:
-        """Any other row, cell by cell: by the names of a database's row and column, else by address."""
+        """Any other row, cell by cell: by names of a database's row and column, else by address."""
         for column in columns:
             if said := self._said(side, row, column):
                 known = row in side.names and column in side.titles
@@ -114,13 +114,13 @@ class _Printer:
 
 
 def in_names(side: Matched, sides: Mapping[str, Matched], row: int, column: int) -> str:
-    """The formula of a cell with the names of rows where it reads named ones, so that inserted rows change nothing.
+    """The formula of a cell with references to named rows replaced by names, so that inserted rows change nothing.
 
-    `sides` are the sheets of its workbook by name.
+    `sides` are the matched sheets of its workbook, by name.
     """
     formula: Pattern = side.sheet.patterns[row, column]
 
-    def told(reference: RelativeReference) -> str:
+    def named(reference: RelativeReference) -> str:
         area, other = reference.area(row, column), sides.get(reference.sheet or side.sheet.name)
         sheet = f"{reference.sheet}!" if reference.sheet else ""
         if other is None or not area.is_cell or area.top not in other.names:
@@ -132,7 +132,7 @@ def in_names(side: Matched, sides: Mapping[str, Matched], row: int, column: int)
         called = f"{reference.sheet}[{name}]" if reference.sheet else name
         return called if scenario == own else f"{called}@{scenario}"
 
-    return f"={renamed(formula, told)}"
+    return f"={renamed(formula, named)}"
 
 
 def _notes(plan: Plan, side: Matched) -> Iterator[str]:
