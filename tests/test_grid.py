@@ -113,7 +113,7 @@ def test_an_array_without_room_has_no_value() -> None:
     for at in range(1, 4):
         grid.put_formula(at, 1, "INDEX(D1:E2,0,0)" if at == 2 else "1", 0)
         grid.put_formula(at, 2, "2", 0)
-    assert ("S", "A2") not in {("S", f"A{row}") for row, column in grid.beside_room() if column == 1}
+    assert ("S", "A2") not in {("S", f"A{row}") for row, column in grid.may_spill() if column == 1}
     assert ("S", "A2") in values_of(package({"S": sheet(grid.sheet_data().decode()[11:-12])}), {"S": grid}).doubts
 
 

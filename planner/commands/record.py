@@ -36,18 +36,18 @@ def command(
     from planner.errors import UserError
     from planner.scenario import record as runs
 
-    told = [
+    stated = [
         (text, unit) for text, unit in ((time, runs.TIME), (rate, runs.RATE), (mfu, runs.SHARE)) if text is not None
     ]
     if (key is None) == (scenario is None):
         raise UserError("name what was run", remedy="--case KEY for a row of the Comparison, or --scenario ID")
-    if len(told) != 1 or (key is not None and time is None):
+    if len(stated) != 1 or (key is not None and time is None):
         remedy = "--time TIME" if key is not None else "--time TIME, --tokens-per-second N or --mfu SHARE"
         raise UserError("give one measured value", remedy=remedy)
     if key is not None and row:
         raise UserError("--of is of a --scenario", remedy="leave it away: a case has one time")
     if key is not None:
-        click.echo(f"{file}: {record(file, key, seconds_of(told[0][0]), note, chip, device)}")
+        click.echo(f"{file}: {record(file, key, seconds_of(stated[0][0]), note, chip, device)}")
     elif scenario is not None:
         facts = {"note": note or "", "device": device}
-        click.echo(f"{file}: {runs.record(file, scenario, runs.ToldRun(*told[0], row), facts, chip)}")
+        click.echo(f"{file}: {runs.record(file, scenario, runs.StatedRun(*stated[0], row), facts, chip)}")

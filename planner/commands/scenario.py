@@ -52,7 +52,7 @@ def add(
     from planner import progress
     from planner.formulas.input_values import parsed
     from planner.scenario.add import NewScenario, add_to_file
-    from planner.scenario.which import told
+    from planner.scenario.which import columns_in_words
     from planner.update.outcome import lines
 
     request = NewScenario(name, model, hardware, parsed(settings), like, keep_overrides, workload, templates)
@@ -60,7 +60,7 @@ def add(
     for lack in added.unanswered:
         progress.warn(f"{lack}; type it on Inputs, or in the workbook's tables of models and chips")
     meant = f", for {added.workload}" if added.workload else ""
-    done = f"added {added.id} in {told(added.columns)}, like {added.like}{meant}."
+    done = f"added {added.id} in {columns_in_words(added.columns)}, like {added.like}{meant}."
     remarks = added.remarks + (lines(added.updated, 4)[1:] if added.updated else [])
     say(file, _told(done, remarks, added.recalculated.note if added.recalculated else "", backup))
 
@@ -88,10 +88,10 @@ def remove(file: Path, scenario: str) -> None:
     kept as FILE.bak.xlsx.
     """
     from planner.scenario.remove import remove_from_file
-    from planner.scenario.which import told
+    from planner.scenario.which import columns_in_words
 
     removed, backup = remove_from_file(file, scenario)
-    done = f"removed {removed.id}, {told(removed.columns)}."
+    done = f"removed {removed.id}, {columns_in_words(removed.columns)}."
     say(file, _told(done, removed.remarks, removed.recalculated.note, backup))
 
 

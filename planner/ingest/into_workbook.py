@@ -36,7 +36,7 @@ from planner.profiles.profile_files import named
 from planner.profiles.step_kinds import DECODE, phase
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
-from planner.scenario.record import DECODED, TIME, TRAINED, ToldRun, put, said, snapshot
+from planner.scenario.record import DECODED, TIME, TRAINED, StatedRun, put, said, snapshot
 from planner.scenario.which import scenario_of
 from planner.spoken import PERCENT, few, percent
 from planner.terminal_table import counted
@@ -192,7 +192,7 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
     """The profile's step as a run, and what the plan says of such a step."""
     times = found.profile.step_times
     seconds, deviation, n = spread(times) if times else (float("inf"), 0.0, 0)
-    run = snapshot(plan, which.id or which.name, ToldRun("", TIME, row), seconds)
+    run = snapshot(plan, which.id or which.name, StatedRun("", TIME, row), seconds)
     if times and not row and run.row == DECODED and (why := no_decode_step(found.profile, run.inputs or {})):
         remedy = "say what one is, as --of prefill_time or --of time_to_first_token"
         if any(phase(kind.name) == DECODE for kind in step_kinds(found.profile.devices)):

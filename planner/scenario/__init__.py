@@ -1,1 +1,1 @@
-"""Scenarios of an edited workbook: one more added, all of them written as a CSV."""
+"""Adds, renames and removes scenarios of an edited workbook, records runs of them, and exports them as a CSV."""

@@ -1,8 +1,8 @@
-"""A scenario more in a workbook: the column of another one copied to the right, as the Cover tells a person to.
+"""Adds a scenario to a workbook: copies a scenario's column to the right, as Cover describes for doing it by hand.
 
-What reaches over all scenarios of a sheet reaches the next one too: its printed area, its formats, its validations; and
-what compares them, Dashboard's charts and Cover's verdicts, has one more.
-Ranges of planner's formulas are sized ahead. A person's own formulas and charts stay as they are, and are named.
+Print areas, formats and validations over all scenarios are extended, as are Dashboard's charts and Cover's verdicts.
+Ranges of planner's formulas have spare columns already. The user's own formulas and charts are left as they are and
+listed.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ __all__ = ["AddedScenario", "NewScenario", "add", "add_to_file"]
 
 @dataclass
 class AddedScenario:
-    """What was done: the new scenario's id, the one it is like, its column on each sheet, what a person should know.
+    """The result: the new scenario's id, the id of the one it was copied from, its column on each sheet, and remarks.
 
-    `workload` is what it is meant for, where that is a choice; `updated` what the update did that added its sheets;
-    `unanswered` says which headline is N/A, and what is missing for it.
+    `workload` is the workload that it is meant for, if there is a choice; `updated` is the outcome of the update that
+    added sheets for it; `unanswered` says which headlines are N/A, and what is missing for them.
     """
 
     id: str
@@ -69,10 +69,10 @@ class AddedScenario:
 
 
 def add_to_file(path: Path, request: NewScenario) -> tuple[AddedScenario, Path | None]:
-    """Add a scenario to the workbook at `path`, which is replaced whole or not at all.
+    """Add a scenario to the workbook at `path`, which is replaced as a whole or not at all.
 
-    Where sheets are added too, the old file is kept beside it; returns where that is.
-    Raises UserError for what the workbook can't take, with the cell in the way, and as reading and writing do.
+    Returns the result, and the backup's path if sheets were added too. Raises UserError for what the workbook doesn't
+    allow, with the cell in the way, and as reading and writing do.
     """
     with in_place(path) as package:
         added = add(package, request)
@@ -81,9 +81,9 @@ def add_to_file(path: Path, request: NewScenario) -> tuple[AddedScenario, Path |
 
 
 def add(package: Package, request: NewScenario) -> AddedScenario:
-    """Add a scenario to a package, in place, and the sheets of its workload where it has none.
+    """Add a scenario to a package, in place, with the sheets of its workload if these are missing.
 
-    Raises UserError as `add_to_file` does; without new sheets nothing is changed then.
+    Raises UserError as `add_to_file` does; unless sheets are added, nothing is changed then.
     """
     progress.step("reading the workbook")
     book = Book(package)
@@ -123,7 +123,7 @@ def add(package: Package, request: NewScenario) -> AddedScenario:
 
 
 def _identifier(book: Book, request: NewScenario, source: int) -> str:
-    """The new id: from the name, or from the model and the chip where none is given."""
+    """The new id, made from the name, or from model and chip if none is given."""
     if request.name is not None:
         return new_identifier(book, request.name)
     chosen = (request.model or book.said(MODEL, source), request.hardware or book.said(CHIP, source))
@@ -131,14 +131,14 @@ def _identifier(book: Book, request: NewScenario, source: int) -> str:
 
 
 def grown(area: Area, table: LineTable, column: int) -> Area:
-    """The area with one more column, where it ends at the last scenario of a table and holds them all."""
+    """The area extended to `column` if it covers all scenarios of a table and ends at the last."""
     first, last = table.columns[0], table.columns[-1]
     holds_all = area.left <= first and area.right == last
     return Area(area.top, area.left, area.bottom, column) if holds_all else area
 
 
 def print_wider(package: Package, book: Book, columns: Mapping[str, int]) -> None:
-    """Let the printed areas grow; `columns` are by the sheet's name."""
+    """Extend print areas to the new `columns`, which are by sheet name."""
     tables = _tables(book)
 
     def wide(name: str, sheet: str, area: Area) -> Area:
@@ -149,7 +149,7 @@ def print_wider(package: Package, book: Book, columns: Mapping[str, int]) -> Non
 
 
 def ruled(xml: bytes, table: LineTable, column: int) -> bytes:
-    """A sheet's XML whose conditional formats and validations over all scenarios are for one more."""
+    """A sheet's XML with conditional formats and validations over all scenarios extended to `column`."""
     sheet = Worksheet(xml)
     for rule in rules(sheet.root):
         reshape(rule, lambda area: grown(area, table, column), local_name(rule))
@@ -157,9 +157,9 @@ def ruled(xml: bytes, table: LineTable, column: int) -> bytes:
 
 
 def free_columns(book: Book) -> dict[str, int]:
-    """The column right of the last scenario on each sheet, by the sheet's name.
+    """The column right of the last scenario on each sheet, by sheet name.
 
-    Raises UserError where something stands in it, or where the ranges over all scenarios don't reach it.
+    Raises UserError if it isn't empty, or if the ranges over all scenarios don't include it.
     """
     ends = _ends_of_ranges(book)
     return {table.sheet.name: _free_column(book, table, ends.get(table.sheet.name)) for table in book.by_scenario}
@@ -186,7 +186,7 @@ def _free_column(book: Book, table: LineTable, end: int | None) -> int:
 
 
 def _ends_of_ranges(book: Book) -> dict[str, int]:
-    """Where the ranges over all scenarios end, by sheet: those whose columns are fixed and hold every scenario."""
+    """The last column of ranges over all scenarios, by sheet: those with fixed columns that cover every scenario."""
     tables = _tables(book)
     ends: dict[str, int] = {}
     for (name, row, column), formula in book.formulas.items():
@@ -200,7 +200,7 @@ def _ends_of_ranges(book: Book) -> dict[str, int]:
 
 
 def own_rows(book: Book, sheet: Sheet) -> set[int]:
-    """The rows of a person: all of a sheet of theirs, and those between planner's rows of a table by scenario."""
+    """The user's rows with formulas: all of their own sheet, or those between planner's rows of a table by scenario."""
     rows = {row for row, _ in sheet.patterns}
     if all(sheet is not designed for designed in book.designed.values()):
         return rows
@@ -213,7 +213,7 @@ def _tables(book: Book) -> dict[str, LineTable]:
 
 
 def left_out(book: Book) -> Iterator[str]:
-    """A person's own formulas and charts over all scenarios, which end at the last of before."""
+    """The user's formulas and charts over all scenarios, which still end at the previously last one."""
     tables = _tables(book)
     rows = {name: own_rows(book, sheet) for name, sheet in book.sheets.items()}
     cells = [Spot(name, *at) for name, sheet in book.sheets.items() if rows[name] for at in sheet.patterns
@@ -234,12 +234,14 @@ def left_out(book: Book) -> Iterator[str]:
 
 
 def _ends(area: Area, table: LineTable) -> bool:
-    """Whether an area goes over all scenarios, more than one, and ends at the last."""
+    """Whether an area covers all scenarios, more than one, and ends at the last."""
     return area.left <= table.columns[0] < area.right == table.columns[-1]
 
 
 def _open_verdict(package: Package, book: Book, count: int) -> None:
-    """Open the row of Cover with the verdict of scenario `count`, from 1: those of more than there are stand closed."""
+    """Open the row of Cover with the verdict of scenario number `count`; rows for more
+    scenarios than exist are closed.
+    """
     cover = book.designed.get("Cover")
     if cover is None:
         return
@@ -252,10 +254,11 @@ def _open_verdict(package: Package, book: Book, count: int) -> None:
 
 
 def unanswered(package: Package, book: Book, called: str, workload: str, at: Mapping[str, int]) -> Iterator[str]:
-    """What the scenario `called` has no answer for, as `planner build` says it; `at` is its column on each sheet.
+    """What is missing for the scenario `called` to have all headlines, worded as by `planner build`; `at` is its column
+    by sheet.
 
-    `book` tells where the rows stand; the numbers are those that `package` has now, as saved. A formula of a person's
-    may give what the templates don't: nothing is said where the cell of the headline holds a number.
+    `book` has the rows' positions, `package` the current values. Nothing is said of a headline whose cell has a number,
+    which a formula of the user's may give.
     """
     sheets, values = parse_sheets(package), dict[str, Value]()
     for table in book.calculations:

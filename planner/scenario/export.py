@@ -1,6 +1,6 @@
-"""The scenarios of a workbook as the CSV that `planner build --scenarios` reads, with all that was typed for each.
+"""Exports a workbook's scenarios as the CSV that `planner build --scenarios` reads, with everything typed for each.
 
-A workbook's own models and chips become the CSVs that `--models` and `--hardware-csv` read.
+The workbook's own models and chips become CSVs for `--models` and `--hardware-csv`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class Export:
-    """The columns and rows of the CSV, the templates of the workbook, and what the CSV can't say.
+    """The columns and rows of the CSV, the workbook's templates, and remarks on what the CSV can't express.
 
-    `databases` holds the workbook's models and chips as CSVs, by kind, where a scenario has one that isn't shipped.
+    `databases` has the workbook's models and chips as CSVs, by kind, if a scenario uses one that isn't shipped.
     """
 
     header: list[str]
@@ -45,17 +45,17 @@ class Export:
 
     @property
     def is_default(self) -> bool:
-        """Whether a build of the CSV has these templates where it names none."""
+        """Whether building from the CSV without naming templates gives these templates."""
         at = self.header.index(WORKLOAD) if WORKLOAD in self.header else 0
         return self.templates == default_templates({row[at] for row in self.rows})
 
     def text(self) -> str:
-        """The CSV."""
+        """The text of the CSV."""
         return csvfile.written([self.header, *self.rows])
 
 
 def export(plan: Plan) -> Export:
-    """The scenarios of a plan. A blank input is N/A, a blank override is left blank."""
+    """The scenarios of a plan. A blank input is exported as N/A, a blank override as blank."""
     return _Exporter(plan).export()
 
 
@@ -65,7 +65,7 @@ class _Exporter:
     remarks: list[str] = field(default_factory=list)
 
     def export(self) -> Export:
-        """Every scenario with its inputs, its overrides, and what was typed over its formulas."""
+        """Every scenario with its inputs, its overrides, and values typed over formulas."""
         typed: dict[str, dict[str, str]] = {scenario.key: {} for scenario in self.plan.scenarios}
         names: list[str] = []
         for column, values in self._columns():
@@ -87,11 +87,11 @@ class _Exporter:
 
     @cached_property
     def templates(self) -> list[str]:
-        """The templates of the workbook, in the order of its sheets."""
+        """The workbook's templates, in sheet order."""
         return list(dict.fromkeys(self.plan.book.templates.values()))
 
     def _columns(self) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Column by column, the texts by scenario; a later column of a name fills in what an earlier one has not."""
+        """Yields each column's name and texts by scenario; a later column of the same name only fills gaps."""
         known = {WORKLOAD, *(row.name for rows in self.plan.tables.values() for row in rows)}
         alone = [name for name in self.templates if name in swept_templates()]
         if len(alone) == 1:
@@ -112,7 +112,7 @@ class _Exporter:
         yield from self._typed_over()
 
     def _looked_up(self, overridden: set[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """The numbers that were changed in the workbook's own databases, as overrides of the shipped ones."""
+        """Yields numbers changed in the workbook's own databases, as overrides of the shipped ones."""
         for name, (row, quantity) in self._lookups.items():
             values: dict[str, str] = {}
             for scenario in self.plan.scenarios:
@@ -129,7 +129,7 @@ class _Exporter:
 
     @cached_property
     def _lookups(self) -> dict[str, tuple[Row, Quantity]]:
-        """The rows of the shipped templates that are looked up, and where the workbook has them."""
+        """The looked-up rows of shipped templates, with their row in the workbook."""
         sheets = self.plan.book.templates
         found: dict[str, tuple[Row, Quantity]] = {}
         for sheet, quantities in self.plan.tables.items():
@@ -143,7 +143,7 @@ class _Exporter:
         return found
 
     def _shipped(self, row: Row, scenario: Scenario) -> Mapping[str, Value] | None:
-        """The shipped row of the model or chip that a lookup reads in a scenario; None where there is none."""
+        """The shipped row of the model or chip that a lookup reads in a scenario; None if it isn't shipped."""
         table, chosen = (self._models, scenario.model) if row.kind == "model" else (self._hardware, scenario.hardware)
         return table.rows[table.identify(chosen)] if chosen and table.has(chosen) else None
 
@@ -156,7 +156,7 @@ class _Exporter:
         return catalog.load_hardware()
 
     def _typed_over(self) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """The numbers typed over formulas, where every sheet that has the row says the same; else a remark."""
+        """Yields numbers typed over formulas, if every sheet with the row has the same; otherwise adds a remark."""
         lines = {table.sheet.name: table for table in self.plan.book.calculations}
         found: dict[str, dict[str, list[Entry]]] = {}
         have: Counter[str] = Counter()
@@ -186,7 +186,7 @@ class _Exporter:
                 yield name, values
 
     def _text(self, quantity: Quantity, entry: Entry) -> str:
-        """A typed cell as the CSV says it. Raises UserError for a text in the place of a number."""
+        """A typed cell as text for the CSV. Raises UserError for a text in place of a number."""
         if entry.formula is not None:
             self.remarks.append(f"{entry.spot} ({quantity.name}) is a formula, ={entry.formula}: its value is exported")
         if entry.is_missing:
@@ -198,7 +198,7 @@ class _Exporter:
         return _written(entry.value)
 
     def _ids(self) -> dict[str, str]:
-        """Each scenario's id, made its own where two share one or one has none."""
+        """Each scenario's id, made unique where two share one or one has none."""
         taken: set[str] = set()
         ids: dict[str, str] = {}
         for at, scenario in enumerate(self.plan.scenarios, start=1):
@@ -210,7 +210,7 @@ class _Exporter:
         return ids
 
     def _name(self, scenario: Scenario) -> str:
-        """A name that was given; blank where it is that of the model on the chip, so that it goes on following them."""
+        """The scenario's given name; blank for the default name, so that it keeps following model and chip."""
         return "" if scenario.name == self.plan.book.model_on_chip(scenario.column) else scenario.name
 
     def _remark_on_tables(self) -> None:
@@ -230,10 +230,7 @@ class _Exporter:
 
 
 def _has_own(plan: Plan, shipped: Table) -> bool:
-    """Whether a scenario has a model (a chip) that stands in the workbook's own database, and not in the shipped one.
-
-    `shipped` says which of the two databases it is about.
-    """
+    """Whether a scenario uses a model (or chip) that is in the workbook's database but not in `shipped`."""
     database = plan.book.databases.get(shipped.kind)
     if database is None:
         return False
@@ -243,9 +240,9 @@ def _has_own(plan: Plan, shipped: Table) -> bool:
 
 
 def _own_rows(plan: Plan, shipped: Table) -> str:
-    """The CSV of every row of the workbook's database as it stands there now, under the columns that planner reads.
+    """The CSV of the workbook's present database of the kind of `shipped`, with the columns of `shipped`.
 
-    What is blank or N/A is left blank. `shipped` says which database it is, and names its columns.
+    Blanks and N/A are left blank.
     """
     database = plan.book.databases[shipped.kind]
     columns = [column.name for column in shipped.columns if column.name in database.columns]
@@ -259,7 +256,7 @@ def _own_rows(plan: Plan, shipped: Table) -> str:
 
 
 def _written(value: Value, missing: str = MISSING) -> str:
-    """A value as a CSV has it: a number to the last digit, a whole one without `.0`."""
+    """A value for a CSV: a number with all digits, a whole one without `.0`."""
     if value is None or isinstance(value, CellError):
         return missing
     if is_number(value):

@@ -1,6 +1,6 @@
-"""One column of a sheet filled like another: what is typed on Inputs, and the formulas that every row is meant to have.
+"""Fills one column of a sheet like another: typed values on Inputs, and the formula that each row should have.
 
-Formulas come from what their row says, not from the cell beside: what was typed over one is not copied.
+Formulas are those of the row, not of the source cell: what was typed over one is not copied.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ OVERRIDES, CONSTANTS = "Overrides", "Constants"
 
 @dataclass(frozen=True)
 class NewScenario:
-    """What the new scenario is: a name, and what differs from the scenario that it is made like.
+    """The new scenario as requested: its name, and how it differs from the scenario that it is copied from.
 
-    Without a name it is called after its model and chip. `workload` is what it is meant for; `like` names the scenario,
-    else it is the last one of that workload. `templates` are the files of a person's own, where sheets are added.
+    Without a name it is called after its model and chip. `workload` is what it is meant for; `like` names the scenario
+    to copy, by default the last one of that workload. `templates` are the user's files for added sheets.
     """
 
     name: str | None
@@ -49,7 +49,7 @@ class NewScenario:
 
 @dataclass
 class NewColumn:
-    """A column of a table about to be filled like another one."""
+    """A column of a table that is to be filled like the column `source`."""
 
     book: Book
     table: LineTable
@@ -58,14 +58,14 @@ class NewColumn:
     remarks: list[str]
 
     def like(self) -> dict[str, str]:
-        """The format of every cell of the source, empty ones too: new cell -> old cell."""
+        """New cell -> the source's cell whose style it takes, for empty cells too."""
         return {address(row, self.column): address(row, column)
                 for row, column in self.table.sheet.cells if column == self.source}  # fmt: skip
 
     def formulas(self) -> dict[str, Content]:
         """A formula for each line of the table, and for each row of an analyst's own that has one in the source.
 
-        What stands above the table is said of all scenarios, wherever it stands.
+        Cells above the table concern all scenarios and aren't copied.
         """
         contents: dict[str, Content] = dict.fromkeys(self.like())
         lines = {line.row: line for line in self.table.lines}
@@ -82,7 +82,7 @@ class NewColumn:
         return contents
 
     def inputs(self, request: NewScenario, identifier: str) -> dict[str, Content]:
-        """The typed cells of Inputs: those of the source, but for overrides, and what the request sets."""
+        """The typed cells of Inputs: the source's except overrides, and those that the request sets."""
         contents: dict[str, Content] = dict.fromkeys(self.like())
         names: dict[str, LineItem] = {}
         sheet, known = self.table.sheet, {line.row: line for line in self.table.lines}
@@ -107,7 +107,9 @@ class NewColumn:
         return contents
 
     def _check_parts(self, given: Mapping[str, Value], chip: str) -> None:
-        """Raise UserError where what is set leaves nothing of what the chip on the sheet of chips has."""
+        """Raise UserError if a setting leaves nothing of what the chip has, according to
+        the workbook's Hardware sheet.
+        """
         table, known = self.book.databases.get("hardware"), dict(given)
         at = [row for row in table.rows if table.sheet.text(row, table.id_column).lower() == chip] if table else []
         for name in wholes(given):
@@ -116,7 +118,7 @@ class NewColumn:
         check_together(given, {name: float(value) for name, value in known.items() if is_number(value)})
 
     def _copy(self, contents: dict[str, Content], row: int, line: LineItem | None, keeps_overrides: bool) -> None:
-        """One cell of Inputs as the source has it."""
+        """Copy one cell of Inputs from the source."""
         sheet, target = self.table.sheet, address(row, self.column)
         formula, value = sheet.patterns.get((row, self.source)), sheet.value(row, self.source)
         is_override = line is not None and line.section.startswith(OVERRIDES)
@@ -137,9 +139,9 @@ class NewColumn:
         return header
 
     def _pristine(self, line: LineItem) -> Pattern | None:
-        """The formula that a line is meant to have here: what its names say where they do, else what most cells have.
+        """The formula that a line should have here: its formula in names if possible, else the most frequent one.
 
-        None where no scenario has a formula in this row.
+        None if no scenario has a formula in this row.
         """
         patterns = self.table.sheet.patterns
         live = [found for at in self._alike if (found := patterns.get((line.row, at))) is not None]
@@ -151,7 +153,7 @@ class NewColumn:
 
     @cached_property
     def _far_reaching(self) -> Pattern:
-        """A formula that reads a database: its ranges reach as far as those of one that is written anew should."""
+        """A formula that reads a database, to show how far ranges of a newly written one should reach."""
         sheets = {table.sheet.name for table in self.book.databases.values()}
         column = (formula for (_, at), formula in self.table.sheet.patterns.items() if at == self.source)
         wide = (formula for formula in column
@@ -160,7 +162,7 @@ class NewColumn:
 
     @cached_property
     def _alike(self) -> list[int]:
-        """The columns that read the same column of Inputs, seen from their own, as the new one does."""
+        """The columns at the same offset from their scenario's column on Inputs as the new one."""
         offset = self.book.inputs.columns[-1] + 1 - self.column
         return [at for at in self.table.columns if inputs_column(self.book.inputs, self.table, at) == at + offset]
 
@@ -179,9 +181,9 @@ class NewColumn:
 
 
 def identified(book: Book, kind: str, text: str) -> str:
-    """The id of the workbook's `models`, `hardware`, `dtypes`, ... sheet that a text means, as it stands there.
+    """The id that a text means on the workbook's sheet of this kind (`models`, `hardware`, `dtypes`, ...).
 
-    Raises UserError with the nearest id, or for one that planner has by now, as of a workbook of an older one.
+    Raises UserError with the nearest id, or with advice to update if a newer planner ships it.
     """
     known = ids(book, kind)
     found = Ids(known).meant(text)
@@ -203,9 +205,10 @@ def ids(book: Book, kind: str) -> list[str]:
 
 
 def content(book: Book, line: LineItem, text: str) -> Value:
-    """What `--set` types into a row of Inputs; N/A is a blank input, and #N/A where blank means the looked-up number.
+    """The value that `--set` types into a row of Inputs: N/A becomes a blank input, or #N/A where blank means the
+    looked-up number.
 
-    Raises UserError for what the row can't hold.
+    Raises UserError for a value that the row can't hold.
     """
     row = described(line)
     if (table := id_table(row)) and text and ids(book, table):
@@ -217,7 +220,7 @@ def content(book: Book, line: LineItem, text: str) -> Value:
 
 
 def described(line: LineItem) -> Row:
-    """The row of a template that a line of Inputs stands for; a template that isn't ours is told by its unit alone."""
+    """The template row of a line of Inputs; for a template that isn't shipped, made from the line's unit."""
     found = _known().get(line.name)
     if found is not None and found.unit == line.unit:
         return found
@@ -226,7 +229,7 @@ def described(line: LineItem) -> Row:
 
 @cache
 def _known() -> dict[str, Row]:
-    """The inputs and lookups of the shipped templates by name, of two the first."""
+    """The inputs and lookups of the shipped templates by name, the first of each."""
     rows = (row for name in library.names() for row in library.load(name).rows)
     found: dict[str, Row] = {}
     for row in rows:

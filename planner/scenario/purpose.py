@@ -1,4 +1,4 @@
-"""What a new scenario is meant for, training or serving; whose column it is copied from; which inputs follow it."""
+"""The workload of a new scenario (training or serving), the scenario to copy for it, and inputs that follow others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.xlsx.cellvalue import is_number
 
 
 def workload_of(book: Book, request: NewScenario) -> str:
-    """The workload that is asked for: by its name, or by inputs of a request that no other has; blank for none.
+    """The requested workload: named, or implied by inputs that no other workload has; blank for none.
 
     Raises UserError for a name that is no workload.
     """
@@ -33,8 +33,8 @@ def workload_of(book: Book, request: NewScenario) -> str:
     if request.like is not None:
         return ""
     loaded = tuple(library.load(name) for name in there if name in shipped)
-    told = Workloads(loaded).setting(request.settings)
-    return told[0] if len(told) == 1 else ""
+    implied = Workloads(loaded).setting(request.settings)
+    return implied[0] if len(implied) == 1 else ""
 
 
 def lacks(book: Book, workload: str) -> bool:
@@ -43,7 +43,7 @@ def lacks(book: Book, workload: str) -> bool:
 
 
 def source_of(book: Book, like: str | None, workload: str) -> int:
-    """The column on Inputs that a scenario is copied from: the one that is named, else the last of its workload.
+    """The column on Inputs of the scenario to copy: the named one, else the last of its workload.
 
     Raises UserError as `column_of` does.
     """
@@ -55,9 +55,9 @@ def source_of(book: Book, like: str | None, workload: str) -> int:
 
 
 def completed(book: Book, source: int, request: NewScenario, workload: str) -> NewScenario:
-    """The request with its workload, where Inputs has a row for it, and with the inputs that follow others of it.
+    """The request with its workload, if Inputs has a row for it, and with inputs that follow from the set ones.
 
-    A mesh that is the one which follows the chips of the source follows those of the new scenario too.
+    A mesh that follows the chips in the source also follows them in the new scenario.
     """
     settings = {name: text for name, text in request.settings.items() if name != WORKLOAD}
     if workload and WORKLOAD in book.inputs.by_name:
@@ -66,7 +66,7 @@ def completed(book: Book, source: int, request: NewScenario, workload: str) -> N
 
 
 def _followers(book: Book, source: int, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each input that follows what is set, and is as it follows from the source's inputs: its name and its number."""
+    """Yields name and number of each input that follows a set one, if it followed the source's inputs as well."""
     lines = {line.name: line for line in book.inputs.lines if not line.section.startswith(OVERRIDES)}
     before = {name: _number(book.inputs.sheet.value(line.row, source)) for name, line in lines.items()}
     typed = {name: _number(content(book, lines[name], text)) for name, text in settings.items() if name in lines}
@@ -85,6 +85,6 @@ def _number(value: CellValue) -> Value:
 
 
 def _workloads(book: Book) -> list[str]:
-    """The workloads that a workbook has a sheet of; a template of a person's own may be one."""
+    """The workloads for which a workbook has sheets; a template of the user's may be one."""
     swept, shipped = swept_templates(), library.names()
     return [name for name in dict.fromkeys(book.templates.values()) if name in swept or name not in shipped]

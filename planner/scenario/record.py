@@ -1,4 +1,4 @@
-"""A run of a scenario, put into the table of runs on Comparison with a snapshot of what the plan says of it now."""
+"""Records a run of a scenario in the table of runs on Comparison, with a snapshot of what the plan expects now."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from planner.xlsx.opc import Package, in_place
 
 RECORDED = "recorded"
 TRAINED, DECODED = "step_time_expected", "decode_step_time_expected"
-STEPS = (TRAINED, DECODED)  # what the clock of a run tells, not that of all of it
+STEPS = (TRAINED, DECODED)  # rows that a measured time per step means, not one of the whole run
 EXPECTED, BOUND = "_expected", "_bound"
-TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units in which a run may be told, each by an option of its own
-MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # three hundred years; the tokens of all that was ever written, each second
+TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units of a run's number, each with its own option
+MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # largest values: 300 years; more tokens/s than any machine
 PER_CENT = 100.0
 
 
 @dataclass(frozen=True)
-class ToldRun:
-    """What a person says of a run: a number as typed, in which of the three units, and of what it is.
+class StatedRun:
+    """A run as the user states it: a number as typed, in one of three units, and the quantity measured.
 
-    `row` is the name or the label of a row of the scenario's plan; blank means the step, else its first headline.
+    `row` is the name or the label of a row of the scenario's plan; blank means the step, else the first headline.
     """
 
     text: str
@@ -50,7 +50,7 @@ class ToldRun:
 
     @property
     def number(self) -> float:
-        """The number in SI. Raises UserError for one that no run can have."""
+        """The number in SI units. Raises UserError for one that no run can have."""
         value = read(self.text, "1" if self.unit in (PERCENT, RATE) else self.unit)
         if not 0 < value <= MOST[self.unit] or (self.unit == TIME and value < SHORTEST):
             what = {TIME: "a time", RATE: "tokens a second", SHARE: "a utilisation"}[self.unit]
@@ -58,7 +58,7 @@ class ToldRun:
         return value
 
     def _remedy(self, value: float) -> str:
-        """What to give in place of a number that no run has."""
+        """What to type in place of an impossible number."""
         if self.unit == SHARE:
             meant = f"{value:g}%, which is {value / PER_CENT:g}" if 1 < value <= PER_CENT else ""
             return f"did you mean {meant}?" if meant else "give a part of 1, or per cent: 0.41, 41%"
@@ -67,18 +67,18 @@ class ToldRun:
         return f"give at most {MOST[self.unit]:g}" if value > MOST[self.unit] else f"give at least {SHORTEST:g}"
 
 
-def record(path: Path, scenario: str, told: ToldRun, facts: Mapping[str, object], chip: str = "") -> str:
-    """Put a run of a scenario into the table of runs of the workbook at `path`; a line for a person.
+def record(path: Path, scenario: str, stated: StatedRun, facts: Mapping[str, object], chip: str = "") -> str:
+    """Add a run of a scenario to the table of runs of the workbook at `path`; returns a line of text.
 
-    `facts` are those of a `RecordedRun` that its recorder knows: note, device, source; `chip` is what it says that ran
-    it, where it says so. Raises UserError for a scenario or a row that isn't there, for another chip than the
-    scenario's, for a number that no run has, and as reading and writing do.
+    `facts` are further fields of `RecordedRun`: note, device, source; `chip` is the chip that ran it, if stated. Raises
+    UserError for an unknown scenario or row, for another chip than the scenario's, for an impossible number, and as
+    reading and writing do.
     """
-    number = told.number
+    number = stated.number
     with in_place(path) as package:
         plan = read_plan(package)
         sheet = find(package, plan.book.parsed)
-        run = replace(snapshot(plan, scenario, told, number), **facts)  # type: ignore[arg-type]
+        run = replace(snapshot(plan, scenario, stated, number), **facts)  # type: ignore[arg-type]
         is_planned = not chip or Ids([run.chip]).meant(chip)
         is_elsewhere = run.device and is_other(run.device, run.chip, kinds_on(sheet, plan.book.parsed))
         if not is_planned or is_elsewhere:
@@ -91,14 +91,14 @@ def record(path: Path, scenario: str, told: ToldRun, facts: Mapping[str, object]
 
 
 def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) -> int:
-    """Put a run into the package's table of runs; returns the number of its row."""
+    """Add a run to the package's table of runs; returns its row number."""
     row, contents, like = appended(sheet, run)
     edit(package, plan.book.parsed, sheet.name, contents, like)
     return row
 
 
 def said(run: RecordedRun) -> str:
-    """A run beside what was expected, for a person."""
+    """A run and what was expected of it, in words."""
     unit = PERCENT if run.unit == PERCENT else RATE if run.unit.endswith("/s") else TIME
     number = spoken(run.measured, unit)
     line = f"{run.name or run.scenario}: {run.quantity} {number}"
@@ -115,12 +115,14 @@ def said(run: RecordedRun) -> str:
     return line
 
 
-def snapshot(plan: Plan, scenario: str, told: ToldRun, measured: float) -> RecordedRun:
-    """A run of this number, and what the plan expects of it now. Raises UserError as `record` does."""
+def snapshot(plan: Plan, scenario: str, stated: StatedRun, measured: float) -> RecordedRun:
+    """A run with this measured number, in SI units, and the plan's present expectation. Raises UserError as `record`
+    does.
+    """
     which = scenario_of(plan, scenario)
     plans = [each for each in planned(CellFigures(plan)) if each.means(which.key)]
     plans = [each for each in plans if each.is_whole] or plans
-    own, row = _measured(plans, told, Place(plan.file), which)
+    own, row = _measured(plans, stated, Place(plan.file), which)
 
     def number(name: str) -> float | None:
         return own.number(name, which.key) if name in own.rows else None
@@ -144,7 +146,7 @@ def snapshot(plan: Plan, scenario: str, told: ToldRun, measured: float) -> Recor
         chip=which.hardware,
         stack=str(own.value("stack", which.key) or ""),
         inputs=_inputs(plan, own.template, which),
-        flags=ABOVE_PEAK if bound and _beats(measured, bound, told.unit) else "",
+        flags=ABOVE_PEAK if bound and _beats(measured, bound, stated.unit) else "",
         method=RECORDED,
         id=f"{RECORDED} {datetime.now(UTC).isoformat(timespec='seconds')}",
         source="recorded by hand",
@@ -152,15 +154,17 @@ def snapshot(plan: Plan, scenario: str, told: ToldRun, measured: float) -> Recor
 
 
 def _beats(measured: float, bound: float, unit: str) -> bool:
-    """Whether a number is better than its bound allows, by more than is tolerated of a measured one."""
+    """Whether a number is better than its bound, by more than the tolerance for measurements."""
     return measured * TOLERATED < bound if unit == TIME else measured > bound * TOLERATED
 
 
-def _measured(plans: Sequence[Planned], told: ToldRun, place: Place, scenario: Scenario) -> tuple[Planned, Quantity]:
+def _measured(
+    plans: Sequence[Planned], stated: StatedRun, place: Place, scenario: Scenario
+) -> tuple[Planned, Quantity]:
     """The row that was measured, and the plan that has it."""
-    rows = [(each, _rows(each, told.unit)) for each in plans]
+    rows = [(each, _rows(each, stated.unit)) for each in plans]
     for own, known in rows:
-        wanted = told.row.strip().lower()
+        wanted = stated.row.strip().lower()
         if not wanted and (steps := [name for name in known if name in STEPS]):
             return own, known[steps[0]]
         leading = {each.row.name for each in own.headlines}
@@ -169,14 +173,15 @@ def _measured(plans: Sequence[Planned], told: ToldRun, place: Place, scenario: S
             if wanted in called if wanted else name in leading:
                 return own, row
     names = [name for _, known in rows for name in known]
-    what = f"{scenario.id or scenario.key} plans no {told.row or {TIME: 'time', RATE: 'rate', SHARE: 'MFU'}[told.unit]}"
-    remedy = nearest(told.row, names) if told.row and names else "planner record --help lists what can be told"
+    wanted_row = stated.row or {TIME: "time", RATE: "rate", SHARE: "MFU"}[stated.unit]
+    what = f"{scenario.id or scenario.key} plans no {wanted_row}"
+    remedy = nearest(stated.row, names) if stated.row and names else "planner record --help lists what can be told"
     remedy = remedy if plans else "planner update brings what is expected of a scenario"
     raise UserError(what, place=place, remedy=remedy)
 
 
 def _rows(plan: Planned, unit: str) -> dict[str, Quantity]:
-    """The rows that a run of a plan can be told in a unit, its headlines first: those that are expected."""
+    """The rows of a plan that a run may state in a unit: headlines first, then other expected ones."""
     leading = [each.row for each in plan.headlines]
     others = [row for name, row in plan.rows.items() if name.endswith(EXPECTED) and row.sheet == plan.sheet]
     found = {row.name: row for row in (*leading, *others)}
@@ -189,7 +194,7 @@ def _kind(template: str, row: Quantity) -> str:
 
 
 def _unit(template: str, row: Quantity) -> str:
-    """The unit that people say a row in."""
+    """The display unit of a row."""
     known = library.load(template).by_name.get(row.name)
     return (known.said_in if known else "") or row.unit
 
@@ -199,13 +204,13 @@ def _label(plan: Planned, row: Quantity) -> str:
 
 
 def _bound(plan: Planned, row: Quantity) -> str:
-    """The name of the row that is a row's bound."""
+    """The name of the row that bounds a row."""
     leads = (each.bound.name for each in plan.headlines if each.row.name == row.name and each.bound)
     return next(leads, row.name.removesuffix(EXPECTED) + BOUND)
 
 
 def _inputs(plan: Plan, template: str, scenario: Scenario) -> dict[str, Value]:
-    """What a scenario says of a template's inputs, and what it overrides."""
+    """A scenario's inputs of a template, and its overrides."""
     names = {row.name for row in library.load(template).of_kind("input")}
     rows = [*(row for row in plan.inputs if row.name in names), *plan.overrides]
     found: dict[str, Value] = {}

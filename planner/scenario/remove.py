@@ -1,8 +1,8 @@
-"""A scenario taken out of a workbook: its column on every sheet, and all that is said of it alone.
+"""Removes a scenario from a workbook: its column on every sheet, and everything that concerns it alone.
 
-References go along with what moves; those of a person's that read the scenario are `#REF!` then, as in Excel, and are
-listed, and so are ranges that have lost its column, notes that stood in its columns and cells that say its id. What was
-measured names no scenario.
+References to moved cells are adjusted; the user's references to the scenario become `#REF!`, as in Excel, and are
+listed, as are ranges that lost its column, notes in its columns and cells with its id. Measured cases belong to no
+scenario and stay.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from planner.xlsx.workbook_part import PRINTED, drop_calculation_chain, parse_sh
 from planner.xlsx.worksheet import Worksheet, move_widths, pixels
 from planner.xlsx.xmltree import every
 
-SHOWN = "shown_scenario"  # the row of Dashboard that says whose charts it shows
+SHOWN = "shown_scenario"  # the row of Dashboard that chooses the scenario to chart
 
 
 @dataclass
 class Removed:
-    """What was done: the scenario's id, the columns that it stood in by sheet, and what a person should look at."""
+    """The result: the scenario's id, the columns that it had by sheet, and remarks for the user."""
 
     id: str
     columns: Mapping[str, int]
@@ -51,9 +51,10 @@ class Removed:
 
 
 def remove_from_file(path: Path, scenario: str) -> tuple[Removed, Path]:
-    """Take a scenario out of the workbook at `path`, and keep the old file beside it; returns where that is.
+    """Remove a scenario from the workbook at `path` and keep a backup beside it. Returns the result and the backup's
+    path.
 
-    Raises UserError for a scenario that isn't there, for the last one, and as reading and writing do.
+    Raises UserError for an unknown scenario, for the last one, and as reading and writing do.
     """
     with in_place(path) as package:
         removed = remove(package, scenario)
@@ -62,7 +63,7 @@ def remove_from_file(path: Path, scenario: str) -> tuple[Removed, Path]:
 
 
 def remove(package: Package, scenario: str) -> Removed:
-    """Take a scenario out of a package, in place. Raises UserError as `remove_from_file`; then nothing is changed."""
+    """Remove a scenario from a package, in place. Raises UserError as `remove_from_file`; then nothing is changed."""
     progress.step("reading the workbook")
     book = Book(package)
     gone = column_of(book, scenario)
@@ -85,7 +86,7 @@ def remove(package: Package, scenario: str) -> Removed:
     parts = package.sheets()
     for sheet, column in columns.items():
         package.replace(parts[sheet], _carried(package.parts[parts[sheet]], column))
-    sheets = parse_sheets(package)  # once more, for the notes are taken out of them
+    sheets = parse_sheets(package)  # parsed again, since notes were removed
     for sheet in columns:
         package.replace(parts[sheet], _narrower(sheets[sheet], sheet, moves, remarks))
     remarks += map(str, move(package, moves, columns))
@@ -100,7 +101,9 @@ def remove(package: Package, scenario: str) -> Removed:
 
 
 def _carried(xml: bytes, column: int) -> bytes:
-    """The sheet with what stands in the row of the title above a scenario's column above the next one: it is of all."""
+    """The sheet's XML with the cell above `column` in the title row moved one to the
+    right: it concerns all scenarios.
+    """
     here, there = (address(1, each).encode() for each in (column, column + 1))
     title, end, rest = xml.partition(b"</row>")
     bare = re.sub(rb'<c r="%b"(?: s="\d+")?\s*/>' % there, b"", title)
@@ -118,7 +121,7 @@ def _narrower(old: SheetXml, name: str, moves: Moves, remarks: list[str]) -> byt
 
 
 def _drawn_to(package: Package, sheet: str) -> int:
-    """The last column over which charts and shapes of a sheet lie; 0 for none."""
+    """The last column that charts and shapes of a sheet cover; 0 for none."""
     part = package.sheets()[sheet]
     wide = cache(partial(pixels, Worksheet(package.parts[part]).root))
     drawings = package.linked(part, "drawing")
@@ -127,17 +130,17 @@ def _drawn_to(package: Package, sheet: str) -> int:
 
 
 def _print_drawings(package: Package, columns: Mapping[str, int], before: Mapping[str, int]) -> None:
-    """Let a printed area that held all drawings of a sheet, and is narrower now, hold them still."""
+    """Extend print areas that covered all drawings of a sheet to cover them again."""
 
     def wide(name: str, sheet: str, area: Area) -> Area:
-        held = name == PRINTED and columns.get(sheet, 0) and area.right + 1 >= before[sheet]
-        return area._replace(right=max(area.right, _drawn_to(package, sheet))) if held else area
+        covers_all = name == PRINTED and columns.get(sheet, 0) and area.right + 1 >= before[sheet]
+        return area._replace(right=max(area.right, _drawn_to(package, sheet))) if covers_all else area
 
     reshape_names(package, wide)
 
 
 def _refuse_what_spans(book: Book, columns: Mapping[str, int]) -> None:
-    """Raise UserError for what a person put across a column and that can't go on without it: a table, an array."""
+    """Raise UserError for a table or an array formula of the user's across a column, which can't do without it."""
     there = [(table.sheet, table.area, f"the table {table.name}") for table in tables(book.package)]
     there += [(name, area, "an array formula") for name in columns for area in book.parsed[name].arrays.values()]
     for sheet, area, what in there:
@@ -148,7 +151,7 @@ def _refuse_what_spans(book: Book, columns: Mapping[str, int]) -> None:
 
 
 def _notes(package: Package, columns: Mapping[str, int]) -> Iterator[str]:
-    """Take out the notes in the columns, and say what each was."""
+    """Remove the notes in the columns, and yield a remark on each."""
     for note in notes(package):
         if coordinates(note.ref)[1] == columns.get(note.sheet):
             take_note(package, note.sheet, note.ref)
@@ -156,19 +159,20 @@ def _notes(package: Package, columns: Mapping[str, int]) -> Iterator[str]:
 
 
 def _beside_lines(book: Book, columns: Mapping[str, int]) -> Iterator[str]:
-    """The cells of a person's in the columns, in rows of no table, which go too: typed ones, and formulas that no other
-    scenario has in its column, as planner's rows of helpers do.
+    """Yields the user's cells in the columns, outside planner's rows, which are removed too.
+
+    These are typed cells, and formulas that no other scenario has in its column, as planner's helper rows do.
     """
     for table in book.by_scenario:
         sheet, column = table.sheet, columns.get(table.sheet.name, 0)
         named = {line.row for line in table.lines if line.name}
-        beside = (row for row, filled in sheet.filled.items() if row > table.head.row and column in filled)
-        for row in (row for row in beside if row not in named):
+        outside_lines = (row for row, filled in sheet.filled.items() if row > table.head.row and column in filled)
+        for row in (row for row in outside_lines if row not in named):
             formula = sheet.patterns.get((row, column))
             others = {sheet.patterns.get((row, other)) for other in table.columns if other != column}
             if formula is None or formula not in others:
-                held = f"={formula.at(row, column)}" if formula else printed(sheet.value(row, column), "1")
-                yield f"{Spot(sheet.name, row, column)} went with it: {held}"
+                text = f"={formula.at(row, column)}" if formula else printed(sheet.value(row, column), "1")
+                yield f"{Spot(sheet.name, row, column)} went with it: {text}"
 
 
 def _runs(book: Book) -> tuple[str, Collection[int]]:
@@ -178,9 +182,9 @@ def _runs(book: Book) -> tuple[str, Collection[int]]:
 
 
 def _said_elsewhere(book: Book, name: str, columns: Mapping[str, int]) -> Iterator[str]:
-    """The cells outside the columns that say its id, typed or in a formula, as in a person's lookup.
+    """Yields cells outside the columns that contain the scenario's id, typed or in a formula such as a lookup.
 
-    A run that was its own stays.
+    Recorded runs of the scenario keep it, and aren't listed.
     """
     chosen, (on, runs) = _chooser(book), _runs(book)
     for sheet in book.sheets.values() if name else ():
@@ -194,7 +198,7 @@ def _said_elsewhere(book: Book, name: str, columns: Mapping[str, int]) -> Iterat
 
 
 def _last_of_its_workload(book: Book, gone: int) -> Iterator[str]:
-    """A word on the sheets of a workload that only the scenario was meant for."""
+    """Yields a remark on the sheets of a workload that no remaining scenario is meant for."""
     meant = book.said(WORKLOAD, gone)
     others = {book.said(WORKLOAD, column) for column in book.inputs.columns if column != gone}
     if meant not in ("", ALL_WORKLOADS) and not others & {meant, ALL_WORKLOADS}:
@@ -202,13 +206,13 @@ def _last_of_its_workload(book: Book, gone: int) -> Iterator[str]:
 
 
 def _chooser(book: Book) -> Spot | None:
-    """The cell of Dashboard that says whose charts it shows."""
+    """The cell of Dashboard that chooses the scenario to chart."""
     line = book.dashboard.by_name.get(SHOWN)
     return Spot(book.dashboard.sheet.name, line.row, book.dashboard.head.fourth) if line else None
 
 
 def _shown(book: Book, name: str, gone: int) -> dict[str, dict[str, str]]:
-    """The id for that cell where it says what is gone: of the next scenario of the same workload, else of the first."""
+    """The new content of that cell if it had the removed id: the next scenario of the same workload, else the first."""
     cell = _chooser(book)
     if cell is None or book.sheets[cell.sheet].value(cell.row, cell.column) != name:
         return {}

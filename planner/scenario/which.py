@@ -1,4 +1,4 @@
-"""Which scenario of a workbook is meant: its column on Inputs and other sheets, its id, its name or a new one."""
+"""Finds a scenario of a workbook by id or name: its column on each sheet; and makes ids for new ones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ID, NAME, MODEL, CHIP = HEADER
 
 
 def column_of(book: Book, said: str) -> int:
-    """The column on Inputs of a scenario, by its id or by the name that it is shown by.
+    """The column on Inputs of a scenario, by its id or its displayed name.
 
-    Raises UserError with the nearest where none is called so, and with what tells them apart where several are.
+    Raises UserError with the nearest name if there is none, and with what distinguishes them if there are several.
     """
     columns, wanted, place = book.inputs.columns, said.strip().lower(), Place(book.package.name)
     by_id = [column for column in columns if wanted and book.said(ID, column).lower() == wanted]
@@ -40,20 +40,20 @@ def column_of(book: Book, said: str) -> int:
 
 
 def scenario_of(plan: Plan, said: str) -> Scenario:
-    """The scenario of an id or a name. Raises UserError as `column_of` does."""
+    """The scenario with this id or name. Raises UserError as `column_of` does."""
     column = column_of(plan.book, said)
     return next(each for each in plan.scenarios if each.column == column)
 
 
 def shown_name(book: Book, column: int) -> str:
-    """What a scenario is called on every sheet: its name, or the model on the chip where it has none."""
+    """The displayed name of a scenario: its name, or its model and chip if it has none."""
     return book.said(NAME, column) or book.model_on_chip(column)
 
 
 def new_identifier(book: Book, name: str) -> str:
-    """The id of a new scenario, from the name that a person gives it.
+    """The id of a new scenario, made from the name that the user gives it.
 
-    Raises UserError for a name that is empty, too long, or a scenario's already.
+    Raises UserError for a name that is empty, too long, or taken.
     """
     new = identifier(name)
     if not new:
@@ -63,18 +63,20 @@ def new_identifier(book: Book, name: str) -> str:
 
 
 def free_identifier(book: Book, name: str) -> str:
-    """The id of a new scenario that is called as others may be: with a number behind it where one has it already."""
+    """The id of a new scenario from a name that may be taken: with a number appended if it is."""
     return free_name(identifier(name), {book.said(ID, column).lower() for column in book.inputs.columns})
 
 
 def free_name(base: str, taken: Container[str]) -> str:
-    """A name, with a number behind it where it is one of those `taken`, which are in small letters."""
+    """`base`, with a number appended if it is in `taken`, which is in lower case."""
     names = (base if at == 1 else f"{base}_{at}" for at in count(1))
     return next(name for name in names if name.lower() not in taken)
 
 
 def refuse_taken(book: Book, name: str, new: str, columns: Iterable[int]) -> None:
-    """Raise UserError for a name that is too long or not one line, or that a scenario of `columns` has, as a new id."""
+    """Raise UserError for a name that is too long or has several lines, or that, or whose id, a scenario of `columns`
+    has.
+    """
     refuse_unfit(name.strip())
     place, wanted = Place(book.package.name), (new, name.strip().lower())
     for column in columns:
@@ -84,7 +86,7 @@ def refuse_taken(book: Book, name: str, new: str, columns: Iterable[int]) -> Non
 
 
 def own_column(book: Book, table: LineTable, source: int) -> int:
-    """The column of a table that shows the scenario of a column of Inputs. Raises UserError where none does."""
+    """The column of a table that shows the scenario in column `source` of Inputs. Raises UserError if there is none."""
     found = next((column for column in table.columns if inputs_column(book.inputs, table, column) == source), None)
     if found is None:
         what = f"no column shows the scenario {book.said(ID, source) or column_letters(source)}"
@@ -93,8 +95,8 @@ def own_column(book: Book, table: LineTable, source: int) -> int:
     return found
 
 
-def told(columns: Mapping[str, int]) -> str:
-    """Columns by sheet, as a person reads them: `column H of Inputs, Dashboard; column I of Inference`."""
+def columns_in_words(columns: Mapping[str, int]) -> str:
+    """Columns by sheet in words: `column H of Inputs, Dashboard; column I of Inference`."""
     sheets: dict[int, list[str]] = {}
     for sheet, column in columns.items():
         sheets.setdefault(column, []).append(sheet)
@@ -102,7 +104,7 @@ def told(columns: Mapping[str, int]) -> str:
 
 
 def scenarios(package: Package) -> tuple[list[str], list[list[str]]]:
-    """The titles and the lines of a list of a workbook's scenarios."""
+    """The titles and rows of the list of a workbook's scenarios."""
     book = Book(package)
     rows = [[book.said(ID, at), shown_name(book, at), *(book.said(name, at) for name in (MODEL, CHIP, WORKLOAD))]
             for at in book.inputs.columns]  # fmt: skip
@@ -111,10 +113,10 @@ def scenarios(package: Package) -> tuple[list[str], list[list[str]]]:
 
 
 def rename_in_file(path: Path, scenario: str, name: str) -> tuple[str, Recalculated]:
-    """Give a scenario of the workbook at `path` another name; blank lets it follow its model and chip again.
+    """Rename a scenario of the workbook at `path`; a blank name follows its model and chip again.
 
-    Returns its id, which stays, and what was computed. Raises UserError for a scenario that isn't there, for a name
-    that is another one's or too long, and as reading and writing do.
+    Returns its id, which stays, and the recalculation. Raises UserError for an unknown scenario, for a name that is
+    taken or too long, and as reading and writing do.
     """
     with in_place(path) as package:
         book = Book(package)

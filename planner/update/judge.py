@@ -73,7 +73,7 @@ class Judge:
         if self._is_broken(at, other):
             self.done.mended.append(f"{self.place(final)} ({self.old.rows.get(at[0], '')})")
             return False
-        if self._is_said_of_planners(at):
+        if self._is_planners_text(at):
             said = f"{self.place(final)} said {self.old.sheet.text(*at)!r}; it says what planner's formula is"
             self.done.remarks.append(said)
             return False
@@ -115,7 +115,7 @@ class Judge:
         formula = self.old.sheet.cells[at].formula
         return self.fresh.cells[other].formula is not None and formula is not None and BROKEN in formula
 
-    def _is_said_of_planners(self, at: Position) -> bool:
+    def _is_planners_text(self, at: Position) -> bool:
         """Whether a cell is the formula in words of a row whose formulas are all planner's, and so is planner's too."""
         if not self.kind.startswith(CALCULATION) or self.old.columns.get(at[1]) != FOURTH:
             return False

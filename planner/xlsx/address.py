@@ -1,4 +1,4 @@
-"""Cell addresses, `B5` is row 5, column 2; and the names of sheets, as a reference has them."""
+"""Cell addresses (`B5` is row 5, column 2), areas, and sheet names as they are written in references."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 MAX_ROW, MAX_COLUMN = 1_048_576, 16_384
 MAX_DIGITS = 7
 _LETTERS = re.compile(r"[A-Z]{1,3}")
-_PLAIN = re.compile(r"[^\W\d][\w.]*")  # letters of any alphabet: so Excel and LibreOffice write names, too
+_PLAIN = re.compile(r"[^\W\d][\w.]*")  # letters of any alphabet, as Excel and LibreOffice write names
 _LIKE_CELL = re.compile(r"[A-Za-z]{1,3}[0-9]+|[Rr][0-9]*[Cc][0-9]*|[Rr]|[Cc]|TRUE|FALSE", re.IGNORECASE)
 
 Position = tuple[int, int]
@@ -25,7 +25,7 @@ class Spot(NamedTuple):
 
     @property
     def ref(self) -> str:
-        """Its address on the sheet: `F12`."""
+        """Its address on the sheet, such as `F12`."""
         return address(self.row, self.column)
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ class Spot(NamedTuple):
 
 
 class Area(NamedTuple):
-    """A rectangle of cells, its corners included."""
+    """A rectangle of cells, corners included."""
 
     top: int
     left: int
@@ -48,7 +48,7 @@ class Area(NamedTuple):
 
     @classmethod
     def tried(cls, text: str) -> Area | None:
-        """The same, None of a text that is no area, such as a whole column."""
+        """Like `parse`, but None for a text that is no area, such as a whole column."""
         try:
             return cls.parse(text)
         except ValueError:
@@ -66,7 +66,7 @@ class Area(NamedTuple):
 
     @property
     def n_cells(self) -> int:
-        """How many cells it has."""
+        """The number of cells."""
         return len(self.rows) * len(self.columns)
 
     @property
@@ -75,16 +75,16 @@ class Area(NamedTuple):
         return self.top == self.bottom and self.left == self.right
 
     def covers(self, row: int, column: int) -> bool:
-        """Whether the cell in this row and column belongs to it."""
+        """Whether it contains the cell."""
         return self.top <= row <= self.bottom and self.left <= column <= self.right
 
     def meets(self, other: Area) -> bool:
-        """Whether a cell belongs to both."""
+        """Whether the two overlap."""
         in_rows = self.top <= other.bottom and other.top <= self.bottom
         return in_rows and self.left <= other.right and other.left <= self.right
 
     def including(self, other: Area) -> Area:
-        """The smallest area that holds both."""
+        """The smallest area that contains both."""
         return Area(
             min(self.top, other.top),
             min(self.left, other.left),
@@ -93,7 +93,7 @@ class Area(NamedTuple):
         )
 
     def without(self, other: Area) -> list[Area]:
-        """Its cells that another area hasn't, as areas: above that, beside it, below it."""
+        """Its cells outside another area, as areas above, left, right and below."""
         if not self.meets(other):
             return [self]
         top, bottom = max(self.top, other.top), min(self.bottom, other.bottom)
@@ -128,7 +128,7 @@ def column_of(ref: str) -> str:
     return ref.rstrip("0123456789")
 
 
-@lru_cache(maxsize=1 << 16)  # every sheet of a workbook, and the other one that it is compared with, has a B5
+@lru_cache(maxsize=1 << 16)  # the same addresses occur on every sheet
 def coordinates(ref: str) -> tuple[int, int]:
     """Row and column of `B5`. Raises ValueError when that is no cell of a sheet."""
     letters = column_of(ref)
@@ -154,22 +154,22 @@ def address(row: int, column: int) -> str:
 
 
 def quoted(sheet: str) -> str:
-    """A sheet's name as a reference has it: in quotes where it needs them."""
+    """A sheet's name as in a reference, with quotes if needed."""
     plain = _PLAIN.fullmatch(sheet) and not _LIKE_CELL.fullmatch(sheet)
     return sheet if plain else f"'{in_quotes(sheet)}'"
 
 
 def in_quotes(sheet: str) -> str:
-    """A sheet's name as it stands between the quotes of a reference; without an apostrophe in it, the name."""
+    """A sheet's name as written between the quotes of a reference, with apostrophes doubled."""
     return sheet.replace("'", "''")
 
 
 def unquoted(prefix: str) -> str:
-    """The sheet that a reference's prefix, with its ! or without, names: `Inputs!`, `'My sheet'!`."""
+    """The sheet that a reference's prefix names, with or without the !: `Inputs!`, `'My sheet'!`."""
     name = prefix.removesuffix("!")
     return name[1:-1].replace("''", "'") if name.startswith("'") else name
 
 
 def folded(text: str) -> str:
-    """A name, or a text that holds names, without its capitals, in whatever alphabet: so names are compared."""
+    """A name, or a text with names, case-folded for comparison."""
     return text.casefold()

@@ -1,4 +1,6 @@
-"""Writing a file so that, whatever happens, either the old one or the new one is whole; one writer at a time."""
+"""Writes files atomically, so that after any failure either the old file or the new one is intact; one writer at a
+time.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,21 @@ from planner.errors import Place, UserError
 
 PATIENCE_S = 30.0
 _PAUSE_S = 0.05
-_ABANDONED_S = 3600.0  # age of a temporary file that nobody writes any more, where a lock can't tell
-NAME_BYTES = 200  # of a file's name in those beside it
+_ABANDONED_S = 3600.0  # age from which a temporary file counts as abandoned, where locks don't tell
+NAME_BYTES = 200  # of a file's name in the names of its temporary files
 WINDOWS = os.name == "nt"  # where an open file can be neither removed nor replaced
-_SCANNED_S = 2.0  # in which a virus scanner or an indexer, which open each new file, are done with it
+_SCANNED_S = 2.0  # within which virus scanners and indexers close a new file
 
 
 def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] | None = None) -> None:
-    """Put `data` at `path`: a temporary file beside it, forced to disk, checked, then moved over it.
+    """Replace the file at `path` with `data`: write a temporary file beside it, flush it to disk, check it, and move
+    it.
 
-    `check` sees the temporary file and raises if it is not what it should be. A link stays a link, and an
-    existing file keeps its mode; of a file with several names the others keep the old content, which is said.
-    On any failure the old file is whole and nothing else is left; what a killed process left is cleared.
+    `check` gets the temporary file and raises if it isn't right. A symbolic link stays one, and an existing file keeps
+    its mode; hard links keep the old content, and a warning says so. On any failure the old file is intact and nothing
+    else is left; leftovers of killed processes are removed.
 
-    Raises UserError when the file is open in a spreadsheet, is read-only, or can't be written.
+    Raises UserError if the file is open in a spreadsheet program, read-only, or can't be written.
     """
     with written_atomically(path, check=check) as temporary:
         temporary.write_bytes(data)
@@ -36,7 +39,7 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] |
 
 @contextlib.contextmanager
 def written_atomically(path: Path, *, check: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """A temporary file to be written within it, which is then put at `path` as `write_atomically` puts its data."""
+    """A context with a temporary file to write, which then replaces `path` as in `write_atomically`."""
     target = target_of(path)
     refuse_if_unwritable(path)
     with failures_named(path):
@@ -55,7 +58,7 @@ def written_atomically(path: Path, *, check: Callable[[Path], None] | None = Non
 
 
 def _move(temporary: Path, target: Path, path: Path) -> None:
-    """Put the temporary file in the target's place. Windows refuses that while any program has the target open."""
+    """Move the temporary file to the target. Windows refuses this while any program has the target open."""
     until = time.monotonic() + _SCANNED_S
     while True:
         try:
@@ -71,7 +74,7 @@ def _move(temporary: Path, target: Path, path: Path) -> None:
 
 
 def kept_beside(path: Path) -> Path:
-    """Copy the file at `path` to a name beside it that is free, `plan.bak.xlsx` or `plan.bak2.xlsx`; returns that.
+    """Copy the file at `path` to a free name beside it, `plan.bak.xlsx` or `plan.bak2.xlsx`, and return that path.
 
     Raises UserError as `write_atomically` does.
     """
@@ -85,7 +88,9 @@ def kept_beside(path: Path) -> Path:
 
 
 def refuse_if_unwritable(path: Path) -> None:
-    """Raise UserError where a file at `path` is open in a spreadsheet, is no file or read-only: before any work."""
+    """Raise UserError, before any work, if the file at `path` is open in a spreadsheet program, no regular file or
+    read-only.
+    """
     target = target_of(path)
     refuse_if_open(target)
     with failures_named(path):
@@ -94,7 +99,7 @@ def refuse_if_unwritable(path: Path) -> None:
 
 
 def refuse_if_open(path: Path) -> None:
-    """Raise UserError when Excel's or LibreOffice's lock file says that `path` is open in one of them."""
+    """Raise UserError if a lock file of Excel or LibreOffice says that `path` is open there."""
     for program, lock in (("Excel", f"~${path.name}"), ("LibreOffice", f".~lock.{path.name}#")):
         if path.with_name(lock).exists():
             remedy = f"close it there (or delete the left-over {lock}) and run this again"
@@ -103,15 +108,16 @@ def refuse_if_open(path: Path) -> None:
 
 @contextlib.contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    """A new temporary file beside the target, gone where what is done with it fails.
+    """A context with a new temporary file beside the target, removed on failure.
 
-    Its lock, which goes with the process, says that its writer lives. Windows moves no open file: there is none there.
+    It holds a lock, released with the process, as a sign that its writer is alive; except on Windows, which can't move
+    an open file.
     """
     temporary = target.with_name(f".{_short(target)}.{secrets.token_hex(6)}.tmp")
     handle = -1
     try:
         handle = _created(temporary)
-        while not is_current(handle, temporary):  # another writer cleared it before the lock was ours
+        while not is_current(handle, temporary):  # another writer removed it before it was locked
             os.close(handle)
             handle = _created(temporary)
         if WINDOWS:
@@ -127,7 +133,7 @@ def _temporary(target: Path) -> Iterator[Path]:
 
 
 def _short(path: Path) -> str:
-    """The beginning of a file's name that leaves room for more: systems count bytes, some 255."""
+    """The beginning of a file's name that leaves room for a suffix: file systems limit the bytes, often to 255."""
     return os.fsencode(path.name)[:NAME_BYTES].decode(errors="ignore")
 
 
@@ -138,7 +144,7 @@ def _created(temporary: Path) -> int:
 
 
 def clear_left_over(path: Path) -> None:
-    """Remove what killed writers left of the file at `path`, or of the files in the folder there."""
+    """Remove temporary files that killed writers left beside the file at `path`, or in the folder at `path`."""
     if path.is_dir():
         _clear(path, ".*")
     else:
@@ -146,7 +152,7 @@ def clear_left_over(path: Path) -> None:
 
 
 def _clear(folder: Path, target: str) -> None:
-    """Remove the temporary files of a target, by a pattern of its name, whose writers were killed; others stay."""
+    """Remove a target's temporary files whose writers were killed; `target` is a pattern of its name."""
     name = re.compile(rf"\.{target}\.[0-9a-f]{{12}}\.tmp")
     with contextlib.suppress(OSError):  # a folder that can't be listed keeps them
         for entry in os.scandir(folder):
@@ -180,7 +186,7 @@ def _flush(path: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make the move itself durable where a folder can be opened and flushed, as on Linux and macOS."""
+    """Make the move itself durable, where folders can be opened and flushed, as on Linux and macOS."""
     if WINDOWS:
         return
     with contextlib.suppress(OSError):
@@ -193,11 +199,10 @@ def _flush_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Hold the file at `path` for a read, an edit and a write; another planner waits for its turn.
+    """A context that locks the file at `path` for reading, editing and writing; other planner processes wait.
 
-    The lock is a file beside it, `.name.planner-lock`, that the operating system lets go of when its process ends,
-    however it ends. Raises UserError where there is something else than a file, where the folder can't be written,
-    or the other one takes too long.
+    The lock is a file beside it, `.name.planner-lock`, which the operating system releases when the process ends.
+    Raises UserError if `path` is no regular file, its folder can't be written, or the other process takes too long.
     """
     target = target_of(path)  # one lock, by whatever link the file is reached
     lock = target.with_name(f".{_short(target)}.planner-lock")
@@ -205,21 +210,21 @@ def locked(path: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
     try:
         yield
     finally:
-        if WINDOWS:  # it removes no open file, not even one that another planner opened meanwhile
+        if WINDOWS:  # it doesn't remove open files, such as one that another process opened
             os.close(handle)
-        with contextlib.suppress(OSError):  # a left-over lock is free
+        with contextlib.suppress(OSError):  # a left-over lock file is unlocked
             lock.unlink()
         if not WINDOWS:
             os.close(handle)
 
 
 def target_of(path: Path) -> Path:
-    """The file that a path leads to through its links; it need not be there yet.
+    """The file that a path leads to through symbolic links; it need not exist.
 
     Raises UserError for a loop of links, and for a folder, a device or a pipe.
     """
     with failures_named(path), contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        path.stat()  # Path.exists takes a loop of links for no file
+        path.stat()  # raises for a loop of links, which Path.exists takes for a missing file
     if path.exists() and not path.is_file():
         raise UserError("there is something else than a file", place=Place(path), remedy="name another file")
     return Path(os.path.realpath(path))
@@ -227,7 +232,7 @@ def target_of(path: Path) -> Path:
 
 @contextlib.contextmanager
 def failures_named(path: Path) -> Iterator[None]:
-    """Turn the system's refusals into one line that names the file."""
+    """A context that turns the system's errors into a UserError that names the file."""
     try:
         yield
     except OSError as error:
@@ -261,7 +266,7 @@ def _acquired(lock: Path, path: Path, until: float) -> int:
 
 
 def is_taken(handle: int) -> bool:
-    """Take the lock of an open file, unless another process has it; returns whether it is ours now."""
+    """Lock an open file unless another process has locked it; returns whether it is ours now."""
     try:
         if WINDOWS:
             import msvcrt
@@ -277,7 +282,7 @@ def is_taken(handle: int) -> bool:
 
 
 def is_current(handle: int, path: Path) -> bool:
-    """Whether an open file is still the one of that name: another process may have removed it."""
+    """Whether an open file still has this name: another process may have removed it."""
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
     except OSError:

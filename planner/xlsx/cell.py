@@ -1,4 +1,4 @@
-"""A cell as the file has it, with its place in the sheet's XML."""
+"""A cell in a sheet's XML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _ATTRIBUTE = re.compile(rb' ([\w:.]+)="([^"]*)"')
 
 
 def cell_pattern(ref: bytes, *, keep: bool) -> bytes:
-    """The pattern of a cell as every program writes it, of which `ref` matches the address; `keep` is for `Cell`."""
+    """The pattern of a cell in the XML that every program writes; `ref` matches the address, `keep` makes the groups
+    for `Cell`.
+    """
 
     def group(pattern: bytes) -> bytes:
         return b"(" + pattern + b")" if keep else b"(?:" + pattern + b")"
@@ -39,9 +41,10 @@ CELL = re.compile(cell_pattern(COLUMN + ROW, keep=True))
 
 
 class Cell:
-    """A cell as the file has it. What it holds is read when it is asked for: a large sheet has many more cells.
+    """A cell in a sheet's XML. Its properties are parsed lazily, since a large sheet has far more cells than are
+    needed.
 
-    `spans` are those of the cell, its formula and its value, where the XML that was matched is not the file's own.
+    `spans` are those of the cell, its formula and its value, if the matched XML isn't the file's own.
     """
 
     __slots__ = ("_match", "_spans", "_strings", "_value")
@@ -67,13 +70,15 @@ class Cell:
 
     @property
     def style(self) -> int | None:
-        """The number of its format; None where it names none, which is format 0."""
+        """Its style number; None if it has none, which means style 0."""
         number = _attributes(self._match[_OWN]).get("s")
         return None if number is None else int(number)
 
     @property
     def text(self) -> str | None:
-        """What its <v> or <is> holds; None without one. A cell of type s has the text itself, if there is one."""
+        """The content of its <v> or <is>; None without one. For type s, the shared string
+        itself if that is available.
+        """
         content = self._match[_V_TEXT] if self._match[_V_TEXT] is not None else self._match[_IS_TEXT]
         if content is None:
             return None
@@ -85,12 +90,12 @@ class Cell:
 
     @property
     def formula(self) -> str | None:
-        """None for a typed value, and empty where the text of a shared formula stands in another cell."""
+        """The formula's text, without =; None for a typed value, blank if a shared formula's text is in the anchor."""
         return None if self._match[_F] is None else _plain(self._match[_F_TEXT] or b"")
 
     @property
     def kind(self) -> str:
-        """The kind of its formula, normal, shared, array or dataTable; empty where there is none."""
+        """The type of its formula: normal, shared, array or dataTable; blank if it has none."""
         return "" if self._match[_F] is None else self._of_formula("t") or "normal"
 
     @property
@@ -100,29 +105,29 @@ class Cell:
 
     @property
     def shared(self) -> str:
-        """The number of the shared formula that it has a part in; empty for any other."""
+        """The number of its shared formula; blank for any other."""
         return self._of_formula("si")
 
     @property
     def span(self) -> Span:
-        """Where the cell stands."""
+        """The byte offsets of the cell."""
         if self._spans:
             return self._spans[0]
         return self._match.start(), self._match.end() - _tail(self._match[0], b"</c>")
 
     @property
     def formula_span(self) -> Span | None:
-        """Where its formula stands."""
+        """The byte offsets of its formula."""
         return self._spans[1] if self._spans else self._span(_F, b"</f>")
 
     @property
     def value_span(self) -> Span | None:
-        """Where its value stands."""
+        """The byte offsets of its value."""
         return self._spans[2] if self._spans else self._span(_V, b"</v>") or self._span(_IS, b"</is>")
 
     @property
     def value(self) -> Value:
-        """The typed value, or the cached one of a formula; None where there is none."""
+        """The typed value, or the cached one of a formula; None if there is none."""
         if self._value is ...:
             self._value = parsed_value(self.type, self.text)
         return self._value
@@ -137,13 +142,13 @@ class Cell:
 
 
 def _tail(element: bytes, close: bytes) -> int:
-    """How far before an element's end expat reports it: its closing tag, which an empty one hasn't."""
+    """How far before an element's end expat reports it: the length of its closing tag, if it has one."""
     return len(close) if element.endswith(close) else 0
 
 
 @lru_cache(maxsize=4096)
 def _attributes(own: bytes) -> Mapping[str, str]:
-    """An element's attributes; most cells of a sheet share a few such texts."""
+    """An element's attributes; cached, since most cells of a sheet share a few such texts."""
     return {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(own)}
 
 

@@ -1,4 +1,4 @@
-"""The value of a cell: what the file holds, and what Python holds."""
+"""Cell values, and their conversion between Python and XML."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CellError:
 
 @dataclass(frozen=True)
 class CellFormula:
-    """A formula that is put into a cell, without the = that a person types before it."""
+    """A formula to put into a cell, without its =."""
 
     text: str
 
@@ -37,12 +37,12 @@ Value = float | int | str | bool | CellError | None
 
 
 def plain(value: Value) -> Value:
-    """A value that JSON has; an error is its code."""
+    """A value for JSON; an error becomes its code."""
     return value.code if isinstance(value, CellError) else value
 
 
 def same_value(one: object, other: object, tolerance: float = 1e-15) -> bool:
-    """Whether two values are of one kind and equal, numbers within a relative tolerance."""
+    """Whether two values have the same type and are equal, numbers within a relative tolerance."""
     if type(one) is type(other) is float and one == other:
         return True
     if is_number(one) and is_number(other):
@@ -90,10 +90,10 @@ ONLY_BLANKS = "nothing but blanks is typed there, which a formula reads as a tex
 
 
 def exact_text(value: Value) -> str:
-    """A value to its last digit: of a number the shortest text that reads back as the same, `8` and not `8.0`."""
+    """A value with all its digits: the shortest text that parses to the same number, `8` rather than `8.0`."""
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a number; TRUE and FALSE are none."""
+    """Whether a value is a number; TRUE and FALSE are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

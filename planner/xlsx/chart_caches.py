@@ -1,7 +1,7 @@
-"""The values that charts keep of the cells that they draw: what a preview or a phone shows, which computes nothing.
+"""The cached values in charts, which previews and phones show without computing anything.
 
-A chart that keeps them is brought up to date; one that keeps none stays so, for the program that opens it reads the
-cells. What several sheets, other files, names and tables give is left to that program too.
+A chart with caches is updated; one without is left so, since programs then read the cells. References over several
+sheets or to other files, names and tables are left to these programs too.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Cells = Callable[[str], SheetXml | None]
 
 
 def make_room(root: Element) -> None:
-    """Let a chart keep the values of all that it draws; it has none yet."""
+    """Add empty caches to a new chart for everything that it draws."""
     for drawn in every(root, *_CACHES):
         if _cache(drawn) is None:
             drawn.insert(1, _empty(drawn, _CACHES[local_name(drawn)], 0))
 
 
 def refresh(package: Package, read: Mapping[str, SheetXml] = MappingProxyType({})) -> None:
-    """Bring the values that the charts of a package keep to those of its cells, in place. What is so stays as it is.
+    """Update the caches of a package's charts from its cells, in place; equal ones stay.
 
-    `read` are sheets that have been read, as they are or as they were before `sheetedit` put values into them.
+    `read` are sheets that were parsed already, also from before `sheetedit` put values into them.
     """
     kept = [
         part for part in charts_of(package) if any(name.encode() in package.parts[part] for name in _CACHES.values())
@@ -60,12 +60,16 @@ def refresh(package: Package, read: Mapping[str, SheetXml] = MappingProxyType({}
 
 
 def _refresh(drawn: Element, cells: Cells) -> None:
-    """Bring what a reference (`numRef`, `strRef`) keeps to the values of its cells."""
-    kept, told = _cache(drawn), reference((child(drawn, "f").text or "").strip("()"))
-    sheet = cells(told.sheet) if told is not None and kept is not None and not told.is_foreign else None
-    if told is None or sheet is None or told.area.n_cells > MOST:
+    """Update the cache of one reference (`numRef`, `strRef`)."""
+    kept, drawn_cells = _cache(drawn), reference((child(drawn, "f").text or "").strip("()"))
+    sheet = (
+        cells(drawn_cells.sheet)
+        if drawn_cells is not None and kept is not None and not drawn_cells.is_foreign
+        else None
+    )
+    if drawn_cells is None or sheet is None or drawn_cells.area.n_cells > MOST:
         return
-    values = _values(sheet, told.area)
+    values = _values(sheet, drawn_cells.area)
     if local_name(drawn) == "numRef" and local_name(drawn.getparent()) == "cat":
         drawn = _as_texts(drawn, values)
         kept = _cache(drawn)
@@ -81,15 +85,15 @@ def _refresh(drawn: Element, cells: Cells) -> None:
     if (form := child(kept, "formatCode")) is not None:
         child(new, "formatCode").text = form.text
     for at, text in after.items():
-        point, held = like(drawn, "pt", idx=str(at)), like(drawn, "v")
-        held.text = text
-        point.append(held)
+        point, cached = like(drawn, "pt", idx=str(at)), like(drawn, "v")
+        cached.text = text
+        point.append(cached)
         new.append(point)
     drawn.replace(kept, new)
 
 
 def _as_texts(drawn: Element, values: list[Value]) -> Element:
-    """A reference to categories of which one is a text: as one to texts, whatever it was."""
+    """The reference, converted to one to texts if any of its values is a text."""
     if not any(isinstance(value, str) and value for value in values):
         return drawn
     new = like(drawn, "strRef")
@@ -100,14 +104,14 @@ def _as_texts(drawn: Element, values: list[Value]) -> Element:
 
 
 def _point(value: Value, before: str | None, *, texts: bool) -> str | None:
-    """What is kept of a value that was kept as `before`: None for what isn't drawn, such as #N/A."""
+    """The text to cache for a value that was cached as `before`; None for one that isn't drawn, such as #N/A."""
     if texts and isinstance(value, str):
         return value or None
     if not is_number(value):
         return before if before is not None and before == _said(value) else None
     kept = math.nan if before is None else _number(before)
     if before is not None and (same_value(kept, value, ROUNDED) or (texts and math.isnan(kept))):
-        return before  # a number among texts is kept as its cell shows it, such as 50%
+        return before  # a number among texts is cached as displayed, such as 50%
     return exact_text(float(value))
 
 
@@ -138,7 +142,7 @@ def _cache(drawn: Element) -> Element:
 
 
 def _empty(drawn: Element, name: str, count: int) -> Element:
-    """A list of kept values (`numCache`, `strCache`) without any; numbers are shown as they are."""
+    """An empty cache (`numCache`, `strCache`); its numbers have the format General."""
     made = like(drawn, name)
     if name == "numCache":
         form = like(drawn, "formatCode")

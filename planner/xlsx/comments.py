@@ -1,4 +1,4 @@
-"""Notes of cells and threaded comments: read, and taken out of their sheet's parts and put into another's."""
+"""Reads notes and threaded comments of cells, and moves them from one sheet's parts to another's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTES, THREADS, BOXES = "comments", "threadedComment", "vmlDrawing"
 _ITEMS = {NOTES: "comment", THREADS: "threadedComment", BOXES: "shape"}
 _SHAPE_ID = re.compile(r"_x0000_s([0-9]+)")
 _THREAD = "[Threaded comment]"
-"""How Excel begins the note that it leaves beside a threaded comment for older programs."""
+"""The beginning of the note that Excel writes along with a threaded comment, for older programs."""
 
 
 class Note(NamedTuple):
@@ -32,7 +32,9 @@ class Note(NamedTuple):
 
 
 def notes(package: Package) -> tuple[Note, ...]:
-    """Every note, sheet by sheet. A threaded comment and its replies stand for the note that Excel keeps beside it."""
+    """Every note, sheet by sheet. For a threaded comment, the thread counts and not the
+    note that Excel keeps for it.
+    """
     return tuple(note for sheet, part in package.sheets().items() for note in _of_sheet(package, sheet, part))
 
 
@@ -61,12 +63,12 @@ def _plain(sheet: str, root: Element) -> Iterator[Note]:
 
 
 def _text(element: Element) -> str:
-    """What a reader sees: runs of text joined, without phonetic hints."""
+    """The visible text: runs joined, without phonetic hints."""
     return "".join(part.text or "" for part in every(element, "t", "text")).strip()
 
 
 class Taken(NamedTuple):
-    """The elements of a note that are out of a part; the kind, the name and the content that the part had."""
+    """The elements of a note that were removed from a part, with the part's kind, name and former content."""
 
     kind: str
     items: list[Element]
@@ -75,7 +77,7 @@ class Taken(NamedTuple):
 
 
 def take_note(package: Package, sheet: str, ref: str) -> list[Taken]:
-    """Take the note of a sheet's cell out of its parts."""
+    """Remove the note of a cell from its sheet's parts, and return what was removed."""
     taken: list[Taken] = []
     for found in package.relationships(package.sheets()[sheet]):
         if found.kind not in _ITEMS or found.target not in package.parts:
@@ -97,7 +99,7 @@ def _is_at(item: Element, ref: str) -> bool:
 
 
 def put_note(package: Package, note: Sequence[Taken], sheet: str, ref: str) -> None:
-    """Give a note to a cell of another sheet, in the parts that this one has for notes, or in new ones."""
+    """Add a removed note to a cell of another sheet, in that sheet's parts for notes or in new ones."""
     owner = package.sheets()[sheet]
     for kind, items, name, xml in note:
         part = next(iter(package.linked(owner, kind)), None)
@@ -114,7 +116,7 @@ def put_note(package: Package, note: Sequence[Taken], sheet: str, ref: str) -> N
 
 
 def _emptied(xml: bytes, kind: str) -> bytes:
-    """A part without its notes, and without their authors."""
+    """A part without its notes and authors."""
     root = parse(xml)
     for item in every(root, _ITEMS[kind], *(["author"] if kind == NOTES else [])):
         item.getparent().remove(item)
@@ -122,14 +124,14 @@ def _emptied(xml: bytes, kind: str) -> bytes:
 
 
 def _put(root: Element, item: Element, kind: str, source: Element, ref: str) -> None:
-    """Put one note more into a part; `source` is the root of the part that it comes from."""
+    """Add one note to a part; `source` is the root of the part that it comes from."""
     item.tail = None
     if kind == BOXES:
         _put_box(root, item, source, ref)
         return
     item.set("ref", ref)
     for name in [name for name in item.attrib if name.endswith("}uid")]:
-        del item.attrib[name]  # which edit wrote it: readers may do without
+        del item.attrib[name]  # the id of the edit that wrote it, which is optional
     if kind == THREADS:
         root.append(item)
         return
@@ -140,7 +142,7 @@ def _put(root: Element, item: Element, kind: str, source: Element, ref: str) -> 
 
 
 def _author_number(root: Element, name: str) -> int:
-    """The number of an author of these notes, who is put among them if need be."""
+    """The index of an author in a part, added if missing."""
     names = [author.text or "" for author in every(root, "author")]
     if name not in names:
         author = like(root, "author")
@@ -151,7 +153,7 @@ def _author_number(root: Element, name: str) -> int:
 
 
 def _put_box(root: Element, shape: Element, source: Element, ref: str) -> None:
-    """A box beside its cell, under an id that no other has; with the type of shape that it is, where it is missing."""
+    """Add a note's box beside its cell, with a unique id, and with its shape type if that is missing."""
     row, column = coordinates(ref)
     for box in children(shape, "ClientData"):
         at = box_cell(box)

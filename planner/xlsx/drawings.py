@@ -1,4 +1,4 @@
-"""Positions of objects on a sheet: shapes and charts anchored to cells, the boxes of notes and of controls."""
+"""The positions of objects on a sheet: shapes and charts anchored to cells, boxes of notes and form controls."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from planner.xlsx.references import Reference, references
 from planner.xlsx.xmltree import Element, child, every
 
 ANCHORS = ("twoCellAnchor", "oneCellAnchor", "anchor")
-EMU = 9525  # in a pixel
-PLAIN_ROW = 20  # pixels of a row that nobody has made higher
-_BOX = "ClientData"  # of a note or a control, in VML
+EMU = 9525  # per pixel
+PLAIN_ROW = 20  # pixels of a row with the default height
+_BOX = "ClientData"  # the VML element of a note or control
 
 
 def charts_of(package: Package) -> list[str]:
-    """The parts of the charts of all drawings, those of chart sheets too."""
+    """The chart parts of all drawings, including those of chart sheets."""
     drawings = (part for part in package.parts if "/drawings/" in part)
     return list(dict.fromkeys(chart for part in drawings for chart in package.linked(part, "chart", "chartEx")))
 
 
 def charts_over(package: Package, wanted: Callable[[Reference], bool]) -> Iterator[tuple[str, Reference]]:
-    """The parts of the charts that draw a range that is `wanted`, each with the first one."""
+    """The chart parts that draw a range for which `wanted` holds, each with the first such range."""
     for part in charts_of(package):
         ranges = every(package.tree(part), "f")
         found = next((read for one in ranges for read in references(one.text or "") if wanted(read)), None)
@@ -33,7 +33,7 @@ def charts_over(package: Package, wanted: Callable[[Reference], bool]) -> Iterat
 
 
 def move_anchor(anchor: Element, track: SheetMoves) -> None:
-    """Move an object anchored to cells: both corners, counted from 0, move by as much as the first."""
+    """Move an anchored object: both corners by as much as its first one."""
     first = child(anchor, "from")
     if first is None:
         return
@@ -43,13 +43,13 @@ def move_anchor(anchor: Element, track: SheetMoves) -> None:
 
 
 def first_row(anchor: Element) -> int:
-    """The row, counted from 1, in which an object anchored to cells begins; 0 for another object."""
+    """The first row, from 1, of an anchored object; 0 for another object."""
     first = child(anchor, "from")
     return 0 if first is None else int(child(first, "row").text) + 1
 
 
 def last_row(anchor: Element) -> int:
-    """The last row, counted from 1, that an object anchored to cells covers if rows have the usual height."""
+    """The last row, from 1, that an anchored object covers, assuming the default row height."""
     last, size = child(anchor, "to"), child(anchor, "ext")
     if last is not None:
         return int(child(last, "row").text) + 1
@@ -57,7 +57,7 @@ def last_row(anchor: Element) -> int:
 
 
 def shift_anchor(anchor: Element, down: int, right: int) -> None:
-    """Move an object anchored to cells so many rows down and columns to the right."""
+    """Move an anchored object down and to the right by so many rows and columns."""
     for corner in (child(anchor, "from"), child(anchor, "to")):
         if corner is not None:
             _add(corner, "row", down)
@@ -65,7 +65,7 @@ def shift_anchor(anchor: Element, down: int, right: int) -> None:
 
 
 def last_column(anchor: Element, pixels: Callable[[int], float]) -> int:
-    """The last column, counted from 1, that an object anchored to cells covers; `pixels` says how wide each is."""
+    """The last column, from 1, that an anchored object covers; `pixels` gives a column's width."""
     first, last, size = (child(anchor, name) for name in ("from", "to", "ext"))
     if last is not None:
         return int(child(last, "col").text) + (int(child(last, "colOff").text) > 0)
@@ -79,7 +79,7 @@ def last_column(anchor: Element, pixels: Callable[[int], float]) -> int:
 
 
 def move_boxes(root: Element, track: SheetMoves) -> None:
-    """The boxes of a sheet's notes and its older form controls (VML), each beside its cell."""
+    """Move the boxes (VML) of a sheet's notes and legacy form controls with their cells."""
     for box in every(root, _BOX):
         numbers = _anchor(box)
         at = box_cell(box) or ((numbers[2] + 1, numbers[0] + 1) if numbers else None)
@@ -89,13 +89,13 @@ def move_boxes(root: Element, track: SheetMoves) -> None:
 
 
 def box_cell(box: Element) -> Position | None:
-    """The row and column of the cell that a note's box belongs to; None of a control's."""
+    """The (row, column) of a note's box; None for a control's."""
     row, column = child(box, "Row"), child(box, "Column")
     return None if row is None or column is None else (int(row.text) + 1, int(column.text) + 1)
 
 
 def shift_box(box: Element, down: int, right: int) -> None:
-    """A box (`ClientData`) so many rows further down and columns to the right."""
+    """Move a box (`ClientData`) down and to the right by so many rows and columns."""
     _add(box, "Row", down)
     _add(box, "Column", right)
     if (numbers := _anchor(box)) and (down or right):
@@ -105,13 +105,13 @@ def shift_box(box: Element, down: int, right: int) -> None:
 
 
 def _add(parent: Element, name: str, by: int) -> None:
-    """Add to the number that a child of this name holds, if there is one."""
+    """Add `by` to the number in a child of this name, if there is one."""
     if by and (number := child(parent, name)) is not None:
         number.text = str(int(number.text) + by)
 
 
 def _anchor(box: Element) -> list[int]:
-    """Column, offset, row, offset of a box's first corner and of its last; nothing where it isn't anchored."""
+    """Column, offset, row and offset of a box's first corner and of its last; empty if it isn't anchored."""
     anchor = child(box, "Anchor")
     numbers = (anchor.text or "").split(",") if anchor is not None else []
     return [int(number) for number in numbers] if len(numbers) == 8 else []

@@ -1,6 +1,6 @@
-"""The rows of a sheet that is being written, as XML text: each cell is written once, its value put in when it is known.
+"""The cells of a new sheet as XML text: each cell is written once, and formula values are inserted when known.
 
-It is for a workbook that is made from nothing: what a file holds already is changed by `sheetedit`.
+It is for workbooks built from scratch; an existing file's cells are edited by `sheetedit`.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value, exact_text, written_value
 from planner.xlsx.markup import escaped
 
-Block = Sequence[Sequence[Value]]  # of a sheet from A1 on: row by row, None for no value
-HERE = "\0"  # in the pattern of a formula that is copied: what is the cell's own, its column's letters or its row
+Block = Sequence[Sequence[Value]]  # a sheet's values from A1 on, row by row, None for no value
+HERE = "\0"  # in the pattern of a copied formula: the cell's own column letters or row number
 _NO_ATTRIBUTES: Mapping[int, Mapping[str, str]] = {}
-SHORT = 256  # characters of a text that is kept for when it is put again
+SHORT = 256  # the most characters of a text whose XML is cached
 
 
 class Grid:
-    """Cells by row and column. `style` is the number of a cell's format in the workbook's list of them."""
+    """Cells by row and column. `style` is always a style number."""
 
     def __init__(self) -> None:
-        # What stands before the cell's type and behind it; of a cell that is no formula all, and nothing behind.
+        # The XML before the cell's type, and after it; a cell without a formula is all in the first.
         self._rows: defaultdict[int, dict[int, tuple[str, str]]] = defaultdict(dict)
 
     def put_formula(self, row: int, column: int, text: str, style: int) -> None:
-        """A formula, without its =."""
+        """Put a formula, without its =."""
         self._rows[row][column] = f'<c r="{column_letters(column)}{row}" s="{style}"', f"><f>{escaped(text)}</f>"
 
     def put_across(self, row: int, columns: Iterable[int], pattern: str, style: int) -> None:
-        """One formula copied to the right: `pattern` has HERE for the letters of each cell's own column."""
+        """Put one formula, copied to the right: `pattern` has HERE for the letters of each cell's own column."""
         cells, rest = self._rows[row], f"><f>{escaped(pattern)}</f>"
         for column in columns:
             letters = column_letters(column)
             cells[column] = f'<c r="{letters}{row}" s="{style}"', rest.replace(HERE, letters)
 
     def put_down(self, column: int, rows: Iterable[int], pattern: str, style: int) -> None:
-        """One formula copied downward: `pattern` has HERE for the number of each cell's own row."""
+        """Put one formula, copied downward: `pattern` has HERE for the number of each cell's own row."""
         letters, rest = column_letters(column), f"><f>{escaped(pattern)}</f>"
         for row in rows:
             number = str(row)
             self._rows[row][column] = f'<c r="{letters}{number}" s="{style}"', rest.replace(HERE, number)
 
     def put(self, row: int, column: int, value: Value, style: int) -> None:
-        """A typed value, a text within the cell itself; None for an empty cell that has a format.
+        """Put a typed value, a text as an inline string; None for an empty cell with a style.
 
-        Raises UserError for what no cell can hold.
+        Raises UserError for a value that no cell can hold.
         """
         head = f'<c r="{column_letters(column)}{row}" s="{style}"'
         if value is None or value == "":
@@ -63,27 +63,27 @@ class Grid:
 
     @property
     def size(self) -> tuple[int, int]:
-        """The last row and the last column with a cell; 0 and 0 of an empty sheet."""
+        """The last row and the last column with a cell; (0, 0) for an empty sheet."""
         return max(self._rows, default=0), max((max(cells, default=0) for cells in self._rows.values()), default=0)
 
     def cells(self) -> Iterator[tuple[int, int, str, str]]:
-        """The row, the column, the XML and the formula as XML of every cell; no formula is a blank."""
+        """Yields the row, the column, the XML, and the formula as XML (blank for none) of every cell."""
         for row, cells in self._rows.items():
             for column, (head, rest) in cells.items():
                 yield row, column, f"{head}{rest}</c>" if rest else head, rest[4:-4]
 
     def formulas(self) -> Iterator[tuple[int, int]]:
-        """The row and column of every formula, from top to bottom."""
+        """The (row, column) of every formula, from top to bottom."""
         for row in sorted(self._rows):
             cells = self._rows[row]
             yield from ((row, column) for column in cells if cells[column][1])
 
-    def beside_room(self) -> Iterator[tuple[int, int]]:
-        """Those of the formulas whose result could be an array, and that have an empty cell to their right or below."""
+    def may_spill(self) -> Iterator[tuple[int, int]]:
+        """The formulas whose result may be an array and that have an empty cell to their right or below."""
         for row, cells in self._rows.items():
             below = self._rows.get(row + 1, {})
             for column, (_, rest) in cells.items():
-                may_be_array = ":" in rest or "{" in rest  # any other reads no range
+                may_be_array = ":" in rest or "{" in rest  # others read no range
                 if may_be_array and not (_holds(cells.get(column + 1)) and _holds(below.get(column))):
                     yield row, column
 
@@ -106,7 +106,7 @@ class Grid:
 
 
 def _valued(head: str, rest: str, known: Sequence[Value], column: int) -> str:
-    """A formula's cell with its value of those that are known of its row."""
+    """A formula's cell with its value from the row's known values."""
     value = known[column - 1] if column <= len(known) else None
     if type(value) is float and isfinite(value):
         return f"{head}{rest}<v>{exact_text(value + 0.0)}</v></c>"
@@ -122,14 +122,14 @@ def _holds(cell: tuple[str, str] | None) -> bool:
 
 @lru_cache(maxsize=4096)
 def _inline(value: str) -> str:
-    """What stands in a cell of this text behind its style; units, names and notes recur."""
+    """The XML of an inline string cell after its style; cached, since units, names and notes recur."""
     text = _text(value)
     space = ' xml:space="preserve"' if text != text.strip() else ""
     return f' t="inlineStr"><is><t{space}>{text}</t></is></c>'
 
 
 def _text(value: str) -> str:
-    """A text as XML; most need no more than that marks are written as entities."""
+    """A text as XML; most texts only need markup characters escaped."""
     if value.isprintable() and "_x" not in value and len(value) <= CELL_LIMIT:
         return escaped(value)
     return written_value(value)[1].decode()

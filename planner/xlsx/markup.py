@@ -1,4 +1,4 @@
-"""Edits to XML as bytes: a few elements change, and nothing is parsed and printed again."""
+"""Edits XML as bytes: a few elements change, and the rest isn't parsed and serialized again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
 def escaped(text: str) -> str:
-    """A text as XML content. The standard library's function is the same, and imports an HTTP client."""
+    """A text as XML content. Same as the standard library's function, which imports an HTTP client."""
     return text.replace("&", "&amp;").replace(">", "&gt;").replace("<", "&lt;")
 
 
 class Edit(NamedTuple):
-    """Bytes `start` to `stop` become `new`."""
+    """Replace the bytes from `start` to `stop` by `new`."""
 
     start: int
     stop: int
@@ -26,7 +26,7 @@ class Edit(NamedTuple):
 
 
 def apply_edits(xml: bytes, edits: list[Edit]) -> bytes:
-    """`xml` with edits that don't overlap; of those at one place the first in the list comes first."""
+    """`xml` with non-overlapping edits; those at one place are applied in list order."""
     new_xml, done = bytearray(), 0
     for start, stop, new in sorted(edits, key=itemgetter(0, 1)):
         new_xml += xml[done:start] + new
@@ -35,27 +35,27 @@ def apply_edits(xml: bytes, edits: list[Edit]) -> bytes:
 
 
 def tag_end(xml: bytes, start: int) -> int:
-    """Where the tag that begins at `start` ends."""
+    """The end of the tag that begins at `start`."""
     tag = _TAG.match(xml, start)
     assert tag is not None, "expat has accepted this tag"
     return tag.end()
 
 
 def is_empty(xml: bytes, end: int) -> bool:
-    """Whether the tag that ends at `end` is an element without content, `<c/>`."""
+    """Whether the tag that ends at `end` is an empty element, `<c/>`."""
     return xml[end - 2 : end] == b"/>"
 
 
 def element_end(xml: bytes, start: int, event: int) -> int:
-    """Where an element ends, of which expat reported the start at `start` and the end at `event`.
+    """The end of an element, given the start and end that expat reported.
 
-    For `<v/>` expat reports the end behind the tag, for `</v>` in front of it.
+    For `<v/>` expat reports the end after the tag, for `</v>` before it.
     """
     return event if is_empty(xml, tag_end(xml, start)) else xml.index(b">", event) + 1
 
 
 def inside(tag: bytes, content: bytes) -> bytes:
-    """The whole element of an empty one's tag, `<c/>`, with `content` in it if there is any."""
+    """An element made from an empty one's tag, `<c/>`, and `content`, if there is any."""
     if not content:
         return tag
     return tag[:-2].rstrip() + b">" + content + b"</" + tag_name(tag, 0) + b">"
@@ -75,12 +75,12 @@ def prefix(xml: bytes, start: int) -> bytes:
 
 
 def attribute(tag: bytes, name: bytes) -> bytes:
-    """The value of a tag's attribute, as it is written; blank where it has none."""
+    """The raw value of a tag's attribute; blank if it has none."""
     return next((match[2][1:-1] for match in _ATTRIBUTE.finditer(tag) if match[1] == name), b"")
 
 
 def retagged(tag: bytes, drop: Container[bytes], add: Mapping[bytes, bytes]) -> bytes:
-    """A start tag without the attributes `drop`, and with those of `add` at its end or in their old place."""
+    """A start tag without the attributes in `drop`, and with those of `add`, in their old place or at the end."""
     left = dict(add)
 
     def one(match: re.Match[bytes]) -> bytes:

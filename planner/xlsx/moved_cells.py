@@ -1,4 +1,4 @@
-"""Cells and rows as XML written anew where they, or what their formulas refer to, go elsewhere; other bytes stay."""
+"""Rewrites the XML of cells and rows that move, or whose formulas refer to moved cells; other bytes stay."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from planner.xlsx.sheetxml import SheetXml
 _FORMULA = re.compile(rb"<((?:\w+:)?)f(?:\s[^>]*)?(?:/>|>.*?</\1f>)", re.DOTALL)
 _ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*>")
 _SHARING = (b"t", b"si", b"ref")
-_INPUTS = {b"r1": b"del1", b"r2": b"del2"}  # of a data table: a cell that it fills in, and whether that is gone
+_INPUTS = {b"r1": b"del1", b"r2": b"del2"}  # a data table's attributes: its input cells, and whether these are deleted
 
 
 def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, list[Lost]]:
-    """The XML of a sheet whose own cells stay, and the references that are lost.
+    """The XML of a sheet whose own cells stay, with moved references, and the lost references.
 
-    A shared formula stays shared where all its cells read what they read; else each cell has a formula of its own.
+    A shared formula stays shared if all its cells still have the same precedents; else each cell gets its own formula.
     """
     edits: list[Edit] = []
     lost: list[Lost] = []
@@ -49,7 +49,9 @@ def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes
 
 
 def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, str, str, bool]]:
-    """Each cell whose formula changes, or fills a range; it before and after; whether it leaves those that share it."""
+    """Yields each cell whose formula changes or fills a range: the cell, old and new formula, whether it leaves its
+    shared formula.
+    """
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in sheet.cells.values():
         if cell.kind == "shared":
@@ -67,10 +69,10 @@ def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, 
 
 
 def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, list[Lost]]:
-    """The XML of a sheet whose rows and columns go elsewhere, and the references that are lost in cells that stay.
+    """The XML of a sheet whose rows and columns move, and the references lost in the remaining cells.
 
-    Cells of columns that are gone are taken out; of the others each that shared a formula has one of its own. Rows and
-    columns stay in their order, and no row may be gone.
+    Cells of deleted columns are removed, and shared formulas become formulas of each cell. The order of rows and
+    columns must not change, and no row may be deleted.
     """
     xml, track = sheet.xml, moves.of(name)
     edits: list[Edit] = []
@@ -93,9 +95,9 @@ def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, l
 
 
 def moved_formula(xml: bytes, text: str, track: SheetMoves, is_expanded: bool = False) -> bytes:
-    """A formula's element with another text (blank: as it is), and what it says of cells led to where they are then.
+    """A formula's element with another text (blank: unchanged), and with its cell attributes moved.
 
-    That is the range that an array or a data table fills, and the cells that a data table fills in.
+    These are the range that an array or a data table fills, and a data table's input cells.
     """
     end = tag_end(xml, 0)
     tag = xml[:end]
@@ -116,9 +118,9 @@ def moved_formula(xml: bytes, text: str, track: SheetMoves, is_expanded: bool = 
 
 
 def readdressed(raw: bytes, final: Position | None, style: int | None, formula: str | None, moves: SheetMoves) -> bytes:
-    """A cell's XML at another place: its address, its format (None: as they are), and its formula as it reads there.
+    """A cell's XML with another address, style (None: unchanged) and formula.
 
-    `moves` are those of the cell's sheet: an array or a data table fills another range then.
+    `moves` are those of the cell's sheet, for the range that an array or a data table fills.
     """
     end = tag_end(raw, 0)
     named = {} if final is None else {b"r": address(*final).encode()}
@@ -130,12 +132,12 @@ def readdressed(raw: bytes, final: Position | None, style: int | None, formula: 
 
 
 def prefixed(xml: bytes, prefix: bytes) -> bytes:
-    """XML whose elements have the prefix of another part's; there is mostly none."""
+    """XML whose elements get another part's namespace prefix, which is mostly empty."""
     return re.sub(rb"<(/?)(?=[A-Za-z])", rb"<\1" + prefix, xml) if prefix else xml
 
 
 def row_tags(xml: bytes) -> Iterator[tuple[int, bytes]]:
-    """The number and the opening tag of each row of a sheet."""
+    """Yields the number and the start tag of each row of a sheet."""
     for match in _ROW.finditer(xml):
         number = re.search(rb"""\sr=["']([0-9]+)["']""", match[0])
         if number:
@@ -143,10 +145,10 @@ def row_tags(xml: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def says_something(tag: bytes) -> bool:
-    """Whether a row without cells has a height, a format or a group of its own."""
+    """Whether a row's tag has a height, a style or an outline group of its own."""
     return bool(re.search(rb"""\s(ht|hidden|outlineLevel|s|customFormat|collapsed)=""", tag))
 
 
 def restyled(rows: bytes, styles: Mapping[int, int]) -> bytes:
-    """Rows whose formats have other numbers now."""
+    """Rows with style numbers mapped by `styles`."""
     return re.sub(rb"(<(?:c|row)\b[^>]*?\ss=\")([0-9]+)", lambda match: match[1] + b"%d" % styles[int(match[2])], rows)

@@ -1,7 +1,7 @@
-"""Every part of a workbook that refers to cells which move: sheets, names, tables, notes, drawings, charts, pivots.
+"""Adjusts every part of a workbook that refers to moved cells: sheets, names, tables, notes, drawings, charts, pivots.
 
-For each kind of part a table says which attributes and texts of which elements refer to cells, and what becomes of
-these; one walk over the part follows it.
+For each type of part, a table says which attributes and texts of which elements refer to cells, and how they change; a
+walk over the part applies it.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _DRAWING: References = {"sp": (("textlink", Walk.formula),), "cameraTool": (("ce
 _CHART: References = {"f": _TEXT, "sqref": _TEXT}
 _PIVOT_SOURCE: References = {"worksheetSource": _ELSEWHERE, "rangeSet": _ELSEWHERE}
 _NAMES: References = {"sheet": (("name", Walk.renamed),), "definedName": _TEXT}
-_BUILT_IN = "_xlnm."  # how the names begin of what is printed and filtered
+_BUILT_IN = "_xlnm."  # prefix of the names of print areas and filters
 _RULES = ("conditionalFormatting", "dataValidation")
 
 
 class _Kind(NamedTuple):
-    """A kind of part that hangs on a sheet: what refers to cells in it, and what it is for a person."""
+    """A type of part that belongs to a sheet: its references to cells, and its name in messages."""
 
     references: References
     said: Callable[[Element], str] = lambda _element: "a control"
@@ -88,12 +88,11 @@ _LINKS = _Kind({"Relationship": (("Target", Walk.of_shape),)}, lambda _element: 
 
 
 def move(package: Package, moves: Moves, sheets_done: Collection[str], drawn: Moves | None = None) -> list[Lost]:
-    """Update all references to cells that move; returns the references whose cells are deleted.
+    """Adjust all references to moved cells; returns the references whose cells are deleted.
 
-    Those of charts follow `drawn` where that is given.
-
-    The cells of the sheets `sheets_done`, by the names of before, are the caller's to write, with what stands around
-    them; what hangs on those sheets, such as notes, drawings and tables, is moved. No cell of another sheet may move.
+    Those of charts follow `drawn` if given. The cells of `sheets_done` (old names), and everything else in these
+    sheets' XML, are left to the caller; parts that belong to these sheets, such as notes, drawings and tables, are
+    adjusted. No cell of another sheet may move.
     """
     if (drawn or moves).is_idle:
         return []
@@ -135,12 +134,12 @@ def _followed(package: Package, part: str, sheet: str, moves: Moves, kind: _Kind
 
 
 def move_chart(root: Element, moves: Moves) -> None:
-    """The ranges that a chart draws."""
+    """Adjust the ranges that a chart draws."""
     Walk("", moves, lambda _element: "").follow(root, _CHART)
 
 
 def drop_series(package: Package, moves: Moves) -> list[Lost]:
-    """Take out of every chart the series whose values are gone; returns what these read. `move` does all else."""
+    """Remove chart series whose values are deleted; returns their references. `move` does the rest."""
     lost: list[Lost] = []
     for part in charts_of(package):
         with package.edited(part) as root:
@@ -153,9 +152,9 @@ def drop_series(package: Package, moves: Moves) -> list[Lost]:
 
 
 def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
-    """Update every reference on a worksheet, its rows excepted, to cells that move; returns those that are lost.
+    """Adjust every reference in a worksheet's XML outside its rows; returns the lost ones.
 
-    What lies over cells that are all gone is taken out.
+    Elements whose cells are all deleted are removed.
     """
     walk = Walk(sheet, moves, _place)
     based = [(rule, _rebase(rule, walk.track)) for rule in every(root, *_RULES)]
@@ -167,7 +166,7 @@ def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
         if element.get("sqref") == "":
             del element.attrib["sqref"]
         n = len(children(element, "scenario"))
-        for name in ("current", "show"):  # which of them was shown last
+        for name in ("current", "show"):  # the scenario that was shown last
             if int(element.get(name, "0")) >= n:
                 element.set(name, "0")
     for element in every(root, "rowBreaks", "colBreaks"):
@@ -178,7 +177,7 @@ def move_around_rows(root: Element, sheet: str, moves: Moves) -> list[Lost]:
 
 
 def _only_once(breaks: Element) -> None:
-    """Take out each break of a page that has come to where another one is."""
+    """Remove page breaks that coincide with another."""
     seen: set[str] = set()
     for one in children(breaks, "brk"):
         if one.get("id") in seen:
@@ -189,7 +188,7 @@ def _only_once(breaks: Element) -> None:
 
 
 def _place(element: Element) -> str:
-    """The cells that a formula outside of them is for, as far as it says."""
+    """The cells that an element's formula applies to, as far as it says."""
     while element is not None:
         areas = element.get("sqref") or element.get("ref")
         texts = [child.text for child in children(element, "sqref")]
@@ -200,8 +199,9 @@ def _place(element: Element) -> str:
 
 
 def _rebase(rule: Element, track: SheetMoves) -> tuple[int, int]:
-    """Rewrite a rule's formulas as they read in the cell that becomes the first of its range, or in one that is left;
-    returns how many rows and columns that one will be off the first.
+    """Rewrite a rule's formulas for the cell that becomes the first of its range, or for a remaining one.
+
+    Returns the rows and columns between that cell and the first.
     """
     covered = areas(rule)
     moved = [(area, found) for area in covered if (found := track.area(area))]
@@ -215,16 +215,16 @@ def _rebase(rule: Element, track: SheetMoves) -> tuple[int, int]:
 
 
 def _copy(rule: Element, down: int, right: int) -> None:
-    """Rewrite a rule's formulas as they read so many rows further down and columns to the right."""
+    """Rewrite a rule's formulas for a cell so many rows further down and columns to the right."""
     for element in every(rule, *_RULE_FORMULAS) if down or right else ():
         if element.text:
             element.text = copied(element.text, down, right)
 
 
 def insert_rows(package: Package, sheet: str, at: int, count: int) -> None:
-    """Put `count` blank rows above row `at` of a sheet, in place; cached values stay as they were.
+    """Insert `count` blank rows above row `at` of a sheet, in place; cached values stay.
 
-    Raises UserError for XML that is not sound.
+    Raises UserError for malformed XML.
     """
     moves = Moves({sheet: SheetMoves(sheet, rows=Track({at: at + count}))})
     xml, _ = with_moved_cells(parse_sheets(package)[sheet], sheet, moves)

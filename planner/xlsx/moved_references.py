@@ -1,4 +1,4 @@
-"""What becomes of each reference to cells that stands in an element of a part: of a rule, a filter, a table, a link."""
+"""How each reference to cells in an element of a part changes when cells move: in rules, filters, tables, links."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from planner.xlsx.xmltree import Element, children, every, like, link_id, local_
 
 
 class Walk:
-    """One part, whose references without a sheet are to cells of `sheet`; `place` says where one stands.
+    """A walk over one part, whose unqualified references are to `sheet`; `place` describes an element's place.
 
-    Each method below takes an element and its text that refers to cells, and gives the text of then; None where the
-    element is to go.
+    Each method below takes an element and its text with a reference, and returns the new text, or None to remove the
+    element.
     """
 
     def __init__(self, sheet: str, moves: Moves, place: Callable[[Element], str]) -> None:
@@ -21,11 +21,11 @@ class Walk:
         self.lost: list[Lost] = []
 
     def follow(self, root: Element, table: References) -> None:
-        """Update all references that the table names; an element's own text has a blank name in it."""
+        """Adjust all references that `table` names; a blank name is the element's own text."""
         for element in every(root, *table):
-            for name, led in table[local_name(element)]:
+            for name, adjust in table[local_name(element)]:
                 text = element.get(name) if name else element.text
-                new = led(self, element, text) if text else text
+                new = adjust(self, element, text) if text else text
                 if new is None and text:
                     take_out(element if name else element.getparent())
                 elif new != text and name:
@@ -34,37 +34,37 @@ class Walk:
                     element.text = new
 
     def formula(self, element: Element, text: str) -> str:
-        """A formula; what it loses is noted."""
+        """A formula; lost references are noted."""
         self.lost += (Lost(self.sheet, self.place(element), read) for read in self.moves.lost(text, self.sheet))
         return self.moves.formula(text, self.sheet)
 
     def linked(self, element: Element, text: str) -> str:
-        """Where a link leads: in this workbook, or in the file that it names beside."""
+        """The target of a link: a cell in this workbook, or unchanged if it leads to another file."""
         return text if link_id(element) else self.formula(element, text)
 
     def of_shape(self, element: Element, text: str) -> str:
-        """Where a shape's link leads: within the workbook to a place behind a #, in which a blank may be coded."""
+        """The target of a shape's link; within the workbook it is behind a #, with blanks percent-encoded."""
         place = text[1:].replace("%20", " ")
         if not text.startswith("#") or (new := self.formula(element, place)) == place:
             return text
         return "#" + new.replace(" ", "%20")
 
     def areas(self, _element: Element, text: str) -> str | None:
-        """A list of ranges; one whose cells are all gone is removed."""
+        """A list of ranges; None if all cells are deleted."""
         return self.track.ref(text) or None
 
     def areas_or_as_before(self, _element: Element, text: str) -> str:
-        """A list of ranges; where all cells are gone it stays."""
+        """A list of ranges; unchanged if all cells are deleted."""
         return self.track.ref(text) or text
 
     def merged(self, _element: Element, text: str) -> str | None:
-        """Cells that are one; of which one is left, that is no more to be said."""
+        """A merged range; None if a single cell is left."""
         moved = self.track.ref(text)
         area = Area.tried(moved)
         return None if not moved or (area and area.is_cell) else moved
 
     def filtered(self, element: Element, text: str) -> str | None:
-        """The range of a filter, whose columns are counted from its first; what is for one that is gone goes too."""
+        """The range of a filter, whose columns are numbered from its first; filters of deleted columns are removed."""
         before, after = Area.tried(text), Area.tried(self.track.ref(text))
         if before is None or after is None:
             return text if _in_table(element) else None
@@ -77,7 +77,9 @@ class Walk:
         return self.track.ref(text)
 
     def tabled(self, element: Element, text: str) -> str:
-        """The range of a table, which names each of its columns; that of a new one is blank (`name_new_columns`)."""
+        """The range of a table, which names each of its columns; a new one's name is left
+        blank (`name_new_columns`).
+        """
         area, moved, listed = Area.tried(text), Area.tried(self.track.ref(text)), list(every(element, "tableColumn"))
         if area is None or moved is None or len(listed) != len(area.columns):
             return self.areas_or_as_before(element, text)
@@ -95,12 +97,12 @@ class Walk:
         return self.areas_or_as_before(element, text)
 
     def cell(self, _element: Element, text: str) -> str:
-        """A cell; of a deleted one its address stays, so that nothing typed is lost."""
+        """A cell; a deleted one keeps its address, so that nothing typed is lost."""
         area = Area.tried(text)
         return address(*self.track.cell(area.top, area.left)) if area else text
 
     def cell_there(self, element: Element, text: str) -> str | None:
-        """A cell; what is for one that is gone goes too."""
+        """A cell; None if it is deleted."""
         area = Area.tried(text)
         return self.cell(element, text) if area is None or self.track.has(area.top, area.left) else None
 
@@ -117,13 +119,13 @@ class Walk:
         return self.moves.of(text).name
 
     def page_break(self, element: Element, text: str) -> str:
-        """The number of the row or column behind which a page ends."""
+        """The number of the row or column after which a page breaks."""
         moved = self.track.rows if local_name(element.getparent()) == "rowBreaks" else self.track.columns
         return str(moved(int(text) + 1) - 1)
 
 
 References = Mapping[str, tuple[tuple[str, Callable[[Walk, Element, str], str | None]], ...]]
-"""By an element's name its attributes that refer to cells, blank for its text, and what becomes of each."""
+"""By element name, the attributes that refer to cells (blank for the text), each with the method that adjusts it."""
 
 
 def _in_table(element: Element) -> bool:

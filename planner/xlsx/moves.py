@@ -1,7 +1,7 @@
-"""Cells that move in a workbook, and a formula's references to them rewritten.
+"""Cells that move in a workbook, and formulas with references adjusted.
 
-A formula keeps its spelling; only the references that lead elsewhere now are written anew, and one whose cells are
-gone is `#REF!`, as in Excel.
+A formula keeps its spelling; only changed references are rewritten, and one to deleted cells becomes `#REF!`, as in
+Excel.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from planner.xlsx.address import MAX_COLUMN, MAX_ROW, Area, Position, address, f
 from planner.xlsx.references import BROKEN, Reference, calls_around, reference, references, rewritten
 
 _COUNTED_FROM = {"OFFSET": 0, "ROW": 0, "SUMIF": 2, "AVERAGEIF": 2}
-"""Functions that read, or count, on from a cell that they are given; which of their arguments, from 0, it is."""
+"""Functions that read or count from a given cell on, with the index of that argument."""
 _COUNTS_FROM = re.compile("|".join(rf"{name}\(" for name in _COUNTED_FROM), re.IGNORECASE)
 
 
 class Lost(NamedTuple):
-    """A reference to cells that are no more: the sheet that it stands on, its cell or what it stands in, its text."""
+    """A reference to deleted cells: its sheet, its cell (or what it is in), and its text."""
 
     sheet: str
     place: str
@@ -37,9 +37,9 @@ class Lost(NamedTuple):
 
 @dataclass(frozen=True)
 class Track:
-    """New positions of a sheet's rows or columns; one that isn't known moves along with the one before it.
+    """New positions of a sheet's rows or columns; one that isn't in `known` moves with the known one before it.
 
-    Those of `gone` are deleted.
+    Those in `gone` are deleted.
     """
 
     known: Mapping[int, int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Track:
         return sorted(self.known)
 
     def __call__(self, number: int) -> int:
-        """The new position of a row or column; of a deleted one, where it would be."""
+        """The new position of a row or column; for a deleted one, where it would be."""
         at = bisect_right(self._numbers, number)
         if at == 0:
             return number
@@ -58,7 +58,7 @@ class Track:
         return self.known[before] + number - before
 
     def origin(self, position: int, among: range) -> int:
-        """Which of some rows or columns is in a position then; where none of them is, the first that isn't deleted."""
+        """Which of `among` moves to `position`; if none does, the first that isn't deleted."""
         known = ((1, 1), *self.known.items())
         for each in (old + position - new for old, new in known):
             if each in among and each not in self.gone and self(each) == position:
@@ -66,9 +66,10 @@ class Track:
         return next((each for each in among if each not in self.gone), among[0])
 
     def span(self, first: int, last: int, edge: int) -> tuple[int, int] | None:
-        """Where those from `first` to `last` are then, without those that are no more; None where none is left.
+        """The new first and last of a span, without deleted ones; None if nothing is left.
 
-        What reaches to the sheet's `edge` still does; from 1 to there it is whole. What is pushed over it is no more.
+        A span up to the sheet's `edge` still reaches it, and one from 1 to there stays whole. What is pushed over the
+        edge is lost.
         """
         if last >= edge and first <= 1:
             return first, last
@@ -83,57 +84,59 @@ class Track:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything stays."""
+        """Whether nothing moves."""
         return not self.gone and all(old == new for old, new in self.known.items())
 
 
 @dataclass(frozen=True)
 class SheetMoves:
-    """Where a sheet's cells go, and what references to them become."""
+    """Where a sheet's cells move, and how references to them change."""
 
-    name: str  # the sheet's name then
+    name: str  # the sheet's new name
     rows: Track = field(default_factory=Track)
     columns: Track = field(default_factory=Track)
-    # Row -> sheet and row that it goes to, for a reference to a single cell: a range can't be split over sheets.
+    # Row -> the sheet and row to which it moves, for references to single cells: a range can't be split over sheets.
     elsewhere: Mapping[int, tuple[str, int]] = field(default_factory=dict)
-    # Such a sheet -> where this one's columns stand on it.
+    # Such a sheet -> where this one's columns are on it.
     there: Mapping[str, Track] = field(default_factory=dict)
-    # First row of a range of several -> the first then, where the range outlives its first row or begins above it.
+    # First row of a range of several -> its new first row, if the range is to keep or precede its first row.
     range_tops: Mapping[int, int] = field(default_factory=dict)
-    # Rows of another kind then -> column -> the column where a reference to one cell is led, None for nowhere. A range
-    # leaves these rows out.
+    # Row of another kind now -> column -> target column of references to a single cell, None for no target. A range
+    # skips these rows.
     redirections: Mapping[int, Mapping[int, int | None]] = field(default_factory=dict)
-    # Row -> where its columns go, in a table whose columns move apart from those of others.
+    # Row -> where its columns move, in a table whose columns move independently.
     columns_at: Mapping[int, Track] = field(default_factory=dict)
-    # First and last row of a range -> those then, for a range of exactly these rows.
+    # First and last row of a range -> its new ones, for ranges of exactly these rows.
     whole_ranges: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
     def as_read(self) -> SheetMoves:
-        """The same for a range that a formula reads."""
+        """The same for ranges in formulas, which skip redirected rows."""
         gone = self.rows.gone | self.redirections.keys()
         return replace(self, rows=replace(self.rows, gone=gone), redirections={}) if self.redirections else self
 
     def cell(self, row: int, column: int) -> Position:
-        """Where a cell of the sheet stands then, on the same sheet; or would stand, had it not gone."""
+        """The new position of a cell on the same sheet; for a deleted one, where it would be."""
         return self.rows(row), self.columns_of(row)(column)
 
     def columns_of(self, top: int, bottom: int = 0) -> Track:
-        """Where the columns of a row go, or of rows down to `bottom`: those of their table, if all are of one."""
+        """Where the columns of a row move, or of the rows from `top` to `bottom`: as in
+        their table if both are in one.
+        """
         found = self.columns_at.get(top, self.columns)
         return found if not bottom or self.columns_at.get(bottom, self.columns) == found else self.columns
 
     def redirected_cell(self, row: int, column: int) -> Area | None:
-        """Where a reference to a cell of a row of another kind is led; None for nowhere."""
+        """The target of a reference to a cell in a redirected row; None if there is none."""
         there = self.redirections[row].get(column, self.columns_of(row)(column))
         return None if there is None else Area(self.rows(row), there, self.rows(row), there)
 
     def has(self, row: int, column: int) -> bool:
-        """Whether a cell is still on the sheet."""
+        """Whether a cell stays on the sheet."""
         return row not in self.rows.gone and column not in self.columns_of(row).gone
 
     def area(self, area: Area) -> Area | None:
-        """The cells from one corner to the other then; a whole row or column stays whole. None where all are gone."""
+        """The new area of a range; a whole row or column stays whole. None if all cells are deleted."""
         rows = self.whole_ranges.get((area.top, area.bottom)) or self.rows.span(area.top, area.bottom, MAX_ROW)
         columns = self.columns_of(area.top, area.bottom).span(area.left, area.right, MAX_COLUMN)
         if rows is None or columns is None:
@@ -144,12 +147,14 @@ class SheetMoves:
         return Area(top, left, bottom, right)
 
     def ref(self, ref: str) -> str:
-        """`F8`, `F8:AC8` or a list of such, as sqref has it, without those whose cells are all gone."""
+        """A range such as `F8` or `F8:AC8`, or a list of them as in sqref, without those
+        whose cells are all deleted.
+        """
         return " ".join(moved for part in ref.split() if (moved := self._one(part)))
 
     def _one(self, ref: str) -> str:
         if (area := Area.tried(ref)) is None:
-            whole = reference(ref)  # `G:G`, as some programs write whole columns
+            whole = reference(ref)  # such as `G:G`, as some programs write whole columns
             if whole is None or whole.prefix:
                 return ref
             return str(_written(whole, "", moved)) if (moved := self.area(whole.area)) else ""
@@ -159,47 +164,49 @@ class SheetMoves:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every cell stays."""
+        """Whether nothing moves."""
         stays = self.rows.is_idle and self.columns.is_idle
         return stays and not self.elsewhere and not self.redirections and not self.columns_at
 
 
 class Moves:
-    """What moves in a workbook, sheet by sheet under the names of before; what isn't named stays."""
+    """The moves of a workbook's sheets, by old name; other sheets stay."""
 
     def __init__(self, sheets: Mapping[str, SheetMoves]) -> None:
         self._sheets = {folded(name): found for name, found in sheets.items()}
         self.is_idle = all(found.is_idle and found.name == name for name, found in sheets.items())
 
     def changed(self, sheet: str, found: SheetMoves) -> Moves:
-        """The same with what moves on one sheet, as for what reads it otherwise."""
+        """The same with other moves for one sheet."""
         return Moves({**self._sheets, sheet: found})
 
     def of(self, sheet: str) -> SheetMoves:
-        """What moves on a sheet."""
+        """The moves of a sheet."""
         return self._sheets.get(folded(sheet), SheetMoves(sheet))
 
     def formula(self, text: str, sheet: str, *, to: str | None = None) -> str:
-        """A formula of `sheet`, without its =, with every reference updated to where its cells move.
+        """A formula of `sheet`, without its =, with its references adjusted.
 
-        It stands on the sheet `to` then, where that is another. References to other files stay.
+        `to` is its new sheet, if that changes. References to other files stay.
         """
-        return rewritten(text, self._led(text, sheet, to or self.of(sheet).name))
+        return rewritten(text, self._adjuster(text, sheet, to or self.of(sheet).name))
 
     def lost(self, text: str, sheet: str) -> list[str]:
-        """The references of a formula of `sheet` that `formula` makes #REF!, as they read before."""
-        led = self._led(text, sheet, self.of(sheet).name)
-        found = (each for each in references(text) if isinstance(led(each), str))
+        """The references of a formula of `sheet` that `formula` turns into #REF!, as before."""
+        adjust = self._adjuster(text, sheet, self.of(sheet).name)
+        found = (each for each in references(text) if isinstance(adjust(each), str))
         return list(dict.fromkeys(map(str, found)))
 
-    def _led(self, text: str, sheet: str, home: str) -> Callable[[Reference], Reference | str]:
-        """What becomes of the references of a formula, which are to be given from left to right."""
+    def _adjuster(self, text: str, sheet: str, home: str) -> Callable[[Reference], Reference | str]:
+        """A function that adjusts a formula's references, which must be passed from left to right."""
         numbers, of_tops = count(), self._of_tops(text, sheet) if _COUNTS_FROM.search(text) else set()
         return lambda reference: self._moved(reference, sheet, home, is_top=next(numbers) in of_tops)
 
     def _of_tops(self, text: str, sheet: str) -> set[int]:
-        """The references, counted from 0, to a cell that stands for all rows of a table, as a range beside it has them:
-        in `OFFSET(Models!F6,MATCH(x,Models!A6:A9,0)-1,0)` the first.
+        """The indices of references to a cell that stands for all rows of a table, given a range over these rows in the
+        formula.
+
+        In `OFFSET(Models!F6,MATCH(x,Models!A6:A9,0)-1,0)` it is the first.
         """
         found = references(text)
         names = [folded(each.sheet or sheet) for each in found]
@@ -235,7 +242,7 @@ class Moves:
         return f"{prefix}{BROKEN}" if area is None else _written(reference, prefix, area)
 
     def _renamed_span(self, reference: Reference) -> Reference:
-        """A reference over several sheets with the names that they have then; one to another file as it is."""
+        """A 3-D reference with new sheet names; one to another file is unchanged."""
         if "[" in reference.prefix:
             return reference
         ends = [self.of(name).name for name in reference.sheet.split(":")]
@@ -247,7 +254,7 @@ class Moves:
 
 
 def _written(reference: Reference, prefix: str, area: Area) -> Reference:
-    """A reference spelt as before, to other cells."""
+    """A reference in the same style to other cells."""
     first, last = reference.first, reference.last
     return reference._replace(
         prefix=prefix,

@@ -1,6 +1,6 @@
-"""The .xlsx as a zip of parts: change some, leave every other byte alone.
+"""The .xlsx as a package, a zip of parts: some are changed, and every other byte stays.
 
-A file is refused before that for another format, or for something that no workbook needs.
+Before that, a file is refused if it has another format, or content that no workbook needs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from planner.xlsx.atomic import locked, write_atomically
 from planner.xlsx.xmltree import Element, link_id, local_name, parse, written
 
 Stamp = tuple[int, int, int, int, int, int]
-COMPRESSED = 5  # a file is 2 to 4 % larger than at the usual level, 6, and takes 0.6 times as long
+COMPRESSED = 5  # files are 2 to 4 % larger than at the default level, 6, and take 0.6 times as long
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, UnicodeError)
 
 
 class Relationship(NamedTuple):
-    """A link from one part to another: its id, the last word of its type, the part it leads to."""
+    """A relationship of a part: its id, the last word of its type, and its target part."""
 
     id: str
     kind: str
@@ -37,7 +37,7 @@ class Relationship(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """The file as it was when it was read or written last."""
+    """The file's state when it was last read or written."""
 
     path: Path
     modified: int
@@ -51,7 +51,7 @@ class _Seen(NamedTuple):
 
 @dataclass
 class Package:
-    """All parts of a workbook, in the order of the zip. Read it, replace some parts, write it."""
+    """All parts of a workbook, in zip order, to be read, replaced and written."""
 
     name: str
     parts: dict[str, bytes]
@@ -63,7 +63,7 @@ class Package:
     def read(cls, path: Path) -> Package:
         """The package at `path`.
 
-        Raises UserError with the reason when it can't be read, or not be edited without a risk of loss.
+        Raises UserError with the reason if it can't be read, or not be edited without risk of loss.
         """
         try:
             if path.exists() and not path.is_file():
@@ -80,7 +80,7 @@ class Package:
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> Package:
-        """The package whose file is `data`; `name` stands in messages. Raises UserError as `read` does."""
+        """The package whose file has the content `data`; `name` is for messages. Raises UserError as `read` does."""
         refuse_foreign(data, name)
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -96,7 +96,7 @@ class Package:
         return package
 
     def workbook_part(self) -> str:
-        """The part that lists the sheets, as a rule `xl/workbook.xml`. Raises UserError without one."""
+        """The part that lists the sheets, normally `xl/workbook.xml`. Raises UserError if there is none."""
         for link in self.relationships(""):
             if link.kind == "officeDocument" and link.target in self.parts:
                 root = local_name(self.tree(link.target))
@@ -106,7 +106,7 @@ class Package:
         raise refusal(self.name, "it has no workbook part")
 
     def relationships(self, part: str) -> list[Relationship]:
-        """The links that lead from `part` to other parts; `""` is the package itself."""
+        """The relationships of `part`; `""` is the package itself."""
         folder, file = posixpath.split(part)
         rels = self._resolve(folder, f"_rels/{file}.rels")
         if rels not in self.parts:
@@ -122,11 +122,11 @@ class Package:
         ]
 
     def linked(self, part: str, *kinds: str) -> list[str]:
-        """The parts that a part links to by relationships of these kinds, as far as they are there."""
+        """The existing target parts of a part's relationships of these types."""
         return [link.target for link in self.relationships(part) if link.kind in kinds and link.target in self.parts]
 
     def sheets(self) -> dict[str, str]:
-        """Each worksheet's name and its part, in the order of the tabs; chart sheets are left out."""
+        """Each worksheet's name and part, in tab order; chart sheets are left out."""
         workbook = self.workbook_part()
         targets = {
             link.id: link.target
@@ -140,7 +140,7 @@ class Package:
         return found
 
     def tree(self, part: str) -> Element:
-        """The root of a part's XML. Raises UserError when it is not valid, or not there though something names it."""
+        """The root of a part's XML. Raises UserError if it isn't valid, or the part is missing."""
         if part not in self.parts:
             raise refusal(self.name, f"its part {part} is missing", "open it in a spreadsheet program and save it anew")
         try:
@@ -150,7 +150,7 @@ class Package:
 
     @contextmanager
     def edited(self, part: str) -> Iterator[Element]:
-        """The root of a part's XML, to be changed within it; one that says what it said keeps its bytes."""
+        """A context with the root of a part's XML, to be changed; if it didn't change, the part keeps its bytes."""
         root = self.tree(part)
         before = written(root)
         yield root
@@ -158,13 +158,13 @@ class Package:
             self.replace(part, new)
 
     def replace(self, part: str, data: bytes) -> None:
-        """Give a part that exists new content."""
+        """Replace the content of an existing part."""
         if part not in self.parts:
             raise KeyError(part)
         self.parts[part] = data
 
     def add(self, part: str, data: bytes) -> None:
-        """Put a new part behind the others; what links to it, and its content type, are the caller's to write."""
+        """Add a new part after the others; relationships to it and its content type are up to the caller."""
         if part in self.parts:
             raise KeyError(part)
         latest = max((info.date_time for info in self._infos.values()), default=(1980, 1, 1, 0, 0, 0))
@@ -173,11 +173,11 @@ class Package:
         self.parts[part], self._infos[part] = data, info
 
     def remove(self, part: str) -> None:
-        """Take a part out; what links to it, and its content type, are the caller's to take out."""
+        """Remove a part; relationships to it and its content type are up to the caller."""
         del self.parts[part], self._infos[part]
 
     def to_bytes(self, *, stamp: Stamp | None = None) -> bytes:
-        """The file: every part in its place, with its time and attributes; `stamp` is one time for all."""
+        """The file, with every part's place, time and attributes; `stamp` is one time for all."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             archive.comment = self._comment
@@ -186,9 +186,10 @@ class Package:
         return buffer.getvalue()
 
     def write(self, path: Path) -> None:
-        """Write the file as `write_atomically` does, after reading it back and comparing every part.
+        """Write the file as `write_atomically` does, reading it back and comparing every part before replacing the old
+        one.
 
-        Raises UserError when it can't be written, or when the file that was read has changed since.
+        Raises UserError if it can't be written, or if the file has changed since it was read.
         """
         same = self._seen is not None and path.resolve() == self._seen.path
         if same and (not path.exists() or _Seen.at(path) != self._seen):
@@ -198,7 +199,7 @@ class Package:
         self._seen = _Seen.at(path)
 
     def _check(self, written: Path) -> None:
-        """Read back what was written, one part at a time, so that no two workbooks are in memory."""
+        """Compare the written file part by part, so that two workbooks are never in memory."""
         with suppress(*_UNREADABLE), zipfile.ZipFile(written) as archive:
             same_names = archive.namelist() == list(self.parts)
             if same_names and all(archive.read(name) == data for name, data in self.parts.items()):
@@ -207,7 +208,7 @@ class Package:
         raise UserError(what, place=Place(self.name), remedy=remedy)
 
     def _resolve(self, folder: str, target: str) -> str:
-        """The part that a target names, from a part in `folder`; capitals and %20 for a blank don't count."""
+        """The part that a relationship's target names, seen from `folder`; case and %20 are ignored."""
         path = posixpath.normpath(posixpath.join("/", folder, unquote(target)))[1:]
         if path in self.parts:
             return path
@@ -216,7 +217,7 @@ class Package:
 
 @contextmanager
 def in_place(path: Path) -> Iterator[Package]:
-    """The package at `path` for an edit, which is written when it is done; nobody else edits the file meanwhile.
+    """A context with the package at `path`, which is locked, and written at the end.
 
     Raises UserError as `locked`, `Package.read` and `write` do.
     """
@@ -227,7 +228,7 @@ def in_place(path: Path) -> Iterator[Package]:
 
 
 def _header(info: zipfile.ZipInfo, stamp: Stamp | None) -> zipfile.ZipInfo:
-    """A new header for the same member; extra fields are left out, since they describe the old bytes."""
+    """A new zip header for the same member, without extra fields, which describe the old bytes."""
     header = zipfile.ZipInfo(info.filename, stamp or info.date_time)
     for attribute in ("compress_type", "comment", "create_system", "external_attr", "internal_attr"):
         setattr(header, attribute, getattr(info, attribute))
@@ -240,17 +241,17 @@ MAX_RATIO = 400  # deflate can reach 1,032; a real sheet stays below 100
 _RATIO_COUNTS_FROM = 16 << 20
 _BAD_NAME = re.compile(r"^$|^/|^[A-Za-z]:|\\|(^|/)\.\.?(/|$)|//|\0")
 _SAVE_ANEW = "open it in a spreadsheet program and save it as .xlsx"
-_BEGINNING = 4096  # bytes that tell what a file is
+_BEGINNING = 4096  # bytes that identify the type of a file
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
 def refusal(name: str, reason: str, remedy: str = "") -> UserError:
-    """The error that says why the workbook called `name` is not read."""
+    """The error that says why the workbook `name` can't be used."""
     return UserError(f"the workbook can't be used: {reason}", place=Place(name), remedy=remedy)
 
 
 def refuse_foreign(data: bytes, name: str) -> None:
-    """Raise UserError for bytes that are no zip, and say what they are where that can be seen."""
+    """Raise UserError for bytes that are no zip, saying what they are if possible."""
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         if "EncryptedPackage".encode("utf-16-le") in data:
             raise refusal(name, "it is encrypted", "save it without a password")
@@ -262,7 +263,7 @@ def refuse_foreign(data: bytes, name: str) -> None:
 
 
 def _in_utf_8(data: bytes, part: str) -> bytes:
-    """A part of XML in UTF-8, whatever it was in: all that looks for something in a part's bytes looks for that."""
+    """An XML part in UTF-8, whatever its encoding, since parts are searched as UTF-8 bytes."""
     if not data.startswith(_UTF_16[:2]) or not part.lower().endswith((".xml", ".rels", ".vml")):
         return data
     declared = re.compile(r"""^(\s*<\?xml\b[^>]*?\sencoding=)(["'])[\w-]+\2""")
@@ -270,7 +271,7 @@ def _in_utf_8(data: bytes, part: str) -> bytes:
 
 
 def _not_a_zip(beginning: bytes) -> tuple[str, str]:
-    """What a file that is no zip is by its beginning, and what to do, as far as that can be told."""
+    """What a file that is no zip is, judged by its beginning, and a remedy, as far as known."""
     text = beginning.decode("utf-16" if beginning.startswith(_UTF_16[:2]) else "utf-8", errors="ignore")
     if re.match(r"\s*(?:<\?xml\b[^>]*>|<!--.*?-->|\s)*<(?:!doctype\s+html|html|head|body|table)\b", text, re.I | re.S):
         return "it is an HTML page, whatever its name ends in", _SAVE_ANEW
@@ -283,7 +284,7 @@ def _not_a_zip(beginning: bytes) -> tuple[str, str]:
 
 
 def refuse_unsafe(infos: list[zipfile.ZipInfo], name: str) -> None:
-    """Raise UserError for a zip that no spreadsheet program writes and that could do harm."""
+    """Raise UserError for a zip that no spreadsheet program writes and that may do harm."""
     if len(infos) > MAX_PARTS or sum(info.file_size for info in infos) > MAX_BYTES:
         raise refusal(name, "its parts are implausibly large or many (a zip bomb?)")
     seen: set[str] = set()
@@ -303,7 +304,7 @@ def refuse_unsafe(infos: list[zipfile.ZipInfo], name: str) -> None:
 
 
 def refuse_content(parts: Mapping[str, bytes], name: str) -> None:
-    """Raise UserError for another kind of document, a signed one, or XML that could define entities."""
+    """Raise UserError for another type of document, a signed one, or XML that could define entities."""
     if parts.get("mimetype", b"").startswith(b"application/vnd.oasis.opendocument"):
         raise refusal(name, "it is an OpenDocument file", "save it as .xlsx")
     for part, data in parts.items():

@@ -1,7 +1,7 @@
-"""A live formula seen from its cell: what cells filled from one another have in common.
+"""Formulas relative to their cell, so that cells filled from one another have the same pattern.
 
-`F10*F$9` in F11 and `G10*G$9` in G11 are one pattern, `R[-1]C[0]*R9C[0]`. Spaces don't count, but for the operator in
-`F:F 5:5`, nor how a number is spelt.
+`F10*F$9` in F11 and `G10*G$9` in G11 are one pattern, `R[-1]C[0]*R9C[0]`. Spaces, except the intersection operator in
+`F:F 5:5`, and the spelling of numbers make no difference.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _LOOSE = re.compile(
     r"|\s+|(?<![\w.$])(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
 )
 _PLACE_OF = frozenset({"ROW(", "ROWS(", "COLUMN(", "COLUMNS("})
-"""Calls that ask where cells are and read none: `ROW(A5)` in A5 is no circle."""
+"""Functions of a reference's position, which read no cell: `ROW(A5)` in A5 isn't circular."""
 
 
 class RelativeCorner(NamedTuple):
-    """A row and a column, each a distance from the formula's cell unless it is fixed with `$`."""
+    """A row and a column, each relative to the formula's cell, or absolute if fixed with `$`."""
 
     row: int
     column: int
@@ -33,13 +33,13 @@ class RelativeCorner(NamedTuple):
     column_fixed: bool
 
     def seen_from(self, row: int, column: int) -> Position:
-        """The cell that the formula in this row and column means."""
+        """The cell that it means in a formula at `row` and `column`."""
         seen_row = self.row if self.row_fixed else row + self.row
         seen_column = self.column if self.column_fixed else column + self.column
         return seen_row, seen_column
 
     def written(self, row: int, column: int) -> str:
-        """The corner as the formula in this row and column has it: `$B5`, or `#REF!` beyond the sheet's edges."""
+        """The corner as written in a formula at `row` and `column`: `$B5`, or `#REF!` beyond the sheet's edges."""
         return _spelt(*self.seen_from(row, column), self.row_fixed, self.column_fixed)
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class RelativeCorner(NamedTuple):
         return row + (f"C{self.column}" if self.column_fixed else f"C[{self.column}]")
 
 
-@lru_cache(maxsize=1 << 16)  # most cells are read by several others
+@lru_cache(maxsize=1 << 16)  # most cells have several dependents
 def _spelt(row: int, column: int, row_fixed: bool, column_fixed: bool) -> str:
     if not (0 < row <= MAX_ROW and 0 < column <= MAX_COLUMN):
         return BROKEN
@@ -55,9 +55,9 @@ def _spelt(row: int, column: int, row_fixed: bool, column_fixed: bool) -> str:
 
 
 class RelativeReference(NamedTuple):
-    """A cell or a range that a formula reads.
+    """A cell or range that a formula reads.
 
-    `prefix` is what stands before it, and `sheet` the sheet that it names; both are blank for the formula's own.
+    `prefix` is its prefix as written, and `sheet` the sheet that it names; both are blank for the formula's own sheet.
     """
 
     prefix: str
@@ -67,12 +67,12 @@ class RelativeReference(NamedTuple):
     is_range: bool
 
     def area(self, row: int, column: int) -> Area:
-        """The cells that the formula in this row and column reads."""
+        """The cells that it covers in a formula at `row` and `column`."""
         (top, left), (bottom, right) = self.first.seen_from(row, column), self.last.seen_from(row, column)
         return Area(min(top, bottom), min(left, right), max(top, bottom), max(left, right))
 
     def written(self, row: int, column: int) -> str:
-        """The reference as the formula in this row and column has it."""
+        """The reference as written in a formula at `row` and `column`."""
         first = self.first.written(row, column)
         if not self.is_range:
             return self.prefix + first
@@ -88,10 +88,10 @@ Parts = tuple[str | RelativeReference, ...]
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """A formula relative to its cell, and what it is made of. Patterns of one text are one object.
+    """A formula relative to its cell. Patterns with the same text are one object.
 
-    `parts` are its references and what stands between them; `formula` is spelt as in one of its cells; that
-    of a rewritten one has the references of before.
+    `parts` are its references and the texts between them; `formula` is its spelling in one of its cells (a rewritten
+    pattern keeps the original one).
     """
 
     text: str
@@ -100,7 +100,7 @@ class Pattern:
 
     @cached_property
     def references(self) -> tuple[RelativeReference, ...]:
-        """The references whose cells it reads, and does not only ask for their place."""
+        """The references whose cells it reads, without those whose position alone it asks for, as by ROW."""
         found = tuple(part for part in self.parts if not isinstance(part, str))
         if not any(call in self.text for call in _PLACE_OF):
             return found
@@ -108,48 +108,48 @@ class Pattern:
 
     @cached_property
     def functions(self) -> frozenset[str]:
-        """The functions that it calls, in capitals."""
+        """The functions that it calls, in upper case."""
         return frozenset(piece.text[:-1].upper() for piece in pieces(self.formula) if piece.kind == "function")
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names that it reads."""
+        """The defined names that it reads."""
         return frozenset(piece.text.rpartition("!")[2] for piece in pieces(self.formula) if piece.kind == "name")
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """The texts that it has in quotes."""
+        """Its text literals."""
         quoted = (piece.text for piece in pieces(self.formula) if piece.kind == "text")
         return frozenset(text[1:-1].replace('""', '"') for text in quoted)
 
     @cached_property
     def is_broken(self) -> bool:
-        """Whether a reference in it has lost its cells."""
+        """Whether it contains #REF!."""
         return any(piece.text.endswith(BROKEN) for piece in pieces(self.formula))
 
     @property
     def is_pasted(self) -> bool:
-        """Whether it is `=#N/A`, as which LibreOffice keeps a value that was pasted."""
+        """Whether it is `=#N/A`, as LibreOffice stores a pasted value."""
         return self.text == "#N/A"
 
     def at(self, row: int, column: int) -> str:
-        """The formula as the cell in this row and column shows it."""
+        """The formula in the cell at `row` and `column`."""
         return "".join([part if isinstance(part, str) else part.written(row, column) for part in self.parts])
 
 
 _known: dict[str, Pattern] = {}
 
 
-@lru_cache(maxsize=1 << 16)  # of two workbooks that are compared, or of one before and after an edit
+@lru_cache(maxsize=1 << 16)  # hit by two compared workbooks, or one before and after an edit
 def pattern(formula: str, row: int, column: int) -> Pattern:
-    """The pattern of a formula that stands in this row and column."""
+    """The pattern of a formula in the cell at `row` and `column`."""
     parts = _parts(formula, row, column)
     text = "".join(map(str, parts))
     return _known.get(text) or _known.setdefault(text, Pattern(text, parts, formula))
 
 
 def _parts(formula: str, row: int, column: int) -> Parts:
-    """A formula's references seen from its cell, and what stands between them."""
+    """A formula's references relative to its cell, and the texts between them."""
 
     def seen(corner: Corner, at_row: int, at_column: int) -> RelativeCorner:
         """A corner from here; a whole column's and a whole row's is at the sheet's edge."""
@@ -172,7 +172,7 @@ def _parts(formula: str, row: int, column: int) -> Parts:
 
 @lru_cache(maxsize=1 << 14)
 def _plainly(text: str) -> str:
-    """What stands between references, without spaces and with its numbers spelt one way; a text in quotes as it is."""
+    """The text between references without spaces and with uniform numbers; a quoted text is unchanged."""
     if text.startswith(('"', "'")):
         return text
     return _LOOSE.sub(
@@ -181,7 +181,7 @@ def _plainly(text: str) -> str:
 
 
 def _read(formula: tuple[Piece, ...]) -> list[bool]:
-    """Of each reference whether its cells are read, and not only asked for their place."""
+    """For each reference, whether its cells are read, and not only their position."""
     found: list[bool] = []
     asked = False
     for piece in formula:
@@ -193,7 +193,7 @@ def _read(formula: tuple[Piece, ...]) -> list[bool]:
 
 
 Ends = Callable[[str, RelativeCorner, RelativeCorner], tuple[RelativeCorner, RelativeCorner]]
-"""What becomes of a reference: its sheet, blank for the formula's own, and its two corners."""
+"""A function from a reference's sheet (blank for the formula's own) and corners to its new corners."""
 
 
 def rewritten(formula: Pattern, ends: Ends) -> Pattern:
@@ -209,13 +209,13 @@ def rewritten(formula: Pattern, ends: Ends) -> Pattern:
 
 
 def with_a_range(formula: Pattern) -> Iterator[Pattern]:
-    """The formula with each of its cells in turn as a range of one: Gnumeric saves `SUM(D5:D5)` as `SUM(D5)`."""
+    """The formula with each single cell in turn as a range of one: Gnumeric saves `SUM(D5:D5)` as `SUM(D5)`."""
     for at, part in enumerate(formula.parts):
         if not isinstance(part, str) and not part.is_range:
             parts = (*formula.parts[:at], part._replace(is_range=True), *formula.parts[at + 1 :])
             yield Pattern("".join(map(str, parts)), parts, formula.formula)
 
 
-def renamed(formula: Pattern, told: Callable[[RelativeReference], str]) -> str:
-    """A formula's text with every reference, its sheet included, as `told` has it."""
-    return "".join([part if isinstance(part, str) else told(part) for part in formula.parts])
+def renamed(formula: Pattern, text_of: Callable[[RelativeReference], str]) -> str:
+    """A formula's text with every reference, including its sheet, replaced by `text_of(reference)`."""
+    return "".join([part if isinstance(part, str) else text_of(part) for part in formula.parts])

@@ -1,7 +1,7 @@
-"""The formula of a cell cut into pieces: the one reader and writer of references.
+"""Splits a cell's formula into tokens; the only module that parses and writes references.
 
-It knows what Excel, LibreOffice and Google Sheets write: `B5`, `$B$5:C7`, `B:C`, `5:7`, `Inputs!B5`, `'My sheet'!B5`,
-`Jan:Dec!B5` over several sheets, `[1]Other!B5` in another file, and `Table1[[#This Row],[time]]`.
+It supports what Excel, LibreOffice and Google Sheets write: `B5`, `$B$5:C7`, `B:C`, `5:7`, `Inputs!B5`, `'My
+sheet'!B5`, the 3-D reference `Jan:Dec!B5`, `[1]Other!B5` in another file, and `Table1[[#This Row],[time]]`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from planner.xlsx.markup import escaped
 
 Kind = Literal["text", "number", "logical", "error", "name", "function", "reference", "table", "space", "operator"]
 BROKEN = "#REF!"
-OWN_ROW = "\1"  # in a formula that is copied down: the number of the row that it stands in; no XML holds it
+OWN_ROW = "\1"  # in a formula that is copied down: the row number of its cell; XML doesn't allow this character
 
 _COLUMN, _ROW = r"\$?[A-Z]{1,3}", r"\$?[1-9][0-9]{0,6}"
 _CELL = _COLUMN + _ROW
 _WORD = r"[^\W\d][\w.?\\]*"
-_SHEET = r"[\w.]+"  # without quotes; a digit may begin it, as programs other than Excel write it
-_SHEETS = rf"(?:(?!{_CELL}:){_SHEET}:)?{_SHEET}"  # one that is called as a cell is has quotes: `A1:In!B2` is a range
-_ENDS = r"(?![\w.$?\\(!\[])"  # what goes on so is a name, a sheet, a function or a table that only begins like a cell
+_SHEET = r"[\w.]+"  # unquoted; programs other than Excel write names that begin with a digit so
+_SHEETS = rf"(?:(?!{_CELL}:){_SHEET}:)?{_SHEET}"  # a name like a cell's address is quoted: `A1:In!B2` is a range
+_ENDS = r"(?![\w.$?\\(!\[])"  # otherwise it is a name, sheet, function or table that begins like an address
 _PIECE = re.compile(
     rf"""(?P<text>"(?:[^"]|"")*")
        | (?P<prefix>(?:'(?:[^']|'')*'|(?:\[[^\[\]]*\])?{_SHEETS})!)?
@@ -47,7 +47,7 @@ _PIECE = re.compile(
        | (?P<operator><>|<=|>=|.)""",
     re.VERBOSE | re.DOTALL,
 )
-# The same, for references alone: what may hold something that only looks like one is found whole and left alone.
+# The same for references only: quoted texts and the like are matched whole, so that nothing in them is taken for one.
 _LOOSE = re.compile(
     rf"""((?:'(?:[^']|'')*'!|(?<![\w.$?\\\]])(?:\[[^\[\]]*\])?{_SHEETS}!|(?<![\w.$!\\?]))
           (?:{_CELL}(?::{_CELL})?|{_COLUMN}:{_COLUMN}|{_ROW}:{_ROW}){_ENDS}
@@ -59,9 +59,9 @@ _END = re.compile(r"(\$?)([A-Z]*)(\$?)([0-9]*)")
 
 
 class Corner(NamedTuple):
-    """An end of a reference as it is written: row and column, counted from 1, and which of the two `$` fixes.
+    """A corner of a reference as written: row and column, from 1, and which of them `$` fixes.
 
-    A whole column has row 0 and a whole row column 0; `Reference.area` gives them the edges of the sheet.
+    A whole column has row 0 and a whole row column 0; `Reference.area` replaces these by the sheet's edges.
     """
 
     row: int
@@ -75,9 +75,9 @@ class Corner(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A cell, a range, whole rows or whole columns. `last` is `first` of a single cell.
+    """A cell, a range, whole rows or whole columns; `last` equals `first` for a single cell.
 
-    `prefix` is what stands before it, with its `!`; blank for the formula's own sheet.
+    `prefix` is its prefix with the `!`; blank for the formula's own sheet.
     """
 
     prefix: str
@@ -87,12 +87,12 @@ class Reference(NamedTuple):
 
     @property
     def sheet(self) -> str:
-        """The sheet that it names, without quotes: blank for its own; of several, or in another file, as written."""
+        """The sheet that it names, without quotes: blank for its own; for several, or in another file, as written."""
         return unquoted(self.prefix)
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it leads to another file, or over several sheets."""
+        """Whether it refers to another file or to several sheets."""
         return "[" in self.prefix or ":" in self.prefix
 
     @property
@@ -103,19 +103,19 @@ class Reference(NamedTuple):
         return Area(top, left, bottom, right)
 
     def in_order(self) -> Reference:
-        """The same cells from their first corner to their last, as `A9:$A$1` is `$A$1:A9`."""
+        """The same cells from top left to bottom right: `A9:$A$1` becomes `$A$1:A9`."""
         ends = self.first, self.last
         (top, top_fixed), (bottom, bottom_fixed) = sorted((end.row, end.row_fixed) for end in ends)
         (left, left_fixed), (right, right_fixed) = sorted((end.column, end.column_fixed) for end in ends)
         return self.to(Corner(top, left, top_fixed, left_fixed), Corner(bottom, right, bottom_fixed, right_fixed))
 
     def to(self, first: Corner, last: Corner, sheet: str | None = None) -> Reference:
-        """The same way of writing with other corners, and on another sheet (None: as it is)."""
+        """A reference of the same form with other corners, and on another sheet (None: unchanged)."""
         prefix = self.prefix if sheet is None else f"{quoted(sheet)}!" if sheet else ""
         return Reference(prefix, first, last, self.is_range)
 
     def over(self, area: Area) -> Reference:
-        """A range with these corners, which `$` fixes, on the same sheet."""
+        """A range with these fixed corners, on the same sheet."""
         return Reference(self.prefix, Corner(*area[:2], True, True), Corner(*area[2:], True, True), True)
 
     def __str__(self) -> str:
@@ -123,9 +123,10 @@ class Reference(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A piece of a formula: what it is, its text, and what it refers to where it is a reference.
+    """A token of a formula: its kind, its text, and the reference if it is one.
 
-    A function's text ends in its bracket. A reference whose cells are gone is an error, with its sheet: `Inputs!#REF!`.
+    A function's text includes its opening bracket. A reference with deleted cells is an error, with its sheet:
+    `Inputs!#REF!`.
     """
 
     kind: Kind
@@ -135,7 +136,7 @@ class Piece(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def pieces(formula: str) -> tuple[Piece, ...]:
-    """A formula, without its `=`, from left to right. Joined, the texts are the formula again."""
+    """The tokens of a formula, without its `=`. Their joined texts are the formula."""
     found: list[Piece] = []
     for match in _PIECE.finditer(formula):
         kind, text = match.lastgroup or "operator", match[0]
@@ -149,16 +150,16 @@ def pieces(formula: str) -> tuple[Piece, ...]:
 
 
 def split(formula: str) -> list[str]:
-    """A formula cut at what `reference` reads: every second text is that, those between them are all else.
+    """A formula split at possible references: every second text is one, for `reference` to parse.
 
-    A text in quotes and the columns of a table stand there as well, and `reference` gives None for them.
+    Quoted texts and structured references are among them, and `reference` gives None for these.
     """
     return _LOOSE.split(formula)
 
 
 @lru_cache(maxsize=1 << 16)
 def reference(text: str) -> Reference | None:
-    """The reference that is written so; None for a text that is none."""
+    """The reference that a text spells; None if it is no reference."""
     prefix, mark, cells = text.rpartition("!")
     if text.startswith('"') or not _CELLS.fullmatch(cells):
         return None
@@ -166,31 +167,31 @@ def reference(text: str) -> Reference | None:
 
 
 def references(formula: str) -> list[Reference]:
-    """What a formula refers to, from left to right."""
+    """A formula's references, from left to right."""
     return [found for found in map(reference, split(formula)[1::2]) if found is not None]
 
 
 def calls_around(formula: str) -> list[tuple[str, int]]:
-    """For each of a formula's references the function, in capitals, of which it is in an argument, and of which one,
-    counted from 0; blank outside of all.
+    """For each reference of a formula, the innermost function around it, in upper case, and the argument's index; ("",
+    0) outside of all.
     """
-    around, found = [("", 0)], list[tuple[str, int]]()
+    open_calls, found = [("", 0)], list[tuple[str, int]]()
     for piece in pieces(formula):
         if piece.kind == "function":
-            around.append((piece.text[:-1].upper(), 0))
+            open_calls.append((piece.text[:-1].upper(), 0))
         elif piece.text in ("(", "{"):
-            around.append(around[-1])
+            open_calls.append(open_calls[-1])
         elif piece.text in (")", "}"):
-            del around[max(len(around) - 1, 1) :]
+            del open_calls[max(len(open_calls) - 1, 1) :]
         elif piece.text == ",":
-            around[-1] = around[-1][0], around[-1][1] + 1
+            open_calls[-1] = open_calls[-1][0], open_calls[-1][1] + 1
         elif piece.reference is not None:
-            found.append(around[-1])
+            found.append(open_calls[-1])
     return found
 
 
 def rewritten(formula: str, change: Callable[[Reference], Reference | str]) -> str:
-    """The formula with each reference as `change` has it: another one, or a text such as `#REF!`. All else stays."""
+    """The formula with each reference replaced by `change(reference)`, a reference or a text such as `#REF!`."""
     texts = split(formula)
     for at in range(1, len(texts), 2):
         found = reference(texts[at])
@@ -200,9 +201,9 @@ def rewritten(formula: str, change: Callable[[Reference], Reference | str]) -> s
 
 
 def copied(formula: str, down: int, right: int) -> str:
-    """The formula as it reads so many rows further down and columns to the right: `$` holds, the rest moves along.
+    """The formula as copied `down` rows down and `right` columns to the right: only parts without `$` move.
 
-    What would leave the sheet is `#REF!`.
+    References beyond the sheet's edges become `#REF!`.
     """
 
     def moved(reference: Reference) -> Reference | str:
@@ -221,16 +222,16 @@ def _shifted(corner: Corner, down: int, right: int) -> Corner | None:
 
 
 def copied_to(formula: str, origin: str, target: str) -> str:
-    """The formula of the cell `origin` as it reads in `target`, as `copied` has it."""
+    """The formula of the cell `origin` as copied to `target`."""
     (row, column), (to_row, to_column) = coordinates(origin), coordinates(target)
     return copied(formula, to_row - row, to_column - column) if origin != target else formula
 
 
 class DownwardFormula(NamedTuple):
-    """A formula of a cell in this row that is copied down its column, into thousands of rows.
+    """A formula in `row` that is to be copied down its column, into thousands of rows.
 
-    `pattern` is the formula with OWN_ROW wherever the row's number moves along, and `xml` is that as a file has it;
-    blank where other numbers move too.
+    `pattern` is the formula with OWN_ROW for the relative row numbers, and `xml` the same escaped for XML; both are
+    blank if a relative reference is to another row.
     """
 
     text: str
@@ -247,11 +248,11 @@ class DownwardFormula(NamedTuple):
         return cls(text, row, pattern, escaped(pattern).encode())
 
     def at(self, row: int) -> str:
-        """The formula as it reads in another row."""
+        """The formula as copied to another row."""
         return self.pattern.replace(OWN_ROW, str(row)) if self.pattern else copied(self.text, row - self.row, 0)
 
     def xml_at(self, row: int) -> bytes:
-        """The same as a file has it."""
+        """The same, escaped for XML."""
         return self.xml.replace(OWN_ROW.encode(), b"%d" % row) if self.xml else escaped(self.at(row)).encode()
 
 
@@ -269,7 +270,9 @@ def _reference(prefix: str, text: str) -> Reference:
 
 @cache
 def corner(text: str) -> Corner:
-    """An end of a reference: `$B5`, `B` of whole columns, `$5` of whole rows. Raises ValueError for anything else."""
+    """Parses a corner of a reference: `$B5`, `B` of whole columns, `$5` of whole rows. Raises ValueError for anything
+    else.
+    """
     match = _END.fullmatch(text)
     if match is None or not text:
         raise ValueError(f"{text!r} is no end of a reference")

@@ -1,4 +1,4 @@
-"""Parts and the links between them: put in and taken out, each with its content type."""
+"""Adds and removes parts and relationships, with their content types."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ _NONE = b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/r
 
 
 def content_type(package: Package, part: str) -> str:
-    """A part's content type, as its override says; blank where its extension does."""
+    """A part's content type by its override; blank if its extension determines it."""
     overrides = every(package.tree(_TYPES), "Override")
     return next((one.get("ContentType", "") for one in overrides if one.get("PartName") == f"/{part}"), "")
 
 
 def add_part(package: Package, beside: str, data: bytes, kind: str) -> str:
-    """Put a new part in, named like another one; `kind` is its content type, blank where its extension says it."""
+    """Add a part named like `beside`, and return its name; `kind` is its content type, blank if its extension
+    determines it.
+    """
     part = _free_part(package, beside)
     package.add(part, data)
     if kind:
@@ -31,7 +33,7 @@ def add_part(package: Package, beside: str, data: bytes, kind: str) -> str:
 
 
 def drop_part(package: Package, source: str, part: str) -> None:
-    """Take a part out that only `source` links to, with its content type."""
+    """Remove a part that only `source` refers to, and its content type."""
     ids = {link.id for link in package.relationships(source) if link.target == part}
     for name, is_its_own in (
         (links_of(source), lambda one: one.get("Id") in ids),
@@ -44,7 +46,7 @@ def drop_part(package: Package, source: str, part: str) -> None:
 
 
 def drop_linked(package: Package, source: str) -> None:
-    """Take out all that a part links to, and what that links to, but for parts that others link to as well."""
+    """Remove all that a part refers to, recursively, except parts that others refer to as well."""
     for target in dict.fromkeys(found.target for found in package.relationships(source)):
         others = (other for other in list(package.parts) if other not in (source, links_of(source)))
         if target in package.parts and not any(
@@ -57,7 +59,7 @@ def drop_linked(package: Package, source: str) -> None:
 
 
 def link(package: Package, source: str, kind: str, target: str, family: str = OFFICE) -> str:
-    """Link a part to another; `family` is what the kind's address begins with. Returns the id of the link."""
+    """Add a relationship from `source` to `target`, and return its id; `family` is the beginning of the type's URI."""
     rels = links_of(source)
     if rels not in package.parts:
         package.add(rels, _NONE)
@@ -71,9 +73,9 @@ def link(package: Package, source: str, kind: str, target: str, family: str = OF
 def copy_part(
     package: Package, source: Package, part: str, changed: Callable[[bytes], bytes], done: dict[str, str] | None = None
 ) -> str:
-    """Put a part of another package in with all that it links to, each as `changed` has it; returns its name.
+    """Copy a part of another package with all that it refers to, each transformed by `changed`; returns its new name.
 
-    `done` are the parts that have been put in, with their names.
+    `done` maps parts that were copied already to their new names.
     """
     done = {} if done is None else done
     if part in done:
@@ -90,7 +92,7 @@ def copy_part(
 
 
 def shorten_ways(package: Package, source: str) -> None:
-    """Write a part's links as paths relative to its own folder."""
+    """Make the targets of a part's relationships relative to its folder."""
     rels, targets = links_of(source), {link.id: link.target for link in package.relationships(source)}
     if rels in package.parts:
         with package.edited(rels) as root:
@@ -100,18 +102,18 @@ def shorten_ways(package: Package, source: str) -> None:
 
 
 def _way(source: str, target: str) -> str:
-    """The path to a part from another one's folder: by paths from the root IronCalc and exceljs find no notes."""
+    """The relative path from one part to another: IronCalc and exceljs don't find notes by absolute paths."""
     return posixpath.relpath(target, posixpath.dirname(source) or ".")
 
 
 def links_of(part: str) -> str:
-    """The part that holds the links of another, which may have none."""
+    """The name of a part's relationships part, which may not exist."""
     folder, file = posixpath.split(part)
     return posixpath.join(folder, "_rels", f"{file}.rels")
 
 
 def _free_part(package: Package, part: str) -> str:
-    """A name like this one that no part has."""
+    """An unused part name with another number than this one."""
     base, dot, extension = part.rpartition(".")
     stem, taken = base.rstrip("0123456789"), {name.lower() for name in package.parts}
     return next(name for number in count(1) if (name := f"{stem}{number}{dot}{extension}").lower() not in taken)

@@ -1,4 +1,6 @@
-"""The conditional formats, validations, links and ignored errors of a sheet, and another sheet's put among them."""
+"""Conditional formats, data validations, hyperlinks and ignored errors of a sheet, and merging another sheet's into
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ _LISTS = {"dataValidation": "dataValidations", "hyperlink": "hyperlinks", "ignor
 
 
 def rules(root: Element) -> list[Element]:
-    """The conditional formats and the validations of a sheet, but for those in extensions."""
+    """The conditional formats and data validations of a sheet, except those in extensions."""
     return children(root, "conditionalFormatting") + _listed(root, "dataValidation")
 
 
 def extended(root: Element) -> list[Element]:
-    """The validations in extensions of a sheet: there Excel writes those that read another sheet."""
+    """The data validations in a sheet's extensions, where Excel writes those that refer to another sheet."""
     return [rule for rule in every(root, "dataValidation") if rule.getparent().getparent() is not root]
 
 
@@ -30,7 +32,7 @@ def links(root: Element) -> list[Element]:
 
 
 def part_rules(root: Element) -> None:
-    """Give each of a sheet's conditional formats an element of its own: some programs put those of one area in one."""
+    """Give each conditional format an element of its own; some programs group those of one area."""
     for several in children(root, "conditionalFormatting"):
         for rule in children(several, "cfRule")[1:]:
             alone = deepcopy(several)
@@ -43,7 +45,7 @@ def part_rules(root: Element) -> None:
 def formulas(rule: Element) -> list[str]:
     """The formulas of a rule.
 
-    Some programs always write a second one: it counts only where a validation is between two numbers.
+    Some programs always write a second one, which only counts for validations between two numbers.
     """
     is_between = rule.get("operator", "between") in ("between", "notBetween") and rule.get("type") != "list"
     read = ("formula", "formula1", *(["formula2"] if is_between else []))
@@ -52,26 +54,26 @@ def formulas(rule: Element) -> list[str]:
 
 
 def areas(rule: Element) -> list[Area]:
-    """The areas that a rule is for."""
+    """The areas that a rule applies to."""
     listed = rule.get("sqref") or " ".join(each.text or "" for each in children(rule, "sqref"))
     return [area for part in listed.split() if (area := Area.tried(part))]
 
 
 def first_cell(covered: Iterable[Area]) -> Position:
-    """The cell that the formulas of a rule for some areas are written for: top left of all, whatever is listed first.
+    """The cell that the formulas of a rule are relative to: the top left of all its areas, whatever is listed first.
 
-    LibreOffice lists the areas that it splits one into in any order.
+    LibreOffice splits areas and lists them in any order.
     """
     whole = reduce(Area.including, covered)
     return whole.top, whole.left
 
 
 def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dxfs: Mapping[int, int]) -> int:
-    """Give a sheet the rules and links of a fresh one beside `own`, a person's; how many of these there are then.
+    """Replace a sheet's rules and links by a fresh sheet's, keeping `own`, the user's; returns the number of these.
 
-    All references have been moved, and planner's own rules in extensions are taken out. A fresh validation leaves out
-    the cells that one of a person's is for, and goes where its first cell is one; `dxfs` are the numbers that the fresh
-    sheet's looks have here.
+    All references must have been moved, and planner's rules in extensions removed. A fresh validation leaves out cells
+    with a validation of the user's, and is dropped if its first cell has one; `dxfs` maps the fresh sheet's
+    differential formats.
     """
     kept = [rule for rule in rules(sheet.root) if rule in own]
     validating = [rule for rule in kept if rule.tag.endswith("dataValidation")] + extended(sheet.root)
@@ -80,7 +82,7 @@ def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dx
     formats += with_looks(children(fresh.root, "conditionalFormatting"), dxfs)
     validations = [rule for rule in kept if rule not in formats]
     validations += [
-        left for rule in _listed(fresh.root, "dataValidation") if (left := _beside(rule, guarded)) is not None
+        left for rule in _listed(fresh.root, "dataValidation") if (left := _outside(rule, guarded)) is not None
     ]
     theirs = links(fresh.root)
     linked = {link.get("ref") for link in theirs}
@@ -95,13 +97,13 @@ def renew_rules(sheet: Worksheet, fresh: Worksheet, own: Collection[Element], dx
     return len(kept)
 
 
-def _beside(rule: Element, guarded: Iterable[Area]) -> Element | None:
-    """A rule without the cells of some areas; None where its formulas are written for one of those."""
-    held = areas(rule)
-    if any(other.covers(*first_cell(held)) for other in guarded):
+def _outside(rule: Element, guarded: Iterable[Area]) -> Element | None:
+    """A rule restricted to cells outside `guarded`; None if its first cell is inside."""
+    own_areas = areas(rule)
+    if any(other.covers(*first_cell(own_areas)) for other in guarded):
         return None
-    left = reduce(lambda found, other: [part for area in found for part in area.without(other)], guarded, held)
-    if left == held:
+    left = reduce(lambda found, other: [part for area in found for part in area.without(other)], guarded, own_areas)
+    if left == own_areas:
         return rule
     fewer = deepcopy(rule)
     fewer.set("sqref", " ".join(map(str, left)))
@@ -109,7 +111,7 @@ def _beside(rule: Element, guarded: Iterable[Area]) -> Element | None:
 
 
 def _ignored(old: Element, fresh: Element) -> list[Element]:
-    """What Excel is told not to mark: as a fresh sheet has it, and what a person told it of other cells."""
+    """The ignored errors: the fresh sheet's, and the user's for other cells."""
     theirs = _listed(fresh, "ignoredError")
 
     def is_renewed(one: Element) -> bool:
@@ -120,7 +122,7 @@ def _ignored(old: Element, fresh: Element) -> list[Element]:
 
 
 def without_drawing(xml: bytes, formats: Mapping[int, int], dxfs: Mapping[int, int]) -> Worksheet:
-    """A fresh sheet whose formats, differential ones too, have other numbers; its drawings are the caller's to put."""
+    """A fresh sheet with its style numbers mapped, and without its drawings, which are up to the caller."""
     sheet = Worksheet(xml)
     sheet.rows = restyled(sheet.rows, formats)
     conditional = children(sheet.root, "conditionalFormatting")
@@ -132,7 +134,7 @@ def without_drawing(xml: bytes, formats: Mapping[int, int], dxfs: Mapping[int, i
 
 
 def with_looks(formats: Collection[Element], dxfs: Mapping[int, int]) -> list[Element]:
-    """Conditional formats whose looks have other numbers."""
+    """Conditional formats with their differential format numbers mapped."""
     copies = [deepcopy(rule) for rule in formats]
     for one in (found for rule in copies for found in every(rule, "cfRule") if "dxfId" in found.attrib):
         one.set("dxfId", str(dxfs[int(one.get("dxfId"))]))
@@ -144,7 +146,7 @@ def _listed(root: Element, name: str) -> list[Element]:
 
 
 def _fill(sheet: Worksheet, name: str, elements: list[Element]) -> None:
-    """Give a sheet these elements in their list, which counts them where the schema has it so."""
+    """Replace the elements of a sheet's list, with their count if the schema has one."""
     copies = [deepcopy(element) for element in elements]
     if (old := child(sheet.root, _LISTS[name])) is not None:
         sheet.root.remove(old)
@@ -159,11 +161,11 @@ def _fill(sheet: Worksheet, name: str, elements: list[Element]) -> None:
 
 
 RANGES = ("autoFilter", "protectedRange", "conditionalFormatting", "dataValidation", "ignoredError", "sqref")
-"""What is for ranges of cells on a sheet, in extensions too."""
+"""Elements with ranges of a sheet, including those in extensions."""
 
 
 def reshape(root: Element, reshaped: Callable[[Area], Area], *names: str) -> None:
-    """Give the ranges of elements of these names other corners, as `reshaped` says; what is no range stays."""
+    """Replace the ranges of elements with these names by `reshaped(range)`; other texts stay."""
 
     def one(text: str) -> str:
         area = Area.tried(text)

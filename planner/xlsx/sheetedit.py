@@ -1,4 +1,4 @@
-"""Values and rows put into one sheet's XML: only the cells that change are touched, every other byte stays."""
+"""Puts values and rows into a sheet's XML: only changed cells are touched, and every other byte stays."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NOTHING = TemplateCell(None, None)
 
 
 class NewRow(NamedTuple):
-    """A row that the file has not: its number, the row that it is a copy of, and what is typed into its other cells."""
+    """A row to add: its number, the row that it is a copy of, and typed values for its other cells."""
 
     number: int
     source: int
     typed: Values
 
     def with_typed(self, values: Mapping[str, Value]) -> NewRow:
-        """The row with those of some values, by address, that are for a cell into which it types something."""
+        """The row with these values, by address, in cells that it types into."""
         at = {column: address(self.number, column) for column in self.typed}
         new = {column: values[ref] for column, ref in at.items() if ref in values}
         return self._replace(typed={**self.typed, **new}) if new else self
@@ -43,12 +43,11 @@ def with_values(
     rows: Sequence[NewRow] = (),
     of_rows: Mapping[str, Value] | None = None,
 ) -> bytes:
-    """The XML of a sheet with `values` typed in, None for an empty cell; missing cells and rows are made.
+    """The XML of a sheet with `values` typed in, None for an empty cell; missing cells and rows are added.
 
-    `like` gives a cell the format of another one, new cell -> old cell; a formula is for such a cell only.
-    `cached` are values of formulas as `with_cached` takes them, those of new ones and of the new `rows` too; of these
-    `of_rows` has most.
-    Raises UserError for a cell that a formula fills, and for a value that no cell can hold.
+    `like` maps new cells to the cell whose style they take; only new cells may get a formula. `cached` are values of
+    formulas as in `with_cached`, also of new formulas and of the new `rows`, for which `of_rows` has most. Raises
+    UserError for a cell with a formula, and for a value that no cell can hold.
     """
     known, writer, new = cached or {}, _Writer(sheet), {row.number for row in rows}
     old = {ref: known[ref] for ref in known if ref not in values and coordinates(ref)[0] not in new}
@@ -62,7 +61,7 @@ def with_values(
 
 
 def with_cached(sheet: SheetXml, values: Mapping[str, Value]) -> bytes:
-    """The XML of a sheet with cached values in cells that a formula fills, None for no value.
+    """The XML of a sheet with other cached values in formula cells, None for no value.
 
     A cell that has the value already keeps its bytes. Raises ValueError for a cell without a formula.
     """
@@ -72,7 +71,7 @@ def with_cached(sheet: SheetXml, values: Mapping[str, Value]) -> bytes:
 
 
 class _Writer:
-    """What is to be put into the XML of one sheet: edits, and by their places the cells and rows that it lacks."""
+    """Collects the changes to a sheet's XML: edits of existing cells, and missing cells and rows by position."""
 
     def __init__(self, sheet: SheetXml) -> None:
         self._sheet, self._xml = sheet, sheet.xml
@@ -83,7 +82,7 @@ class _Writer:
         self._templates: dict[int, Mapping[int, TemplateCell]] = {}
 
     def put(self, ref: str, value: Content, source: str | None, cached: Value) -> None:
-        """Type a value into a cell, in the format of the cell `source` if there is one."""
+        """Type a value into a cell, with the style of the cell `source` if given."""
         if self._sheet.is_computed(ref):
             raise UserError("the cell holds a formula, which is not overwritten", place=Place(cell=ref))
         cell, like = self._sheet.cell(ref), self._sheet.cell(source) if source else None
@@ -99,7 +98,7 @@ class _Writer:
             self._edits.append(self._rewritten(cell, *self._typed(ref, value), _TYPE_AND_METADATA))
 
     def put_cached(self, values: Mapping[str, Value]) -> None:
-        """Give formulas their values."""
+        """Replace the cached values of formulas."""
         for ref, value in values.items():
             cell = self._sheet.cell(ref)
             if cell is None or not (cell.kind or self._sheet.is_computed(ref)):
@@ -108,7 +107,7 @@ class _Writer:
                 self._edits.append(self._rewritten(cell, *self._cached(value), _TYPE_AND_RICH_VALUE))
 
     def put_row(self, row: NewRow, cached: Mapping[str, Value]) -> None:
-        """Make a row like another one; `cached` has the values of its formulas, as far as they are known."""
+        """Add a copy of a row; `cached` has the known values of its formulas."""
         if row.source not in self._templates:
             self._templates[row.source] = self._sheet.template(row.source)
         cells = self._templates[row.source]
@@ -125,7 +124,7 @@ class _Writer:
             self._corners += (row.number, min(row.typed)), (row.number, max(row.typed))
 
     def xml(self) -> bytes:
-        """The sheet with all of it."""
+        """The sheet with all changes."""
         return apply_edits(self._xml, [*self._edits, *self._inserted(), *self._grown()])
 
     def _element(self, tag: bytes, content: bytes, attributes: bytes = b"") -> bytes:
@@ -133,14 +132,14 @@ class _Writer:
         return b"<%b%b>%b</%b>" % (name, attributes, content, name)
 
     def _cached(self, value: Value) -> tuple[str, bytes]:
-        """The type and the content of a formula cell with this value."""
+        """The type and content of a formula cell with this value."""
         if value is None:
             return "n", b""
         type_, text = written_value(value)
         return type_, self._element(b"v", text)
 
     def _typed(self, ref: str, value: Value) -> tuple[str, bytes]:
-        """The type and the content of a cell with this value typed in: a text stands in the cell itself."""
+        """The type and content of a cell with this typed value; a text becomes an inline string."""
         try:
             type_, content = self._cached(value)
         except UserError as error:
@@ -151,7 +150,7 @@ class _Writer:
         return "inlineStr", self._element(b"is", self._element(b"t", written_value(value)[1], space))
 
     def _computed(self, formula: bytes, cached: Value) -> tuple[str, bytes]:
-        """The type and the content of a cell with this formula and its value."""
+        """The type and content of a cell with this formula and its value."""
         type_, content = self._cached(cached)
         return type_, self._element(b"f", formula) + content
 
@@ -169,10 +168,10 @@ class _Writer:
         return self._element(b"row", b"".join(cells), b' r="%d"' % number)
 
     def _rewritten(self, cell: Cell, type_: str, content: bytes, drop: tuple[bytes, ...]) -> Edit:
-        """Give a cell another type and content; its style, its formula and what else it has stay."""
+        """Replace a cell's type and content; its style, formula and everything else stay."""
         xml, start, end = self._xml, cell.span[0], tag_end(self._xml, cell.span[0])
         tag = xml[start:end]
-        if type_ != cell.type or b"m" in tag:  # vm and cm are all that has an m, so this is seldom in vain
+        if type_ != cell.type or b"m" in tag:  # only vm and cm contain an m
             tag = retagged(tag, drop, {} if type_ == "n" else {b"t": type_.encode()})
         if is_empty(xml, end):
             return Edit(start, end, inside(tag, content))
@@ -183,7 +182,7 @@ class _Writer:
         return Edit(start, stop, tag + xml[end:at] + content)
 
     def _inserted(self) -> Iterator[Edit]:
-        """The cells that the file lacks, and the rows, each in its place."""
+        """The edits that insert missing cells and rows in their places."""
         rows, new_rows = self._sheet.rows, dict(self._rows)
         by_row: dict[int, dict[int, bytes]] = {}
         for (row, column), xml in sorted(self._cells.items()):
@@ -198,7 +197,7 @@ class _Writer:
         yield from self._with_children(self._sheet.data, places, dict(sorted(new_rows.items())))
 
     def _with_children(self, parent: Span, present: Mapping[int, int], new: Mapping[int, bytes]) -> Iterator[Edit]:
-        """Put elements, by number, into `parent`, each before the first of those there that has a greater number."""
+        """Insert elements, by number, into `parent`, each before the first existing one with a greater number."""
         start, end = parent[0], tag_end(self._xml, parent[0])
         if is_empty(self._xml, end):
             yield Edit(start, end, inside(self._xml[start:end], b"".join(new.values())))
@@ -210,7 +209,7 @@ class _Writer:
             yield Edit(at, at, xml)
 
     def _grown(self) -> Iterator[Edit]:
-        """Widen the sheet's declared dimension to the cells that were made: some readers stop at it."""
+        """The edit that extends the sheet's declared dimension to new cells; some readers stop at it."""
         made = [*self._cells, *self._corners]
         if not made or self._sheet.dimension is None:
             return

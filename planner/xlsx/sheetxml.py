@@ -1,4 +1,4 @@
-"""One sheet's XML and its cells, read row by row as they are asked for; `sheetedit` puts values into it."""
+"""A sheet's XML and its cells, parsed row by row on demand; `sheetedit` puts values into it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAIN = (
 _TAGS = ("c", "f", "v", "is", "t", "rPh", "row", "sheetData", "dimension")
 _LOCAL = {f"{namespace}}}{tag}": tag for namespace in _MAIN for tag in _TAGS}
 _OPEN = b"<sheetData>"
-_CELLS = b"(?:" + cell_pattern(COLUMN + rb"\1", keep=False) + b")*+"  # of the row whose number is the first group
+_CELLS = b"(?:" + cell_pattern(COLUMN + rb"\1", keep=False) + b")*+"  # cells of the row whose number is group 1
 _ROW = re.compile(b'<row r="(' + ROW + b')"' + OWN_ATTRIBUTES + b"(?:/>|>" + _CELLS + b"(</row>))")
 _ROW_START = re.compile(rb'<row r="([0-9]+)"')
 _REFS = re.compile(rb'<c r="([A-Z]+[0-9]+)"')
@@ -30,7 +30,7 @@ _CONTROL = bytes({*range(32)} - {9, 10})
 
 
 def plain_rows(xml: bytes) -> tuple[dict[int, Span], Span] | None:
-    """Where each row of a sheet stands, by number, and where all do; None where its XML is for expat."""
+    """The span of each row of a sheet, by number, and of all of them; None if its XML needs expat."""
     start, end = xml.find(_OPEN), xml.rfind(b"</sheetData>")
     if start < 0 or end < start or b"<!" in xml or len(xml.translate(None, _CONTROL)) != len(xml):
         return None
@@ -52,10 +52,10 @@ def plain_rows(xml: bytes) -> tuple[dict[int, Span], Span] | None:
 
 
 class Scan:
-    """What expat finds in a sheet: its rows and their cells by column, in the order of the file.
+    """The rows of a sheet as parsed by expat, with their cells by column, in file order.
 
-    A cell of type s has the text itself where the shared `strings` are given, else the text's number.
-    Raises UserError for XML that is not sound or not UTF-8, and for a cell that stands there twice.
+    A cell of type s has its text if the shared `strings` are given, else the text's number. Raises UserError for
+    malformed XML or another encoding than UTF-8, and for a repeated cell.
     """
 
     def __init__(self, xml: bytes, strings: Sequence[str] = ()) -> None:
@@ -66,7 +66,7 @@ class Scan:
         self._strings = strings
         self._text: list[str] = []
         self._starts: dict[str, int] = {}
-        self._own: dict[str, Mapping[str, str]] = {}  # the attributes of the elements that are open
+        self._own: dict[str, Mapping[str, str]] = {}  # the attributes of the open elements
         self._row, self._last, self._phonetic = 0, "", False
         if xml[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise UserError("the sheet's XML is not UTF-8")
@@ -124,7 +124,7 @@ class Scan:
             self.dimension = Area.parse(self._own["dimension"].get("ref", "")), span
 
     def _add_cell(self, span: Span) -> None:
-        """The cell as every program would write it, for the one expression that reads cells."""
+        """Add a cell, rewritten in the usual form so that one regular expression parses all cells."""
         ref = self._own["c"].get("r") or self._next_ref()
         column = coordinates(ref)[1]  # or ValueError
         usual = f'<c r="{ref}"{self._attributes("c", "s", "t")}>'
@@ -146,16 +146,16 @@ class Scan:
         return "".join(f' {name}="{escaped(own[name])}"' for name in names if name in own)
 
     def _next_ref(self) -> str:
-        """The address of a cell that bears none: right of the one before."""
+        """The address of a cell without one: right of the previous one."""
         return address(self._row, coordinates(self._last)[1] + 1 if self._last else 1)
 
 
 def rows_as_plain(xml: bytes) -> tuple[dict[int, Span], Span]:
-    """What `plain_rows` finds in XML that is known to be plain: nothing in it is looked at but where its rows begin."""
+    """Like `plain_rows` for XML that is known to be plain: only the starts of rows are searched."""
     start, end = xml.find(_OPEN), xml.rfind(b"</sheetData>")
     found = [(int(match[1]), match.start()) for match in _ROW_START.finditer(xml, start, end)]
     ends = [*(at for _, at in found[1:]), end]
-    close = b"</row>"  # which an empty row hasn't
+    close = b"</row>"  # missing for an empty row
     rows = {
         number: (at, stop - len(close) * xml.endswith(close, at, stop))
         for (number, at), stop in zip(found, ends, strict=True)
@@ -169,7 +169,7 @@ def _column(letters: bytes) -> int:
 
 
 def without_rows(xml: bytes, data: Span) -> bytes:
-    """A sheet's XML without what stands between the tags of its sheetData, which begin at these places."""
+    """A sheet's XML without the content of its sheetData; `data` is the span of the rows."""
     return xml[: data[0] + len(_OPEN)] + xml[data[1] :]
 
 
@@ -179,7 +179,7 @@ def _refuse_encoding(_version: str, encoding: str | None, _standalone: int) -> N
 
 
 class TemplateCell(NamedTuple):
-    """A cell of a row that is copied: the number of its format, if it names one, and its formula."""
+    """A cell of a row to be copied: its style number, if it has one, and its formula."""
 
     style: int | None
     formula: DownwardFormula | None
@@ -188,16 +188,15 @@ class TemplateCell(NamedTuple):
 class SheetXml:
     """A sheet's XML and the cells in it.
 
-    `rows` are where its rows stand by number, `data` where all do, `dimension` what area the sheet says it has and
-    where it says so; `arrays` are the ranges that one cell's formula fills: the other cells in them look like typed
-    ones. `is_plain` says that its cells are written as every program writes them, with no comment between.
-    Raises UserError for XML that is not sound.
+    `rows` has the span of each row by number, `data` that of all rows, `dimension` the declared area and its span;
+    `arrays` has the range of each array formula or data table, whose other cells look like typed ones. `is_plain` says
+    that its cells are written in the usual form, without comments between. Raises UserError for malformed XML.
     """
 
     def __init__(self, xml: bytes, strings: Sequence[str] = (), before: SheetXml | None = None) -> None:
-        """`before` is a sheet of which `sheetedit` made this one, if it is one: what was proven of it holds still."""
+        """`before` is the sheet from which `sheetedit` made this one, if any: what was verified for it still holds."""
         self.xml, self.strings = xml, strings
-        self._read: dict[int, dict[int, Cell]] = {}  # the rows that have been asked for
+        self._read: dict[int, dict[int, Cell]] = {}  # parsed rows
         plain = rows_as_plain(xml) if before is not None and before.is_plain else plain_rows(xml)
         self.is_plain: bool = plain is not None
         scan = Scan(xml if plain is None else without_rows(xml, plain[1]), strings)
@@ -206,7 +205,7 @@ class SheetXml:
         if plain is None:
             self._read = scan.cells
         elif self.dimension is not None and self.dimension[1][0] > self.data[0]:
-            self.dimension = None  # it stands in front of the cells, or is none
+            self.dimension = None  # it must precede the cells
         self.prefix = prefix(xml, self.data[0])  # of its elements
         try:
             self.arrays = dict(self._arrays())
@@ -222,18 +221,18 @@ class SheetXml:
 
     @cached_property
     def row_numbers(self) -> list[int]:
-        """The numbers of the rows that the file has, from the top down."""
+        """The numbers of the rows in the file, in ascending order."""
         return sorted(self.rows)
 
     def row(self, number: int) -> dict[int, Cell]:
-        """The cells of a row by column."""
+        """The cells of a row, by column."""
         if number not in self._read:
             found = CELL.finditer(self.xml, *self.rows[number]) if self.is_plain and number in self.rows else ()
             self._read[number] = {_column(match[1].rstrip(_DIGITS)): Cell(match, self.strings) for match in found}
         return self._read[number]
 
     def column(self, column: int, rows: Iterable[int]) -> list[Cell | None]:
-        """The cells of a column in some rows: a row that hasn't been read is searched for its one cell alone."""
+        """The cells of a column in some rows; a row that wasn't parsed yet is only searched for this cell."""
         found: list[Cell | None] = []
         for number in rows:
             if number in self._read or not self.is_plain:
@@ -248,43 +247,43 @@ class SheetXml:
         return found
 
     def forget(self) -> None:
-        """Let go of the cells that were read, for the memory that they take; what is asked for again is read again."""
+        """Free the memory of parsed cells; they are parsed again on demand."""
         if self.is_plain:
             self._read.clear()
 
     def cell(self, ref: str) -> Cell | None:
-        """One cell; None where the file has none at this address."""
+        """The cell at an address; None if the file has none."""
         row, column = coordinates(ref)
         return self.row(row).get(column)
 
     @cached_property
     def cells(self) -> dict[str, Cell]:
-        """Every cell by its address, from the top down; of a large sheet `cell` reads some more quickly."""
+        """Every cell by address, from top to bottom; for a few cells of a large sheet, `cell` is faster."""
         return {cell.ref: cell for number in self.row_numbers for cell in self.row(number).values()}
 
     @cached_property
     def n_formulas(self) -> int:
-        """How many cells have a formula."""
+        """The number of cells with a formula."""
         if self.is_plain:
             return self.xml.count(b"<f", *self.data)
         return sum(bool(cell.kind) for cell in self.cells.values())
 
     def is_computed(self, ref: str) -> bool:
-        """Whether the cell has a formula, or lies in the range of an array formula or a data table."""
+        """Whether the cell has a formula, or is in the range of an array formula or a data table."""
         cell = self.cell(ref)
         if cell is not None and cell.kind:
             return True
         return bool(self.arrays) and any(area.covers(*coordinates(ref)) for area in self.arrays.values())
 
     def template(self, number: int) -> dict[int, TemplateCell]:
-        """The cells of a row by column, ready to be copied into rows below it."""
+        """The cells of a row, by column, ready to be copied into rows below it."""
         cells = self.row(number).items()
         return {column: TemplateCell(cell.style, self._downward(cell, number)) for column, cell in cells}
 
     def _downward(self, cell: Cell, row: int) -> DownwardFormula | None:
-        """A cell's own formula, to be copied down; None where it has none, or one that fills several.
+        """A cell's formula, to be copied down; None if it has none, or one that fills several cells.
 
-        Of a shared formula only the first cell holds the text.
+        Only the anchor of a shared formula has its text.
         """
         if cell.kind not in ("normal", "shared"):
             return None
@@ -292,7 +291,7 @@ class SheetXml:
         return None if text is None else DownwardFormula.of(text, row)
 
     def formula_of(self, cell: Cell) -> str | None:
-        """A cell's formula as it reads there, though the text of a shared one stands in another cell; None for none."""
+        """A cell's formula as it reads there, for a shared formula derived from its anchor; None for none."""
         if cell.formula or cell.kind != "shared":
             return cell.formula
         master = self._masters.get(cell.shared)
@@ -300,7 +299,7 @@ class SheetXml:
 
     @cached_property
     def _masters(self) -> dict[str, Cell]:
-        """The first cell of each shared formula, by the number that its other cells name."""
+        """The anchor of each shared formula, by number."""
         return {cell.shared: cell for cell in self.cells.values() if cell.kind == "shared" and cell.formula}
 
     def filled_by(self, ref: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A workbook's styles: how a cell of it looks, and another workbook's looks taken into it behind its own."""
+"""A workbook's styles: the look of each cell style, and merging another workbook's styles into them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FIRST_CUSTOM_FORMAT = 164
 BUILT_IN = {"0": "General", "1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "9": "0%", "10": "0.00%",
             "11": "0.00E+00", "49": "@"}  # fmt: skip
 _SIDES = ("left", "right", "top", "bottom", "start", "end")
-_WHITE = ("1", "9", "65")  # numbers of the old palette's white, and of a window's ground
+_WHITE = ("1", "9", "65")  # palette indices of white, and of the window background
 _UNSEEN = ("charset", "family", "scheme", "bgColor", "font", "fill", "border", "diagonal")
 
 
 class Look(NamedTuple):
-    """How a cell looks, by what a person sees and not by numbers that differ from file to file.
+    """The look of a cell, independent of the style numbers, which differ from file to file.
 
-    `font`, `fill` and `border` say their elements in words: `b 1; color FF0000FF; name Calibri; sz 11`.
+    `font`, `fill` and `border` list their elements as text: `b 1; color FF0000FF; name Calibri; sz 11`.
     """
 
     style: str = "Normal"
@@ -46,12 +46,12 @@ class Look(NamedTuple):
 
     @property
     def ink(self) -> str:
-        """The six digits of its text's colour; black, a theme's and an automatic one are blank."""
+        """The RGB hex digits of its text's colour; blank for black, theme and automatic colours."""
         return _colour(self.font, "color ")
 
     @property
     def ground(self) -> str:
-        """The six digits of the colour that fills it; blank where nothing does, and as `ink`."""
+        """The RGB hex digits of its fill colour; blank without a fill, and as in `ink`."""
         return _colour(self.fill, "fgColor ") if "patternFill solid" in self.fill.split("; ") else ""
 
 
@@ -61,14 +61,14 @@ def _colour(said: str, name: str) -> str:
 
 
 class Stylesheet:
-    """The styles part of a workbook: its lists, element by element. An index counts from 0."""
+    """The styles part of a workbook: its lists of elements, with indices from 0."""
 
     def __init__(self, root: Element) -> None:
         self.root = root
 
     @classmethod
     def of(cls, package: Package) -> tuple[str, Stylesheet] | None:
-        """The name of a workbook's styles part and what is in it; None where it has none. Raises as `tree` does."""
+        """The name of a workbook's styles part and the part; None if it has none. Raises as `tree` does."""
         parts = package.linked(package.workbook_part(), "styles")
         return (parts[0], cls(package.tree(parts[0]))) if parts else None
 
@@ -79,21 +79,21 @@ class Stylesheet:
 
     @cached_property
     def looks(self) -> list[Look]:
-        """The look of each number that a cell's attribute s can have."""
+        """The look of each style number (attribute s of a cell)."""
         names = {found.get("xfId", ""): found.get("name", "") for found in self.all("cellStyles")}
         formats = {found.get("numFmtId", ""): found.get("formatCode", "") for found in self.all("numFmts")}
         seen = {tag: ["" if _is_white(found) else _seen(found) for found in self.all(tag)] for tag in _IDS}
         return [_look(element, names, formats, seen) for element in self.all("cellXfs")]
 
     def add(self, tag: str, element: Element) -> None:
-        """Put an element at the end of a list, which is made if need be."""
+        """Append an element to a list, which is created if needed."""
         found = child_in_order(self.root, tag, LISTS)
         found.append(element)
         found.set("count", str(len(self.all(tag))))
 
 
 def looks_of(package: Package) -> list[Look]:
-    """The look of each number that a cell's attribute s can have; none where the workbook has no styles."""
+    """The look of each style number; empty if the workbook has no styles."""
     found = Stylesheet.of(package)
     return found[1].looks if found else []
 
@@ -106,8 +106,8 @@ def _look(
     number = xf.get("numFmtId", "0")
     code = formats.get(number) or BUILT_IN.get(number, f"built-in {number}")
     alignment, protection = child(xf, "alignment"), child(xf, "protection")
-    told = ("horizontal", "wrapText", "textRotation")
-    said = [_truth(alignment.get(name, "")) for name in told] if alignment is not None else []
+    attributes = ("horizontal", "wrapText", "textRotation")
+    said = [_truth(alignment.get(name, "")) for name in attributes] if alignment is not None else []
     aligned = " ".join(word for word in said if word not in ("", "0", "general"))
     locked = protection is None or protection.get("locked", "1") not in ("0", "false")
     style = names.get(xf.get("xfId", "0"), "Normal")
@@ -115,7 +115,7 @@ def _look(
 
 
 def _seen(element: Element) -> str:
-    """What a person sees of a font, a fill or a border: programs add other things when they save."""
+    """The visible properties of a font, a fill or a border; programs add others when they save."""
     said: list[str] = []
     for one in element.iter():
         tag = local_name(one)
@@ -131,13 +131,13 @@ def _seen(element: Element) -> str:
 
 
 def _is_of_no_line(element: Element) -> bool:
-    """Whether it is the colour of a border that isn't drawn."""
+    """Whether it is the colour of a border side without a line."""
     side = element.getparent() if local_name(element) == "color" else None
     return side is not None and local_name(side) in _SIDES and side.get("style", "none") == "none"
 
 
 def _is_white(element: Element) -> bool:
-    """Whether it is a fill that is plain white: as good as none, in whose place Gnumeric writes one."""
+    """Whether it is a plain white fill, which Gnumeric writes instead of none."""
     pattern = child(element, "patternFill")
     colour = child(pattern, "fgColor") if pattern is not None and pattern.get("patternType") == "solid" else None
     if colour is None or float(colour.get("tint", "0")):
@@ -151,9 +151,10 @@ def _truth(value: str) -> str:
 
 
 def take_all(package: Package, fresh: Package) -> tuple[dict[int, int], dict[int, int]]:
-    """Put all cell formats and differential ones of a fresh workbook into a package's styles.
+    """Merge all cell formats and differential formats of a fresh workbook into a package's styles; equal ones are
+    reused.
 
-    One that is there serves again. Returns the numbers that they have there, by those that they had.
+    Returns the maps from fresh to new numbers, of cell formats and of differential formats.
     """
     own, other = Stylesheet.of(package), Stylesheet.of(fresh)
     assert own is not None, "a workbook of planner's has styles"
@@ -177,7 +178,7 @@ class _Merger:
         self._styles: dict[str, int] = {one.get("name"): int(one.get("xfId", "0")) for one in own.all("cellStyles")}
 
     def append(self, tag: str, element: Element) -> int:
-        """The index of an element of a list, put there if it isn't."""
+        """The index of an element in a list, appended if it is missing."""
         key = _key(element)
         if key not in self._known[tag]:
             self._known[tag][key] = self._add(tag, deepcopy(element))
@@ -189,13 +190,13 @@ class _Merger:
         return self._counts[tag] - 1
 
     def format(self, number: int) -> int:
-        """The index in `own` of a cell format of the other."""
+        """The index in `own` of a cell format of the other workbook."""
         xf = self._renumbered(self._theirs["cellXfs"][number])
         xf.set("xfId", str(self._style(xf.get("xfId", "0"))))
         return self.append("cellXfs", xf)
 
     def _style(self, xf: str) -> int:
-        """The index in `own` of a named style's format, by its name."""
+        """The index in `own` of a named style's format, by name."""
         named = next((one for one in self._theirs["cellStyles"] if one.get("xfId", "0") == xf), None)
         name = named.get("name") if named is not None else "Normal"
         if name not in self._styles:
@@ -207,7 +208,7 @@ class _Merger:
         return self._styles[name]
 
     def _renumbered(self, xf: Element) -> Element:
-        """A copy of a format that names fonts, fills, borders and number formats by their numbers in `own`."""
+        """A copy of a format that refers to fonts, fills, borders and number formats of `own`."""
         new = deepcopy(xf)
         for tag, attribute in _IDS.items():
             new.set(attribute, str(self.append(tag, self._theirs[tag][int(xf.get(attribute, "0"))])))
@@ -225,6 +226,6 @@ class _Merger:
 
 
 def _key(element: Element) -> tuple[object, ...]:
-    """An element's content however it is spelt."""
+    """An element's content regardless of its spelling."""
     attributes = sorted((name.rpartition("}")[2], value) for name, value in element.attrib.items())
     return local_name(element), *attributes, *(_key(one) for one in element if local_name(one))

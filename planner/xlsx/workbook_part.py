@@ -1,4 +1,4 @@
-"""The workbook's own part: its sheets, shared texts, how it is to be calculated, and names for ranges and tables."""
+"""The workbook part: its sheets, shared strings, calculation settings, defined names and tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORKSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksh
 
 
 def parse_sheets(package: Package) -> dict[str, SheetXml]:
-    """Every worksheet's cells. Raises UserError, naming the sheet, for XML that is not sound."""
+    """Every worksheet's cells. Raises UserError, naming the sheet, for malformed XML."""
     strings = shared_strings(package)
     sheets = {}
     for name, part in package.sheets().items():
@@ -33,7 +33,7 @@ def parse_sheets(package: Package) -> dict[str, SheetXml]:
 
 
 def shared_strings(package: Package) -> list[str]:
-    """The texts that cells of type s name by number; phonetic hints are left out."""
+    """The shared strings, without phonetic hints."""
     return [
         "".join(_texts(item))
         for found in package.relationships(package.workbook_part())
@@ -49,7 +49,7 @@ def _texts(item: Element) -> list[str]:
 
 
 def kept_elsewhere(package: Package) -> set[str]:
-    """The sheets of other workbooks of which this one keeps values, folded, as references name them: `[1]data`."""
+    """The sheets of other workbooks whose values this one caches, folded, as in references: `[1]data`."""
     workbook, found = package.workbook_part(), set[str]()
     links = {link.id: link.target for link in package.relationships(workbook) if link.target in package.parts}
     for number, element in enumerate(every(package.tree(workbook), "externalReference"), 1):
@@ -62,26 +62,26 @@ def kept_elsewhere(package: Package) -> set[str]:
 
 
 def counts_from_1904(package: Package) -> bool:
-    """Whether day 0 of the workbook's dates is in 1904, as in old files from a Mac."""
+    """Whether the workbook uses the 1904 date system, as old files from a Mac do."""
     root = package.tree(package.workbook_part())
     return any(element.get("date1904") in ("1", "true") for element in every(root, "workbookPr"))
 
 
 def compute_on_load(package: Package) -> None:
-    """Ask the program that opens the workbook to compute every formula, as Excel then does."""
+    """Make the program that opens the workbook compute every formula."""
     with package.edited(package.workbook_part()) as root:
         child_in_order(root, "calcPr", BEFORE).set("fullCalcOnLoad", "1")
 
 
 def drop_calculation_chain(package: Package) -> None:
-    """Take out the order of calculation that Excel keeps, which would name cells that hold no formula now."""
+    """Remove the calculation chain, which may list cells that no longer have formulas."""
     workbook = package.workbook_part()
     for chain in package.linked(workbook, "calcChain"):
         drop_part(package, workbook, chain)
 
 
 def add_sheet(package: Package, name: str, xml: bytes, behind: str | None) -> str:
-    """Put a new worksheet in behind the sheet `behind` (None: last; blank: first); returns its part."""
+    """Add a worksheet after the sheet `behind` (None: last; blank: first); returns its part."""
     workbook = package.workbook_part()
     beside = posixpath.join(posixpath.dirname(workbook), "worksheets/sheet1.xml")
     part = add_part(package, beside, xml, _WORKSHEET)
@@ -108,9 +108,9 @@ PRINTED = "_xlnm.Print_Area"  # the name of what is printed of a sheet
 
 
 def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Collection[str]) -> None:
-    """The names of a fresh workbook: those of the workbook, and of `new_sheets` what they print.
+    """Copy a fresh workbook's defined names: global ones, and the print areas of `new_sheets`.
 
-    `moves` says where the fresh workbook's cells stand in this one.
+    `moves` says where the fresh workbook's cells are in this one.
     """
     theirs = fresh.tree(fresh.workbook_part())
     with package.edited(package.workbook_part()) as root:
@@ -132,7 +132,7 @@ def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Colle
 
 
 def drop_names(package: Package, sheet: str) -> None:
-    """Take out what a sheet prints and filters; names that a person gave stay."""
+    """Remove a sheet's print area and filter names; the user's names stay."""
     with package.edited(package.workbook_part()) as root:
         order = [one.get("name") for one in every(root, "sheet")]
         for name in every(root, "definedName"):
@@ -141,12 +141,12 @@ def drop_names(package: Package, sheet: str) -> None:
 
 
 def _scope(name: Element) -> int | None:
-    """The place of the sheet that a name belongs to, None of the workbook's."""
+    """The index of the sheet that a name is local to; None for a global name."""
     return int(name.get("localSheetId")) if "localSheetId" in name.attrib else None
 
 
 def reshape_names(package: Package, reshaped: Callable[[str, str, Area], Area]) -> None:
-    """Give ranges in the names other corners: `reshaped` takes name, sheet and area, and gives the new area."""
+    """Replace ranges in defined names: `reshaped` takes name, sheet and area, and returns the new area."""
     with package.edited(package.workbook_part()) as root:
         for name in every(root, "definedName"):
             called = name.get("name", "")
@@ -162,14 +162,14 @@ def _reshaped(found: Reference, called: str, reshaped: Callable[[str, str, Area]
 
 
 def names_over(package: Package, wanted: Callable[[Reference], bool]) -> Iterator[str]:
-    """The names of the workbook that stand for a range that is `wanted`; those of one sheet alone are left out."""
+    """The global names that refer to a range for which `wanted` holds."""
     for name in every(package.tree(package.workbook_part()), "definedName"):
         if name.get("localSheetId") is None and any(map(wanted, references(name.text or ""))):
             yield name.get("name", "")
 
 
 class ExcelTable(NamedTuple):
-    """What Excel calls a table: its range, its column heads, whether it has a row of heads and one of totals."""
+    """An Excel table: its range, its column names, and whether it has a header row and a totals row."""
 
     name: str
     sheet: str
@@ -189,7 +189,7 @@ def tables(package: Package) -> list[ExcelTable]:
 
 
 def name_new_columns(package: Package) -> None:
-    """Give columns of tables that have no name the one in their head, which has to be the same."""
+    """Name unnamed table columns after their header cell, with which a name must agree."""
     for sheet, part in package.sheets().items():
         for table in package.linked(part, "table"):
             with package.edited(table) as root:
@@ -203,7 +203,7 @@ def name_new_columns(package: Package) -> None:
 
 
 def reshape_table(package: Package, part: str, reshaped: Callable[[Area], Area]) -> None:
-    """Give a table, and its filter, the range that `reshaped` says."""
+    """Replace the range of a table and of its filter by `reshaped(range)`."""
     with package.edited(part) as root:
         reshape(root, reshaped, "table", "autoFilter")
 

@@ -1,4 +1,4 @@
-"""A worksheet's XML: all but its rows as a tree, and its rows as the bytes that they are; the widths of its columns."""
+"""A worksheet's XML: its rows as bytes and the rest as a tree; and the widths of its columns."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ORDER = (
     "webPublishItems", "tableParts", "extLst",
 )  # fmt: skip
 """The children of a worksheet, in the order that the schema wants."""
-PLAIN_COLUMN = 64  # pixels of a column that nobody has made wider
-MOST = 400  # columns told one by one; a span beyond is that of all that nobody has filled
+PLAIN_COLUMN = 64  # pixels of a column with the default width
+MOST = 400  # columns handled one by one; a span beyond it covers the unused columns
 _START = re.compile(rb"<((?:[\w.-]+:)?)sheetData\s*(/?)>")
 
 
 def _sections(xml: bytes) -> tuple[bytes, bytes, bytes, bytes]:
-    """A sheet's XML up to its rows, the element that holds them, what stands behind it; and its elements' prefix."""
+    """A sheet's XML before its rows, the element with the rows, the XML after it, and the elements' prefix."""
     start = _START.search(xml)
     assert start is not None, "a sheet has rows"
     end = start.end()
@@ -35,7 +35,7 @@ def _sections(xml: bytes) -> tuple[bytes, bytes, bytes, bytes]:
 
 
 class Worksheet:
-    """A worksheet to be edited: `root` is all of it but for its rows, which are bytes."""
+    """A worksheet to be edited: `root` is everything but its rows, which are bytes."""
 
     def __init__(self, xml: bytes) -> None:
         head, self.rows, tail, self.prefix = _sections(xml)
@@ -44,7 +44,7 @@ class Worksheet:
         self._untouched = written(self.root), self.rows
 
     def xml(self) -> bytes:
-        """The sheet; its bytes as they were where nothing has changed."""
+        """The sheet's XML; unchanged bytes if nothing was changed."""
         new = written(self.root)
         if (new, self.rows) == self._untouched:
             return self._old
@@ -52,17 +52,17 @@ class Worksheet:
         return head + self.rows + tail
 
     def fill(self, rows: bytes, area: Area) -> None:
-        """Give the sheet other rows, without the element around them, that fill this area."""
+        """Replace the rows by these, given without the element around them, which fill `area`."""
         self.rows = b"<%bsheetData>%b</%bsheetData>" % (self.prefix, rows, self.prefix)
         if (dimension := child(self.root, "dimension")) is not None:
             dimension.set("ref", str(area))
 
     def put(self, new: Element) -> None:
-        """Put an element where the schema wants it, behind others of its name."""
+        """Insert an element where the schema wants it, after others of its name."""
         put_in_order(self.root, new, ORDER)
 
     def link(self, name: str, identifier: str) -> None:
-        """Let the sheet show the part of a relationship: its `drawing`, or its notes' boxes, `legacyDrawing`."""
+        """Refer to the part of a relationship: the `drawing`, or the notes' boxes, `legacyDrawing`."""
         element = self.root.makeelement(self.root.tag.replace("worksheet", name), {f"{{{OFFICE}}}id": identifier},
                                         {**self.root.nsmap, "r": OFFICE})  # fmt: skip
         self.put(element)
@@ -71,7 +71,7 @@ class Worksheet:
 def as_wide(xml: bytes, source: int, target: int) -> bytes:
     """The sheet with column `target` as wide as `source`.
 
-    One that has a width of its own keeps it, and so does one whose source has none.
+    A target with a width of its own keeps it; nothing changes if the source has none.
     """
     sheet = Worksheet(xml)
     spans = {_limits(found): found for found in _spans(sheet.root)}
@@ -89,30 +89,33 @@ def as_wide(xml: bytes, source: int, target: int) -> bytes:
 
 
 def take_widths(old: Element, fresh: Element, columns: Track, fresh_columns: Track) -> None:
-    """Give the old sheet its widths where its columns go, and the fresh one's for columns that it hasn't."""
+    """Move the old sheet's column widths with its columns, and take the fresh one's for new columns."""
     if child(old, "cols") is None:
         return
-    told = _told(old)
-    placed = {columns(column): found for column, found in told.items() if column not in columns.known}
-    placed |= {fresh_columns(column): found for column, found in _told(fresh).items()}
-    placed |= {columns(column): found for column, found in told.items() if column in columns.known}
+    own_widths = _widths_by_column(old)
+    placed = {columns(column): found for column, found in own_widths.items() if column not in columns.known}
+    placed |= {fresh_columns(column): found for column, found in _widths_by_column(fresh).items()}
+    placed |= {columns(column): found for column, found in own_widths.items() if column in columns.known}
     _widen(old, placed)
 
 
 def move_widths(root: Element, columns: Track) -> None:
-    """Let the widths of a sheet's columns go where its columns go."""
+    """Move the widths of a sheet's columns with the columns."""
     if child(root, "cols") is not None:
-        _widen(root, {columns(column): found for column, found in _told(root).items() if column not in columns.gone})
+        _widen(
+            root,
+            {columns(column): found for column, found in _widths_by_column(root).items() if column not in columns.gone},
+        )
 
 
 def pixels(root: Element, column: int) -> float:
-    """How wide a column of a sheet is on the screen."""
-    found = _told(root).get(column)
+    """The width of a column on the screen, in pixels."""
+    found = _widths_by_column(root).get(column)
     return PLAIN_COLUMN if found is None else 7 * float(found.get("width", 9)) + 5
 
 
 def _widen(old: Element, placed: dict[int, Element]) -> None:
-    """Give a sheet these widths by column, and behind them those of a span that goes on to its end."""
+    """Set these widths by column, followed by the span that reaches the sheet's end, if there is one."""
     spans = _joined(placed)
     rest = next((found for found in _spans(old) if _limits(found)[1] > MOST), None)
     if rest is not None:
@@ -134,8 +137,8 @@ def _replace(root: Element, spans: list[Element]) -> None:
     found.extend(spans)
 
 
-def _told(root: Element) -> dict[int, Element]:
-    """The element of each column, but for those of a span that goes on to the end of the sheet."""
+def _widths_by_column(root: Element) -> dict[int, Element]:
+    """The `col` element of each column, except for a span that reaches the sheet's end."""
     found: dict[int, Element] = {}
     for element in _spans(root):
         first, last = _limits(element)
@@ -149,7 +152,7 @@ def _limits(element: Element) -> tuple[int, int]:
 
 
 def _joined(placed: dict[int, Element]) -> list[Element]:
-    """The spans from left to right, columns side by side that are alike in one."""
+    """The spans from left to right, with equal adjacent columns joined."""
     spans: list[tuple[int, int, Element]] = []
 
     def but_for_place(one: Element) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A part's XML as a tree that is edited and written again: prefixes, attributes and comments stay as they are."""
+"""Parses a part's XML into a tree and serializes it again: prefixes, attributes and comments are preserved."""
 
 from __future__ import annotations
 
@@ -23,59 +23,59 @@ def parse(xml: bytes) -> Element:
 
 
 def written(root: Element) -> bytes:
-    """The part, with what stands before and behind its root."""
+    """The serialized part, including what is before and after its root."""
     from lxml import etree
 
     return _DECLARATION + bytes(etree.tostring(root.getroottree(), encoding="UTF-8", xml_declaration=False))
 
 
 def local_name(element: Element) -> str:
-    """An element's name without its namespace; blank for a comment or an instruction."""
+    """An element's name without its namespace; blank for a comment or a processing instruction."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def link_id(element: Element) -> str:
-    """The id of the relationship that an element names, `r:id`; blank where it names none."""
+    """The relationship id of an element, `r:id`; blank if it has none."""
     return next((value for name, value in element.attrib.items() if name.endswith("}id")), "")
 
 
 def children(element: Element, name: str) -> list[Element]:
-    """An element's children of a local name."""
+    """An element's children with a local name."""
     return [child for child in element if local_name(child) == name]
 
 
 def child(element: Element, name: str) -> Element:
-    """An element's first child of a local name, or None."""
+    """An element's first child with a local name, or None."""
     return next(iter(children(element, name)), None)
 
 
 def every(root: Element, *names: str) -> Iterator[Element]:
-    """Every element of some local names, in the order of the part; the tree may be changed meanwhile."""
+    """Every element with one of these local names, in document order; the tree may be changed during iteration."""
     return iter([element for element in root.iter() if local_name(element) in names])
 
 
 def like(root: Element, name: str, /, **attributes: str) -> Element:
-    """A new element in the namespace, and with the prefix, of another one."""
+    """A new element with the namespace and prefix of another one."""
     namespace, _, _ = root.tag[1:].partition("}")
     return root.makeelement(f"{{{namespace}}}{name}", attributes, {root.prefix: namespace})
 
 
 def declare(root: Element, namespaces: dict[str, str]) -> None:
-    """Declare namespaces, by prefix, on the root and nowhere below it: Gnumeric knows no others."""
+    """Declare namespaces, by prefix, on the root and nowhere below: Gnumeric supports only that."""
     from lxml import etree
 
     etree.cleanup_namespaces(root, top_nsmap=namespaces)
 
 
 def put_in_order(parent: Element, new: Element, order: tuple[str, ...]) -> None:
-    """Put a child where a schema that lists its names in this `order` wants it, behind others of its name."""
+    """Insert a child where a schema with this `order` of names wants it, after others of its name."""
     allowed = set(order[: order.index(local_name(new)) + 1])
     before = [at for at, one in enumerate(parent) if local_name(one) in allowed]
     parent.insert(before[-1] + 1 if before else 0, new)
 
 
 def child_in_order(parent: Element, name: str, order: tuple[str, ...]) -> Element:
-    """An element's first child of a local name, put where a schema wants it if there is none."""
+    """An element's first child with a local name, inserted where a schema wants it if there is none."""
     found = child(parent, name)
     if found is None:
         found = like(parent, name)
@@ -87,7 +87,7 @@ _NO_LISTS = ("sheetView", "customSheetView", "autoFilter")  # what says somethin
 
 
 def take_out(element: Element) -> None:
-    """Remove an element, and each list around it that holds nothing then; a list that counts its elements is told."""
+    """Remove an element, and recursively each parent list that becomes empty; updates the lists' counts."""
     parent = element.getparent()
     while parent is not None:
         parent.remove(element)
