@@ -21,7 +21,7 @@ NO_TIME = 1e-9  # s: a shorter one is said to be under it, a clock cycle or less
 _MONEY = ((1e9, " billion"), (1e6, " million"))
 _UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
 SHOWN = 4  # significant digits of a number that is shown scaled or fractional
-TOLD = 7  # significant digits of a number that is told from one beside it
+EXACT_DIGITS = 7  # significant digits that distinguish close numbers
 MOST = 15  # significant digits that a float holds for certain
 EXACT = 1e15  # whole counts below it are shown to the digit
 _STEPS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -129,9 +129,9 @@ def _joined(value: float, unit: str, figures: int) -> str:
     return f"{number}\N{NO-BREAK SPACE}{suffix}" if suffix else number
 
 
-def told(value: object, unit: str) -> str:
+def in_seven_digits(value: object, unit: str) -> str:
     """As `shown`, in seven digits with plain blanks, and no noughts at the end of a number: `30 ms`, `29.38081 ms`."""
-    text = shown(value, unit, TOLD).replace("\N{NO-BREAK SPACE}", " ")
+    text = shown(value, unit, EXACT_DIGITS).replace("\N{NO-BREAK SPACE}", " ")
     return re.sub(r"(\.[0-9]*?)0+(?![0-9e])", lambda found: found[1].removesuffix("."), text)
 
 

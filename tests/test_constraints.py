@@ -10,7 +10,7 @@ import formualizer
 import pytest
 
 from planner.formulas import library, thresholds
-from planner.formulas.binding import Constraint, constraint, on_the_way, told
+from planner.formulas.binding import Constraint, constraint, on_the_way, what_binds
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.headlines import bounds
 from planner.formulas.lookups import facts
@@ -102,7 +102,7 @@ def test_told_in_numbers(load: Load) -> None:
     assert each is not None
 
     def told_of(*numbers: float | None) -> str | None:
-        said = told(each, dict(zip(("alpha", "beta_2", "gamma_2"), numbers, strict=True)).__getitem__)
+        said = what_binds(each, dict(zip(("alpha", "beta_2", "gamma_2"), numbers, strict=True)).__getitem__)
         return said.words("above") if said else None
 
     assert told_of(1, 9, 5) == "beta_2, 1.80x above gamma_2"
@@ -176,7 +176,7 @@ def test_cells_say_how_far_as_python_does(load: Load) -> None:
                 book.set_value(sheet, row, 1, thresholds.number(name))
             for row, formula in enumerate(ranking.formulas("A10", "A11", "A12", "A13", "A14"), start=10):
                 book.set_formula(sheet, row, 1, f"={formula}")
-            said = told(each, numbers.get)
+            said = what_binds(each, numbers.get)
             assert said is not None
             words = said.words(over)
             wanted.append(f"{said.binding.label}, {LEVEL}" if "level with" in words else words)
@@ -207,7 +207,7 @@ def test_the_sheet_says_what_binds(tmp_path: Path) -> None:
         for each in on_the_way(given.template, bounds(given.template)):
             if f"{each.row.name}.words" not in rows:
                 continue
-            expected = told(each, given.number)
+            expected = what_binds(each, given.number)
             words = grid["Constraints"][f"{letter}{rows[f'{each.row.name}.words']}"]
             if expected is None:
                 assert isinstance(words, CellError) or words == "nothing"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.formulas import library
-from planner.formulas.headlines import bounds, fit, headlines, leaders, leading, led_as, memory_check
+from planner.formulas.headlines import bounds, fit, headline_template, headlines, leaders, leading, memory_check
 from planner.formulas.text import parse
 
 LEADING = ["training", "inference", "collectives", "matmul", "fleet", "goodput"]
@@ -77,7 +77,7 @@ def test_a_template_of_ones_own_leads_with_the_plan_that_it_includes(name: str, 
              "own_chips,Own chips,chip,output,n_chips,,")  # fmt: skip
     path.write_text("\n".join(lines), encoding="utf-8")
     template, shipped = library.load(path), library.load(name)
-    assert led_as(template) == name
+    assert headline_template(template) == name
     shown = [each.row.name for each in headlines(template)]
     assert shown == [*(each.row.name for each in headlines(shipped)), "own_chips"]
     assert fit(template) == fit(shipped)
@@ -90,4 +90,4 @@ def test_a_part_under_a_prefix_leads_nothing(tmp_path: Path) -> None:
              "total,Total,s,output,one_decode_step_time,,")  # fmt: skip
     path.write_text("\n".join(lines), encoding="utf-8")
     template = library.load(path)
-    assert (led_as(template), fit(template)) == ("twice", None)
+    assert (headline_template(template), fit(template)) == ("twice", None)

@@ -18,7 +18,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.search_space import slice_sizes
 from planner.formulas.solving import parse_target, solve
 from planner.formulas.template import Template
-from planner.spoken import told
+from planner.spoken import in_seven_digits
 from tests.commands import refused, run
 
 INFERENCE = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]
@@ -220,7 +220,7 @@ def test_an_expected_target_has_its_range() -> None:
 
     now, past = at(printed["answer"]), at(printed["answer"] + 1)
     assert now[0] <= 0.03 < past[0]
-    assert f"80 % of published runs there: {told(now[1], 's')} to {told(now[2], 's')}" in said
+    assert f"80 % of published runs there: {in_seven_digits(now[1], 's')} to {in_seven_digits(now[2], 's')}" in said
 
 
 def test_chips_are_solved_for_with_their_mesh() -> None:
@@ -308,9 +308,9 @@ def test_chips_of_a_torus_are_those_of_a_slice() -> None:
     assert printed["answer"] % 64 == 0
     assert time(printed["answer"]) <= 6e6 < time(printed["answer"] - 64)
     two = run(*words, "n_slices=2", *solved[len(words) :]).output
-    told = re.match(r"n_chips = (\S+) is the smallest size that slices have", two)
-    assert told, two
-    assert float(told[1].replace(",", "")) % 128 == 0
+    in_seven_digits = re.match(r"n_chips = (\S+) is the smallest size that slices have", two)
+    assert in_seven_digits, two
+    assert float(in_seven_digits[1].replace(",", "")) % 128 == 0
 
 
 def test_ways_that_no_slice_has_are_refused() -> None:

@@ -13,7 +13,7 @@ from planner.formulas import expected
 from planner.formulas.binding import of_headline
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import missing, reasons
-from planner.formulas.headlines import OF_RUNS, Headline, fit, headlines, leading, led_as
+from planner.formulas.headlines import OF_RUNS, Headline, fit, headline_template, headlines, leading
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, between, percent, printed, spoken
@@ -28,7 +28,7 @@ def lines(
     results: Results, model: str | None, hardware: str | None, databases: Databases, *, in_full: bool
 ) -> list[str]:
     """The first screen of a plan as lines of text; `in_full`: every row is printed below it."""
-    found = leading(led_as(results.template), results.template.by_name)
+    found = leading(headline_template(results.template), results.template.by_name)
     more = ["", "All rows:"] if in_full else _more(results)
     if not found:
         return [*_results(results, model, hardware), *more]
@@ -46,7 +46,7 @@ def lines(
 
 def asked(template: Template) -> list[str]:
     """The names of the rows that the first screen is made of."""
-    if not leading(led_as(template), template.by_name):
+    if not leading(headline_template(template), template.by_name):
         return [row.name for row in _shown(template)]
     told = [(*each.rows, each.binds, each.target) for each in headlines(template)]
     found = [row.name for rows in told for row in rows if row]

@@ -106,9 +106,9 @@ def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence
     """Say which settings change nothing of what is printed, of whether the plan fits, or of a check made for them."""
     from planner import progress
     from planner.formulas.asking import unread
-    from planner.formulas.headlines import led_as, memory_check
+    from planner.formulas.headlines import headline_template, memory_check
 
-    fits = memory_check(led_as(template))
+    fits = memory_check(headline_template(template))
     checks = template.of_kind("check")
     targets = given.keys() - {name for row in template.rows if row.kind != "check" for name in row.reads}
     told = [row.name for row in checks if row.name == fits or not targets.isdisjoint(row.reads)]

@@ -18,7 +18,7 @@ import numpy as np
 Array = Any  # a numpy or a JAX array: neither types the other
 EQUAL = 2.0**-48  # as LibreOffice compares
 SNAP = 5e-15  # spreadsheets round to 15 significant digits before they cut
-LARGE = 256  # numbers from which an array is looked at before it is copied
+LARGE = 256  # array size from which it is checked before being copied
 WHOLE = 2.0**52  # float64 has no fractions from here on
 
 
@@ -52,19 +52,19 @@ class Arithmetic:
         return self._finite(a / safe)
 
     def power(self, a: Array, b: Array) -> Array:
-        """a^b; N/A where either is (numpy's 1**nan is 1), and for 0^0 and a root of a negative number."""
+        """a^b; N/A if either is (numpy's 1**nan is 1), and for 0^0 and a root of a negative number."""
         result = self._finite(self.xp.power(a + 0.0, b + 0.0))
         return self._known(self.xp.where((a == 0) & (b <= 0), self.xp.nan, result), a, b)
 
     def log(self, a: Array, base: Array) -> Array:
-        """The logarithm; exact for powers of 2 and 10 in those bases, as spreadsheets are."""
+        """The logarithm; exact for powers of 2 and 10 in those bases, as in spreadsheets."""
         xp = self.xp
         a, base = xp.where(a > 0, a, xp.nan), xp.where(base > 0, base, xp.nan)
         general = xp.log(a) / xp.where(base == 1, xp.nan, xp.log(base))
         return self._finite(xp.where(base == 2, xp.log2(a), xp.where(base == 10, xp.log10(a), general)))
 
     def choose(self, condition: Array, then: Array, other: Array) -> Array:
-        """IF: the branch not taken may be N/A; a condition that is N/A makes the whole N/A."""
+        """IF: the branch not taken may be N/A; if the condition is N/A, so is the result."""
         return self._known(self.xp.where(condition != 0, then, other), condition)
 
     def every(self, *conditions: Array) -> Array:
@@ -74,15 +74,15 @@ class Arithmetic:
         return self._known(functools.reduce(self.xp.maximum, map(self._truth, conditions)), *conditions)
 
     def round(self, a: Array, digits: Array) -> Array:
-        """To the nearest, halves away from zero."""
+        """Round half away from zero."""
         return self._rounded(a, digits, lambda scaled: self.xp.floor(self._snapped(scaled + 0.5)))
 
     def round_up(self, a: Array, digits: Array) -> Array:
-        """Away from zero."""
+        """Round away from zero."""
         return self._rounded(a, digits, lambda scaled: self.xp.ceil(self._snapped(scaled)))
 
     def round_down(self, a: Array, digits: Array) -> Array:
-        """Towards zero."""
+        """Round towards zero."""
         return self._rounded(a, digits, lambda scaled: self.xp.floor(self._snapped(scaled)))
 
     def _rounded(self, a: Array, digits: Array, whole: Callable[[Array], Array]) -> Array:
@@ -110,15 +110,15 @@ class Arithmetic:
         return self.xp.where(a != 0, 1.0, 0.0)
 
     def _finite(self, a: Array) -> Array:
-        """The same numbers, and NaN for an infinite one; 0 times that is NaN."""
+        """The numbers with infinities replaced by NaN; 0 times an infinity is NaN."""
         return a if self._large(a) and np.isfinite(a).all() else a + 0.0 * a
 
     def _large(self, a: Array) -> bool:
-        """Whether it is quicker to look first whether there is anything to do."""
+        """Whether checking first whether there is anything to do is faster."""
         return self.xp is np and getattr(a, "size", 0) > LARGE
 
     def _known(self, result: Array, *operands: Array) -> Array:
-        """The result as a number, N/A wherever an operand is."""
+        """The result as float, N/A wherever an operand is."""
         missing = functools.reduce(lambda a, b: a | b, [self.xp.isnan(operand) for operand in operands])
         if self._large(missing) and not missing.any():
             return result * 1.0

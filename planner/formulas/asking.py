@@ -7,17 +7,17 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from planner.errors import UserError, closest
-from planner.formulas.following import led_by
+from planner.formulas.following import leading_inputs
 from planner.formulas.template import Row, Template
 
-WILD = "*?["  # what makes a name a pattern
-ALIKE = 0.75  # how alike a name that nothing reads and the one that was meant are at least
+WILD = "*?["  # characters that make a name a pattern
+ALIKE = 0.75  # least similarity of an unused name and the intended one
 
 
 def named(template: Template, wanted: Iterable[str]) -> list[str]:
-    """The names of the rows that are asked for, each once; `kv_*` asks for all that begin so, in their order.
+    """The names of the requested rows, without repetition; `kv_*` requests all that begin so, in template order.
 
-    Raises UserError for a name or a pattern that no row has, with the nearest.
+    Raises UserError for a name or a pattern that no row has, with the nearest one.
     """
     return list(dict.fromkeys(name for text in wanted for name in _matching(template, text)))
 
@@ -35,15 +35,15 @@ def _matching(template: Template, text: str) -> list[str]:
 
 
 def unread(template: Template, given: Collection[str], asked: Iterable[str] | None) -> Iterator[str]:
-    """A sentence for each name that was set and that none of the `asked` rows is made of; None asks for all rows.
+    """A sentence for each name in `given` on which none of the `asked` rows (None: all) depends.
 
-    Of what reads it, or of a like number that is read in its place.
+    It names a dependent to ask for, or a similar number that is used instead.
     """
     if asked is None:
         read = {name for row in template.rows if row.name not in given for name in row.reads}
     else:
         read = template.closure(asked, given)
-    read |= led_by(template, given, read)
+    read |= leading_inputs(template, given, read)
     for name in given:
         if name not in read:
             what = f"{name} was set, and nothing you asked for reads it"
@@ -52,9 +52,9 @@ def unread(template: Template, given: Collection[str], asked: Iterable[str] | No
 
 
 def _instead(template: Template, row: Row, read: Collection[str]) -> str:
-    """The row that does read a number, or another number like it that is read; blank where there is neither."""
+    """A row that depends on `row`, or a similar number that is read; blank if there is neither."""
     results = template.of_kind("output") or template.of_kind("calc")
-    made_of = template.closure(each.name for each in results)  # and no cross-checks
+    made_of = template.closure(each.name for each in results)  # without cross-checks
     unasked = (each.name for each in template.rows if row.name in each.reads and each.name in made_of)
     if reader := next(unasked, None):
         return f"{reader} does"
@@ -64,9 +64,10 @@ def _instead(template: Template, row: Row, read: Collection[str]) -> str:
 
 
 def untaken(template: Template, kind: str, identifier: str, record: Mapping[str, Any], given: Collection[str]) -> str:
-    """That a template takes no model, or no chip (`kind` hardware), though one is named; blank where it takes one.
+    """A sentence if a model or chip is given and the template doesn't use one (`kind` is "model" or "hardware"); else
+    blank.
 
-    Of inputs that are called as its numbers are, what to type.
+    It says what to type for inputs with the names of the record's numbers.
     """
     if template.of_kind(kind):
         return ""

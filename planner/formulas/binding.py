@@ -1,8 +1,7 @@
 """What binds: the quantities that compete in a formula's MAX or MIN, read from its tree.
 
-`kv_time+MAX(matmul_time,param_time)` has three: the addends beside a MAX are parts of the same whole, so the largest
-of all is what binds. A MAX or MIN against a number, such as `MAX(0,free_bytes)`, keeps a quantity in range and binds
-nothing.
+`kv_time+MAX(matmul_time,param_time)` has three, since the addends next to a MAX are parts of the same whole; the
+largest of the three binds. A MAX or MIN with a number, such as `MAX(0,free_bytes)`, is a clamp, and nothing binds.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ RANKED = ("MAX", "MIN")
 
 @dataclass(frozen=True)
 class CompetingPart:
-    """One of the competing quantities: its formula in names, what a reader calls it, and a machine name for it."""
+    """One of the competing quantities: its formula in names, its label, and a machine name for it."""
 
     text: str
     label: str
@@ -33,9 +32,9 @@ class CompetingPart:
 
 @dataclass(frozen=True)
 class Constraint:
-    """The parts that compete in a row, their unit, and whether the largest or the smallest of them binds.
+    """The parts that compete in a row, their unit, and whether the largest (MAX) or smallest (MIN) binds.
 
-    The unit is the row's own where the parts are the whole of it, and another where they are a factor of it.
+    The unit is the row's if the parts add up to it, and another if they are a factor of it.
     """
 
     row: Row
@@ -51,7 +50,9 @@ class Constraint:
 
 @dataclass(frozen=True)
 class WhatBinds:
-    """What binds, in a plan: the part, the next, and how many times the larger of the two is the smaller."""
+    """The binding part in a plan, the next one, and the ratio of the larger to the
+    smaller (None if the smaller is 0).
+    """
 
     binding: CompetingPart
     following: CompetingPart
@@ -67,15 +68,15 @@ class WhatBinds:
 
 
 def _times(margin: float) -> str:
-    """A ratio in words: two decimals, none of a large one; of the largest only that it is one. As a cell rounds it."""
+    """A ratio in words, rounded as in a cell: two decimals, none if large, only a lower limit if very large."""
     if margin >= (far := thresholds.number("far_margin")):
         return f"more than {far:g}"
     to = Decimal("1") if margin >= thresholds.number("large_margin") else Decimal("0.01")
     return str(Decimal(f"{margin:.15g}").quantize(to, ROUND_HALF_UP))
 
 
-def told(each: Constraint, value: Callable[[str], float | None]) -> WhatBinds | None:
-    """What binds where `value` gives the number of a formula in names; None where a part is N/A or none counts."""
+def what_binds(each: Constraint, value: Callable[[str], float | None]) -> WhatBinds | None:
+    """What binds, given the number of each formula in names by `value`; None if a part is N/A or all are 0."""
     numbers = [value(part.text) for part in each.parts]
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers) or (each.is_largest and max(known) == 0):
@@ -87,15 +88,15 @@ def told(each: Constraint, value: Callable[[str], float | None]) -> WhatBinds | 
 
 
 def of_headline(each: Headline[Row], results: Results) -> str:
-    """What binds a headline in a plan and how far the next part is, in words; blank where nothing competes."""
+    """What binds a headline in a plan and how far the next part is, in words; blank if nothing competes."""
     row = each.binds or each.bound
     parts = constraint(row, results.template.by_name) if row else None
-    binds = told(parts, results.number) if parts else None
+    binds = what_binds(parts, results.number) if parts else None
     return binds.words("above" if parts.is_largest else "below") if parts and binds else ""
 
 
 def constraint(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
-    """What competes in a row of a template whose rows are `rows`; None where nothing does."""
+    """The constraint of a row of a template with these `rows`; None if nothing competes."""
     if row.kind not in CALCULATED or row.kind == "check":
         return None
     formula = row.expression
@@ -111,7 +112,7 @@ def constraint(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
 
 
 def _sum(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
-    """A plain sum of rows of which one is itself the largest of some parts: those parts, and the other addends."""
+    """A sum of rows one of which has a constraint itself: that constraint's parts, and the other addends."""
     addends = list(_addends(row.expression.root))
     names = [node.name for node in addends if isinstance(node, Name)]
     if len(addends) < 2 or len(names) < len(addends):
@@ -123,7 +124,7 @@ def _sum(row: Row, rows: Mapping[str, Row]) -> Constraint | None:
 
 
 def _unit(parts: Iterable[CompetingPart], row: Row, rows: Mapping[str, Row]) -> str:
-    """The unit of competing parts: the first's that has one."""
+    """The unit of the competing parts: that of the first one with a unit."""
     for formula in (parse(part.text) for part in parts):
         unit = unit_of(formula, {name: parse_unit(rows[name].unit) for name in formula.names})
         if unit is not None:
@@ -132,10 +133,10 @@ def _unit(parts: Iterable[CompetingPart], row: Row, rows: Mapping[str, Row]) -> 
 
 
 def on_the_way(template: Template, names: Iterable[str]) -> list[Constraint]:
-    """The constraints of these rows and of all that they are made of, in the order of the template.
+    """The constraints of these rows and of all their precedents, in template order.
 
-    Of what a template includes, only rows with a dimension: times, bytes and bandwidths, and not the flags and the
-    counts of ways and nodes that an included template clips.
+    Of included templates, only rows with a dimension count (times, bytes, bandwidths), not the flags and counts that
+    they clip.
     """
     reached = template.closure(names)
     rows = (row for row in template.rows if row.name in reached)
@@ -153,7 +154,7 @@ def _ranks(node: Node) -> bool:
 
 
 def _whole(root: Node, ranked: Call) -> Node:
-    """The outermost sum that a MAX is an addend of; the call itself where it is none, or for a MIN."""
+    """The outermost sum of which a MAX is an addend; the call itself if there is none, or for a MIN."""
     if ranked.function == "MAX":
         for node in walk(root):
             if isinstance(node, Binary) and node.op == "+" and ranked in _addends(node):
@@ -170,7 +171,7 @@ def _addends(node: Node) -> Iterator[Node]:
 
 
 def _arguments(node: Node, function: str) -> Iterator[Node]:
-    """The competing nodes: an addend, or the function's arguments in the place of the function."""
+    """The competing nodes: an addend, or the function's arguments in its place."""
     if isinstance(node, Call) and node.function == function and _ranks(node):
         for arg in node.args:
             yield from _arguments(arg, function)
@@ -189,29 +190,33 @@ def _named(formula: Formula, nodes: list[Node], row: Row, rows: Mapping[str, Row
 
 
 def _said_by(names: list[str], row: Row, rows: Mapping[str, Row]) -> str | None:
-    """The one name that says what a product is: the only one that is no constant, or the only one of the row's unit."""
+    """The one name that describes a product: the only non-constant one, or the only one
+    with the row's unit; else None.
+    """
     free = [name for name in names if rows[name].kind != "constant"] or names
     alike = free if len(free) == 1 else [name for name in free if rows[name].unit == row.unit]
     return alike[0] if len(alike) == 1 else None
 
 
 def _adds(node: Node) -> bool:
-    """Whether the node is a sum or difference somewhere: then no single name says what it is."""
+    """Whether the node contains a sum or difference, which no single name describes."""
     is_sum = isinstance(node, Binary) and node.op in ("+", "-")
     return is_sum or any(_adds(child) for child in children(node))
 
 
-SAME = 1e-12  # what differs by less is the same but for rounding
+SAME = 1e-12  # relative difference below which numbers are equal up to rounding
 COUNTS = ("1", "chip")  # units of parts that explain nothing to a reader
 
 
 def kept_by(here: Results, beside: Results, target: str) -> str:
-    """`Time to read the weights (param_time) binds decode_step_time`; blank where what binds moves too.
+    """Why a target doesn't move: `Time to read the weights (param_time) binds decode_step_time`; blank if what binds
+    moves too.
 
-    `here` and `beside` are those of a single plan whose one input differs. Of several the one nearest to the target.
+    `here` and `beside` are two plans that differ in one input. Of several constraints the one closest to the target
+    counts.
     """
     for each in reversed(on_the_way(here.template, [target])):
-        found = told(each, here.number) if each.unit not in COUNTS else None
+        found = what_binds(each, here.number) if each.unit not in COUNTS else None
         if found is None:
             continue
         part = found.binding

@@ -29,13 +29,13 @@ from planner.formulas.units import parse_unit, unit_of
 from planner.spoken import apart, shown
 
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}
-"""What holds of two sides where a comparison doesn't."""
+"""The sign that holds if a comparison fails."""
 TOLERANCE = "relative_tolerance"
 SPOKEN = {"*": "·", "/": "/", "+": "+", "-": "-", "^": "^"}
 
 
 class Compared(NamedTuple):
-    """A quantity that a check reads: what a reader calls it, its unit, and its number or text; None for N/A."""
+    """A quantity that a check reads: its label, its unit, and its number or text; None for N/A."""
 
     label: str
     unit: str
@@ -43,10 +43,10 @@ class Compared(NamedTuple):
 
 
 def in_numbers(check: str, quantity: Callable[[str], Compared]) -> str:
-    """The comparisons of a failed check that don't hold; blank where they can't be told.
+    """The failed comparisons of a check in words; blank if they can't be determined.
 
-    The check's formula is `IF(condition,1,0)`; of an AND only the parts that fail are said, of an OR all but those that
-    say when it doesn't apply. `quantity` gives what a name of the formula is; it may raise LookupError.
+    The check's formula is `IF(condition,1,0)`; of an AND only the parts that fail are given, of an OR all except those
+    that say when it doesn't apply. `quantity` gives a name's quantity; it may raise LookupError.
     """
     try:
         formula = parse(check)
@@ -58,13 +58,13 @@ def in_numbers(check: str, quantity: Callable[[str], Compared]) -> str:
 
 @dataclass(frozen=True)
 class _Comparisons:
-    """The two sides of a check's comparisons: in words and as numbers with their unit."""
+    """The sides of a check's comparisons, in words and as numbers with units."""
 
     formula: Formula
     quantity: Callable[[str], Compared]
 
     def failing(self, node: Node) -> Iterator[str]:
-        """Each comparison of a condition that doesn't hold."""
+        """Yields the failed comparisons of a condition."""
         match node:
             case Unary(op="()", operand=operand):
                 yield from self.failing(operand)
@@ -76,12 +76,12 @@ class _Comparisons:
                 yield self.said(node)
 
     def said(self, node: Binary) -> str:
-        """`left = 16 > 8 = right`; of two that should agree, `left = 16 ≠ 8 = right`."""
+        """`left = 16 > 8 = right`; if the sides should be equal, `left = 16 ≠ 8 = right`."""
         match node:
             case Binary(op="<=" | "<", left=Call(function="ABS", args=(Binary(op="-", left=one, right=other),))):
                 if isinstance(other, Call) and other.function == "ROUND":
-                    told, _ = apart(self.value(one), float(round(self.value(one))), self.unit(one))
-                    return f"{self.words(one)} = {told}, which is no whole number"
+                    numbers, _ = apart(self.value(one), float(round(self.value(one))), self.unit(one))
+                    return f"{self.words(one)} = {numbers}, which is no whole number"
                 return self.compared(one, "≠", other)
             case Binary(op="<=" | "<", right=Name(name=name)) if name == TOLERANCE:
                 return f"{self.words(node.left)} = {self.shown(node.left)}, not 0"
@@ -92,13 +92,13 @@ class _Comparisons:
         return self.compared(node.left, TURNED[node.op], node.right)
 
     def compared(self, left: Node, sign: str, right: Node) -> str:
-        """Both sides with their numbers; a side that is a number alone isn't said twice."""
+        """Both sides with their numbers; a side that is just a number isn't repeated."""
         far = "" if isinstance(right, Number) else f" = {self.words(right)}"
-        one, other = self.told(left, right)
+        one, other = self.numbers(left, right)
         return f"{self.words(left)} = {one} {sign} {other}{far}"
 
     def words(self, node: Node) -> str:
-        """A side as labels: what allows for rounding is left out."""
+        """A side in labels, without factors that allow for rounding."""
         match node:
             case Name(name=name):
                 return self.quantity(name).label
@@ -120,8 +120,8 @@ class _Comparisons:
         """A side's number with its unit."""
         return shown(self.value(node), self.unit(node))
 
-    def told(self, left: Node, right: Node) -> tuple[str, str]:
-        """The numbers of two sides, in digits that tell them apart."""
+    def numbers(self, left: Node, right: Node) -> tuple[str, str]:
+        """The numbers of two sides, with enough digits to distinguish them."""
         if self.unit(left) != self.unit(right):
             return self.shown(left), self.shown(right)
         return apart(self.value(left), self.value(right), self.unit(left))
@@ -133,21 +133,21 @@ class _Comparisons:
         return str(unit) if unit else "1"
 
     def value(self, node: Node) -> float:
-        """A side's number; 1 or 0 of a comparison."""
+        """A side's number; 1 or 0 for a comparison."""
         piece = self.piece(node)
-        return number_of(piece.root, {name: self.held(name) for name in piece.names})
+        return number_of(piece.root, {name: self.known_value(name) for name in piece.names})
 
     def piece(self, node: Node) -> Formula:
-        """A part of the check's formula as one of its own."""
+        """A node of the check's formula as a formula of its own."""
         names = dict.fromkeys(each.name for each in walk(node) if isinstance(each, Name))
         return Formula(self.formula.text, node, tuple(names))
 
     def text(self, node: Node) -> str:
-        """What a text row says."""
-        return str(self.held(node.name)) if isinstance(node, Name) else ""
+        """The value of a text row."""
+        return str(self.known_value(node.name)) if isinstance(node, Name) else ""
 
-    def held(self, name: str) -> float | str:
-        """What a name is. Raises LookupError where it is neither a number nor a text."""
+    def known_value(self, name: str) -> float | str:
+        """A name's value. Raises LookupError if it is N/A."""
         value = self.quantity(name).value
         if value is None:
             raise LookupError(name)
@@ -155,22 +155,22 @@ class _Comparisons:
 
 
 def _is_way_out(node: Node) -> bool:
-    """Whether a part of an OR only says when the check doesn't apply: `slice_x<1`, no shape is given."""
+    """Whether a part of an OR only says when the check doesn't apply, such as `slice_x<1` for no shape given."""
     return isinstance(node, Binary) and isinstance(node.right, Number)
 
 
 def _is_tolerance(node: Node) -> bool:
-    """`1 + relative_tolerance`, with or without parentheses."""
+    """Whether a node is `1 + relative_tolerance`, with or without parentheses."""
     inner = node.operand if isinstance(node, Unary) and node.op == "()" else node
     sides = (inner.left, inner.right) if isinstance(inner, Binary) else ()
     return any(isinstance(side, Name) and side.name == TOLERANCE for side in sides)
 
 
 def sides(row: Row, rows: Mapping[str, Row]) -> tuple[str, str, str] | None:
-    """Both sides in names and their unit; None of a check that compares no two numbers.
+    """Both sides of a check as formulas in names, and their unit; None if it doesn't compare two numbers.
 
-    `rows` has the rows that the check reads. Of `ABS(one-other)<=tolerance` the sides are one and other. Of several
-    comparisons the first counts that is more than a way out, such as `slice_x<1`, which says that no shape is given.
+    `rows` has the rows that the check reads. For `ABS(one-other)<=tolerance` the sides are one and other. Of several
+    comparisons the first counts, except ones such as `slice_x<1` that only say when the check doesn't apply.
     """
     formula = row.expression
     for node in _comparisons(formula.root):

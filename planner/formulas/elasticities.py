@@ -1,9 +1,8 @@
-"""Elasticities of a row with respect to every quantity that it depends on, all in one evaluation.
+"""Elasticities of a row with respect to every quantity that it depends on, in one evaluation.
 
-The plan is evaluated as one column, with two more for each quantity: a little more and a little less of it. An
-elasticity is the percent by which the row changes for each percent of the quantity, so that a row in proportion to its
-square has exactly 2. A count changes by whole steps, chips of a torus to the next slice, ways to the next that
-divide the chips.
+The plan is evaluated with two more columns for each quantity: slightly more and slightly less of it. An elasticity is
+the percentage by which the row changes per percent of the quantity, so that a row proportional to its square has 2.
+Counts change by whole steps: chips of a torus to the next slice size, ways to the next divisor of the chips.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from planner.errors import UserError
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.explanation import missing
-from planner.formulas.following import following, led_by, with_followers
+from planner.formulas.following import following, leading_inputs, with_followers
 from planner.formulas.headlines import headlines
 from planner.formulas.input_values import limits
 from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import CALCULATED, Row, Template
 
 QUANTITIES = ("input", "model", "hardware", "calibration", "stack")  # the kinds of rows that are varied
-STEP = 2.0**-13  # of a quantity that is no count: small beside its curvature, and large beside rounding
-NOTHING = 1e-9  # an elasticity below it is rounding's
-KINK, BENT = 0.01, 4.0  # what both sides differ by at a kink at least: of the larger, and by the length of the step
-FOLLOWS, UNFELT = "follows another", "felt nowhere"  # why a quantity is not told
+STEP = 2.0**-13  # relative step of a continuous quantity: small for its curvature, large for rounding
+NOTHING = 1e-9  # smaller elasticities are rounding errors
+KINK, BENT = 0.01, 4.0  # least difference of the sides at a kink: relative to the larger, and per length of the step
+FOLLOWS, UNFELT = "follows another", "felt nowhere"  # why a quantity is left out
 
 
 class Tried(NamedTuple):
-    """A quantity moved to a value: what the row then is, None for N/A, its elasticity, and checks that fail then.
+    """A quantity changed to `at`: the row's value then (None for N/A), the elasticity, and the checks that fail then.
 
-    `elasticity` is None where the row, or what it was, is N/A or not above 0.
+    `elasticity` is None if the row is N/A or not positive, before or after.
     """
 
     at: float
@@ -47,7 +46,9 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True)
 class Elasticity:
-    """A quantity, its value in the plan, and what more and less of it do; None where there is no more or no less."""
+    """A quantity, its value in the plan, and the effect of more and of less of it; None
+    if there is no more or no less.
+    """
 
     row: Row
     value: float
@@ -57,17 +58,17 @@ class Elasticity:
 
     @property
     def sides(self) -> list[float]:
-        """The elasticities that are known: of more, of less."""
+        """The known elasticities, upward first."""
         return [each.elasticity for each in (self.up, self.down) if each is not None and each.elasticity is not None]
 
     @property
     def size(self) -> float:
-        """The larger of both, without its sign."""
+        """The larger absolute value."""
         return max((abs(each) for each in self.sides), default=0.0)
 
     @property
     def is_kink(self) -> bool:
-        """Whether more of it and less of it are felt differently, by more than a curve bends within such steps."""
+        """Whether the two sides differ by more than a smooth curve would over steps of this size."""
         if len(self.sides) < 2:
             return False
         length = max(abs(math.log(each.at / self.value)) for each in (self.up, self.down) if each is not None)
@@ -75,11 +76,11 @@ class Elasticity:
 
     @property
     def note(self) -> str:
-        """What is to be said of it: that the row is least or most here, a kink, checks of the plan that it breaks."""
-        return self.told({})
+        """Remarks: that the row is at a minimum or maximum here, a kink, checks of the plan that a step breaks."""
+        return self.note_with({})
 
-    def told(self, labels: Mapping[str, str]) -> str:
-        """The same with what checks are called, by their names."""
+    def note_with(self, labels: Mapping[str, str]) -> str:
+        """The same with checks' labels, by name."""
         said = []
         if len(self.sides) == 2 and self.sides[0] * self.sides[1] < 0:
             said.append("least here" if self.sides[0] > 0 else "most here")
@@ -93,7 +94,9 @@ class Elasticity:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Of a row and its value in a plan the elasticities, the largest first, and the names that have none, by why."""
+    """A row and its value in a plan, its elasticities, largest first, and the names of
+    quantities left out, by reason.
+    """
 
     row: Row
     value: float
@@ -102,14 +105,16 @@ class Sensitivity:
 
     @property
     def scale(self) -> float:
-        """What a chart shows in full: the largest without a note. A step over a kink may be many times as large."""
+        """The full scale of a chart: the largest elasticity without a note, since a step
+        over a kink may be far larger.
+        """
         return max((each.size for each in self.elasticities if not each.note), default=0.0) or self.elasticities[0].size
 
 
 def default_row(template: Template) -> str:
-    """The name of the row that is asked for where nobody names one: the first that the template leads with.
+    """The row to use if the user names none: the template's first headline.
 
-    Raises UserError for a template that leads with nothing.
+    Raises UserError for a template without headlines.
     """
     found = headlines(template)
     if not found:
@@ -118,10 +123,10 @@ def default_row(template: Template) -> str:
 
 
 def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], name: str) -> Sensitivity:
-    """How a row of a plan depends on the quantities that it is made of. `values` are those that are typed.
+    """How a row of a plan depends on its quantities. `values` are the typed ones.
 
-    Inputs that follow others where they are left open do so. Raises UserError for a text, for a row that is N/A or 0 in
-    the plan, and for what isn't calculated.
+    Inputs that follow others do so unless typed. Raises UserError for a text, for a row that is N/A or 0 in the plan,
+    and for one that isn't calculated.
     """
     row = template.row(name)
     if row.unit == "text":
@@ -153,19 +158,19 @@ def sensitivity(template: Template, facts: Facts, values: Mapping[str, Value], n
 
 
 def _given(kind: str) -> str:
-    """What a row is called that isn't calculated."""
+    """The noun for a row that isn't calculated."""
     return {"input": "an input", "constant": "a constant"}.get(kind, "a looked-up number")
 
 
 def _made_of_it(template: Template, name: str) -> str:
-    """The first headline that is made of a number, to ask for in its place; else that another is to be chosen."""
+    """A remedy: the first headline that depends on a number, or to choose another row."""
     made = (each.row.name for each in headlines(template) if name in template.closure([each.row.name]))
     found = next(made, "")
     return f"ask for what is made of it: --of {found}" if found else "choose another with --of"
 
 
 class _Moves(NamedTuple):
-    """A quantity and the values that it is moved to; N/A where it has none there."""
+    """A quantity and the values to try above and below; NaN if there is none."""
 
     row: Row
     value: float
@@ -175,9 +180,9 @@ class _Moves(NamedTuple):
 
 
 def _quantities(template: Template, name: str, values: Mapping[str, Value]) -> Iterator[Row]:
-    """The rows that a row is made of and that stand at the ends of its formulas, but constants and dtypes."""
+    """The independent quantities on which a row depends, except constants and dtypes."""
     reached = template.closure([name], values) - {name}
-    reached |= led_by(template, values, reached)
+    reached |= leading_inputs(template, values, reached)
     for row in template.rows:
         is_overridden = row.kind in CALCULATED and row.name in values
         if row.name in reached and (row.kind in QUANTITIES or is_overridden):
@@ -185,7 +190,7 @@ def _quantities(template: Template, name: str, values: Mapping[str, Value]) -> I
 
 
 def _moves(row: Row, values: Mapping[str, Value], now: Results) -> _Moves | str:
-    """Where a quantity is moved to, or why it is left out."""
+    """The values of a quantity to try, or the reason why it is left out."""
     if row.unit == "text":
         return "texts"
     value, allowed = now.value(row.name), limits(row)
@@ -193,7 +198,7 @@ def _moves(row: Row, values: Mapping[str, Value], now: Results) -> _Moves | str:
         return "a yes or a no" if allowed.is_flag else "stages"
     if not isinstance(value, float):
         return "not set"
-    if value <= 0:  # an elasticity is of logarithms
+    if value <= 0:  # elasticities need logarithms
         return "0 now" if value == 0 else "below 0"
     try:
         space = search_space(row, values, now)
@@ -205,7 +210,7 @@ def _moves(row: Row, values: Mapping[str, Value], now: Results) -> _Moves | str:
 
 
 def _moved(value: float, sign: int, space: TriedValues) -> float:
-    """The next value above (`sign` 1) or below; N/A where there is none."""
+    """The next value above (`sign` 1) or below (-1); NaN if there is none."""
     if not space.step:
         return value * (1 + sign * STEP)
     if not space.listed_as:
@@ -217,7 +222,7 @@ def _moved(value: float, sign: int, space: TriedValues) -> float:
 def _elasticities(
     template: Template, facts: Facts, values: Mapping[str, Value], moves: Sequence[_Moves], now: Results, row: Row
 ) -> list[Elasticity]:
-    """The elasticities of a row, by a template of 2k+1 columns: the plan, each quantity moved up, each moved down."""
+    """The elasticities of a row, from 2k+1 columns: the plan, each quantity up, each quantity down."""
     count = len(moves)
     columns: dict[str, Array] = {}
 
@@ -236,12 +241,14 @@ def _elasticities(
     holds = {check.name: np.broadcast_to(results[check.name], 2 * count + 1) for check in template.of_kind("check")}
 
     def tried(each: _Moves, value: float, at: int) -> Tried | None:
-        if math.isnan(value) or value == each.value:  # a count so large that one more is the same number
+        if math.isnan(value) or value == each.value:  # one more is below float64's precision
             return None
         ratio = float(found[at] / found[0])
         slope = math.log(ratio) / math.log(value / each.value) if ratio > 0 else None
-        told = holds.items() if each.row.kind == "input" else ()  # a model with other numbers is another model
-        breaks = tuple(name for name, check in told if check[0] == 1 and check[at] == 0)
+        note_with = (
+            holds.items() if each.row.kind == "input" else ()
+        )  # changing a model's numbers makes it another model
+        breaks = tuple(name for name, check in note_with if check[0] == 1 and check[at] == 0)
         return Tried(value, None if math.isnan(ratio) else float(found[at]), slope, breaks)
 
     return [

@@ -1,4 +1,4 @@
-"""A template as a function of arrays."""
+"""Evaluates a template as a function of arrays."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _CODES: dict[str, float] = {}
 _TEXTS: list[str] = [""]
 NUMPY = Arithmetic(np)
 _COMPILED: dict[tuple[str, int, int], Callable[[Mapping[str, Array]], Array]] = {}
-"""The formulas that were computed, as functions of the arrays of names: by text, and where they begin and end in it."""
+"""Cache of compiled formulas, as functions of arrays by name; keyed by text, start and end."""
 
 
 def code(text: str) -> float:
-    """The number that stands for a text in arrays; texts that differ by case alone share one, as in Excel."""
+    """The number that represents a text in arrays; texts that differ only in case share one, as in Excel."""
     key = text.lower()
     if key not in _CODES:
         _TEXTS.append(text)
@@ -33,15 +33,15 @@ def code(text: str) -> float:
 
 
 def text_of(number: float) -> str | None:
-    """The text that a code stands for; None for N/A."""
+    """The text that a code represents; None for N/A."""
     return None if number != number else _TEXTS[int(number)]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the lookups of one plan read: a model's row, a chip's row, and by the kind of a lookup the rows of each id.
+    """What the lookups of a plan read: a model's row, a chip's row, and the rows of other tables by kind and id.
 
-    Each value of a model or a chip is one number or text, or an array of them for a sweep over models or chips.
+    Each value of a model or chip is a number, a text, or an array of them for a sweep over models or chips.
     """
 
     model: Mapping[str, Any] | None = None
@@ -50,11 +50,11 @@ class Facts:
     origins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def origin(self, kind: str, column: str) -> str:
-        """Which row of which database a lookup reads, and the source of that number."""
+        """The database row that a lookup reads, and the source of the number."""
         return self.origins.get((kind, column)) or "given"
 
     def said(self, kind: str, identifier: Value) -> str:
-        """Which row of a table a lookup by an id reads, and the source of that row."""
+        """The table row that a lookup by id reads, and its source."""
         source = self.by_id.get(kind, {}).get(str(identifier), {}).get("source") or "given"
         return f"{identifier} of the {TABLES[kind]}: {source}"
 
@@ -77,24 +77,23 @@ class Results(Mapping[str, Any]):
         return len(self.template.by_name)
 
     def value(self, name: str) -> Value:
-        """A single plan's value: a number, a text, or None for N/A."""
+        """The value in a single plan: a number, a text, or None for N/A."""
         number = float(self[name])
         if self.template.row(name).unit == "text":
             return self._spelling.get(number) or text_of(number)
         return None if number != number else number
 
     def number(self, text: str) -> float | None:
-        """What a formula in names of rows gives in a single plan; None for N/A."""
+        """The value of a formula in names of rows, in a single plan; None for N/A."""
         found = float(run(parse(text), self.arrays))
         return None if found != found else found
 
 
 def evaluate(template: Template, facts: Facts, values: Given | None = None) -> Results:
-    """Every row of a template for given values, which may be arrays that broadcast together.
+    """Evaluate every row of a template for given values, which may be arrays that broadcast together.
 
-    `values` types an input, and overrides a lookup or a calculated row, by name. All is computed in float64 and by
-    Excel's rules (planner.formulas.arrays).
-    Raises UserError for a name that the template hasn't, a text where a number is wanted, an unknown column.
+    `values` sets inputs, and overrides lookups or calculated rows, by name. All is computed in float64 by Excel's rules
+    (planner.formulas.arrays). Raises UserError for an unknown name, a text in place of a number, an unknown column.
     """
     given = dict(values or {})
     spelling: dict[float, str] = {}
@@ -107,7 +106,7 @@ def evaluate(template: Template, facts: Facts, values: Given | None = None) -> R
 
 
 def leaves_of(template: Template, facts: Facts, given: Given, spelling: dict[float, str]) -> dict[str, Array]:
-    """The rows that are made of no other, and those that are given, by name; `spelling` learns how texts are written.
+    """The arrays, by name, of rows without precedents and of given ones; `spelling` collects how texts are spelt.
 
     Raises UserError as `evaluate` does.
     """
@@ -117,7 +116,7 @@ def leaves_of(template: Template, facts: Facts, given: Given, spelling: dict[flo
 
 
 def is_leaf(row: Row, given: Container[str]) -> bool:
-    """Whether a row's value is typed, a constant, or looked up in the one model or chip, and no formula's."""
+    """Whether a row's value is given, a default, a constant, or looked up in the plan's one model or chip."""
     is_plain_hardware = row.kind == "hardware" and row.column[1] is None
     return row.name in given or row.kind in ("input", "constant", "model") or is_plain_hardware
 
@@ -134,10 +133,10 @@ def leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str] | None
 
 def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
     if record is None and column == "calibration":
-        return None  # a plan of no chip has its bounds, and no expected times
+        return None  # a plan without a chip has bounds, but no expected times
     if record is None:
         whose, option = ("model", "-m MODEL") if row.kind == "model" else ("chip", "-H CHIP")
-        what = f"{row.template or 'this template'} reads a {whose}'s {column}"  # no fault of its file: it has no place
+        what = f"{row.template or 'this template'} reads a {whose}'s {column}"  # not the file's fault, so no place
         raise UserError(what, remedy=f"name one with {option}, or --set {row.name}=...")
     if column not in record:
         raise row.fault(f"the {row.kind} table has no column {column}", nearest(column, record))
@@ -145,11 +144,10 @@ def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
 
 
 def encoded(row: Row, value: Any, spelling: dict[float, str] | None = None) -> Array:
-    """A value, or an array or list of values, as float64: NaN for None, codes for text.
+    """A value, or an array or list of values, as float64: NaN for None, codes for texts.
 
-    `spelling` learns how each text was written here, since texts that differ by case share a code.
-
-    Raises UserError for a text where the row's unit is a number's, and the reverse.
+    `spelling` collects the spelling of each text, since texts that differ in case share a code. Raises UserError for a
+    text where the row has a unit, and the reverse.
     """
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype.kind in "OUS"):
         return np.array([encoded(row, item, spelling) for item in value], dtype=np.float64)
@@ -168,14 +166,14 @@ def encoded(row: Row, value: Any, spelling: dict[float, str] | None = None) -> A
 
 
 def computed(row: Row, facts: Facts, arrays: Mapping[str, Array]) -> Array:
-    """A row that is made of others, given the arrays of those that it reads."""
+    """The array of a row with precedents, given their arrays."""
     if row.kind in CALCULATED:
         return run(row.expression, arrays)
     return looked_up_by(row, facts, NUMPY)(arrays)
 
 
 def looked_up_by(row: Row, facts: Facts, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
-    """A lookup by the text of another row, as a function of that row's array."""
+    """A lookup by the text of another row, as a function of arrays by name."""
     column, selector = row.column
     table = _column(row, facts, column) if row.kind in BY_ID else _family(row, facts, column)
     return lambda arrays: _selected(arrays[str(selector)], table, arithmetic)
@@ -191,7 +189,7 @@ def _column(row: Row, facts: Facts, column: str) -> dict[str, Any]:
 
 
 def _family(row: Row, facts: Facts, column: str) -> dict[str, Any]:
-    """The columns `<column>_<dtype>` of the chip, by dtype."""
+    """The chip's columns `<column>_<dtype>`, by dtype."""
     if facts.hardware is None:
         _looked_up(row, None, column)
     prefix = f"{column}_"
@@ -200,7 +198,7 @@ def _family(row: Row, facts: Facts, column: str) -> dict[str, Any]:
 
 
 def _selected(codes: Array, table: Mapping[str, Any], arithmetic: Arithmetic) -> Array:
-    """For each text code the table's number; N/A where the table hasn't that text."""
+    """The table's number for each text code; N/A if the table lacks the text."""
     result: Array = np.nan
     for text, number in table.items():
         result = arithmetic.xp.where(codes == code(text), number, result)
@@ -217,14 +215,14 @@ def run(formula: Formula, arrays: Mapping[str, Array]) -> Array:
 
 
 def number_of(node: Node, values: Mapping[str, float | str]) -> float:
-    """The value of a formula's tree, given one number or text for every name in it; NaN for N/A."""
+    """The value of a formula's tree, given a number or text for every name in it; NaN for N/A."""
     arrays = {name: np.float64(code(value) if isinstance(value, str) else value) for name, value in values.items()}
     with np.errstate(all="ignore"):
         return float(compiled(node, NUMPY)(arrays))
 
 
 def over(node: Node, parts: Sequence[Node]) -> Node:
-    """The node over other children than its own."""
+    """The node with these children instead of its own."""
     match node:
         case Unary():
             return replace(node, operand=parts[0])
@@ -236,7 +234,7 @@ def over(node: Node, parts: Sequence[Node]) -> Node:
 
 
 def compiled(node: Node, arithmetic: Arithmetic) -> Callable[[Mapping[str, Array]], Array]:
-    """A formula's tree as a function of the array of every name in it."""
+    """A formula's tree compiled to a function of arrays by name."""
     match node:
         case Number(value=value):
             constant = np.float64(value)

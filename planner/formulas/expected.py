@@ -1,6 +1,6 @@
-"""What a reader must know of a plan's expected numbers, in sentences.
+"""Sentences that a reader needs about a plan's expected numbers.
 
-Caveats, such as that they are extrapolated; and how numbers agree that seem to contradict each other.
+These are caveats, such as that they are extrapolated, and explanations of numbers that seem to contradict each other.
 """
 
 from __future__ import annotations
@@ -8,42 +8,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from planner.catalog import Value
-from planner.formulas.headlines import leading, led_as
+from planner.formulas.headlines import headline_template, leading
 from planner.formulas.template import Template
 from planner.spoken import shown, spoken
 
 IDEAL = "ideal"
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
-"""Calibrations that stand for chips of which no run is published, and of which chips they are the median."""
+"""Calibrations for chips without published runs, and the chips of which they are the median."""
 EXTRAPOLATED = "is_extrapolated"
-"""The row that is 1 where a plan lies outside of the fitted runs; `notes` says where."""
+"""The row that is 1 if a plan is outside the range of the fitted runs; `notes` says in what."""
 BEYOND = {
     "beyond_chips": "so many chips", "beyond_tensor": "so many tensor ways", "beyond_pipeline": "so many stages",
     "beyond_context": "so many context ways", "beyond_tokens": "so small a microbatch", "beyond_kind": "experts",
     "beyond_attention": "sparse attention",
 }  # fmt: skip
-"""Rows that are 1 where a plan lies outside of the fitted runs, and what it has that none of them has."""
+"""Rows that are 1 if a plan is outside the range of the fitted runs, and in what."""
 MUCH = 1.1
-"""A context longer than that of the memory by more than this factor is told."""
+"""Least ratio of a context to the cache's length to be mentioned."""
 UNUSED = 2.0
-"""A memory for a context longer by this factor than sequences ever are is told."""
+"""Least ratio of the cache's length to the longest sequence to be mentioned."""
 LEAST = 1.01
-"""Numbers that are nearer to each other than this look alike to a reader."""
+"""Numbers with a smaller ratio look equal to a reader."""
 
 Numbers = Callable[[str], float | None]
-"""What a formula in names of rows is in a plan, in SI units; None for N/A."""
+"""From a formula in names to its value in a plan, in SI units; None for N/A."""
 
 
 def chip_calibration(value: Callable[[str], Value]) -> Value:
-    """The shipped calibration of a plan's chip, whichever its stack has; an older workbook knows no other."""
+    """The shipped calibration of a plan's chip, whichever its stack uses; older workbooks have only one."""
     return value("chip_calibration") or value("calibration_id")
 
 
 def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     """The caveats of a plan's numbers: that they are bounds, for a chip with few published runs, or extrapolated.
 
-    `value` gives the plan's rows by name, None for one that it lacks, `own_runs` is how many published runs of its
-    chip's calibration there are for this template.
+    `value` gives a plan's row by name, None if it is missing; `own_runs` is the number of published runs of its chip's
+    calibration for this template.
     """
     calibration = chip_calibration(value)
     is_own = value("calibration_id") != calibration
@@ -67,19 +67,19 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
 
 
 def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
-    """Where the memory is that of another cache than the sequences have, or than the expected time reads."""
-    prompt, mean, answer, held = (
+    """A sentence if the memory is for another cache length than the sequences have, or than the expected time reads."""
+    prompt, mean, answer, cache_len = (
         value(name) for name in ("prompt_len", "mean_context_len", "generate_len", "context_len")
     )
     longest = prompt + answer if isinstance(prompt, float) and isinstance(answer, float) else None
-    if isinstance(held, float):
-        memory = f"Memory is that of a context of {held:,.0f} tokens, and"
-        if isinstance(prompt, float) and prompt > held:
+    if isinstance(cache_len, float):
+        memory = f"Memory is that of a context of {cache_len:,.0f} tokens, and"
+        if isinstance(prompt, float) and prompt > cache_len:
             yield f"{memory} the prompt has {prompt:,.0f}: set context_len."
-        elif isinstance(mean, float) and mean > MUCH * held:
+        elif isinstance(mean, float) and mean > MUCH * cache_len:
             last = "" if longest is None else f", {longest:,.0f} in the end"
             yield f"{memory} sequences have {mean:,.0f} on average{last}: set context_len."
-        elif longest is not None and held > UNUSED * longest:
+        elif longest is not None and cache_len > UNUSED * longest:
             yield f"{memory} sequences have {longest:,.0f} at most: set context_len."
     shared, read = value("kv_chips"), value("cache_chips")
     if value("stack") != IDEAL and isinstance(shared, float) and isinstance(read, float) and read < shared:
@@ -90,13 +90,13 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
 
 
 def agreements(template: Template, number: Numbers) -> Iterator[str]:
-    """How numbers agree that seem to contradict each other: a sentence for each two that a reader would compare."""
-    told = {each.row.name for each in leading(led_as(template), template.by_name)}
-    if "time_per_output_token_expected" in told:
+    """A sentence for each pair of numbers that a reader would compare and find contradictory."""
+    named_headlines = {each.row.name for each in leading(headline_template(template), template.by_name)}
+    if "time_per_output_token_expected" in named_headlines:
         yield from _of_a_token(number)
-    if "output_tokens_per_second_expected" in told:
+    if "output_tokens_per_second_expected" in named_headlines:
         yield from _of_a_second(number)
-    if "mfu_expected" in told:
+    if "mfu_expected" in named_headlines:
         yield from _of_utilisation(number)
         yield from _of_recomputation(number)
 
@@ -114,7 +114,9 @@ def _of_a_token(number: Numbers) -> Iterator[str]:
 
 
 def _of_a_second(number: Numbers) -> Iterator[str]:
-    """Why fewer tokens come in a second than the time of one suggests: the batch's own prefills take time too."""
+    """Why there are fewer tokens per second than the time per token suggests: the batch's
+    own prefills take time too.
+    """
     time, rate = number("query_time_expected"), number("output_tokens_per_second_expected")
     token, batch, length = number("time_per_output_token_expected"), number("batch"), number("generate_len")
     if not (time and rate and token and batch and batch / token > LEAST * rate):
@@ -131,7 +133,7 @@ def _of_a_second(number: Numbers) -> Iterator[str]:
 
 
 def _of_utilisation(number: Numbers) -> Iterator[str]:
-    """Why MFU is less than the share of the work at the peak."""
+    """Why MFU is less than the share of the work at peak."""
     matmuls, work = number("matmul_train_flops/total_peak"), number("work_part_time")
     if matmuls and work and work > LEAST * matmuls:
         yield (
@@ -141,7 +143,7 @@ def _of_utilisation(number: Numbers) -> Iterator[str]:
 
 
 def _of_recomputation(number: Numbers) -> Iterator[str]:
-    """Why the bound has more recomputation than the parts of the expected step."""
+    """Why the bound includes more recomputation than the parts of the expected step."""
     full, fitted = number("remat_flops/total_peak"), number("repeated_part_time")
     if full and fitted and full > LEAST * fitted:
         yield (

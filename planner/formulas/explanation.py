@@ -1,4 +1,6 @@
-"""Explains a number: its formula in names, then in numbers, and so on down to inputs and their sources."""
+"""Explains a number: its formula in names, then in numbers, and recursively its
+precedents down to inputs and sources.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from dataclasses import dataclass, field
 from planner import terminal_table
 from planner.catalog import given_by
 from planner.catalog.checked_table import TABLES
-from planner.formulas.binding import constraint, told
+from planner.formulas.binding import constraint, what_binds
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.lookups import only_on
 from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row
@@ -18,7 +20,7 @@ FITTED = ("calibration", "stack")
 
 
 def in_names(row: Row) -> str:
-    """A row's formula as a reader writes it: `a*b`, `hardware[hardware_id].hbm_bytes`, `dtypes[kv_dtype]`."""
+    """A row's formula in names: `a*b`, `hardware[hardware_id].hbm_bytes`, `dtypes[kv_dtype]`."""
     if row.kind in CALCULATED:
         return row.formula
     if row.kind in BY_ID:
@@ -31,9 +33,9 @@ def in_names(row: Row) -> str:
 
 
 def explain(results: Results, names: Sequence[str], facts: Facts, depth: int | None = None) -> str:
-    """How numbers came about, as indented text; below it the fitted numbers that they rest on, each with its source.
+    """The derivation of some rows as indented text, followed by the fitted numbers that they use with their sources.
 
-    `depth` is how many levels below each of the names are told; None for all. Raises UserError for an unknown name.
+    `depth` is the number of levels below each of the names; None for all. Raises UserError for an unknown name.
     """
     tree = _Tree(results, facts, depth)
     for name in names:
@@ -42,27 +44,27 @@ def explain(results: Results, names: Sequence[str], facts: Facts, depth: int | N
 
 
 def _fitted(results: Results, names: Sequence[str], facts: Facts) -> list[str]:
-    """The calibrations and the factors of the stack that some numbers are made of."""
+    """The calibration and stack factors on which some numbers depend, as lines."""
     reached = results.template.closure(names)
     rows = [row for row in results.template.rows if row.name in reached and row.kind in FITTED and row.unit != "text"]
     rows = [row for row in rows if row.name not in (*results.given, *names)]
     if not rows:
         return []
-    told = [[f"  {row.name}", terminal_table.digits(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
+    cells = [[f"  {row.name}", terminal_table.digits(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
             for row in rows]  # fmt: skip
     head = ["  name", "value", "unit", "where it is from"]
-    return ["", "It rests on these fitted numbers:", *terminal_table.aligned(head, told, right=("value",)).splitlines()]
+    return ["", "It rests on these fitted numbers:", *terminal_table.aligned(head, cells, right=("value",)).splitlines()]
 
 
 def _fitted_on(results: Results, row: Row, facts: Facts) -> str:
-    """Where the number of a calibration or a stack is from."""
+    """The source of a number of a calibration or a stack."""
     identifier = results.value(str(row.column[1]))
     origin = facts.origins.get((row.kind, f"{identifier}.{row.column[0]}"))
     return origin or facts.said(row.kind, identifier)
 
 
 def origin(results: Results, row: Row, facts: Facts) -> str:
-    """Where a row is from: a looked-up number its database and source, any other the source of its formula."""
+    """The source of a row: of a looked-up number its database row and source, of any other that of its formula."""
     if row.name in results.given:
         return "given"
     if row.kind in BY_ID:
@@ -75,26 +77,26 @@ def origin(results: Results, row: Row, facts: Facts) -> str:
 def missing(results: Results, names: Iterable[str]) -> list[str]:
     """The inputs and lookups that make any of these rows N/A, each as a phrase that says what to do.
 
-    What only chips of another network, or another way to pay, have is none of them.
+    Lookups that only apply to chips of another network, or to another way to pay, are left out.
     """
     return list(dict.fromkeys(_missing(results, row) for row in blanks(results, names)))
 
 
 def blanks(results: Results, names: Iterable[str]) -> list[Row]:
-    """Those inputs and lookups themselves."""
+    """These inputs and lookups themselves."""
     leaves = [row for row in _causes(results, names) if row.kind in ("input", *LOOKUPS)]
     return [row for row in leaves if not _elsewhere(results, row)]
 
 
 def _elsewhere(results: Results, row: Row) -> str:
-    """The choice with which alone the number of a lookup is wanted, where the plan's is another."""
+    """The choice for which a lookup's number is needed, if the plan has another choice; else blank."""
     setting, text = only_on(row)
     chosen = results.value(setting) if setting in results.template.by_name else None
     return "" if text in ("", chosen) else text
 
 
 def reasons(results: Results, names: Iterable[str]) -> dict[str, str]:
-    """Those of some rows that are N/A, each with what makes it so: what is missing, else the formula that says N/A."""
+    """For each row that is N/A, why: what is missing, or the formula that gives N/A."""
     unknown = [name for name in names if results.value(name) is None]
     return {
         name: ", ".join(missing(results, [name]) or [_missing(results, row) for row in _causes(results, [name])])
@@ -103,7 +105,7 @@ def reasons(results: Results, names: Iterable[str]) -> dict[str, str]:
 
 
 def _causes(results: Results, names: Iterable[str]) -> Iterator[Row]:
-    """The rows at which the N/A of some rows begins: they are N/A, and all that they read is known."""
+    """The rows where the N/A of some rows begins: they are N/A but their precedents aren't."""
     waiting = list(dict.fromkeys(name for name in names if results.value(name) is None))
     seen = set(waiting)
     while waiting:
@@ -117,7 +119,7 @@ def _causes(results: Results, names: Iterable[str]) -> Iterator[Row]:
 
 
 def _missing(results: Results, row: Row) -> str:
-    """What a row lacks that reads no other N/A: an input its value, a lookup its row or its number."""
+    """What a row lacks whose precedents are known: an input its value, a lookup its row or number."""
     if other := _elsewhere(results, row):
         return f"{row.name} is of a {other} alone"
     if row.kind == "input":
@@ -127,7 +129,7 @@ def _missing(results: Results, row: Row) -> str:
     if row.kind in CALCULATED:
         _, said, why = row.note.partition("N/A ")
         return f"{row.name} is {said}{why}" if said else f"{row.name} is N/A by its formula ({row.formula})"
-    if row.kind in BY_ID and row.column[1]:  # their tables have no blanks: it is the row that is not there
+    if row.kind in BY_ID and row.column[1]:  # these tables have no blanks: the row is missing
         return f"there is no {row.kind} {results.value(row.column[1])!r}"
     if row.kind == "hardware" and row.column[1]:
         chosen = results.value(row.column[1])
@@ -138,33 +140,33 @@ def _missing(results: Results, row: Row) -> str:
 
 
 def failed(results: Results) -> list[Row]:
-    """The checks that don't hold."""
+    """The failed checks."""
     return [row for row in results.template.of_kind("check") if results.value(row.name) == 0]
 
 
 @dataclass
 class _Tree:
-    """Numbers and what they are made of, as indented lines, down to a depth; None for all.
+    """Rows with their precedents as indented lines, down to a depth (None: unlimited).
 
-    `cut` is the level of each row of which the depth left something out: one that stands higher later is told again.
+    `cut` is the level at which the depth cut off a row's precedents: at a higher level, the row is explained again.
     """
 
     results: Results
     facts: Facts
     depth: int | None
     lines: list[str] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    explained: set[str] = field(default_factory=set)
     cut: dict[str, int] = field(default_factory=dict)
 
     def grow(self, row: Row, level: int = 0) -> None:
-        """Add the lines of a row that stands so many levels down."""
+        """Add the lines of a row at this level."""
         indent = "  " * level
         unit = "" if row.unit in ("1", "text") else f" {row.unit}"
         head = f"{indent}{row.name} = {terminal_table.digits(self.results.value(row.name))}{unit}"
-        if row.name in self.told and level >= self.cut.get(row.name, 0):
+        if row.name in self.explained and level >= self.cut.get(row.name, 0):
             self.lines.append(f"{head}  (explained above)")
             return
-        self.told.add(row.name)
+        self.explained.add(row.name)
         self.cut.pop(row.name, None)
         self.lines.append(f"{head}  ({terminal_table.joined(row.label, row.source, row.note)})")
         self.lines += [f"{indent}  {line}" for line in self.made(row)]
@@ -175,7 +177,7 @@ class _Tree:
             self.cut[row.name] = level
 
     def made(self, row: Row) -> Iterator[str]:
-        """What a row's number is made of, or where it is from."""
+        """Yields a row's derivation: its formula, or its source."""
         if row.name in self.results.given:
             yield "= typed with --set" if row.kind == "input" else "= overridden with --set"
             return
@@ -191,15 +193,15 @@ class _Tree:
 
 
 def _bound(results: Results, row: Row) -> Iterator[str]:
-    """What binds a row that is the largest or the smallest of some parts, and how far the next is."""
+    """What binds a row with competing parts, and how far the next part is."""
     each = constraint(row, results.template.by_name)
-    found = told(each, results.number) if each else None
+    found = what_binds(each, results.number) if each else None
     if each is not None and found is not None:
         yield found.words("above" if each.is_largest else "below")
 
 
 def _column(results: Results, row: Row) -> str:
-    """The database column that a lookup read, a dtype's among several."""
+    """The database column that a lookup read, with its dtype if it has one."""
     column, selector = row.column
     return f"{column}_{results.value(selector)}" if selector else column
 

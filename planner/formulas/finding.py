@@ -1,4 +1,4 @@
-"""Search by words over everything that has a name: rows of all templates, templates, models and chips."""
+"""Searches by words in everything that has a name: rows of all templates, templates, models and chips."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _WORD = re.compile(r"[^\s_,;:()]+")
 
 @dataclass(frozen=True)
 class NamedThing:
-    """A thing with a name: what it is, what a reader calls it, and where it stands.
+    """A thing with a name: its kind, its label, and where it occurs.
 
-    `kind` is row, template, model or chip. `also` are other words for it, `note` what is said of it beside;
-    `is_brought` says of a row that it is another template's, under the prefix of an include.
+    `kind` is row, template, model or chip. `also` are synonyms, `note` a remark; `is_brought` says that a row comes
+    from an included template, under its prefix.
     """
 
     kind: str
@@ -35,13 +35,13 @@ class NamedThing:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its name, its parts, and the words of its label, its unit and its aliases."""
+        """Its name and the name's parts, and the words of its label, unit and synonyms, in lower case."""
         texts = (self.name, self.label, self.unit, *self.also)
         parts = (word for text in texts for word in (text, *_WORD.findall(text), *re.split(r"[-_\s]", text)))
         return frozenset(word.lower() for word in parts)
 
     def rank(self, words: Sequence[str]) -> tuple[float, ...] | None:
-        """How well it is what some words mean, the least the best; None where it is not."""
+        """How well it matches some words, less is better; None if it doesn't."""
         phrase = " ".join(words)
         if phrase in (self.name.lower(), self.name.lower().replace("_", " ")):
             level = 0
@@ -59,7 +59,7 @@ class NamedThing:
 
 
 def found(text: str) -> dict[str, list[NamedThing]]:
-    """What some words mean, by kind: the likest first, and first the kind of which the likest is."""
+    """The matches of some words by kind, best first; the kind with the best match comes first."""
     words = text.lower().split()
     ranked = [(rank, at, each) for at, each in enumerate(everything()) if (rank := each.rank(words)) is not None]
     groups: dict[str, list[NamedThing]] = {}
@@ -70,7 +70,7 @@ def found(text: str) -> dict[str, list[NamedThing]]:
 
 @cache
 def everything() -> tuple[NamedThing, ...]:
-    """Every row, each once however many templates have it; every template, model and chip: made once a process."""
+    """Every row (once, however many templates have it), template, model and chip; cached for the process."""
     shelf = library.shelf()
     templates = (NamedThing("template", template.name, about(template.name)) for template in shelf)
     models = _of_table("model", catalog.load_models(), "vendor")
@@ -79,7 +79,7 @@ def everything() -> tuple[NamedThing, ...]:
 
 
 def _rows(shelf: Sequence[Template]) -> Iterator[NamedThing]:
-    """The rows of all templates: those of one name are one, described where it is written."""
+    """The rows of all templates; rows of the same name are one, described where they are written."""
     names = {template.name: template.by_name for template in shelf}
     places: dict[str, list[str]] = {}
     for template in shelf:

@@ -1,6 +1,6 @@
-"""Inputs that follow another where a plan leaves them open: the FSDP ways of training follow its chips.
+"""Inputs that follow another unless the plan sets them: the FSDP ways of training follow its chips.
 
-Which do is data, in templates/sweep.csv, so that the command line, a workbook's scenarios and its Sweep agree.
+Which ones do is data, in templates/sweep.csv, so that the command line, a workbook's scenarios and its Sweep agree.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from planner.formulas.sweeps import Axis, sweeps
 from planner.formulas.template import Template
 from planner.formulas.text import Formula
 
-KEPT = 32  # templates whose axes are kept
-FAR = 2.0**40  # of the leading input, where what follows it is in proportion to it
+KEPT = 32  # templates whose axes are cached
+FAR = 2.0**40  # a value of the leading input at which followers are proportional to it
 
 
 def with_followers(template: Template, values: Mapping[str, Value], unknown: str = "") -> dict[str, Value]:
-    """The values, and those of the inputs that follow them and are not among them.
+    """The values, extended by the inputs that follow them and aren't set.
 
-    What follows an `unknown` is left open, and so is the unknown itself.
+    Inputs that follow `unknown`, and `unknown` itself, are left out.
     """
     found = dict(values)
     for axis in _axes(template):
@@ -38,7 +38,9 @@ def with_followers(template: Template, values: Mapping[str, Value], unknown: str
 
 
 def followed(formula: Formula, template: Template, values: Mapping[str, Value]) -> float | None:
-    """What a following input comes to, by a plan's values and the template's defaults; None unless a whole number."""
+    """The value of a following input, from a plan's values and the template's defaults; None unless it is a whole
+    number.
+    """
     typed = {name: values.get(name, template.row(name).default) for name in formula.names}
     given = {name: value for name, value in typed.items() if isinstance(value, (int, float))}
     if len(given) < len(typed):
@@ -48,7 +50,7 @@ def followed(formula: Formula, template: Template, values: Mapping[str, Value]) 
 
 
 class Follower(NamedTuple):
-    """An input that follows others: by a formula, where that gives a whole number of at least 1; else its default."""
+    """An input that follows others: by a formula if that gives a whole number of at least 1, else its default."""
 
     name: str
     formula: Formula
@@ -56,7 +58,7 @@ class Follower(NamedTuple):
 
 
 def followers(template: Template, given: Collection[str], moving: Collection[str]) -> list[Follower]:
-    """The inputs that follow some that move, where neither they nor what is given say otherwise."""
+    """The inputs that follow one of `moving`, and aren't themselves in `given` or `moving`."""
     return [
         Follower(name, formula, float(template.row(name).default or 0))
         for axis in _axes(template)
@@ -66,9 +68,9 @@ def followers(template: Template, given: Collection[str], moving: Collection[str
 
 
 def following(template: Template, name: str, values: Mapping[str, Value], inputs: np.ndarray) -> dict[str, np.ndarray]:
-    """The inputs that follow as `name` becomes each of some inputs, where neither is among the `values`.
+    """The arrays of inputs that follow `name` as it takes the values `inputs`, unless `values` sets them.
 
-    They needn't be whole; where they are N/A, the row's default stands.
+    They needn't be whole; where they would be N/A, the row's default is used.
     """
     found: dict[str, np.ndarray] = {}
     for axis in _axes(template):
@@ -83,15 +85,17 @@ def following(template: Template, name: str, values: Mapping[str, Value], inputs
     return found
 
 
-def led_by(template: Template, given: Collection[str], names: Collection[str]) -> set[str]:
-    """The names that those of some inputs follow which are not among the given ones."""
+def leading_inputs(template: Template, given: Collection[str], names: Collection[str]) -> set[str]:
+    """The names that those inputs among `names` follow which aren't given."""
     axes = _axes(template)
     open_ones = ((each, formula) for axis in axes for each, formula in axis.follows.items() if each not in given)
     return {name for follower, formula in open_ones if follower in names for name in formula.names}
 
 
 def step(template: Template, name: str, values: Mapping[str, Value]) -> float:
-    """What a count goes up by for its followers to stay whole: 8 for the chips of 8 tensor ways; else 1."""
+    """The step by which a count must change for its followers to stay whole: 8 for the
+    chips of 8 tensor ways; else 1.
+    """
     if not any(axis.row.name == name for axis in _axes(template)):
         return 1.0
     found = following(template, name, values, np.array([FAR])).values()
@@ -99,9 +103,9 @@ def step(template: Template, name: str, values: Mapping[str, Value]) -> float:
 
 
 def shares(template: Template, name: str, values: Mapping[str, Value]) -> np.ndarray:
-    """The values of an input, in rising order, that leave whole numbers to those which follow as it grows.
+    """The values of an input, ascending, for which the inputs that shrink as it grows stay whole.
 
-    Ways leave the other chips to FSDP. There are none of an input that no other follows so.
+    Tensor ways leave the other chips to FSDP, for example. Empty if no other input follows it so.
     """
     if any(axis.row.name == name for axis in _axes(template)):
         return np.array([])
@@ -111,11 +115,11 @@ def shares(template: Template, name: str, values: Mapping[str, Value]) -> np.nda
     return ways[np.logical_and.reduce([each == np.floor(each) for each in left])] if left else ways
 
 
-MOST_DIVIDED = 10**12  # beyond it, to try all that may divide takes too long; no plan has so many chips or tokens
+MOST_DIVIDED = 10**12  # larger numbers take too long to factor; no plan has so many chips or tokens
 
 
 def divisors(number: int) -> list[int]:
-    """What divides a whole number, in rising order. Raises UserError for one that is too large to try."""
+    """The divisors of a whole number, ascending. Raises UserError for one that is too large to try."""
     if number > MOST_DIVIDED:
         raise UserError(f"{number:,} is too many to share out", remedy=f"name a number of at most {MOST_DIVIDED:,}")
     small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]

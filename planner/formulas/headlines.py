@@ -26,10 +26,10 @@ from planner.formulas.text import parse
 from planner.spoken import PERCENT
 
 COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target")
-RANGE = ("_low", "_high")  # how the names of a headline's range end, which holds `OF_RUNS`
+RANGE = ("_low", "_high")  # suffixes of the ends of a headline's range, which covers `OF_RUNS`
 OF_RUNS = "80 % of published runs"
-FITTING = ("check", "needed", "room", "change")  # the kinds that tell whether a plan fits in memory
-MOST = 12  # headlines of a template that names none
+FITTING = ("check", "needed", "room", "change")  # the kinds about fitting in memory
+MOST = 12  # most headlines of a template without its own
 
 
 class NamedRow(Protocol):
@@ -41,7 +41,7 @@ class NamedRow(Protocol):
 
     @property
     def label(self) -> str:
-        """What a reader calls it."""
+        """Its label."""
 
     @property
     def unit(self) -> str:
@@ -52,14 +52,14 @@ AnyRow = TypeVar("AnyRow", bound=NamedRow)
 
 
 class Part(NamedTuple):
-    """A part of a headline: what to call it, and the name of its row or a formula in names of rows."""
+    """A part of a headline: its label, and its row's name or a formula in names."""
 
     label: str
     text: str
 
 
 class Share(NamedTuple):
-    """What a part takes of an expected time: its label, seconds, and the fraction of the whole."""
+    """A part of an expected time: its label, seconds, and fraction of the whole."""
 
     label: str
     seconds: float
@@ -68,9 +68,9 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class Headline(Generic[AnyRow]):
-    """A number that one asks for first, the least and the most of its range, its bound and its parts.
+    """An important number, the low and high end of its range, its bound and its parts.
 
-    `label` is what `calc` and the report call it, blank where Dashboard alone shows it; `unit` is % for a share.
+    `label` is for `calc` and the report, blank if only Dashboard shows it; `unit` is % for a share.
     """
 
     row: AnyRow
@@ -84,7 +84,7 @@ class Headline(Generic[AnyRow]):
 
     @property
     def said(self) -> str:
-        """What a reader calls it."""
+        """Its label."""
         return self.label or self.row.label
 
     @property
@@ -94,13 +94,13 @@ class Headline(Generic[AnyRow]):
 
     @property
     def has_range(self) -> bool:
-        """Whether it is told with its range and its bound."""
+        """Whether it has a range and a bound."""
         return len(self.rows) > len(RANGE)
 
     def shares(self, number: Callable[[str], float | None]) -> list[Share]:
-        """The parts that take any of the time, in order; none where one of them, or the time, is N/A or 0.
+        """The parts that take some of the time, in order; empty if the time or one of them is N/A, or the time is 0.
 
-        `number` gives what a formula in names of rows is in a plan, in seconds; None for N/A.
+        `number` gives the value of a formula in names in the plan, in s; None for N/A.
         """
         total = number(self.row.name)
         times = [(part.label, number(part.text)) for part in self.parts]
@@ -111,9 +111,9 @@ class Headline(Generic[AnyRow]):
 
 @dataclass(frozen=True)
 class MemoryFit:
-    """How a whole plan's memory is told: the check, what it needs, what there is, and what would make it fit.
+    """How a plan's memory is reported: the check, the bytes needed, the bytes available, and what would make it fit.
 
-    `check` and `needed` are rows, `room` is a formula in names of rows; each change is a row with the words behind it.
+    `check` and `needed` are rows, `room` is a formula in names; each change is a row with the words to append.
     """
 
     check: str
@@ -123,9 +123,9 @@ class MemoryFit:
 
 
 def fit(template: Template) -> MemoryFit | None:
-    """How a template's plan fits in memory; None of a part of a plan, or where a row is missing."""
-    led = led_as(template)
-    found = {kind: [Part(cells["label"], cells["name"]) for cells in _named(led, kind)] for kind in FITTING}
+    """The memory report of a template's plan; None if it plans only a part, or a row is missing."""
+    source = headline_template(template)
+    found = {kind: [Part(cells["label"], cells["name"]) for cells in _named(source, kind)] for kind in FITTING}
     if not all(found[kind] for kind in FITTING[:-1]):
         return None
     (check, *_), (needed, *_), (room, *_), changes = (found[kind] for kind in FITTING)
@@ -136,21 +136,21 @@ def fit(template: Template) -> MemoryFit | None:
 
 
 def headlines(template: Template) -> list[Headline[Row]]:
-    """A template's headlines in the order in which they are shown; of one that names none its first outputs.
+    """A template's headlines in display order; its first outputs if it has none.
 
-    One of a person's that includes a whole plan has the plan's, and behind them its own outputs.
+    A user's template that includes a whole plan has the plan's, followed by its own outputs.
     """
-    led = led_as(template)
-    found = _headlines(led, template.by_name)
+    source = headline_template(template)
+    found = _headlines(source, template.by_name)
     outputs = [row for row in template.of_kind("output") if not found or row.template == template.name]
     own = [Headline(row, row.unit, binds=row) for row in outputs[:MOST]]
-    return found if led == template.name and found else [*found, *own]
+    return found if source == template.name and found else [*found, *own]
 
 
-def led_as(template: Template) -> str:
-    """The template whose headlines one has: its own, or where it has none the outermost whole plan that it includes.
+def headline_template(template: Template) -> str:
+    """The template whose headlines this one has: itself, or else the outermost whole plan that it includes.
 
-    A plan is included whole where its rows have their own names: under a prefix it is one part of many.
+    A plan is included as a whole if its rows keep their names: under a prefix it is one part of many.
     """
     records, leading_ones = _records(), leaders()
     if template.name in records:
@@ -160,54 +160,54 @@ def led_as(template: Template) -> str:
 
 
 def rows_shown(template: Template) -> list[Row]:
-    """The rows whose numbers Dashboard shows of a template: headlines with their ranges, bounds and parts."""
+    """The rows of a template that Dashboard shows: headlines with their ranges, bounds, targets and parts."""
     found = headlines(template)
     parts = [template.by_name[part.text] for each in found for part in each.parts if part.text in template.by_name]
-    told = fit(template)
+    memory = fit(template)
     asked = [each.target for each in found if each.target]
     return [
         *(row for each in found for row in each.rows),
         *asked,
         *parts,
-        *([template.row(told.needed)] if told else []),
+        *([template.row(memory.needed)] if memory else []),
     ]
 
 
 def leading(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]:
-    """What `calc` and the report lead with of a template; none where it leads with nothing, or a row is missing."""
+    """The headlines with which `calc` and the report lead; empty if the template has none, or a row is missing."""
     found = [each for each in _headlines(template, rows) if each.label]
     wanted = sum(bool(cells["label"]) for cells in _named(template, "headline"))
     return found if len(found) == wanted and all(len(each.range) == 2 and each.bound for each in found) else []
 
 
 def memory_check(template: str) -> str:
-    """The name of the check that a whole plan fits in memory; blank where a template plans a part of one."""
+    """The name of the check that a whole plan fits in memory; blank if a template plans only a part."""
     return next((cells["name"] for cells in _named(template, "check")), "")
 
 
 def levers(template: str) -> list[str]:
-    """The names of the inputs that one changes first of a template's plan."""
+    """The names of the inputs to change first in a template's plan."""
     return [cells["name"] for cells in _named(template, "lever")]
 
 
 def problem(template: str) -> list[str]:
-    """The names of the inputs that say what a template's plan is asked for."""
+    """The names of the inputs that describe the demand on a template's plan."""
     return [cells["name"] for cells in _named(template, "problem")]
 
 
 def leaders() -> dict[str, str]:
-    """The templates that lead with something, in order, each with the name of its first headline."""
+    """The templates with leading headlines, in order, each with the name of its first headline."""
     return {name: records[0]["name"] for name, records in _records().items() if records[0]["label"]}
 
 
 def bounds(template: Template) -> list[str]:
-    """The names of the rows whose competing quantities explain the headlines: bounds, and rows that have none."""
+    """The names of the rows whose competing parts explain the headlines: bounds, and headlines without one."""
     found = [each.binds or each.bound or each.row for each in headlines(template)]
     return list(dict.fromkeys(row.name for row in found))
 
 
 def _headlines(template: str, rows: Mapping[str, AnyRow]) -> list[Headline[AnyRow]]:
-    """The headlines whose rows there are, each with the parts whose rows there are."""
+    """The headlines whose rows exist, each with the parts whose rows exist."""
     found: list[Headline[AnyRow]] = []
     for cells in _records().get(template, ()):
         if cells["kind"] == "headline" and cells["name"] in rows:
@@ -233,14 +233,14 @@ def _named(template: str, kind: str) -> list[dict[str, str]]:
 
 @cache
 def _shares(template: str) -> set[str]:
-    """The names of a shipped template's rows that are said in percent, which a workbook on disk doesn't say."""
+    """The names of a shipped template's rows shown in percent, which a workbook on disk doesn't record."""
     rows, _ = read_rows(library.find(template, None))
     return {row.name for row in rows if row.display == PERCENT}
 
 
 @cache
 def _records() -> dict[str, list[dict[str, str]]]:
-    """What dashboard.csv says of each template, in its order."""
+    """The rows of dashboard.csv by template, in order."""
     sheet = data.table("dashboard", COLUMNS)
     found: dict[str, list[dict[str, str]]] = {}
     for _, cells in sheet.records():

@@ -1,8 +1,8 @@
 """Includes: the rows of one template inside another, under a prefix.
 
-An input that the include sets becomes a calc row. An input, lookup or constant whose name exists above is that row.
-Lookups, constants and texts that are chosen by a formula are shared without prefix; any other input takes the prefix.
-Outputs become calc rows.
+An input that the include sets becomes a calc row. Any other input, lookup or constant whose name exists above is that
+row. Lookups, constants and texts chosen by a formula are shared without prefix; other inputs take the prefix. Outputs
+become calc rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Scope:
     units: dict[str, Unit] = field(default_factory=dict)
 
     def add(self, row: Row, include: Row | None = None) -> None:
-        """Append a row. Raises UserError where its name exists already."""
+        """Append a row. Raises UserError if its name exists already."""
         if row.name in self.rows:
             first = self.rows[row.name].place
             raise (include or row).fault(f"{row.name} exists already, from {first}", "give the include another prefix")
@@ -36,7 +36,7 @@ class Scope:
 def include(row: Row, scope: Scope, fetch: Callable[[str], Template]) -> Mapping[str, str]:
     """Lay the included template's rows out in `scope`; returns the digests of the files read.
 
-    Raises UserError at the include row: an unknown template or input, units that don't agree, a collision.
+    Raises UserError at the include row for an unknown template or input, mismatched units, or a name collision.
     """
     name, bindings = parse_include(row, scope)
     try:
@@ -51,7 +51,9 @@ def include(row: Row, scope: Scope, fetch: Callable[[str], Template]) -> Mapping
 
 
 def bound_inputs(row: Row, template: Template, bindings: Mapping[str, Formula]) -> dict[str, Row]:
-    """The inputs of an included template by name. Raises UserError at the include's row for one that it hasn't."""
+    """The inputs of an included template by name. Raises UserError at the include row for
+    a binding of an unknown one.
+    """
     known = {inner.name: inner for inner in template.of_kind("input")}
     for bound in bindings:
         if bound not in known:
@@ -92,7 +94,7 @@ def _bound(row: Row, expression: str, scope: Scope, at: int) -> Formula:
 
 
 def arguments(text: str) -> list[str]:
-    """An include's arguments: the text within its brackets split at the commas outside brackets and quotes."""
+    """An include's arguments: the text in its parentheses split at commas outside parentheses and quotes."""
     pieces, depth, quoted, start = [], 0, False, 0
     for index, character in enumerate(text):
         if character == '"':
@@ -106,7 +108,7 @@ def arguments(text: str) -> list[str]:
 
 
 class _Instance:
-    """One include: the inner names, and what each is called outside."""
+    """One include: the inner names, and the outer name of each."""
 
     def __init__(self, row: Row, template: Template, bindings: Mapping[str, Formula], scope: Scope) -> None:
         self.row, self.template, self.bindings, self.scope = row, template, bindings, scope
@@ -129,7 +131,7 @@ class _Instance:
     def bind(self, inner: Row, formula: Formula) -> None:
         name = self.prefix + inner.name
         if name in self.scope.rows and isinstance(formula.root, Name) and formula.root.name == name:
-            self.outer[inner.name] = name  # context_len=context_len without a prefix is the row above itself
+            self.outer[inner.name] = name  # context_len=context_len without a prefix is the existing row itself
             return
         try:
             check_literals(formula)
@@ -141,7 +143,7 @@ class _Instance:
         self.add(inner, name, kind="calc", formula=formula.text)
 
     def share(self, inner: Row) -> None:
-        """An unbound input, lookup or constant: the one above where it exists, else a row of its own."""
+        """Lay out an unbound input, lookup or constant: the existing row if there is one, else a new one."""
         formula = inner.formula
         if inner.kind in LOOKUPS and inner.reads:
             formula = formula.replace(inner.reads[0], self.outer[inner.reads[0]])
@@ -154,7 +156,7 @@ class _Instance:
         self.add(inner, own, kind=inner.kind, formula=formula)
 
     def share_text(self, inner: Row) -> None:
-        """A text that a formula chooses, as of a row to look up: the one above where it exists, else one for all."""
+        """Lay out a text chosen by a formula: the existing row if there is one, else one shared by all includes."""
         if inner.name in self.scope.rows:
             self.agree(inner, self.scope.rows[inner.name])
             self.outer[inner.name] = inner.name

@@ -1,6 +1,6 @@
-"""The values that an input may have, by its row, and parsing of settings as a user types them: `name=value`.
+"""The allowed values of inputs, and parsing of settings as users type them: `name=value`.
 
-The same limits hold on the command line and in a workbook's validation.
+The same limits apply on the command line and in a workbook's data validations.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Name, Text, walk
 
 LARGEST = 1e30  # beyond it products overflow
-VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # how the name of a yes or no begins
-CALIBRATIONS = ("calibration_id", "chip_calibration")  # texts that name a row of Calibration
-SWITCHES = ("axes_overlap", "kv_head_sharding", "cache_by_batch")  # and those of the field's own terms
+VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # prefixes of flags
+CALIBRATIONS = ("calibration_id", "chip_calibration")  # text rows with an id of Calibration
+SWITCHES = ("axes_overlap", "kv_head_sharding", "cache_by_batch")  # flags with established names
 BOUNDED = frozenset(
     {"efficiency", "mfu", "offload", "rate", "fraction", "recomputed", "exposed"}
-)  # of these, the inputs that are at most 1
-SHARES = frozenset({"efficiency", "fraction", "share", "mfu", "offload", "rate", "exposed"})  # words of a share's name
-COUNTED = ("1", "chip")  # units in which things are counted
+)  # words of the names of inputs that are at most 1
+SHARES = frozenset(
+    {"efficiency", "fraction", "share", "mfu", "offload", "rate", "exposed"}
+)  # words of the names of shares
+COUNTED = ("1", "chip")  # units of counts
 OR_ZERO = (
     "hop_latency",
     "zero_stage",
@@ -35,16 +37,16 @@ OR_ZERO = (
     "electricity_price",
     "remat_layers_fraction",
     "logit_copies",
-)  # inputs whose 0 means something, though their default is above it
-STAGES = {"zero_stage": 3.0}  # inputs that name one of a few stages, from 0 to the last
-LOOKED_AT = ("input", "hardware", "model")  # rows whose numbers are held to what they usually are
-PARTS = {"hbm_reserve_bytes": "hbm_bytes"}  # inputs that take a part of a whole, and leave something of it
+)  # inputs that may be 0 although their default is positive
+STAGES = {"zero_stage": 3.0}  # inputs that select a stage, and the last stage
+LOOKED_AT = ("input", "hardware", "model")  # rows whose numbers are checked for plausibility
+PARTS = {"hbm_reserve_bytes": "hbm_bytes"}  # inputs that must be less than another number
 
 
 class Limits(NamedTuple):
-    """A flag is 0 or 1; a number is not below 0, above 0 where `is_positive`, and not above `most`.
+    """A flag is 0 or 1; a number is at least 0, above 0 if `is_positive`, and at most `most`.
 
-    `is_stage`: one of the whole numbers from 0 to `most`.
+    `is_stage` means one of the whole numbers from 0 to `most`.
     """
 
     is_flag: bool
@@ -53,7 +55,7 @@ class Limits(NamedTuple):
     is_stage: bool = False
 
     def fault(self, number: float) -> str:
-        """What is wrong with a number, or nothing."""
+        """What is wrong with a number; blank if nothing is."""
         if self.is_flag:
             return "" if number in (0, 1) else "1 is yes and 0 is no"
         if self.is_stage:
@@ -65,9 +67,9 @@ class Limits(NamedTuple):
 
 
 def limits(row: Row) -> Limits:
-    """The limits of a row's value: what has a default above 0 is itself above 0; anything else may be 0.
+    """The limits of a row's value: positive if its default is; otherwise 0 is allowed.
 
-    An efficiency, a rate or another such share of a plan is at most 1; one that is read off a profile may be more.
+    Efficiencies, rates and other shares set in a plan are at most 1; those measured by a profile may be more.
     """
     is_positive = row.kind == "input" and isinstance(row.default, float) and row.default > 0
     is_bounded = row.kind == "input" and is_share(row) and not BOUNDED.isdisjoint(row.name.split("_"))
@@ -78,29 +80,30 @@ def limits(row: Row) -> Limits:
 
 
 def stages(name: str) -> float | None:
-    """The last stage, where a row of this name says one of a few."""
+    """The last stage if a row of this name selects one of a few stages; else None."""
     return next((last for known, last in STAGES.items() if name.endswith(known)), None)
 
 
 def wholes(given: Iterable[str]) -> list[str]:
-    """The names of the numbers that some inputs are a part of."""
+    """The names of the numbers of which some inputs are a part."""
     return [PARTS[name] for name in given if name in PARTS]
 
 
 def is_flag(name: str, unit: str) -> bool:
-    """Whether a row of this name and unit is a yes or a no."""
+    """Whether a row of this name and unit is a yes or no."""
     return unit == "1" and (name.startswith(VERBS) or name in SWITCHES)
 
 
 def is_share(row: Row) -> bool:
-    """Whether a row is a part of a whole, from 0 to 1, as an efficiency is."""
+    """Whether a row is a fraction of a whole, such as an efficiency."""
     return row.unit == "1" and not SHARES.isdisjoint(row.name.split("_"))
 
 
 def is_whole(row: Row) -> bool:
-    """Whether a row counts something, so that only whole numbers mean anything: chips, sequences, tokens, layers.
+    """Whether a row is a count, so that only whole numbers make sense: chips, sequences, tokens, layers.
 
-    What has usual parts (templates/plausible.csv) doesn't, though it stands at a whole number: a load over the mean.
+    Rows with usual fractions in templates/plausible.csv aren't, although their default is whole, such as a load over
+    the mean.
     """
     if row.unit not in COUNTED or is_share(row):
         return False
@@ -111,9 +114,11 @@ def is_whole(row: Row) -> bool:
 
 
 def case_fault(row: Row, value: float | str) -> str:
-    """What is wrong with the input of a case that was run, or nothing: a dimension without a default is at least 1.
+    """What is wrong with an input of a case that was run; blank if nothing is. A dimension without a default is at
+    least 1.
 
-    Only whole numbers can be run, save of what has usual parts (templates/plausible.csv), as a mean over layers.
+    Only whole numbers can be run, except for rows with usual fractions (templates/plausible.csv), such as a mean over
+    layers.
     """
     if row.unit == "text" or isinstance(value, str):
         try:
@@ -132,7 +137,7 @@ def case_fault(row: Row, value: float | str) -> str:
 
 
 def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """The rows, each text input with its choices in the order of their first use; a dtype's are dtypes.csv's."""
+    """The rows, with the choices of each text input in order of first use; a dtype's are those of dtypes.csv."""
     choices: dict[str, dict[str, None]] = {
         row.name: {} for row in rows if row.kind == "input" and row.unit == "text" and not id_table(row)
     }
@@ -142,7 +147,7 @@ def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
 
 
 def _compared(rows: tuple[Row, ...], names: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Each `name="text"` of the formulas, for these names."""
+    """Each comparison `name="text"` in the formulas, for these names."""
     for row in rows:
         if row.kind in CALCULATED and '"' in row.formula and any(name in row.reads for name in names):
             for node in walk(row.expression.root):
@@ -167,9 +172,9 @@ def parsed(settings: Iterable[str]) -> dict[str, str]:
 
 
 def typed(row: Row, text: str) -> float | str | None:
-    """A value as typed by a user for a row, as `meant` has it.
+    """The value of a text typed for a row, as by `meant`.
 
-    What wasn't typed as a plain number is said once as it was read, and what is implausible is doubted.
+    Echoes how it was read unless it is a plain number, and warns about implausible values.
     """
     value = meant(row, text)
     if isinstance(value, float):
@@ -180,9 +185,9 @@ def typed(row: Row, text: str) -> float | str | None:
 
 
 def meant(row: Row, text: str) -> float | str | None:
-    """The value that a text means for a row: a number (`8k`, `10ms`, `8*128`), a text, or N/A.
+    """The value of a text typed for a row: a number (`8k`, `10ms`, `8*128`), a text, or None for N/A.
 
-    Raises UserError for what is no number where a number is wanted: never guessed from a decimal comma.
+    Raises UserError where a number is required and the text isn't one; a decimal comma is never guessed.
     """
     if text in ("", "#N/A", "N/A", "NA"):
         return None
@@ -200,14 +205,14 @@ def meant(row: Row, text: str) -> float | str | None:
 
 
 def id_table(row: Row) -> str:
-    """The table whose ids a text row may hold: `dtypes`, `stacks`, `calibration`; blank for any other text."""
+    """The table whose ids a text row holds: `dtypes`, `stacks`, `calibration`; blank for any other text."""
     words = row.name.split("_")
     ends = {"dtype": "dtypes", "stack": "stacks"}
     return "calibration" if row.name in CALIBRATIONS else ends.get(words[-1], "")
 
 
 def _known(row: Row, text: str) -> str:
-    """The dtype as the database writes it; a choice as the template writes it; any other text as it is."""
+    """A dtype or stack with its id's spelling, a choice with the template's; any other text unchanged."""
     table = id_table(row)
     if table == "dtypes":
         return catalog.load_dtypes().identify(text)
@@ -224,14 +229,14 @@ def _known(row: Row, text: str) -> str:
 def values(
     template: Template, settings: Iterable[str], read: Callable[[Row, str], float | str | None] = typed
 ) -> dict[str, float | str | None]:
-    """The --set options as values of a template's rows; `meant` reads ours. Raises UserError for an unknown name."""
+    """The --set options as values of a template's rows, parsed by `read`. Raises UserError for an unknown name."""
     return {name: read(template.row(name), text) for name, text in parsed(settings).items()}
 
 
 def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:
-    """Raise UserError where an input that a user typed is a part of a number of the plan, and leaves nothing of it.
+    """Raise UserError if a typed input is a part of another number of the plan and leaves nothing of it.
 
-    `known` has the `given` inputs and what they are a part of, by name.
+    `known` has the `given` inputs and the numbers of which they are a part, by name.
     """
     for name in given:
         part, whole = known.get(name), known.get(PARTS.get(name, ""))

@@ -1,4 +1,4 @@
-"""The operations of a layer and the head, as data: templates/layer_ops.csv over the rows of a step template."""
+"""The operations of a layer and the head as data: templates/layer_ops.csv, over the rows of a step template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PHASES = ("decode", "prefill")
 
 @dataclass(frozen=True)
 class LayerOperation:
-    """One operation: its template with inputs bound to a step's names, and how often a step does it."""
+    """One operation: its template with inputs bound to a step's names, and its count per step."""
 
     row: Row
     template: Template
@@ -29,7 +29,7 @@ class LayerOperation:
 
 @dataclass(frozen=True)
 class LayerOps:
-    """The step's template by name, the quantities of the chosen step in order, and the operations made of them."""
+    """The name of the step's template, the quantities of the chosen step in order, and the operations."""
 
     step: str
     steps: tuple[Row, ...]
@@ -37,14 +37,14 @@ class LayerOps:
 
     @property
     def templates(self) -> list[Template]:
-        """The templates of the operations, each once."""
+        """The templates of the operations, without repetition."""
         return list({operation.template.name: operation.template for operation in self.operations}.values())
 
 
 def load(step: Template) -> LayerOps:
     """The operations over the names of `step` (the inference template), and `phase`, one of PHASES.
 
-    Raises UserError with file and line: an unknown name, template or input, or units that don't agree.
+    Raises UserError with file and line for an unknown name, template or input, or mismatched units.
     """
     sheet = data.table("layer_ops", COLUMNS)
     path = sheet.path

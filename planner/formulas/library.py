@@ -13,7 +13,7 @@ from planner.formulas.input_values import with_choices
 from planner.formulas.synonyms import TEMPLATES
 from planner.formulas.template import COLUMNS, DISPLAY, Template, called, checked, read_rows
 
-_LONGEST_HEADER = 1000  # characters; a template's has some sixty
+_LONGEST_HEADER = 1000  # characters; a template's header has about sixty
 
 
 @cache
@@ -23,12 +23,12 @@ def names() -> tuple[str, ...]:
 
 
 def shelf() -> list[Template]:
-    """The shipped templates, each with all that it includes, in the order of their names."""
+    """The shipped templates with their includes laid out, by name."""
     return [load(name) for name in names()]
 
 
 def is_template(path: Path) -> bool:
-    """Whether a CSV's header is a template's; whatever else stands in the folder is none."""
+    """Whether a CSV has the header of a template."""
     if not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
@@ -37,16 +37,16 @@ def is_template(path: Path) -> bool:
 
 
 def load(name: str | Path) -> Template:
-    """A shipped template by its name, or a template file by its path (it ends in .csv).
+    """A shipped template by name, or a template file by path (ending in .csv), with its includes laid out.
 
-    The shipped ones are read and proved once a process, a file of a person's own each time that it is loaded.
-    Raises UserError: no such template (with the nearest), or any fault in it or in what it includes.
+    Shipped ones are loaded once a process, the user's files each time. Raises UserError for an unknown template (with
+    the nearest), and for any fault in it or in an included one.
     """
     return _fetched(find(str(name), None), (), {})
 
 
 def find(name: str, beside: Path | None) -> Path:
-    """The file of a template: by its path, beside another template, or on the shelf. Raises UserError for none."""
+    """The file of a template: by its path, in the folder `beside`, or shipped. Raises UserError if there is none."""
     if name.endswith(".csv"):
         return Path(name)
     if beside is not None and (beside / f"{name}.csv").exists():
@@ -63,7 +63,7 @@ _shipped: dict[Path, Template] = {}
 
 
 def _fetched(path: Path, including: tuple[Path, ...], own: dict[Path, Template]) -> Template:
-    """The template of a file; `own` are those of a person's that have been read for the same one, each once."""
+    """The template of a file; `own` caches the user's templates read for the same load."""
     read = _shipped if path.parent == data.folder("templates") else own
     if path not in read:
         read[path] = _read(path, including, own)
@@ -71,7 +71,7 @@ def _fetched(path: Path, including: tuple[Path, ...], own: dict[Path, Template])
 
 
 def _read(path: Path, including: tuple[Path, ...], own: dict[Path, Template]) -> Template:
-    resolved = Path(os.path.realpath(path))  # Path.resolve raises at a loop of links
+    resolved = Path(os.path.realpath(path))  # Path.resolve raises for a loop of links
     if resolved in including:
         chain = " -> ".join(step.stem for step in (*including, resolved))
         raise UserError(f"templates include each other in a circle: {chain}")

@@ -1,4 +1,4 @@
-"""The data of a plan's lookups: the chosen model's row, the chosen chip's row, and tables that are read by an id."""
+"""The data of a plan's lookups: the chosen model's row, the chosen chip's row, and tables looked up by id."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from planner.formulas.template import BY_ID, Row, Template
 
 
 def facts(template: Template, model: str | None, hardware: str | None, databases: Databases | None = None) -> Facts:
-    """The facts of one plan, by default out of the shipped databases; a table that isn't read is not even opened.
+    """The facts of one plan, by default from the shipped databases; tables that aren't used aren't even opened.
 
-    Raises UserError for an id that a table hasn't (with the nearest), or a fault in a table's file.
+    Raises UserError for an unknown id (with the nearest), or a fault in a table's file.
     """
     databases = databases or Databases()
     rows: dict[str, Mapping[str, Value]] = {}
@@ -31,11 +31,13 @@ def facts(template: Template, model: str | None, hardware: str | None, databases
 
 
 def by_id(template: Template, databases: Databases) -> dict[str, Mapping[str, Mapping[str, Value]]]:
-    """The rows of each table that a template reads at an id, by the kind of its lookups. Raises UserError."""
+    """The rows of each table that a template looks up by id, by the kind of lookup. Raises UserError as loading tables
+    does.
+    """
     return {kind: databases.of_kinds([kind])[0].rows for kind in BY_ID if template.of_kind(kind)}
 
 
 def only_on(row: Row) -> tuple[str, str]:
-    """The text row and the text with which alone the number of a lookup is wanted; blank ones where it always is."""
+    """The text row and its value for which alone a lookup's number is needed; blank if it always is."""
     setting, _, text = (catalog.only_on(row.column[0]) if row.kind == "hardware" else "").partition("=")
     return setting, text

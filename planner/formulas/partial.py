@@ -1,8 +1,8 @@
-"""Partial evaluation: a template computed many times with a few changing rows recomputes only what depends on them.
+"""Partial evaluation: a template computed many times with few changing rows recomputes only their dependents.
 
-Rows that the wanted ones depend on and that no changing row reaches are computed once. In the formulas of the others,
-known rows are replaced by their values and an IF with a known condition by its branch; rows that nothing reads any more
-are dropped. The remaining operations are the same that `evaluate` does.
+Precedents of the wanted rows that don't depend on changing rows are computed once. In the other formulas, known rows
+are replaced by their values and an IF with a known condition by its branch; rows that nothing reads any more are
+dropped. The remaining operations are the same as in `evaluate`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Step = Callable[[Mapping[str, Array]], Array]
 
 @dataclass(frozen=True)
 class Partial:
-    """What is left to compute: the arrays that are `fixed`, and what gives each row that changes, in order."""
+    """What is left to compute: the `fixed` arrays, and the steps that compute the changing rows, in order."""
 
     wanted: tuple[str, ...]
     fixed: Mapping[str, Array]
@@ -57,11 +57,10 @@ def partial(
     template: Template, facts: Facts, given: Mapping[str, Array], changing: Iterable[str], wanted: Iterable[str],
     *, xp: ModuleType = np,
 ) -> Partial:  # fmt: skip
-    """What is left of a template for the `wanted` rows where only the `changing` ones take other values.
+    """The computation of the `wanted` rows that is left if only the `changing` rows vary.
 
-    `given` are the arrays of rows that stay; any other row has its default, what is looked up, or its formula's value.
-    What is left is computed by `xp`: `numpy` or `jax.numpy`.
-    Raises UserError for a lookup of a model or a chip that isn't named, where it is needed.
+    `given` are the arrays of fixed rows; any other row has its default, its looked-up value or its formula. `xp` is the
+    array library, `numpy` or `jax.numpy`. Raises UserError for a needed lookup of a model or chip that isn't named.
     """
     arithmetic = Arithmetic(np)
     names, changes, known = tuple(wanted), set(changing), dict(given)
@@ -96,7 +95,7 @@ def partial(
 
 
 def _folded(node: Node, known: Mapping[str, Array], arithmetic: Arithmetic) -> Node:
-    """The tree with what is known as numbers: names of one number, what is made of these alone, branches not taken."""
+    """The tree with known scalars as numbers, constant subexpressions evaluated, and untaken branches dropped."""
     match node:
         case Number() | Text():
             return node
@@ -119,9 +118,9 @@ def _folded(node: Node, known: Mapping[str, Array], arithmetic: Arithmetic) -> N
 def recomputed(
     template: Template, arrays: Mapping[str, Array], changing: Iterable[str], wanted: Iterable[str]
 ) -> Recompute:
-    """A function that gives the `wanted` rows for new arrays of the `changing` ones; `arrays` are those of all rows.
+    """A function from new arrays of the `changing` rows to the `wanted` rows; `arrays` are those of all rows.
 
-    A changed row must be a typed or looked-up one. Shapes are those of the given arrays.
+    A changing row must be a typed or looked-up one. New arrays must have the given ones' shapes.
     """
     changes, reached = set(changing), set(changing)
     for row in template.rows:
@@ -131,20 +130,22 @@ def recomputed(
     return partial(template, Facts(), stays, changes, wanted)
 
 
-_OPEN = object()  # the value of what is not given
+_OPEN = object()  # stands for "not given"
 
 
 class Prepared:
-    """A template with the facts of one model and chip. Its results are those of `evaluate`, bit for bit."""
+    """A template with the facts of one model and chip, for repeated evaluation. Results are those of `evaluate`, bit
+    for bit.
+    """
 
     def __init__(self, template: Template, facts: Facts) -> None:
         self.template, self.facts = template, facts
         self._last: tuple[Given, Mapping[str, Array]] = ({}, {})
 
     def results(self, values: Mapping[str, Value]) -> Results:
-        """The plan with these values typed, and with those that follow them.
+        """The plan with these values set, and with the inputs that follow them.
 
-        Raises UserError as `evaluate` does, and where the values can't be beside other numbers of the plan.
+        Raises UserError as `evaluate` does, and if the values contradict other numbers of the plan.
         """
         given = with_followers(self.template, values)
         spelling: dict[float, str] = {}
@@ -154,13 +155,13 @@ class Prepared:
         kept = {name: array for name, array in list(known.items()) if name not in moved}
         arrays = _OnDemand(self.template, self.facts, kept | leaves)
         results = Results(self.template, arrays, given, spelling)
-        told = (name for name in (*values, *wholes(values)) if name in self.template.by_name)
-        check_together(values, {name: results.value(name) for name in told})
+        given_names = (name for name in (*values, *wholes(values)) if name in self.template.by_name)
+        check_together(values, {name: results.value(name) for name in given_names})
         self._last = given, arrays
         return results
 
     def _moved(self, given: Given, before: Given) -> set[str]:
-        """The rows that may have another value than before, from the names that were given one or lost it."""
+        """The rows whose value may differ from the previous call's, from the names whose given value changed."""
         names = given.keys() | before.keys()
         moved = {name for name in names if given.get(name, _OPEN) != before.get(name, _OPEN)}
         for row in self.template.rows if moved else ():
@@ -170,7 +171,7 @@ class Prepared:
 
 
 class _OnDemand(dict[str, Array]):
-    """The arrays of a template's rows by name, each computed when it is first asked for, with all that it reads."""
+    """The arrays of a template's rows by name, each computed with its precedents when it is first used."""
 
     def __init__(self, template: Template, facts: Facts, known: Mapping[str, Array]) -> None:
         super().__init__(known)

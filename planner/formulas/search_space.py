@@ -1,9 +1,9 @@
-"""The candidate values for `--solve`: any number, a count, or those counts of which there are only some.
+"""The candidate values for `--solve`: any number, any count, or the counts in a list.
 
-Slices of a torus have only some numbers of chips, and ways that others follow divide the chips.
+Slices of a torus have only certain numbers of chips, and ways that others follow divide the chips.
 
-They lie around the input's present value: for a rate or a size from a billionth of it to a billion times as much, for
-a count up to ten thousand times as much.
+Candidates are around the input's present value: for a rate or size from 1e-9 to 1e9 times as much, for a count up to
+10,000 times as much.
 """
 
 from __future__ import annotations
@@ -20,21 +20,27 @@ from planner.formulas.following import shares, step
 from planner.formulas.input_values import COUNTED, is_share, is_whole, limits
 from planner.formulas.template import Row
 
-SMALLEST = 1e-15  # of what may be any number above 0 and is not known yet
-AROUND = 1e9  # how far from the value of now a number is looked for
-MOST_COUNTED, TIMES = 1e9, 1e4  # as far as a count is looked for, and how far beyond the one of now
-EXACT = 1e15  # beyond it neighbouring counts differ by less than the results are exact to
-FEW = 1024  # whole numbers up to it are all swept
-STEPS = 4096  # values of the sweep beyond them
-CHIPS = "n_chips"  # the input that says how large slices are
-OF_SLICES = ("topology", "torus_axes", "max_chips", "wrap_multiple", "wrap_needs_all")  # a chip's, which say of what
+SMALLEST = 1e-15  # least candidate for a positive number without a present value
+AROUND = 1e9  # largest factor between a candidate and the present value
+MOST_COUNTED, TIMES = 1e9, 1e4  # largest count to try, and largest factor over the present one
+EXACT = 1e15  # beyond it adjacent counts differ by less than the results' precision
+FEW = 1024  # all whole numbers up to it are tried
+STEPS = 4096  # number of values tried beyond
+CHIPS = "n_chips"  # the input with the chips of a slice
+OF_SLICES = (
+    "topology",
+    "torus_axes",
+    "max_chips",
+    "wrap_multiple",
+    "wrap_needs_all",
+)  # a chip's rows that determine slice sizes
 
 
 @dataclass(frozen=True)
 class TriedValues:
-    """The values of an input that are tried first, in rising order, and which others there are between them.
+    """The values of an input to try first, ascending, and which others lie between them.
 
-    A count goes up by `step`, which is 0 for what is none; where they are `listed_as` something there are no others.
+    A count changes by `step`, which is 0 for other numbers; if they are `listed_as` something there are no others.
     """
 
     values: np.ndarray
@@ -42,7 +48,7 @@ class TriedValues:
     listed_as: str = ""
 
     def between(self, inside: float, outside: float) -> np.ndarray:
-        """Some values from one of two to the other, in this order, both included."""
+        """Some values from `inside` to `outside`, in this order, both included."""
         if self.listed_as:
             return np.array([inside, outside])
         found = np.linspace(inside, outside, 1026)
@@ -50,16 +56,16 @@ class TriedValues:
         return found[::-1] if inside > outside else found
 
     def beside(self, at: float, sign: int) -> float:
-        """The next count, larger for a `sign` of 1 and smaller for -1; of a list there is one in that direction."""
+        """The next count, larger for `sign` 1 and smaller for -1; in a list there must be one."""
         if self.listed_as:
             return float(self.values[np.searchsorted(self.values, at) + sign])
         return at + sign * self.step
 
 
 def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedValues:
-    """Where a row of a template is looked for; `values` are typed, `now` is what the template gives with them.
+    """The candidate values of a template's row; `values` are typed, `now` are the results with them.
 
-    Raises UserError where no slice of the chip has a multiple of the ways that are typed.
+    Raises UserError if no slice of the chip has a multiple of the typed ways.
     """
     present = now.value(row.name)
     assert not isinstance(present, str), "a number is no text"
@@ -79,9 +85,9 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedVa
 
 
 def slice_sizes(now: Results) -> np.ndarray | None:
-    """How many chips a plan's slices may have together, in rising order; None for a chip that no torus joins.
+    """The possible numbers of chips of a plan's slices, ascending; None for a chip without a torus.
 
-    A slice has a power of two; of a torus whose slices are made of cubes, from a cube on, so many cubes.
+    A slice has a power of two; on a torus of cubes, from one cube on, a multiple of cubes.
     """
     if not {CHIPS, *OF_SLICES} <= now.template.by_name.keys() or now.value("topology") != "torus":
         return None
@@ -95,14 +101,14 @@ def slice_sizes(now: Results) -> np.ndarray | None:
 
 
 def is_count(row: Row, present: float | None) -> bool:
-    """Whether only whole numbers mean anything; of a chip's numbers those without a dimension that are whole now."""
+    """Whether only whole numbers make sense; for a chip's numbers, if dimensionless and whole now."""
     if row.kind != "hardware":
         return is_whole(row)
     return row.unit in COUNTED and not is_share(row) and present is not None and present == int(present)
 
 
 def _around(row: Row, present: float | None) -> np.ndarray:
-    """The values of any other input in rising order; `present` is what it has without them, None for N/A."""
+    """The values of any other input, ascending; `present` is its present value, None for N/A."""
     allowed = limits(row)
     if allowed.is_flag:
         return np.array([0.0, 1.0])

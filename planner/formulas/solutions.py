@@ -1,4 +1,4 @@
-"""The answer of `--solve` as text, and as an object for programs."""
+"""The result of `--solve` as text, and as an object for JSON."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from planner.formulas.evaluation import Results
 from planner.formulas.explanation import failed
 from planner.formulas.headlines import OF_RUNS
 from planner.formulas.search_space import TriedValues
-from planner.formulas.solving import End, Solution, TargetRange, input_told
+from planner.formulas.solving import End, Solution, TargetRange, input_in_words
 from planner.formulas.template import Row
-from planner.spoken import told
+from planner.spoken import in_seven_digits
 from planner.terminal_table import digits
 
 
 def lines(solution: Solution) -> list[str]:
-    """The solution as a person reads it: the answer, what it gives, the exact crossing, and the checks that fail."""
+    """The solution as text: the answer, its effect, the exact crossing, and the failed checks."""
     said: list[str] = []
     answers = solution.answers
     name, target, whole = solution.row.name, solution.target, solution.is_count
@@ -29,11 +29,11 @@ def lines(solution: Solution) -> list[str]:
         for end, beside, extreme in ((met.low, exact.low, "smallest"), (met.high, exact.high, "largest")):
             if end.is_limit:
                 continue
-            value = told(answers[end.at].value(target.row.name), target.row.unit)
+            value = in_seven_digits(answers[end.at].value(target.row.name), target.row.unit)
             line = f"{name} = {_input(solution, end.at)} is the {extreme} {kind} with {target.text}: {value} there"
             if whole:
                 past = solution.at(solution.space.beside(end.at, 1 if extreme == "largest" else -1))
-                beyond = told(past.value(target.row.name), target.row.unit)
+                beyond = in_seven_digits(past.value(target.row.name), target.row.unit)
                 line += f", {beyond} at {_input(solution, past.value(name))}"
                 line += f"; exactly, {_input(solution, beside.at)}" if beside.at != end.at else ""
             said.append(line)
@@ -48,14 +48,14 @@ def lines(solution: Solution) -> list[str]:
 
 
 def _kind(space: TriedValues) -> str:
-    """What an answer is one of."""
+    """The noun for an answer, such as whole number."""
     if space.listed_as:
         return space.listed_as
     return f"multiple of {digits(space.step)}" if space.step > 1 else "whole number" if space.step else "value"
 
 
 def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:
-    """The solution for a program; `answer` is null where there are several, or none is needed."""
+    """The solution for JSON; `answer` is null if there are several, or none is needed."""
     target = solution.target
     return {
         "solve": solution.row.name,
@@ -85,7 +85,7 @@ def _range_of(results: Results, row: Row) -> list[str]:
     low, high = f"{row.name}_low", f"{row.name}_high"
     if not {low, high} <= results.template.by_name.keys():
         return []
-    least, most = (told(results.value(name), row.unit) for name in (low, high))
+    least, most = (in_seven_digits(results.value(name), row.unit) for name in (low, high))
     return [f"  {OF_RUNS} there: {least} to {most}"]
 
 
@@ -101,4 +101,4 @@ def _range(solution: Solution, met: TargetRange) -> str:
 
 
 def _input(solution: Solution, value: Value) -> str:
-    return input_told(solution.row, solution.space, value)
+    return input_in_words(solution.row, solution.space, value)

@@ -26,20 +26,20 @@ from planner.formulas.partial import partial
 from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import Row, Template
 from planner.formulas.units import parse_unit
-from planner.spoken import told
+from planner.spoken import in_seven_digits
 from planner.terminal_table import digits
 
 SOLVABLE = ("input", "model", "hardware")
-SAME = 1e-12  # what differs by less is the same but for rounding
-NEAR = 1e-6  # how near to its target a number is where it is met exactly, and not jumped over
+SAME = 1e-12  # relative difference below which numbers are equal up to rounding
+NEAR = 1e-6  # relative tolerance for meeting a target exactly, rather than jumping over it
 _TARGET = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|>=|=)\s*(.*?)\s*")
-Sweeper = Callable[[np.ndarray], np.ndarray]  # inputs to the target's values
+Sweeper = Callable[[np.ndarray], np.ndarray]  # from inputs to the target row's values
 _SENSES = {"<=": "at most", ">=": "at least"}
 _COSTS = frozenset({"s", "h", "byte", "bit", "FLOP", "USD", "chip", "W"})
 
 
 class Target(NamedTuple):
-    """A row's value that is wanted, or less (`<=`) or more (`>=`) than it."""
+    """A required value of a row: at most (`<=`) or at least (`>=`) `value`, in the row's unit."""
 
     row: Row
     sense: str
@@ -47,19 +47,19 @@ class Target(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The target as a reader says it: `decode_step_time at most 20 ms`."""
-        return f"{self.row.name} {_SENSES[self.sense]} {told(self.value, self.row.unit)}"
+        """The target in words: `decode_step_time at most 20 ms`."""
+        return f"{self.row.name} {_SENSES[self.sense]} {in_seven_digits(self.value, self.row.unit)}"
 
     def is_met(self, values: np.ndarray) -> np.ndarray:
-        """For each value whether it meets the target; what is N/A doesn't."""
+        """Whether each value meets the target; N/A doesn't."""
         met: np.ndarray = values <= self.value if self.sense == "<=" else values >= self.value
         return met
 
 
 class End(NamedTuple):
-    """Where a range ends: the last input that meets the target.
+    """The end of a range: the last input that meets the target.
 
-    `is_limit`: beyond it nothing is known, where its range ends or the target is N/A.
+    `is_limit` says that nothing is known beyond: the candidates end, or the target becomes N/A.
     """
 
     at: float
@@ -67,23 +67,23 @@ class End(NamedTuple):
 
 
 class TargetRange(NamedTuple):
-    """The inputs from one to another all meet the target."""
+    """A range of inputs that all meet the target."""
 
     low: End
     high: End
 
     @property
     def answers(self) -> tuple[float, ...]:
-        """The ends at which the target is met just about."""
+        """The ends at which the target is just met."""
         return tuple(end.at for end in (self.low, self.high) if not end.is_limit)
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The ranges of an input in which a target is met. Of a count, `exact` has their ends as if it needn't be whole.
+    """The ranges of an input in which a target is met; for a count, `exact` has the ranges as if it needn't be whole.
 
-    `space` is where they were looked for; `at` gives every row of the template with the input set to a number;
-    `followers` are the inputs that follow it.
+    `space` has the candidates; `at` gives every row of the template for a value of the input; `followers` are the
+    inputs that follow it.
     """
 
     row: Row
@@ -97,24 +97,24 @@ class Solution:
 
     @property
     def is_count(self) -> bool:
-        """Whether only whole numbers mean anything."""
+        """Whether only whole numbers make sense."""
         return self.space.step > 0
 
     @cached_property
     def answers(self) -> dict[float, Results]:
-        """Every row of the template, for each input at which the target is met just about."""
+        """The results for each input at which the target is just met."""
         return {answer: self.at(answer) for met in self.ranges for answer in met.answers}
 
     @property
     def answer(self) -> float | None:
-        """The one input at which the target is met just about; None where there are several, or any would do."""
+        """The only input at which the target is just met; None if there are several, or any would do."""
         return next(iter(self.answers)) if len(self.answers) == 1 else None
 
 
 def parse_target(template: Template, text: str) -> Target:
     """A target as typed: `name=value`, or with <= or >=.
 
-    With `=` the sense follows from the unit: no more of a time, a cost or a memory, no less of a rate or a share.
+    With `=` the sense follows from the unit: at most for a time, a cost or a memory, at least for a rate or a share.
     Raises UserError for an unknown name, a text row, or a value that is no number.
     """
     match = _TARGET.fullmatch(text)
@@ -138,11 +138,10 @@ def _sense(row: Row) -> str:
 
 
 def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: str, target: Target) -> Solution:
-    """What a number of the template, an input or a looked-up one, has to be for the target to be met.
+    """The values of an input or lookup of the template for which the target is met.
 
-    `values` are those that are typed; the input's own is where it starts. Raises UserError for a name that can't be
-    solved for, a target that doesn't depend on it, and one that no value meets: with the range that is reached, and
-    with what binds there.
+    `values` are typed; the input's own is the starting point. Raises UserError for a name that can't be solved for, a
+    target that doesn't depend on it, and one that no value meets, with the reachable range and what binds there.
     """
     row = template.row(name)
     _refuse(template, row, target)
@@ -170,7 +169,7 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
         raise UserError(f"{target.row.name} is N/A whatever {row.name} is", remedy="--set what is missing")
     reached = float(known.min()), float(known.max())
     if math.isclose(*reached, rel_tol=SAME):
-        what = f"{target.row.name} is {told(reached[0], target.row.unit)} whatever {row.name} is"
+        what = f"{target.row.name} is {in_seven_digits(reached[0], target.row.unit)} whatever {row.name} is"
         why = kept_by(now, at(float(inputs[-1])), target.row.name)
         raise UserError(f"{what}: {why}" if why else what, remedy="solve for another input, or for another target")
     ranges = tuple(_met_ranges(target, space, found, of))
@@ -196,7 +195,7 @@ def _refuse(template: Template, row: Row, target: Target) -> None:
 
 
 def _met_ranges(target: Target, space: TriedValues, found: np.ndarray, of: Sweeper) -> Iterator[TargetRange]:
-    """The ranges of the sweep in which the target is met, each end narrowed down."""
+    """The ranges in which the target is met, found by the sweep and with each end narrowed down."""
     inputs, met = space.values, target.is_met(found)
     edges = np.flatnonzero(np.diff(met.astype(int)))
     starts = [0, *(edges + 1)]
@@ -215,12 +214,12 @@ def _met_ranges(target: Target, space: TriedValues, found: np.ndarray, of: Sweep
 
 
 def _narrowed(target: Target, of: Sweeper, inside: float, outside: float, space: TriedValues) -> float:
-    """The value of the space nearest to `outside` that meets the target as `inside` does."""
+    """The candidate nearest to `outside` that meets the target and is connected to `inside`."""
     while True:
         between = space.between(inside, outside)
         if len(between) <= 2:
             return inside
-        first = int(np.argmin(target.is_met(of(between))))  # the first that fails: `outside` does
+        first = int(np.argmin(target.is_met(of(between))))  # the first that fails; `outside` does
         if (float(between[first - 1]), float(between[first])) == (inside, outside):
             return inside
         inside, outside = float(between[first - 1]), float(between[first])
@@ -240,26 +239,26 @@ def _between(target: Target, met: TargetRange, of: Sweeper, space: TriedValues) 
 
 
 def _best(target: Target, found: np.ndarray) -> int:
-    """Where the target is come nearest to; of several places the first."""
+    """The index of the value closest to the target, the first of several."""
     known = found[np.isfinite(found)]
     best = known.min() if target.sense == "<=" else known.max()
     return int(np.flatnonzero(found == best)[0])
 
 
-def input_told(row: Row, space: TriedValues, value: Value) -> str:
-    """A value of the input that is solved for: a count as a plain number, anything else in its unit."""
-    return digits(value) if space.step else told(value, row.unit)
+def input_in_words(row: Row, space: TriedValues, value: Value) -> str:
+    """A value of the solved input: a count as a plain number, anything else with its unit."""
+    return digits(value) if space.step else in_seven_digits(value, row.unit)
 
 
 def _out_of_reach(
     row: Row, target: Target, space: TriedValues, found: np.ndarray, at: Callable[[float], Results]
 ) -> str:
-    """That no input meets the target, the nearest that one comes to it, and what binds there."""
+    """A message that no input meets the target, with the closest value and what binds there."""
     best, inputs = _best(target, found), space.values
     there, next_to = (at(float(inputs[place])) for place in (best, best - 1 if best else min(1, len(inputs) - 1)))
     why = kept_by(there, next_to, target.row.name)
     extreme = "least" if target.sense == "<=" else "most"
-    low, high, nearest_one = (input_told(row, space, each) for each in (*inputs[[0, -1]], there.value(row.name)))
+    low, high, nearest_one = (input_in_words(row, space, each) for each in (*inputs[[0, -1]], there.value(row.name)))
     return (f"no {row.name} from {low} to {high} gives {target.text}: the {extreme} is "
-            f"{told(there.value(target.row.name), target.row.unit)}, at {row.name}={nearest_one}"
+            f"{in_seven_digits(there.value(target.row.name), target.row.unit)}, at {row.name}={nearest_one}"
             + (f", where {why}" if why else ""))  # fmt: skip

@@ -1,12 +1,12 @@
-"""The sweeps of a template as data: templates/sweep.csv names the axes, the rows shown along them, and the charts.
+"""The sweeps of a template as data: templates/sweep.csv has the axes, the rows shown along them, and the charts.
 
-Its kinds: `axis`, an input that is swept (`formula` binds further inputs to it: `mesh_fsdp=n_chips/mesh_tensor`);
-`calc` and `output`, a row of the template or, with a formula, one of the sweep's own over the template's names, of
-which outputs are shown; `bound`, a row of the template whose constraint is told in words.
+Its kinds: `axis`, an input that is swept (`formula` binds a further input to it: `mesh_fsdp=n_chips/mesh_tensor`);
+`calc` and `output`, a row of the template or, with a formula, one of the sweep's own over the template's names (outputs
+are shown); `bound`, a row of the template whose constraint is shown in words.
 
-A what-if, a plan's cost at other prices and efficiencies, is a sweep without an axis of the template's own. The rows of
-templates/what_if.csv are formulas over the rows of a template and two factors: `price_factor` times what chips cost,
-and `efficiency_factor` times what is reached of the hardware, by which an expected time moves down to its bound.
+A what-if, a plan's cost at other prices and efficiencies, is a sweep without an axis of the template. The rows of
+templates/what_if.csv are formulas over the rows of a template and two factors: `price_factor` scales the chips' cost,
+and `efficiency_factor` what is achieved of the hardware, by which an expected time falls towards its bound.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from planner.formulas.text import Formula, parse
 
 COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "chart", "source", "note", DISPLAY)
 WHAT_IF_COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "source", "note", DISPLAY)
-Drawn = tuple[Row, tuple[str, ...]]  # a row, and the parts that it plays in charts
+Drawn = tuple[Row, tuple[str, ...]]  # a row, and its roles in charts
 EFFICIENCY, PRICE = "efficiency_factor", "price_factor"
 FACTORS = (
     Row(EFFICIENCY, "Efficiency times", "1", "input", "1", template="what_if"),
@@ -33,7 +33,7 @@ FACTORS = (
 
 @dataclass(frozen=True)
 class Axis:
-    """An input that is swept, the inputs that follow it, the charts along it, and what a reader is told of it."""
+    """An input that is swept, the inputs that follow it, the charts along it, and a note for the reader."""
 
     row: Row
     follows: Mapping[str, Formula]
@@ -43,9 +43,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A template with its axes and what is shown along them, in order.
+    """A template with its axes and the rows shown along them, in order.
 
-    `rows` holds the template's rows and the sweep's own; `charts` the names that play a part in a chart.
+    `rows` has the template's rows and the sweep's own; `charts` the roles that a name has in charts.
     """
 
     template: Template
@@ -57,14 +57,14 @@ class Sweep:
     charts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def reads(self, name: str) -> tuple[str, ...]:
-        """The names that a row is made of; of a following input those of the axis that it is bound to."""
+        """The precedents of a row; for a following input, those of its formula."""
         for axis in self.axes:
             if name in axis.follows:
                 return axis.follows[name].names
         return self.rows[name].reads
 
     def depends(self, axis: Axis) -> frozenset[str]:
-        """Every row in use that changes along an axis, the following inputs among them."""
+        """Every used row that changes along an axis, including following inputs."""
         if axis.row.name not in self._depending:
             used = self._moved[axis.row.name].intersection(self.in_order)
             self._depending[axis.row.name] = (used | axis.follows.keys()) - {axis.row.name}
@@ -72,19 +72,19 @@ class Sweep:
 
     @cached_property
     def checks(self) -> tuple[str, ...]:
-        """The checks that a plan can fail and that change along some axis."""
+        """The plan's checks that change along some axis."""
         moved = frozenset[str]().union(*self._moved.values())
         return tuple(name for name, row in self.template.by_name.items() if row.is_of_plan and name in moved)
 
     @cached_property
     def fixed_checks(self) -> tuple[str, ...]:
-        """The checks that a plan can fail and that no axis changes; none where there is no axis."""
+        """The plan's checks that no axis changes; empty if there is no axis."""
         found = (name for name, row in self.template.by_name.items() if row.is_of_plan and self.axes)
         return tuple(name for name in found if name not in self.checks)
 
     @cached_property
     def _moved(self) -> dict[str, frozenset[str]]:
-        """Every row that changes along an axis, whether in use or not, by the axis."""
+        """For each axis, every row that changes along it, used or not."""
         found = {}
         for axis in self.axes:
             moved = {axis.row.name, *axis.follows}
@@ -96,12 +96,12 @@ class Sweep:
 
     @cached_property
     def _depending(self) -> dict[str, frozenset[str]]:
-        """What `depends` has found, by axis: every table of a sweep asks for every axis."""
+        """The cache of `depends`, by axis, since every table of a sweep uses every axis."""
         return {}
 
     @cached_property
     def in_order(self) -> list[str]:
-        """Every row that the shown ones, the bounds and the checks are made of, each after those that it reads."""
+        """The shown rows, bounds and checks with all precedents, each after its own."""
         waiting, reached = [*self.used, *self.bounds, *self.checks], set[str]()
         while waiting:
             name = waiting.pop()
@@ -111,14 +111,14 @@ class Sweep:
         return [name for name in self.rows if name in reached]
 
     def playing(self, part: str) -> list[str]:
-        """The names that play a part in a chart: `memory`, `capacity`, `time`, `total`, ..."""
+        """The names with a role in a chart: `memory`, `capacity`, `time`, `total`, ..."""
         return [name for name in self.used if part in self.charts.get(name, ())]
 
 
 def sweeps(templates: Sequence[Template]) -> list[Sweep]:
-    """The sweeps of a workbook's templates: of each that sweep.csv names, or of the first that includes it.
+    """The sweeps of a workbook's templates: for each that sweep.csv names, of it or of the first that includes it.
 
-    Raises UserError with file and line for a formula that can't be read or whose unit isn't the declared one.
+    Raises UserError with file and line for a formula that doesn't parse, or whose unit isn't the declared one.
     """
     found = []
     for name, rows in _rows("sweep", COLUMNS).items():
@@ -129,13 +129,13 @@ def sweeps(templates: Sequence[Template]) -> list[Sweep]:
 
 
 def swept_templates() -> list[str]:
-    """The names of the templates that sweep.csv sweeps."""
+    """The names of the templates in sweep.csv."""
     return list(_rows("sweep", COLUMNS))
 
 
 @cache
 def _rows(name: str, columns: tuple[str, ...]) -> dict[str, list[Drawn]]:
-    """The rows of a CSV of the templates folder, by template."""
+    """The rows of a CSV in the templates folder, by template."""
     sheet = data.table(name, columns)
     found: dict[str, list[Drawn]] = {}
     for line, cells in sheet.records():
@@ -150,7 +150,7 @@ def _template(name: str, templates: Sequence[Template]) -> Template | None:
 
 
 def _sweep(template: Template, rows: Sequence[Drawn]) -> Sweep:
-    """The sweep of a template; what is named and isn't a row of it is left out, as a template may have less."""
+    """The sweep of a template, without names that aren't rows of it, as a user's template may have fewer."""
     scope = Scope()
     for row in template.rows:
         scope.add(row)
@@ -175,7 +175,7 @@ def _sweep(template: Template, rows: Sequence[Drawn]) -> Sweep:
 
 
 def _follows(row: Row, template: Template) -> dict[str, Formula]:
-    """`name=formula` of an axis: the input that moves with it."""
+    """The following input of an axis and its formula, from `name=formula`."""
     name, equals, text = row.formula.partition("=")
     formula = parse(text) if equals else None
     if formula is None or not {name.strip(), *formula.names} <= template.by_name.keys():
@@ -184,9 +184,9 @@ def _follows(row: Row, template: Template) -> dict[str, Formula]:
 
 
 def what_ifs(templates: Sequence[Template]) -> list[Sweep]:
-    """The what-ifs of templates, as sweeps without an axis of the template's own; none of a template without a row.
+    """The what-ifs of templates, as sweeps without an axis of the template; none for a template without a row.
 
-    Raises UserError with file and line for a formula that can't be read or whose unit isn't the declared one.
+    Raises UserError with file and line for a formula that doesn't parse, or whose unit isn't the declared one.
     """
     known = _rows("what_if", WHAT_IF_COLUMNS)
     return [_what_if(template, rows) for template in templates if (rows := known.get(template.name))]

@@ -1,7 +1,7 @@
-"""What people call templates and rows.
+"""Synonyms of templates and rows.
 
-Descriptions and synonyms are data: templates/about.csv says what each template calculates, templates/aliases.csv
-which rows the words of the field mean: `alpha`, `ridge`, `TTFT`.
+They are data: templates/about.csv describes each template, templates/aliases.csv maps words of the field to rows:
+`alpha`, `ridge`, `TTFT`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ TEMPLATES = {
     **dict.fromkeys(("serving", "serve", "decode", "prefill"), "inference"),
     **dict.fromkeys(("train", "pretraining", "finetuning"), "training"),
 }
-"""What people call a template, by a word in small letters."""
+"""Templates by synonym, in lower case."""
 
 
 def about(template: str) -> str:
-    """What a template calculates, in a sentence; blank for one that is not shipped."""
+    """A sentence on what a template calculates; blank for one that isn't shipped."""
     return dict(_pairs("about", ("template", "about"))).get(template, "")
 
 
 @cache
 def aliases() -> dict[str, tuple[str, ...]]:
-    """For each word or phrase, in lower case, the names of the rows that it means."""
+    """The names of the rows that each word or phrase, in lower case, means."""
     found: dict[str, tuple[str, ...]] = {}
     for alias, name in _pairs("aliases", ("alias", "name")):
         found[alias] = (*found.get(alias, ()), name)

@@ -19,10 +19,10 @@ from planner.scaled_units import factor
 from planner.typed_numbers import PLAIN
 
 COLUMNS = ("name", "label", "unit", "kind", "formula", "source", "note")
-DISPLAY = "display"  # a column that a template may have beside: the unit in which people say a row
+DISPLAY = "display"  # an optional column: the unit in which a row is displayed
 LOOKUPS = tuple(TABLES)
-BY_ID = ("dtype", "calibration", "stack")  # looked up at the id that a text row holds
-CROSS_CHECK = "Cross-check"  # the source of a check of our own formulas, which no plan can fail
+BY_ID = ("dtype", "calibration", "stack")  # looked up by the id in a text row
+CROSS_CHECK = "Cross-check"  # the source of checks of our own formulas, which no plan can fail
 CALCULATED = ("calc", "output", "check")
 KINDS = ("input", "constant", *LOOKUPS, *CALCULATED, "include")
 
@@ -32,7 +32,7 @@ _COLUMN = re.compile(r"([a-z][a-z0-9_]*)(?:\[([a-z][a-z0-9_]*)\])?")
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of a template. `template` is where it was written; `place` its file and line."""
+    """One quantity of a template. `template` is the template in which it is written, `place` its file and line."""
 
     name: str
     label: str
@@ -43,27 +43,27 @@ class Row:
     note: str = ""
     template: str = ""
     place: Place = field(default_factory=Place)
-    choices: tuple[str, ...] = ()  # what formulas compare a text input with: the texts that mean something
-    display: str = ""  # the unit in which people say it, where that isn't its unit of SI: ms, GB, days, %
+    choices: tuple[str, ...] = ()  # the texts with which formulas compare a text input
+    display: str = ""  # its display unit if that isn't its SI unit: ms, GB, days, %
 
     @property
     def said_in(self) -> str:
-        """The unit in which a reader is told the number."""
+        """The unit in which the number is displayed."""
         return self.display or self.unit
 
     @property
     def is_of_plan(self) -> bool:
-        """Whether it is a check that a plan can fail; one of our own formulas no plan can."""
+        """Whether it is a check of the plan, rather than one of our own formulas, which no plan can fail."""
         return self.kind == "check" and self.source != CROSS_CHECK
 
     @cached_property
     def expression(self) -> Formula:
-        """The parsed formula of a calculated row; a bound text may be a whole formula."""
+        """The parsed formula of a calculated row; that of a bound text may be a text literal."""
         return parse(self.formula, whole_text=True)
 
     @cached_property
     def default(self) -> float | str | None:
-        """An input's or a constant's value; None where the template gives none."""
+        """An input's default or a constant's value; None if the template has none."""
         if self.unit == "text" or not self.formula:
             return self.formula or None
         return float(self.formula)
@@ -80,7 +80,7 @@ class Row:
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
-        """The names that this row's value is made of."""
+        """The names of the rows that this row reads."""
         if self.kind in CALCULATED:
             return self.expression.names
         if self.kind in LOOKUPS and self.kind != "model":
@@ -88,7 +88,7 @@ class Row:
         return ()
 
     def fault(self, what: str, remedy: str = "", start: int | None = None) -> UserError:
-        """A UserError at this row; `start` is the character of the formula at fault."""
+        """A UserError at this row; `start` is the index of the formula's character at fault."""
         column = None if start is None else f"formula, character {start + 1}"
         place = replace(self.place, column=column) if column else self.place
         return UserError(f"{self.name}: {what}", place=place, remedy=remedy)
@@ -98,8 +98,8 @@ class Row:
 class Template:
     """A template with its includes laid out: rows in evaluation order, and the digest of each file read.
 
-    `shelf` gives the shipped templates, for a row that is another one's. A template read twice is two, so that what is
-    worked out of one can be kept for it.
+    `shelf` gives the shipped templates, to find a row that another one has. Templates compare by identity, so that
+    results can be cached per template.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Template:
         return {row.name: row for row in self.rows}
 
     def row(self, name: str) -> Row:
-        """The row of that name. Raises UserError with the nearest name, or the templates that have it."""
+        """The row with this name. Raises UserError with the nearest name, or the templates that have it."""
         if name not in self.by_name:
             raise UserError(f"{self.name} has no row {name!r}", remedy=instead_of(name, self.by_name, self.shelf()))
         return self.by_name[name]
@@ -123,16 +123,16 @@ class Template:
         return [row for row in self.rows if row.kind in kinds]
 
     def inputs(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every input by name, as given or else by its default."""
+        """Every input by name, as given or else its default."""
         return {row.name: given.get(row.name, row.default) for row in self.of_kind("input")}
 
     def reduced(self, names: Iterable[str]) -> Template:
-        """The template with those rows alone that these are made of, themselves included: less to evaluate."""
+        """The template restricted to these rows and their precedents."""
         needed = self.closure(names)
         return replace(self, rows=tuple(row for row in self.rows if row.name in needed))
 
     def closure(self, names: Iterable[str], given: Collection[str] = ()) -> set[str]:
-        """These names, those that their rows are made of, and so on; a row that is `given` is made of nothing."""
+        """These names and all their precedents; a `given` row has none."""
         waiting, reached = list(names), set[str]()
         while waiting:
             name = waiting.pop()
@@ -143,18 +143,18 @@ class Template:
 
 
 def called(path: Path) -> str:
-    """The machine name of a template, by that of its file: `My plan.csv` is my_plan, `2nd.csv` is plan_2nd.
+    """The machine name of a template, from its file's: `My plan.csv` is my_plan, `2nd.csv` is plan_2nd.
 
-    In a workbook its checks are known by it.
+    A workbook's checks are named after it.
     """
     name = re.sub(r"[^a-z0-9_]+", "_", path.stem.lower())
     return name if re.match("[a-z]", name) else f"plan_{name.strip('_')}"
 
 
 def read_rows(path: Path) -> tuple[list[Row], str]:
-    """The rows of a template's CSV as they are written, and the digest of the file.
+    """The rows of a template's CSV as written, and the digest of the file.
 
-    Raises UserError for what can be told from a row alone: columns, names, kinds, units, numbers.
+    Raises UserError for faults within a row: columns, names, kinds, units, numbers.
     """
     sheet = csvfile.read(path, required=COLUMNS, known=(*COLUMNS, DISPLAY), largest=regularfile.SMALL)
     rows: list[Row] = []
@@ -202,7 +202,7 @@ def _check_row(row: Row) -> None:
 
 
 def _check_display(row: Row) -> None:
-    """Raise UserError where the unit that people say a row in is of something else than the row."""
+    """Raise UserError if a row's display unit has another dimension than the row."""
     try:
         factor(row.display, row.unit)
     except ValueError as error:
@@ -226,7 +226,7 @@ def _check_number(row: Row, unit: Unit) -> None:
 
 
 def name_fault(name: str) -> str | None:
-    """What is wrong with a machine name, or None: a name must never read as a cell or a function."""
+    """What is wrong with a machine name, or None: a name must never look like a cell or a function."""
     if not _NAME.fullmatch(name) or len(name) < 3:
         return f"{name!r} is no machine name"
     if name.upper() in (*FUNCTIONS, "TRUE", "FALSE"):
@@ -237,10 +237,10 @@ def name_fault(name: str) -> str | None:
 
 
 def checked(row: Row, units: Mapping[str, Unit], below: Mapping[str, Row]) -> Row:
-    """The row, proved: its names stand above it, its literals are allowed, its unit is the declared one.
+    """The row after verification: its names are defined above, its literals are allowed, its unit is the declared one.
 
-    `units` holds the unit of every name above; `below` the file's own rows, to tell a forward reference
-    from an unknown name. Raises UserError at the character at fault.
+    `units` has the unit of every name above; `below` the file's own rows, to distinguish a forward reference from an
+    unknown name. Raises UserError at the character at fault.
     """
     try:
         for name, start in _named(row):
@@ -280,7 +280,7 @@ def _unknown(row: Row, name: str, start: int, units: Mapping[str, Unit], below: 
 
 
 def check_literals(formula: Formula) -> None:
-    """No number but 0 and 1, and 2 as an exponent or a LOG's base: constants are rows, with unit and source.
+    """Allow no number but 0 and 1, and 2 as an exponent or a LOG's base: constants are rows, with unit and source.
 
     Raises FormulaError at the number.
     """
@@ -305,11 +305,11 @@ def check_literals(formula: Formula) -> None:
 
 
 def instead_of(name: str, own: Collection[str], shelf: Sequence[Template]) -> str:
-    """What to write for a name that a template hasn't: the remedy of a message. Its rows are `own`.
+    """The remedy for an unknown name, given the template's `own` rows.
 
-    What people call so here; the expected number of that name; the templates of the `shelf`, the shipped ones, that
-    have it, without those that include another which has; else what is nearest, in this template or beyond it, or what
-    begins so.
+    It names, in this order: the row with this synonym; the expected number of that name; the shipped templates
+    (`shelf`) that have it, except those that include another which does; the nearest name in this template or
+    elsewhere.
     """
     called = (*aliases().get(name.lower(), ()), *aliases().get(name.lower().replace("_", " "), ()))
     if here := dict.fromkeys(row for row in called if row in own):

@@ -1,4 +1,4 @@
-"""A template as a page of Markdown: what it includes, and every row with its unit, formula, source and note."""
+"""A template as a Markdown page: what it includes, and every row with its unit, formula, source and note."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = {
 
 
 def pages(templates: Iterable[Template]) -> dict[str, str]:
-    """File name -> text of a page for each template, for those that they include, and for the index of all."""
+    """File name -> text of a page for each template and each included one, and of the index of all."""
     found: dict[str, Template] = {}
     waiting = list(templates)
     while waiting:
@@ -41,12 +41,12 @@ def included(template: Template, row: Row) -> Template:
 
 
 def page(template: Template) -> str:
-    """The page of one template, its rows in the order in which they are evaluated."""
+    """The page of one template, with its rows in evaluation order."""
     rows = _own(template)
     outputs = [f"`{row.name}`" for row in rows if row.kind == "output"]
     brought = len(template.rows) - sum(row.kind != "include" for row in rows)
     lines = [f"# {template.name}", "", MADE, ""]
-    lines += [f"{_text(told)}.", ""] if (told := about(template.name)) else []
+    lines += [f"{_text(description)}.", ""] if (description := about(template.name)) else []
     lines += [f"Results: {', '.join(outputs)}." if outputs else "It has no result of its own.", ""]
     includes = [row for row in rows if row.kind == "include"]
     if includes:
@@ -69,8 +69,8 @@ def index(templates: Sequence[Template]) -> str:
 
     def line(template: Template) -> tuple[str, ...]:
         name = template.name
-        told = about(name) or ", ".join(row.label for row in owns[name] if row.kind == "output")
-        return _link(name), _text(told), ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
+        description = about(name) or ", ".join(row.label for row in owns[name] if row.kind == "output")
+        return _link(name), _text(description), ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
 
     said = "A page for each template: every row with its unit (and the unit that Dashboard shows), formula and source."
     lines = ["# Templates", "", MADE, "", said, ""]
@@ -79,12 +79,12 @@ def index(templates: Sequence[Template]) -> str:
 
 
 def _own(template: Template) -> list[Row]:
-    """The rows as the template's own file has them, includes not laid out."""
+    """The rows of the template's own file, with includes not laid out."""
     return read_rows(template.path)[0]
 
 
 def _named(row: Row) -> tuple[str, dict[str, str]]:
-    """The template that an include row names, and what it binds."""
+    """The template that an include row names, and its bindings."""
     name, _, rest = row.formula.strip().partition("(")
     pairs = (piece.partition("=") for piece in arguments(rest.removesuffix(")")) if piece.strip())
     return name.strip(), {bound.strip(): text.strip() for bound, _, text in pairs}
@@ -112,7 +112,7 @@ def _link(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as Markdown shows it, whatever signs it holds."""
+    """A text escaped for Markdown."""
     signs: Mapping[str, str] = {"\\": "\\\\", "*": "\\*", "<": "&lt;", "`": "\\`"}
     return "".join(signs.get(sign, sign) for sign in text)
 

@@ -19,13 +19,13 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "NOT": (1, 1), "ROUND": (2, 2), "ROUNDUP": (2, 2), "ROUNDDOWN": (2, 2), "SQRT": (1, 1), "LOG": (2, 2),
     "EXP": (1, 1), "ABS": (1, 1), "NA": (0, 0),
 }  # fmt: skip
-# What cells that planner writes hold besides; no template may.
+# Further functions in the cells that planner writes, which templates may not use.
 CELL_FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "INDEX": (2, 3), "MATCH": (3, 3), "IFERROR": (2, 2), "ISNA": (1, 1),
 }  # fmt: skip
 LOGICAL = frozenset({"AND", "OR", "NOT"})
 COMPARISONS = frozenset({"=", "<>", "<", ">", "<=", ">="})
-DEEPEST = 100  # levels of a tree: what a reader can follow ends long before Python's stack does
+DEEPEST = 100  # most levels of a tree, far fewer than Python's stack allows
 
 _TOKEN = re.compile(
     r"""(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
@@ -47,7 +47,7 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True)
 class Node:
-    """A part of the tree; `start` and `end` delimit its text in the formula."""
+    """A node of the tree; `start` and `end` delimit its text in the formula."""
 
     start: int
     end: int
@@ -100,7 +100,7 @@ class Call(Node):
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below `node`."""
+    """The direct children of `node`."""
     match node:
         case Unary(operand=operand):
             return (operand,)
@@ -119,7 +119,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def is_logical(node: Node) -> bool:
-    """Whether the node's value is TRUE or FALSE, which only a condition may hold."""
+    """Whether the node's value is TRUE or FALSE, which is only allowed as a condition."""
     if isinstance(node, Call):
         return node.function in LOGICAL
     return isinstance(node, Binary) and node.op in COMPARISONS
@@ -135,13 +135,13 @@ class Formula:
 
     @property
     def spans(self) -> list[Name]:
-        """Every place where a name stands, in reading order."""
+        """Every occurrence of a name, in reading order."""
         names = (node for node in walk(self.root) if isinstance(node, Name))
         return sorted(names, key=lambda node: node.start)
 
     @cached_property
     def _pieces(self) -> tuple[tuple[str, str], ...]:
-        """The text cut at its names: what stands before each name, and the name; last what is left."""
+        """The text split at its names: (text before, name) pairs, and the rest with a blank name."""
         pieces, done = [], 0
         for node in self.spans:
             pieces.append((self.text[done : node.start], node.name))
@@ -149,12 +149,12 @@ class Formula:
         return (*pieces, (self.text[done:], ""))
 
     def substitute(self, to: Mapping[str, str] | Callable[[str], str]) -> str:
-        """The text with every name replaced, and nothing else touched: this is what a cell holds."""
+        """The text with every name replaced, and nothing else: the formula of a cell."""
         replace = to if callable(to) else to.__getitem__
         return "".join([text + replace(name) if name else text for text, name in self._pieces])
 
     def of(self, node: Node) -> str:
-        """The piece of text that a node stands for."""
+        """The text of a node."""
         return self.text[node.start : node.end]
 
 
@@ -162,9 +162,9 @@ class Formula:
 def parse(text: str, *, whole_text: bool = False, cells: bool = False) -> Formula:
     """Parse a formula (without a leading `=`).
 
-    `whole_text` allows the whole formula to be one quoted text, as an include's argument may be. `cells` is for a
-    cell's formula in which names stand for references: it may also hold `CELL_FUNCTIONS`, `&`, and texts and
-    comparisons anywhere. Raises FormulaError with the character at fault.
+    `whole_text` allows the formula to be a single text literal, as an include's argument may be. `cells` is for a
+    cell's formula with names in place of references: it may also have `CELL_FUNCTIONS`, `&`, and texts and comparisons
+    anywhere. Raises FormulaError with the character at fault.
     """
     root = _Parser(text, cells).parse()
     if not (cells or (whole_text and isinstance(root, Text))):
@@ -174,7 +174,7 @@ def parse(text: str, *, whole_text: bool = False, cells: bool = False) -> Formul
 
 
 def _check_places(root: Node) -> None:
-    """Text stands only beside `=` or `<>`; TRUE and FALSE only where a condition is read."""
+    """Check that text literals occur only next to `=` or `<>`, and logical values only as conditions."""
     if is_logical(root):
         raise FormulaError("a comparison is no value", root.start, "write IF(..., 1, 0)")
 
@@ -333,7 +333,7 @@ def _depth(root: Node) -> int:
 
 
 def _widened(node: Node, start: int, end: int) -> Node:
-    """The node with its parentheses counted as its own text; a bare name keeps its span for substitution."""
+    """The node with its parentheses included in its text; a bare name keeps its span for substitution."""
     if isinstance(node, Name):
         return Unary(start, end, "()", node)
     values = {name: getattr(node, name) for name in node.__dataclass_fields__}

@@ -1,4 +1,4 @@
-"""Thresholds that decide what is shown and drawn, as data: templates/thresholds.csv. Each has a cell on Inputs."""
+"""Thresholds for what is shown and drawn, as data: templates/thresholds.csv. Each has a cell on Inputs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ COLUMNS = ("used_on", "name", "label", "unit", "value", "source", "note")
 
 
 def used_on(*sheets: str) -> list[Row]:
-    """The thresholds that formulas of these sheets read, each a constant."""
+    """The thresholds that formulas of these sheets read, as constants."""
     return [row for where, row in _rows().values() if not where.isdisjoint(sheets)]
 
 
 def number(name: str) -> float:
-    """A threshold."""
+    """The value of a threshold."""
     value = _rows()[name][1].default
     assert isinstance(value, float)
     return value
@@ -25,7 +25,7 @@ def number(name: str) -> float:
 
 @cache
 def _rows() -> dict[str, tuple[frozenset[str], Row]]:
-    """The sheets and the row of each name."""
+    """The sheets and the row of each threshold, by name."""
     sheet = data.table("thresholds", COLUMNS)
     return {
         cells["name"]: (frozenset(cells["used_on"].split()), Row(

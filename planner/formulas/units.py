@@ -1,7 +1,7 @@
-"""The unit of a parse tree. Units are symbols and nothing converts: a factor row joins two units.
+"""The unit of a parse tree. Units are symbols and nothing is converted: a factor row relates two units.
 
-The closed list: bit, byte, FLOP, s, h, USD, chip, W, 1, text, their products and quotients. The literal 0
-takes any unit, and so does NA().
+The closed list: bit, byte, FLOP, s, h, USD, chip, W, 1, text, their products and quotients. The literal 0 takes any
+unit, and so does NA().
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from planner.formulas.text import (
 from planner.scaled_units import Powers, combined
 
 SYMBOLS = ("bit", "byte", "FLOP", "s", "h", "USD", "chip", "W")
-COUNTED = ("token", "parameter", "param", "layer", "sequence", "head", "step", "element")  # they have the unit 1
+COUNTED = ("token", "parameter", "param", "layer", "sequence", "head", "step", "element")  # these have the unit 1
 _PREFIXED = re.compile("[kKMGTPE]i?(B|bytes?|b|bits?|FLOPs?|W)|[mun\u00b5\u03bc](s)|m(W)")
 _IN_FULL = {"B": "byte", "bytes": "byte", "b": "bit", "bits": "bit", "FLOPs": "FLOP"}
 
@@ -70,7 +70,7 @@ TEXT = Unit(is_text=True)
 
 @lru_cache(maxsize=256)
 def parse_unit(text: str) -> Unit:
-    """The unit that a template's `unit` column names, such as `FLOP/s/chip`, `1/s` or `text`.
+    """The unit in a template's `unit` column, such as `FLOP/s/chip`, `1/s` or `text`.
 
     Raises ValueError with the symbol at fault and the nearest known one.
     """
@@ -89,7 +89,7 @@ def parse_unit(text: str) -> Unit:
 
 
 def _unknown(text: str, piece: str) -> str:
-    """What is wrong with a unit and what to write, by the piece at fault."""
+    """What is wrong with a unit and what to write, given the part at fault."""
     remedy = ""
     if not text.strip():
         remedy = "write one such as byte/s, or 1 for a plain number"
@@ -110,14 +110,16 @@ def _unknown(text: str, piece: str) -> str:
     elif piece.lower().removesuffix("s") in COUNTED:
         remedy = "what is counted has the unit 1"
     else:
-        remedy = nearest(piece, [*SYMBOLS, "1", *(["text"] if piece == text else [])])  # text is no part of a product
+        remedy = nearest(
+            piece, [*SYMBOLS, "1", *(["text"] if piece == text else [])]
+        )  # text can't be part of a product
     return f"unknown unit {piece!r}; {remedy}"
 
 
 def unit_of(formula: Formula, units: Mapping[str, Unit]) -> Unit | None:
-    """The unit of a formula, given the unit of each name; None where any unit fits (0, NA()).
+    """The unit of a formula, given the unit of each name; None if any unit fits (0, NA()).
 
-    Raises FormulaError where units don't agree, naming both sides and their units.
+    Raises FormulaError if units don't agree, naming both sides and their units.
     """
     return _Checker(formula, units).visit(formula.root)
 
@@ -174,7 +176,7 @@ class _Checker:
         return units[0][1] if units else None
 
     def sum(self, nodes: list[Node]) -> Unit | None:
-        """The unit that numbers share where they are added, or one of them is chosen."""
+        """The common unit of numbers that are added, or of which one is chosen."""
         for node in nodes:
             self.number(node)
         return self.same(nodes)

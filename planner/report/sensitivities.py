@@ -119,7 +119,7 @@ def _row(each: Elasticity, labels: Mapping[str, str]) -> tuple[Figure, ...]:
         Figure(each.value, unit, value, is_derived=True),
         _figure(each.down),
         _figure(each.up),
-        Figure.of_text(each.told(labels)),
+        Figure.of_text(each.note_with(labels)),
     )
 
 

@@ -14,7 +14,7 @@ from planner.errors import UserError
 from planner.formulas import explanation
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import text_of
-from planner.formulas.headlines import led_as, memory_check
+from planner.formulas.headlines import headline_template, memory_check
 from planner.search import sensible
 from planner.search.computing import Plans
 from planner.search.found import Chosen, Found, FoundPlan, Objective
@@ -292,7 +292,7 @@ def _none(asked: Request, found: Found, unknown: Sequence[FoundPlan]) -> UserErr
     most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
     said = ", ".join(f"{_label(asked, name)} refuses {count:,}" for name, count in most)
     refuser = most[0][0]
-    change = "more chips" if refuser == memory_check(led_as(asked.template)) else "other inputs"
+    change = "more chips" if refuser == memory_check(headline_template(asked.template)) else "other inputs"
     explained = f"--why {refuser} of planner calc explains it; set {change}"
     remedy = "ask for less, or for more chips" if refuser in asked.conditions else explained
     return UserError(f"none of {found.tried:,} plans passes: {said}", remedy=f"{remedy}, or name others with --over")

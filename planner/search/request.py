@@ -19,7 +19,7 @@ from planner.catalog.databases import Databases
 from planner.errors import UserError
 from planner.formulas import asking, library
 from planner.formulas.evaluation import Facts, code
-from planner.formulas.headlines import headlines, led_as, memory_check
+from planner.formulas.headlines import headline_template, headlines, memory_check
 from planner.formulas.input_values import check_together, is_whole, limits, meant, values
 from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template
@@ -124,7 +124,7 @@ def wanted(template: Template, names: Sequence[str]) -> list[str]:
     if names:
         return asking.named(template, names)
     led = [each.row.name for each in headlines(template) if each.label or not each.has_range]
-    fits = memory_check(led_as(template))
+    fits = memory_check(headline_template(template))
     return [*dict.fromkeys([*led, *([fits] if fits in template.by_name else [])])]
 
 

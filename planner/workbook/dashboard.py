@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.formulas.headlines import led_as, problem, rows_shown
+from planner.formulas.headlines import headline_template, problem, rows_shown
 from planner.formulas.layer_ops import PHASES
 from planner.workbook import (
     charts,
@@ -209,7 +209,7 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
 
     `n_failed` is the row that counts failed checks. A workload without a cost has none.
     """
-    asked_for = problem(led_as(each.sheet.template))
+    asked_for = problem(headline_template(each.sheet.template))
     if not each.cost or not each.fits or not asked_for:
         return at
     sheet, over = each.sheet, writer.plan.columns.over  # its text counts as 0 where a range is an argument of its own
