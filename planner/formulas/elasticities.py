@@ -245,10 +245,8 @@ def _elasticities(
             return None
         ratio = float(found[at] / found[0])
         slope = math.log(ratio) / math.log(value / each.value) if ratio > 0 else None
-        note_with = (
-            holds.items() if each.row.kind == "input" else ()
-        )  # changing a model's numbers makes it another model
-        breaks = tuple(name for name, check in note_with if check[0] == 1 and check[at] == 0)
+        checked = holds.items() if each.row.kind == "input" else ()  # a model with other numbers is another one
+        breaks = tuple(name for name, check in checked if check[0] == 1 and check[at] == 0)
         return Tried(value, None if math.isnan(ratio) else float(found[at]), slope, breaks)
 
     return [

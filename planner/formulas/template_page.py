@@ -70,7 +70,12 @@ def index(templates: Sequence[Template]) -> str:
     def line(template: Template) -> tuple[str, ...]:
         name = template.name
         description = about(name) or ", ".join(row.label for row in owns[name] if row.kind == "output")
-        return _link(name), _text(description), ", ".join(map(_link, includes[name])), ", ".join(map(_link, users[name]))
+        return (
+            _link(name),
+            _text(description),
+            ", ".join(map(_link, includes[name])),
+            ", ".join(map(_link, users[name])),
+        )
 
     said = "A page for each template: every row with its unit (and the unit that Dashboard shows), formula and source."
     lines = ["# Templates", "", MADE, "", said, ""]

@@ -1,1 +1,1 @@
-"""The workbook: sheets from templates, cells that are live formulas."""
+"""Builds a workbook: sheets from templates, with live formulas in the cells."""

@@ -1,7 +1,7 @@
-"""Writes a sheet of values, notes and charts into an edited workbook, in place of an earlier one of its kind.
+"""Adds a sheet of values, notes and charts to an edited workbook, replacing an earlier one of its kind.
 
-It is written like the sheets of a new workbook and then added to the file's package: its formats after the existing
-ones, its charts as parts of their own. Other sheets, and the user's, stay as they are.
+It is written like the sheets of a new workbook and then added to the file's package: its styles after the existing
+ones, its charts as parts of their own. Other sheets, including the user's, stay as they are.
 """
 
 from __future__ import annotations
@@ -28,23 +28,22 @@ from planner.xlsx.workbook_part import add_sheet, drop_names, parse_sheets, take
 from planner.xlsx.xmltree import every
 
 MARK_ROW = 3
-FIRST_ROW = 5  # the first row that is the writer's
+FIRST_ROW = 5  # the first row for the writer
 LONGEST_NAME = 31
-_UNNAMED = re.compile(r"[\\/*?:\[\]]|^'|'$")  # what the name of a tab can't have
-DIGITS = 15  # of a number that every spreadsheet program keeps
+_UNNAMED = re.compile(r"[\\/*?:\[\]]|^'|'$")  # what a sheet name can't contain
+DIGITS = 15  # significant digits that every spreadsheet program keeps
 
 
 def put(
     package: Package, kind: str, purpose: str, write: Callable[[Page], None],
     may_replace: Callable[[AddedSheet], bool] = attrgetter("is_as_written"),
 ) -> str:  # fmt: skip
-    """Put a sheet of a kind, such as `Search`, into a package, in place; returns the name of its tab.
+    """Add a sheet of a kind, such as `Search`, to a package, in place; returns its name.
 
-    `purpose` is the line below its title. `write` fills the page from `FIRST_ROW` on: cells, links, charts, widths, the
-    first cell that scrolls. A formula on it is computed with all of the workbook. The sheet of the same kind that
-    planner wrote before is replaced where it stands, if nobody typed or drew on it (or only what `may_replace` allows);
-    else the new one is the last sheet, under another name if need be. Raises UserError as reading a package's sheets
-    does.
+    `purpose` is the line below its title. `write` fills the page from `FIRST_ROW` on: cells, links, charts, widths,
+    frozen panes. Its formulas are computed with the whole workbook. An earlier sheet of the same kind is replaced where
+    it is, if the user didn't type or draw on it (or only what `may_replace` allows); otherwise the new one goes to the
+    end, with a number appended to its name if needed. Raises UserError as reading a package's sheets does.
     """
     sheets = {name: Sheet(name, at, xml) for at, (name, xml) in enumerate(parse_sheets(package).items())}
     same = (each for each in added(sheets.values()) if each.kind == kind and may_replace(each))
@@ -65,24 +64,24 @@ def put(
 
 
 def _round(page: Page) -> None:
-    """Give a page's numbers 15 digits: programs save 15 to 17, and after each of them it is to be as it was written."""
+    """Round a page's numbers to 15 digits, so that they survive programs that save 15 to 17."""
     for (row, column), (_, _, look, value) in list(page.filled.items()):
         if isinstance(value, float):
             page.grid.put(row, column, float(f"{value:.{DIGITS}g}"), look)
 
 
 def _is_alone(package: Package, sheet: AddedSheet) -> bool:
-    """Whether nothing hangs on a sheet but the charts that planner drew: no notes, pictures or tables, no controls."""
+    """Whether a sheet has nothing but the charts that planner drew: no notes, pictures, tables or controls."""
     found = package.relationships(package.sheets()[sheet.sheet.name])
     drawings = [each.target for each in found if each.kind == "drawing"]
     drawn = [each.kind for drawing in drawings for each in package.relationships(drawing)]
     shapes = [one for drawing in drawings for one in every(package.tree(drawing), "sp", "pic", "cxnSp")]
-    beside = {each.kind for each in found} - {"drawing", "printerSettings"}
-    return drawn == ["chart"] * sheet.charts and not (beside or shapes)
+    kinds = {each.kind for each in found} - {"drawing", "printerSettings"}
+    return drawn == ["chart"] * sheet.charts and not (kinds or shapes)
 
 
 def _free_sheet(package: Package, kind: str) -> str:
-    """The kind, with a number behind it where a sheet is called so, chart sheets among them."""
+    """The kind as a sheet name, with a number appended if a sheet or chart sheet has that name."""
     kind = _UNNAMED.sub("_", kind)
     taken = {folded(one.get("name", "")) for one in every(package.tree(package.workbook_part()), "sheet")}
     names = (kind[:LONGEST_NAME], *(f"{kind[: LONGEST_NAME - 4]} {number}" for number in range(2, len(taken) + 3)))
@@ -90,7 +89,7 @@ def _free_sheet(package: Package, kind: str) -> str:
 
 
 def _take_in(package: Package, fresh: Package, name: str, *, is_new: bool) -> None:
-    """Put the one sheet of a fresh package into another one."""
+    """Copy the only sheet of a fresh package into another one."""
     theirs = fresh.sheets()[name]
     sheet = without_drawing(_signed(fresh.parts[theirs]), *take_all(package, fresh))
     if is_new:
@@ -107,7 +106,7 @@ def _take_in(package: Package, fresh: Package, name: str, *, is_new: bool) -> No
 
 
 def _signed(xml: bytes) -> bytes:
-    """A sheet's XML whose mark has the digest of its cells."""
+    """A sheet's XML with the digest of its cells in its mark."""
     (found,) = added([Sheet("", 0, SheetXml(xml, []))])
     return xml.replace(UNSIGNED.encode(), found.digest.encode(), 1)
 

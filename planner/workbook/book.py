@@ -1,4 +1,4 @@
-"""The bytes of a workbook from a plan: its sheets in order, then the cached value of every formula."""
+"""The bytes of a workbook from a plan: its sheets in order, with the cached value of every formula."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from planner.xlsx.workbook_part import compute_on_load
 def build(plan: BuildPlan) -> bytes:
     """The workbook of a plan as the bytes of an .xlsx, with a cached value in every formula cell.
 
-    Two builds of the same plan under the same SOURCE_DATE_EPOCH are byte-identical.
-    Raises UserError for what the plan's templates and tables can't be joined to.
+    Two builds of the same plan with the same SOURCE_DATE_EPOCH are byte-identical. Raises UserError for templates and
+    tables that don't fit together.
     """
     built = draft(plan)
     return finished(built.book, list(built.pages.values()), built.made)
@@ -52,7 +52,7 @@ def build(plan: BuildPlan) -> bytes:
 
 @dataclass(frozen=True)
 class Draft:
-    """A workbook whose pages are laid out, and no formula computed: `pages` by their kinds, Cover first."""
+    """A workbook whose pages are laid out, without computed values: `pages` by kind, Cover first."""
 
     plan: BuildPlan
     book: Workbook
@@ -61,12 +61,12 @@ class Draft:
     memory: Memory
 
     def written(self) -> Written:
-        """The package, its formulas without values."""
+        """The package, with formulas without values."""
         return saving.write(self.book, list(self.pages.values()))
 
 
 def draft(plan: BuildPlan) -> Draft:
-    """The pages of a plan. Raises UserError as `build` does."""
+    """The laid-out pages of a plan. Raises UserError as `build` does."""
     plan.check_values()
     book = cell_styles.new_book()
     made = made_now()
@@ -79,7 +79,7 @@ def draft(plan: BuildPlan) -> Draft:
     checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
     board = dashboard.write(book, plan, typed, sheets, binding)
     cases = _case_pages(book, plan, sheets, typed, tables, board)
-    told = board.finish(cases.charts, typed, failed, cases.comparison.runs if cases.comparison else None)
+    front_texts = board.finish(cases.charts, typed, failed, cases.comparison.runs if cases.comparison else None)
     log = cover.write_log(book, made.date())
     pages = [
         board.page,
@@ -92,7 +92,9 @@ def draft(plan: BuildPlan) -> Draft:
         log,
     ]
     contents = {page.name: page.purpose for page in pages}
-    front = cover.write_cover(book, cover.plan_front(plan, told), made.date(), digests_of(plan), contents, master)
+    front = cover.write_cover(
+        book, cover.plan_front(plan, front_texts), made.date(), digests_of(plan), contents, master
+    )
     book._sheets = [page.sheet for page in (front, *pages)]
     for page in pages:
         page.finish(master)
@@ -121,7 +123,7 @@ def _case_pages(
     tables: DatabaseSheets,
     board: Board,
 ) -> _Cases:
-    """The operations of a step with their roofline, the sweeps of the chosen scenario, and the comparison."""
+    """The sheets of a step's operations and roofline, of sweeps, what-ifs and the comparison."""
     cases = _Cases()
     by_template = {sheet.template.name: sheet for sheet in sheets}
     step = by_template.get(plan.layer_ops.step) if plan.layer_ops else None
@@ -145,7 +147,7 @@ def _case_pages(
 
 
 def digests_of(plan: BuildPlan) -> dict[str, str]:
-    """The files that a workbook is made from, by name with their digests."""
+    """The files from which a workbook is made, with their digests."""
     digests: dict[str, str] = {}
     for table in plan.tables:
         digests |= {**plan.also_made_from.get(table.kind, {}), **table.digests}
@@ -157,14 +159,14 @@ def digests_of(plan: BuildPlan) -> dict[str, str]:
 
 
 def finished(book: Workbook, pages: Sequence[Page], made: datetime) -> bytes:
-    """A workbook whose pages are written as the bytes of an .xlsx, every formula with its cached value."""
+    """The bytes of an .xlsx with these written pages, with a cached value in every formula."""
     written = saving.write(book, pages)
     _compute(written)
     return written.package.to_bytes(stamp=made.timetuple()[:6])
 
 
 def _compute(written: Written) -> None:
-    """Put in every formula's value; a workbook that lacks one asks to be computed when it is opened."""
+    """Put in the value of every formula; if one has none, the workbook asks to be computed when it is opened."""
     from planner.recalc.inmemory import values_of
 
     found = values_of(written.package, written.grids)

@@ -1,4 +1,4 @@
-"""The specification of a workbook to build: templates, tables and scenarios, and the inputs that they share."""
+"""The specification of a workbook to build: templates, tables, scenarios, and the inputs that they share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from planner.workbook.template_rows import Shares, shares
 from planner.workbook.workloads import Workloads, workloads
 
 OVERRIDABLE = ("model", "hardware", "calibration")
-YES_OR_NO = "(1 or 0)"  # in the label of a calculated row that is one
+YES_OR_NO = "(1 or 0)"  # in the label of a calculated flag
 _CRITERION = re.compile("[*?~]|^[<>=]")
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -35,7 +35,7 @@ WANTED = f"give 1 to {LONGEST} characters with a letter or a digit"
 
 
 def refuse_unfit(name: str) -> None:
-    """Raise UserError for a scenario's name or id that is too long, or has a control character in it."""
+    """Raise UserError for a scenario's name or id that is too long or has a control character."""
     if len(name) > LONGEST:
         raise UserError(f"{name!r} is no name for a scenario", remedy=WANTED)
     if _CONTROLS.search(name):
@@ -44,7 +44,7 @@ def refuse_unfit(name: str) -> None:
 
 
 def refuse_unfit_id(text: str) -> None:
-    """Raise UserError for a scenario's id as for its name, and where counts by it would count other scenarios too."""
+    """Raise UserError as for a name, and for an id that COUNTIF and the like would treat as a pattern."""
     refuse_unfit(text)
     if found := _CRITERION.search(text):
         what = f"{text!r} is no id for a scenario: spreadsheets that count by it take {found[0]} for more than itself"
@@ -53,31 +53,33 @@ def refuse_unfit_id(text: str) -> None:
 
 @dataclass(frozen=True)
 class BuildScenario:
-    """One column of the workbook: an id and a name, a model and a chip, and the values typed for it."""
+    """One column of the workbook: an id, a name, a model, a chip, and its typed values."""
 
     id: str
     name: str
     model: str | None = None
     hardware: str | None = None
     values: Mapping[str, Value] = field(default_factory=dict)
-    is_named: bool = True  # whether someone gave the name; else it is that of model and chip, and follows them
+    is_named: bool = True  # whether the user gave the name; else it follows model and chip
 
 
 @dataclass(frozen=True)
 class BuildPlan:
-    """A workbook to be built. Raises UserError where two templates want one input differently."""
+    """A workbook to build. Raises UserError if two templates define one input differently."""
 
     templates: Sequence[Template]
     scenarios: Sequence[BuildScenario]
     databases: Databases
     layer_ops: LayerOps | None = None
     comparison: Sequence[ComparisonCase] = ()
-    runs_at: int = 0  # the row of the title of the table of runs, where a workbook has one
-    last_scenario: int = 0  # the last column that ranges reach, where an older workbook says so
-    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the values of a sweep, where one says so
+    runs_at: int = 0  # the title row of an existing table of runs
+    last_scenario: int = 0  # the last column of ranges in the workbook being updated
+    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the axis values of the workbook being updated
     also_meant: Collection[str] = ()  # workloads of scenarios that are about to be added
-    also_made_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by table, "" for templates: files
-    # that are not there now, with their digests
+    also_made_from: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict
+    )  # by kind of table ("" for templates): files
+    # that aren't given now, with their digests
 
     @property
     def columns(self) -> ScenarioColumns:
@@ -85,7 +87,7 @@ class BuildPlan:
 
     @cached_property
     def tables(self) -> list[Table]:
-        """The databases that the workbook holds: models, chips and dtypes, and others that a template reads."""
+        """The databases in the workbook: models, chips, dtypes, and others that a template reads."""
         working = self.layer_ops.templates if self.layer_ops else []
         read = [*self.templates, *working, *(case.template for case in self.comparison)]
         kinds = {row.kind for template in read for row in template.rows} | {"model", "hardware", "dtype"}
@@ -98,24 +100,24 @@ class BuildPlan:
 
     @cached_property
     def shares(self) -> dict[str, Shares]:
-        """Template name -> what its sheet shows, and what it calls up from an earlier sheet."""
+        """Template name -> the rows that its sheet shows, and those that it reads from an earlier sheet."""
         return shares(self.templates)
 
     @cached_property
     def sweeps(self) -> list[Sweep]:
-        """What is swept of the templates, by templates/sweep.csv."""
+        """The sweeps of the templates, from templates/sweep.csv."""
         return sweeps(self.templates)
 
     @cached_property
     def what_ifs(self) -> list[Sweep]:
-        """What is asked of the templates if price or efficiency moves, by templates/what_if.csv."""
+        """The what-ifs of the templates, from templates/what_if.csv."""
         return what_ifs(self.templates)
 
     @cached_property
     def constraints(self) -> dict[str, list[Constraint]]:
-        """By template what binds on the way to its headlines, without what is a yes or a no.
+        """By template, the constraints on which its headlines depend, except flags.
 
-        Of a whole plan mere counts are left out too: they explain nothing beside its times and bytes.
+        For a whole plan, counts are left out too: next to times and bytes they explain nothing.
         """
         found = {template.name: on_the_way(template, bounds(template)) for template in self.templates}
         plans = leaders()
@@ -127,18 +129,18 @@ class BuildPlan:
 
     @cached_property
     def workloads(self) -> Workloads:
-        """What a scenario may be meant for."""
+        """The workloads that a scenario may be meant for."""
         return workloads(self.templates, self.sweeps)
 
     @cached_property
     def inputs(self) -> dict[str, Row]:
-        """Every input of every template, once; first what the scenario is meant for, where that is a choice."""
+        """Every input of the templates, without repetition; the choice of workload first, if there is one."""
         chosen = self.workloads.row
         return ({chosen.name: chosen} if chosen else {}) | shared_rows("input", self._rows())
 
     @cached_property
     def constants(self) -> dict[str, Row]:
-        """Every constant of every template, of the scenarios or of the cases, once."""
+        """Every constant of the templates, of scenarios and of cases, without repetition."""
         cases = [case.template for case in self.comparison]
         templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
         ranges = [each for template in self.templates for each in headlines.headlines(template) if each.has_range]
@@ -149,16 +151,16 @@ class BuildPlan:
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
         shown = [sweep.rows[name] for sweep in (*self.sweeps, *self.what_ifs) for name in sweep.shown]
         shown += library.load(RESULTS).rows if self.comparison else ()
-        led = [row for template in self.templates for row in headlines.rows_shown(template)]
-        shown += led
+        shown_rows = [row for template in self.templates for row in headlines.rows_shown(template)]
+        shown += shown_rows
         units = [*display_units.needed(shown), *(display_units.OF_TIMES if self.layer_ops else [])]
-        units += [display_units.OF_A_SHARE] if any(row.display == PERCENT for row in led) else []
-        told = thresholds.used_on(*(name for name, there in sheets.items() if there))
-        return shared_rows("constant", [*rows, *units, *told])
+        units += [display_units.OF_A_SHARE] if any(row.display == PERCENT for row in shown_rows) else []
+        limits = thresholds.used_on(*(name for name, there in sheets.items() if there))
+        return shared_rows("constant", [*rows, *units, *limits])
 
     @cached_property
     def overrides(self) -> dict[str, Row]:
-        """The rows that have an override cell: every lookup, and each calculated row that a scenario sets."""
+        """The rows with an override cell: every lookup, and each calculated row that a scenario sets."""
         typed = {name for scenario in self.scenarios for name in scenario.values}
         rows: dict[str, Row] = {}
         for row in self._rows():
@@ -171,7 +173,7 @@ class BuildPlan:
         return [row for template in self.templates for row in template.rows]
 
     def check_values(self) -> None:
-        """Raise UserError for a value that no template has a row for."""
+        """Raise UserError for a value of a scenario that no template has a row for."""
         known = {row.name for row in self._rows()} | self.inputs.keys()
         for scenario in self.scenarios:
             for name in scenario.values:
@@ -182,7 +184,7 @@ class BuildPlan:
 
 
 def shared_rows(kind: str, candidates: Sequence[Row]) -> dict[str, Row]:
-    """The rows of a kind, each name once. Raises UserError where two mean different things by one name."""
+    """The rows of a kind by name. Raises UserError if two rows of one name differ."""
     rows: dict[str, Row] = {}
     for row in candidates:
         if row.kind != kind:

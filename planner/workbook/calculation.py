@@ -1,4 +1,4 @@
-"""A template's sheet: quantities are rows, scenarios are columns, each row one formula copied to the right."""
+"""A template's sheet: quantities are rows, scenarios are columns, each row is one formula copied to the right."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STYLE = {"input": "plan_cross", "constant": "plan_cross", "output": "plan_output
 
 @dataclass(frozen=True)
 class CalculationSheet:
-    """Where each quantity of a template stands on its sheet."""
+    """The row of each quantity of a template on its sheet."""
 
     template: Template
     page: Page
@@ -37,17 +37,19 @@ class CalculationSheet:
     owners: Mapping[str, CalculationSheet] = field(default_factory=dict)
 
     def home(self, name: str) -> CalculationSheet:
-        """The sheet on which a row of the template stands: this one, or the earlier one that computes it."""
+        """The sheet that computes a row of the template: this one, or an earlier one."""
         return self if name in self.rows else self.owners[name]
 
     def here(self, name: str) -> str:
-        """A reference from another sheet in a formula that is copied to the right: `Inference!F40`, HERE for its F."""
+        """A reference from another sheet for a formula that is copied to the right: `Inference!F40`, with HERE for its
+        F.
+        """
         home = self.home(name)
         return f"{home.page.name}!{HERE}{home.rows[name]}"
 
     @property
     def computed(self) -> list[Row]:
-        """The rows that this sheet doesn't call up from an earlier one."""
+        """The rows that this sheet doesn't read from an earlier one."""
         return [row for row in self.template.rows if row.name in self.rows and row.name not in self.owners]
 
 
@@ -55,9 +57,9 @@ def write(
     book: Workbook, plan: BuildPlan, template: Template, inputs: Inputs, databases: DatabaseSheets,
     earlier: Sequence[CalculationSheet] = (),
 ) -> CalculationSheet:  # fmt: skip
-    """Write a template's sheet; what one of the `earlier` sheets computes is called up from there.
+    """Write a template's sheet; rows that one of the `earlier` sheets computes are read from there.
 
-    Raises UserError for a lookup of a column that the database hasn't.
+    Raises UserError for a lookup of an unknown database column.
     """
     purpose = "One formula for each row, copied to the right for each scenario. Type overrides on Inputs."
     page = Page(book, plan.sheets[template.name], template.name.capitalize(), purpose)
@@ -77,7 +79,7 @@ def write(
 
 
 def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula in names", "Note and source")) -> None:
-    """The header rows that are the same on every calculation sheet: who each scenario is, on two lines."""
+    """The header rows common to all calculation sheets, which identify each scenario."""
     page.scenario_header(plan, titles)
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
@@ -86,14 +88,14 @@ def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula
 
 
 def _model_on_chip() -> str:
-    """What a scenario without a name is called: it follows when another model or chip is chosen."""
+    """The formula of a scenario's default name, which follows the chosen model and chip."""
     rows = (layout.MODEL_ROW, layout.HARDWARE_ROW)
     model, chip = (f"{inputs_sheet.NAME}!{HERE}{row}" for row in rows)
     return f'{model}&IF(OR({model}="",{chip}=""),""," on ")&{chip}'
 
 
 def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: DatabaseSheets) -> dict[str, int]:
-    """The rows that find each scenario's model and chip in the databases."""
+    """Write the rows that find each scenario's model and chip in the databases; returns their row numbers by kind."""
     wanted = (("model", "models", layout.MODEL_ROW), ("hardware", "hardware", layout.HARDWARE_ROW))
     matched: dict[str, int] = {}
     for kind, table, id_row in wanted:
@@ -111,35 +113,36 @@ def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databa
 
 
 def _colours(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs) -> None:
-    """A missing number is grey; orange is a number typed over its formula, or a row whose override is on Inputs."""
+    """Missing numbers are grey; a number typed over its formula, and a row with an override on Inputs, are orange."""
     first = layout.FIRST_SCENARIO
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
     area, corner = plan.columns.area(top, bottom), address(top, first)
     sheet.page.grey_missing(area)
-    typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # the prefix is how the file spells it
+    typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # with the prefix that files have
     sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
-    for name, told in _overridden(sheet, plan, inputs, bottom + 2).items():
+    for name, row in _overridden(sheet, plan, inputs, bottom + 2).items():
         area = plan.columns.area(sheet.rows[name], sheet.rows[name])
-        sheet.page.colour(area, address(told, first), ink=BROWN, fill=ORANGE, bold=True)
+        sheet.page.colour(area, address(row, first), ink=BROWN, fill=ORANGE, bold=True)
 
 
 def _overridden(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
-    """A closed block below all else that tells of each row whether an override is typed; the row of each there.
+    """Write a closed block at the end that says for each row whether an override is typed; returns its row for each
+    name.
 
-    A conditional format reads its own sheet alone, as Google Sheets wants it.
+    A conditional format may only read its own sheet, since Google Sheets supports only that.
     """
     page = sheet.page
     names = [name for name in inputs.override_rows if name in sheet.rows]
-    told = {name: row for row, name in enumerate(names, start=at + 1)}
-    if not told:
-        return told
+    row_of = {name: row for row, name in enumerate(names, start=at + 1)}
+    if not row_of:
+        return row_of
     page.section(at, "Is an override typed on Inputs?", plan.columns.last_filled)
-    for name, row in told.items():
+    for name, row in row_of.items():
         page.describe(row, (f"Override: {sheet.template.row(name).label}", "1", "", "", ""))
         typed = f"{inputs_sheet.NAME}!{HERE}{inputs.override_rows[name]}"
         page.across(row, plan.columns, f'{typed}<>""', "plan_cross")
-    page.close_rows(range(at + 1, at + 1 + len(told)))
-    return told
+    page.close_rows(range(at + 1, at + 1 + len(row_of)))
+    return row_of
 
 
 @dataclass(frozen=True)
@@ -163,11 +166,11 @@ class _RowWriter:
         page.across(at, self.plan.columns, self.formula(row), style, form)
 
     def caller(self, row: Row) -> CalculationSheet | None:
-        """The earlier sheet that the row is called up from; None where this sheet computes it."""
+        """The earlier sheet from which the row is read; None if this sheet computes it."""
         return None if row.kind in TYPED else self.sheet.owners.get(row.name)
 
     def origin(self, row: Row) -> tuple[str, str] | None:
-        """The sheet and the cell that a row is read from; None where this sheet computes it."""
+        """The sheet and the cell from which a row is read; None if this sheet computes it."""
         if owner := self.caller(row):
             return owner.page.name, address(owner.rows[row.name], layout.LABEL)
         if row.kind in ("input", "constant"):
@@ -204,7 +207,7 @@ class _RowWriter:
         return looked_up(row, self.databases, lambda kind: f"{HERE}${self.matched[kind]}", self.cell)
 
     def cell(self, name: str) -> str:
-        """The cell of a row of this sheet in a scenario's column, HERE."""
+        """The reference to a row of this sheet in a scenario's column, HERE."""
         return f"{HERE}{self.sheet.rows[name]}"
 
     def _check_column(self, row: Row) -> None:

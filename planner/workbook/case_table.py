@@ -1,7 +1,7 @@
-"""A table with one case per row: the columns are a template's quantities, or those of several templates joined.
+"""A table with one case per row, whose columns are the quantities of one template or of several joined.
 
-The same text of a row that serves a column of scenarios serves a row of cases here. In a table of several templates
-a column holds one formula for each template, and stays blank where a case's template hasn't the quantity.
+A formula text that serves a column of scenarios serves a row of cases here. In a table of several templates a column
+has one formula for each template, and is blank where a case's template lacks the quantity.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ GROUPS = {"input": 0, "hardware": 1, **dict.fromkeys(BY_ID, 2)}
 
 
 def joined(templates: Sequence[Template]) -> list[Row]:
-    """The quantities of several templates, each name once: inputs, lookups, then calculations after what they read."""
+    """The quantities of several templates, each name once: inputs, lookups, then calculated rows after their
+    precedents.
+    """
     first: dict[str, Row] = {}
     reads: dict[str, set[str]] = {}
     for template in templates:
@@ -39,7 +41,7 @@ def joined(templates: Sequence[Template]) -> list[Row]:
 
 
 class CaseColumns:
-    """The columns of a table of cases, from `first_column` on, and the writing of a case's row."""
+    """The columns of a table of cases, from `first_column` on; writes the row of a case."""
 
     def __init__(
         self, page: Page, templates: Sequence[Template], header_row: int, first_column: int,
@@ -57,13 +59,13 @@ class CaseColumns:
         return max(self.columns.values()) + 1
 
     def header(self) -> None:
-        """Two rows: the labels with units above, the machine names below."""
+        """Write two rows: labels with units, and machine names below."""
         for row in self.rows:
             column = self.columns[row.name]
             self.page.heads(self.header_row - 1, column, f"{row.label} ({row.unit})", row.name, right=True)
 
     def case(self, at: int, template: str, leaf: Leaf, form: Callable[[Row], str] = row_format) -> None:
-        """Write one case: `leaf` gives what stands in an input's cell, or None to look a number up."""
+        """Write one case: `leaf` gives the content of an input's cell, or None to look up a number."""
         own = self.templates[template]
         for name, column in self.columns.items():
             if name not in own.by_name:
@@ -84,5 +86,5 @@ class CaseColumns:
         return Live(looked_up(row, self.databases, lambda _: self.hardware_row(at), cell)), "plan_formula"
 
     def reference(self, row: Row, at: int) -> str:
-        """The cell of a quantity in a case's row; a constant's is its one cell on Inputs."""
+        """The cell of a quantity in a case's row; a constant has one cell on Inputs."""
         return self.constant(row.name) if row.kind == "constant" else address(at, self.columns[row.name])

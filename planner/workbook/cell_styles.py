@@ -1,8 +1,8 @@
-"""Named cell styles, the number format of each unit, and the style index of a cell for both.
+"""Named cell styles, the number format of each unit, and the style number of a cell with both.
 
-Formats scale what is shown and never the value. A format with conditions drops a minus sign, so it serves only
-units whose values can't be negative. A format scales by thousands, and down only: a second's fractions are shown as
-decimals, to the millisecond from a second up, to the microsecond below, and to the nanosecond below a millisecond.
+Formats scale what is shown and never the value. A format with conditions drops a minus sign, so it is only for units
+whose values can't be negative. Formats scale by thousands, and only down, so fractions of a second are shown as
+decimals: to the millisecond from a second up, to the microsecond below, to the nanosecond below a millisecond.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
 PERCENT = "0.0%"
 FAILED_CHECKS = '0" failed checks"'
-MAGNITUDE = '[>=1000000000]#,##0.000,,," G";[>=1000]#,##0;General'  # of whatever unit
+MAGNITUDE = '[>=1000000000]#,##0.000,,," G";[>=1000]#,##0;General'  # for any unit
 YES_NO = '[=1]"yes";[=0]"no";General'  # the value stays a number, for formulas to read
-SAID = "[>=100]#,##0;[>=1]0.00;0.0###"  # a number in the unit that people say: three or four digits of most
+SAID = "[>=100]#,##0;[>=1]0.00;0.0###"  # a number in a display unit: mostly three or four digits
 SECONDS = '[>=1]#,##0.000" s";[>=0.001]0.000000" s";0.0########" s"'
 ENGINEERING = "##0.000E+0"
 SMALL = 1e-3
-ANY_POWER = re.compile(r"\^\w+_(power|factor)\b")  # of ways or axes it is a count
+ANY_POWER = re.compile(r"\^\w+_(power|factor)\b")  # with ways or axes it is a count
 
 
 def _scaled(unit: str, digits: str = "0.000") -> str:
-    """Tera and giga of a unit, plain below."""
+    """A format with tera and giga of a unit, plain below."""
     tera, giga = "1000000000000", "1000000000"
     return f'[>={tera}]#,##{digits},,,," T{unit}";[>={giga}]{digits},,," G{unit}";#,##0.###" {unit}"'
 
 
 def _work(unit: str) -> str:
-    """Work from that of an operation to that of a run: giga of a unit, in powers of ten from peta up, plain below."""
+    """A format for work from an operation's to a run's: giga of a unit, powers of ten from peta up, plain below."""
     return f'[>=1000000000000000]0.000E+0" {unit}";[>=1000000000]#,##0.000,,," G{unit}";#,##0.###" {unit}"'
 
 
@@ -79,12 +79,12 @@ FORMATS = {
 
 
 def number_format(unit: str) -> str:
-    """The number format of a unit; engineering format for one that has no format of its own."""
+    """The number format of a unit; engineering format for one without a format of its own."""
     return FORMATS.get(unit, ENGINEERING)
 
 
 def row_format(row: Row) -> str:
-    """The number format of a row: a quotient, exponential or any power has two decimals, a count what it is."""
+    """The number format of a row: two decimals for a quotient, an exponential or a power; a count has its unit's."""
     if is_flag(row.name, row.unit):
         return YES_NO
     form = number_format(row.unit)
@@ -166,13 +166,13 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "plan_check": {"side": "right", "bold": True},
     "plan_measured": {**_RUN, "side": "right"},
     "plan_measured_text": {**_RUN, "side": "left", "indent": 1},
-    # what conditional formats make of cells, for the Cover to show
+    # the looks of conditional formats, for Cover to show
     "plan_overridden": {"bold": True, "color": BROWN, "fill": ORANGE},
     "plan_failed": {"bold": True, "color": RED, "fill": PALE_RED},
     "plan_absent": {"color": GREY},
     "plan_key": {"bold": True, "color": "FF000000"},
 }
-"""What `_style` makes each named style of. Inputs are blue on pale yellow, links green, formulas black."""
+"""The arguments of `_style` for each named style. Inputs are blue on pale yellow, links green, formulas black."""
 
 
 def styles() -> list[NamedStyle]:
@@ -185,7 +185,7 @@ def styles() -> list[NamedStyle]:
 
 
 def new_book() -> Workbook:
-    """A workbook without a sheet, with all named styles."""
+    """A workbook without sheets, with all named styles."""
     book = Workbook()
     book.remove(book.active)
     for style in styles():
@@ -194,14 +194,14 @@ def new_book() -> Workbook:
 
 
 class _Regular(Font):  # type: ignore[misc]  # openpyxl has no types
-    """A font that says that it isn't bold: openpyxl's leaves that out, and a bold cell stays bold."""
+    """A font that states explicitly that it isn't bold, which openpyxl omits: a bold cell would stay bold."""
 
     b = NestedBool(to_tree=lambda tag, value, namespace=None: Element(tag, val="0"))  # noqa: ARG005
     __elements__, __nested__, __attrs__ = Font.__elements__, Font.__nested__, Font.__attrs__
 
 
 class StyleNumbers(dict[tuple[str, str | None], int]):
-    """The number that a cell's attribute s has, by its named style and its number format, None for the style's own."""
+    """The style number (attribute s) of a named style with a number format, None for the style's own."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -209,17 +209,17 @@ class StyleNumbers(dict[tuple[str, str | None], int]):
         self._conditional: dict[tuple[str, str | None, bool], int] = {}
 
     def add(self, sheet: Worksheet, style: str, number_format: str | None) -> int:
-        """Make a look one of the workbook of `sheet`; returns its number, which is above 0."""
+        """Add a style to the workbook of `sheet`; returns its number, which is positive."""
         self[style, number_format] = number = int(_probe(sheet, style, number_format).style_id)
         return number
 
     def of(self, styles: Container[str]) -> set[int]:
-        """The numbers of all looks of some styles."""
+        """The numbers of all styles based on these named styles."""
         known = chain(self.items(), self._quoted.items())
         return {number for (style, _), number in known if style in styles}
 
     def quoted(self, sheet: Worksheet, style: str, number_format: str | None) -> int:
-        """The number of the same look for a text that begins as a formula does, and is none."""
+        """The number of the same style for a text that begins like a formula."""
         key = (style, number_format)
         if key not in self._quoted:
             cell = _probe(sheet, style, number_format)
@@ -228,9 +228,9 @@ class StyleNumbers(dict[tuple[str, str | None], int]):
         return self._quoted[key]
 
     def conditional(self, book: Workbook, ink: str, fill: str | None, bold: bool) -> int:
-        """The number of what a conditional format changes: the colour of the text and of the cell, and its weight.
+        """The number of a differential format: text colour, fill, and bold.
 
-        A bold cell stays bold where it is filled; ink alone, as grey is, takes that away.
+        Bold cells stay bold if filled; text colour alone, such as grey, makes them regular.
         """
         key = (ink, fill, bold)
         if key not in self._conditional:
@@ -252,5 +252,5 @@ _STYLE_NUMBERS: WeakKeyDictionary[Workbook, StyleNumbers] = WeakKeyDictionary()
 
 
 def style_numbers(book: Workbook) -> StyleNumbers:
-    """The style_numbers of a workbook's cells, which its pages share."""
+    """The style numbers of a workbook, shared by its pages."""
     return _STYLE_NUMBERS.setdefault(book, StyleNumbers())

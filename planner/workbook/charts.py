@@ -1,4 +1,4 @@
-"""Charts with settings that work in every spreadsheet program: both axes shown, thin grid, no smoothing, markers."""
+"""Charts with settings that work in every spreadsheet program: visible axes, thin grid, no smoothing, markers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from planner.workbook.page import Page
 PALETTE = ("1F4FBF", "B42318", "11734B", "B45F06", "5B2A86")
 STACK = ("1F4FBF", "0E9F6E", "D97706", "7C3AED", "0891B2", "9D174D", "65A30D", "6B7280", "A16207", "DB2777")
 GRID, AXIS, INK = "E3E6EA", "6B7280", "1F2937"
-PALE = "C9CED6"  # what others are beside: a bound, a range, the room that there is
+PALE = "C9CED6"  # for references: a bound, a range, the capacity
 SIZE = (22.0, 13.0)  # cm
 WIDE, GAP, ABREAST = 325, 8, 4  # pixels; a laptop's screen has room for four such places side by side
-LINE_ROWS, ROW_POINTS = 15, 15.0  # rows of the sheet for a line of charts, and how high each is
+LINE_ROWS, ROW_POINTS = 15, 15.0  # sheet rows of a line of charts, and their height
 TOP = pixels_to_EMU(4)
 SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
 
@@ -35,9 +35,9 @@ SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
 def placed(
     page: Page, top: int, down: int, right: int, places: int = 1, high: int = LINE_ROWS
 ) -> OneCellAnchor:  # fmt: skip
-    """A place for a chart below row `top`: so many places down and to the right, so many wide, and so many rows high.
+    """An anchor for a chart below row `top`: offset by `down` and `right` places, `places` wide and `high` rows high.
 
-    Its rows are given the height that they have in every program. An offset stays within its column: Excel cuts it.
+    Its rows get an explicit height. The offset is within its column, since Excel cuts a larger one.
     """
     first, pixels, column = top + down * high, right * (WIDE + GAP), 1
     for row in range(first, first + high):
@@ -50,7 +50,7 @@ def placed(
 
 
 def log_log(title: str) -> ScatterChart:
-    """An empty scatter chart with its title and its legend below."""
+    """An empty scatter chart with its title, and its legend at the bottom."""
     chart = ScatterChart()
     chart.scatterStyle = "lineMarker"
     chart.style = None
@@ -62,9 +62,9 @@ def bars(
     title: str, x_title: str, y_title: str, gap: int, *, down: bool = True, stacked: bool = True,
     form: str = "General",
 ) -> BarChart:  # fmt: skip
-    """An empty chart of bars, one on another where they are `stacked`, `gap` percent of a bar apart.
+    """An empty bar chart, with `stacked` bars on top of each other, and gaps of `gap` percent of a bar.
 
-    Where they lie `down` the page the first stands on top and the axis of numbers at the bottom; `form` is its format.
+    With `down`, bars are horizontal, with the first on top and the number axis at the bottom; `form` is its format.
     """
     chart = BarChart()
     chart.type, chart.gapWidth = "bar" if down else "col", gap
@@ -80,26 +80,26 @@ def bars(
 
 
 def bar(cells: Reference, title: str | None, colour: str | None) -> Series:
-    """A series of bars of a colour; None for ones that aren't seen."""
+    """A series of bars in a colour; None makes them invisible."""
     made = Series(cells, title=title)
     made.graphicalProperties = filled(colour)
     return made
 
 
 def filled(colour: str | None) -> GraphicalProperties:
-    """A bar of a colour without an edge; None for one that isn't seen."""
+    """A bar's fill without an edge; None makes it invisible."""
     look = GraphicalProperties(solidFill=colour) if colour else GraphicalProperties(noFill=True)
     look.line.noFill = True
     return look
 
 
 def dress(chart, title: str) -> None:  # type: ignore[no-untyped-def]
-    """A chart's title, its size and its legend below."""
+    """Set a chart's title, size and legend at the bottom."""
     chart.title = title
     chart.title.overlay = False
     chart.title.tx.rich.p[0].r[0].rPr = _text(1100, bold=True)
     chart.roundedCorners = False
-    chart.visible_cells_only = False  # what it draws may stand in a closed group
+    chart.visible_cells_only = False  # its data may be in a closed group
     chart.width, chart.height = SIZE
     chart.legend = Legend()
     chart.legend.position = "b"
@@ -107,7 +107,7 @@ def dress(chart, title: str) -> None:  # type: ignore[no-untyped-def]
 
 
 def line(x: Reference, y: Reference, title: str, colour: str = "1F3A5F", width: int = 28575) -> Series:
-    """A line without markers, its width in EMU."""
+    """A line without markers; `width` in EMU."""
     made = Series(y, x, title=title)
     made.marker = Marker(symbol="none")
     made.smooth = False
@@ -131,7 +131,7 @@ def markers(x: Reference, y: Reference, title: str, colour: str = PALETTE[0]) ->
 
 
 def ring(x: Reference, y: Reference, title: str, colour: str = PALETTE[1], size: int = 14) -> Series:
-    """A ring about a point, which another series may mark."""
+    """A ring around a point, which another series may mark."""
     made = markers(x, y, title, colour)
     made.marker = Marker(symbol="circle", size=size)
     edge = LineProperties(w=size * 1800, solidFill=colour)
@@ -140,14 +140,14 @@ def ring(x: Reference, y: Reference, title: str, colour: str = PALETTE[1], size:
 
 
 def column(page: Page, number: int, first: int, last: int) -> Reference:
-    """The rows `first` to `last` of a column."""
+    """A reference to the rows `first` to `last` of a column."""
     return Reference(page.sheet, min_col=number, min_row=first, max_row=last)
 
 
 def axis(  # type: ignore[no-untyped-def]
     axis, title: str, form: str, low: float | None = None, high: float | None = None
 ) -> None:
-    """A logarithmic axis from `low` to `high`, or as far as its numbers, with a line at each power of ten."""
+    """Make an axis logarithmic from `low` to `high` (None: automatic), with a grid line at each power of ten."""
     axis.scaling.logBase = 10
     axis.scaling.min, axis.scaling.max = low, high
     axis.majorUnit = 10
@@ -155,7 +155,7 @@ def axis(  # type: ignore[no-untyped-def]
 
 
 def plain_axis(axis, title: str, form: str, *, slanted: bool = False) -> None:  # type: ignore[no-untyped-def]
-    """An axis that shows itself, its title and its numbers in the given format; slanted, long ones stay apart."""
+    """Show an axis with its title, and numbers in the given format, slanted if they are long."""
     axis.title = title
     axis.title.overlay = False
     axis.title.tx.rich.p[0].r[0].rPr = _text(900)
@@ -172,7 +172,7 @@ def plain_axis(axis, title: str, form: str, *, slanted: bool = False) -> None:  
 
 
 def mark(series: Series, colour: str, symbol: str = "circle", size: int = 8, edge: str = "FFFFFF") -> None:
-    """Give a series markers, and no line."""
+    """Give a series markers and no line."""
     series.marker = Marker(symbol=symbol, size=size)
     series.marker.graphicalProperties = GraphicalProperties(solidFill=colour, ln=LineProperties(solidFill=edge))
     series.graphicalProperties = GraphicalProperties(ln=LineProperties(noFill=True))
@@ -180,7 +180,7 @@ def mark(series: Series, colour: str, symbol: str = "circle", size: int = 8, edg
 
 
 def labelled(page: Page, x: int, y: int, row: int, colour: str = PALETTE[0], side: str = "r") -> Series:
-    """One point with a label beside it, right or left: the text in column A of its row."""
+    """One point with a label on its right (r) or left (l): the text in column A of its row."""
     series = Series(column(page, y, row, row), column(page, x, row, row))
     series.tx = SeriesLabel(strRef=StrRef(f"{page.name}!$A${row}"))
     mark(series, colour)
@@ -192,17 +192,17 @@ def labelled(page: Page, x: int, y: int, row: int, colour: str = PALETTE[0], sid
 
 
 def labels(shown: str) -> DataLabelList:
-    """Labels that show one thing of each point, by openpyxl's name of it: `showVal`."""
+    """Data labels that show one property of each point, by openpyxl's name: `showVal`."""
     kinds = ("showVal", "showSerName", "showCatName", "showLegendKey", "showPercent")
     return DataLabelList(**{kind: kind == shown for kind in kinds})
 
 
 def hide_from_legend(chart: ScatterChart, series: Iterable[int]) -> None:
-    """Leave these series, by their place, out of the legend."""
+    """Leave the series with these indices out of the legend."""
     chart.legend.legendEntry = [LegendEntry(idx=index, delete=True) for index in series]
 
 
-@cache  # what charts have in common is one object: none is changed once it is made
+@cache  # charts share objects, which are never changed
 def _text(size: int, *, bold: bool = False) -> CharacterProperties:
     return CharacterProperties(sz=size, b=bold, latin=Font(typeface="Calibri"), solidFill=INK)
 

@@ -1,7 +1,7 @@
 """The Checks sheet: every check of every template, every number that the databases lack, and what fails first.
 
-What fails first in each scenario is told with both sides that the check compares. A formula can't look for the second
-0 of a column, so that the failures are counted down to each check, in a closed group that has the sides of every check.
+The first failures of each scenario are shown with both compared sides. A formula can't find the second 0 in a column,
+so a closed group counts the failures down to each check, and has the sides of every check.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PURPOSE = (
 def write(
     book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[CalculationSheet]
 ) -> tuple[Page, str, dict[str, int]]:
-    """Write the sheet; returns it, the formula that counts all failed checks, and where each summary stands."""
+    """Write the sheet; returns it, the formula that counts all failed checks, and the row of each summary."""
     page = Page(book, NAME, "Checks", PURPOSE)
     page.master_at = layout.UNIT
     header_rows(page, plan, ("Check in names", "Meaning"))
@@ -54,8 +54,8 @@ def write(
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
             label, name = f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}"
-            told = sides(row, sheet.template.by_name) or NO_SIDES
-            compared.append(ComparedSides(f"{OWN}.{name}", label, told[:2], told[2], sheet.here))
+            compared_sides = sides(row, sheet.template.by_name) or NO_SIDES
+            compared.append(ComparedSides(f"{OWN}.{name}", label, compared_sides[:2], compared_sides[2], sheet.here))
             writer.row(label, name, row.formula, joined(row.note, row.source), _counted(plan, inputs, sheet, row.name))
     last = writer.at - 1
     page.close_rows(range(first, writer.at))
@@ -84,9 +84,9 @@ def write(
 
 
 def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, counted: set[str]) -> None:
-    """A row for each lookup and input of a sheet that none has counted: is its number missing in this scenario?
+    """Write a row for each uncounted lookup and input of a sheet: is its number missing in this scenario?
 
-    What serves checks of the databases alone has none: a model of one's own has no published count, and needs none.
+    Numbers that only check the databases are left out: a user's own model has no published count, and needs none.
     """
     kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
     found = (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows)
@@ -94,34 +94,36 @@ def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, coun
         counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(f"{sheet.page.name}: {row.label}", f"missing.{sheet.template.name}.{row.name}", where,
-                   _told(row, where),
+                   _meaning(row, where),
                    _is_missing(writer.plan, inputs, sheet, row.name))  # fmt: skip
 
 
 def is_of_database(row: Row, template: Template) -> bool:
-    """Whether a number serves checks of the databases alone, which no input of a plan changes: a published count."""
+    """Whether a number, such as a published count, serves only checks of the databases, which no input of a plan
+    changes.
+    """
     readers = [each for each in template.rows if row.name in each.reads]
     closures = (template.closure([each.name]) for each in readers if each.kind == "check")
     own = [not any(template.row(name).kind == "input" for name in names) for names in closures]
     return bool(readers) and len(own) == len(readers) and all(own)
 
 
-def _told(row: Row, where: str) -> str:
-    """What a row of missing numbers means: the column, and where no number is wanted."""
+def _meaning(row: Row, where: str) -> str:
+    """The meaning of a row about a missing number: the column, and for which choice the number is needed."""
     setting, text = facts.only_on(row)
     column = f"column of {where}" if row.kind in ("model", "hardware") else where
     return f"{column}; counts where {setting} is {text}" if text else column
 
 
 def _counted(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str) -> str:
-    """A check, where the scenario is meant for its workload."""
+    """The formula of a check, not counted if the scenario isn't meant for its workload."""
     typed, text = _workload(inputs), f'"{NOT_COUNTED}"'
     meant = [template for template in plan.workloads.templates if template is sheet.template]
     return plan.workloads.guarded(meant, typed, sheet.here(name), text)
 
 
 def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str) -> str:
-    """1 where a number is missing; what only another topology has, or another way to pay, is not."""
+    """A formula: 1 if a number is missing, 0 for one that only another topology or way to pay needs."""
     missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
     setting, text = facts.only_on(sheet.template.row(name))
     if setting in sheet.rows:
@@ -131,13 +133,13 @@ def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: 
 
 
 def _workload(inputs: Inputs) -> str:
-    """The cell that says what a scenario is meant for; blank where a workbook has no such choice."""
+    """The cell with a scenario's workload; blank if the workbook has no such choice."""
     at = inputs.input_rows.get(WORKLOAD)
     return f"{inputs_sheet.NAME}!{HERE}{at}" if at else ""
 
 
 class _CheckWriter:
-    """Rows from top to bottom, one formula each."""
+    """Writes rows from top to bottom, one formula each."""
 
     def __init__(self, page: Page, plan: BuildPlan) -> None:
         self.page, self.plan, self.at = page, plan, layout.FIRST_ROW
@@ -158,21 +160,23 @@ class _CheckWriter:
 
 
 def _colour(page: Page, plan: BuildPlan, first: int, last: int) -> None:
-    """Failed checks stand out in red; what can't be told is grey."""
+    """Failed checks are red, unknown ones grey."""
     area = plan.columns.area(first, last)
     corner = address(first, layout.FIRST_SCENARIO)
     page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
     page.grey_missing(area)
 
 
-SHOWN = 3  # failures of a scenario
+SHOWN = 3  # most failures shown for a scenario
 LABELS = column_letters(layout.SOURCE)
-OWN = "checks"  # how the names of the rows begin that are no check's
+OWN = "checks"  # prefix of the names of other rows than checks
 NO_SIDES = ("", "", "1")
 
 
 class ComparedSides(NamedTuple):
-    """A check: how the names of its rows begin, its label, the two sides that it compares, their unit and cells."""
+    """A check: the prefix of its rows' names, its label, the two compared sides, their
+    unit, and references to cells.
+    """
 
     name: str
     label: str
@@ -182,19 +186,19 @@ class ComparedSides(NamedTuple):
 
 
 class _Failures:
-    """What fails first in a scenario: `compared` are the checks of the rows from `first` on, in their order."""
+    """The first failures in a scenario: `compared` are the checks in the rows from `first` on, in their order."""
 
     def __init__(self, writer: _CheckWriter, first: int, compared: Sequence[ComparedSides]) -> None:
         self.writer, self.compared = writer, compared
         self.checks = range(first, first + len(compared))
-        self.first = writer.at  # of the working
+        self.first = writer.at  # the first row of the working
 
     def count(self) -> None:
         """Write the working, a closed group."""
         line = self.writer.line
         for at, each in zip(self.checks, self.compared, strict=True):
-            told = f"{each.label} ({each.unit})" if each.unit != "1" else each.label
-            line((f"{each.label}: failures so far", "1", f"{each.name}.count", "", told),
+            meaning = f"{each.label} ({each.unit})" if each.unit != "1" else each.label
+            line((f"{each.label}: failures so far", "1", f"{each.name}.count", "", meaning),
                  f"COUNTIF({HERE}${self.checks.start}:{HERE}{at},0)")  # fmt: skip
         for side in range(2):
             for each in self.compared:
@@ -211,7 +215,7 @@ class _Failures:
         self.writer.page.close_rows(range(self.first, self.writer.at))
 
     def show(self) -> None:
-        """Write the first failures: check, and both sides; blank where fewer fail."""
+        """Write the first failures: the check and both sides; blank if fewer fail."""
         writer, first = self.writer, self.writer.at
         titles = f"${LABELS}${self.first}:${LABELS}${self.first + len(self.checks) - 1}"
         blocks = [(titles, "", "plan_words", "@")]
@@ -220,14 +224,14 @@ class _Failures:
             at = f"{HERE}${self.places + place}"
             writer.page.rows[writer.at].height = 2 * LINE_HEIGHT + 2
             for number, (block, what, *look) in enumerate(blocks):
-                told = "what it compares: the numbers in its unit" if number else "that fails, from the top"
+                meaning = "what it compares: the numbers in its unit" if number else "that fails, from the top"
                 name = f"{OWN}.failed_{place + 1}_{number}"
-                said = (f"Check {place + 1}{what}", "1" if number else "text", name, "", told)
+                said = (f"Check {place + 1}{what}", "1" if number else "text", name, "", meaning)
                 writer.line(said, f'IF({at}>0,INDEX({block},{at},1),"")', *look)
         area = writer.plan.columns.area(first, writer.at - 1)
         writer.page.colour(area, f'{address(first, layout.FIRST_SCENARIO)}<>""', ink=RED)
 
     def _block(self, number: int) -> str:
-        """The range of a block in a scenario's column: the counts, one side, the other."""
+        """The range of a block in a scenario's column: the counts, the one side, the other."""
         start = self.first + number * len(self.checks)
         return f"{HERE}${start}:{HERE}${start + len(self.checks) - 1}"

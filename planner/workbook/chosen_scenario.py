@@ -1,4 +1,6 @@
-"""The chosen scenario's values, a block of rows at the top of Operations and of Sweep: what their tables read."""
+"""The chosen scenario's values, which the tables of Operations and Sweep read: a block of
+rows at the top of the sheet.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ STYLES = {1: "plan_label", VALUE + 1: "plan_beside"}
 
 
 class ChosenBlock:
-    """Rows from `first_row` on: label, unit, name, value and formula in names; the chosen scenario's id comes first."""
+    """Rows from `first_row` on with label, unit, name, value and formula in names; the first is the chosen scenario's
+    id.
+    """
 
     def __init__(self, page: Page, plan: BuildPlan, first_row: int) -> None:
         self.page, self.plan = page, plan
@@ -29,7 +33,7 @@ class ChosenBlock:
         page.header(["Quantity", "Unit", "Name", "Value", "Formula in names"])
 
     def put(self, name: str, label: str, unit: str, form: str, formula: str, names: str, style: str) -> str:
-        """Write a row: a live formula with its text in names. Returns the value's cell, `$D$5`."""
+        """Write a row with a live formula and its formula in names. Returns the value's cell, `$D$5`."""
         self.last += 1
         for column, text in ((1, label), (2, unit), (3, name), (VALUE + 1, names)):
             self.page.put(self.last, column, text, STYLES.get(column, "plan_text"))
@@ -37,23 +41,23 @@ class ChosenBlock:
         return f"${column_letters(VALUE)}${self.last}"
 
     def put_id(self, selector: str) -> str:
-        """Write the id of the scenario that the cell `selector` of Dashboard chooses."""
+        """Write the id of the scenario chosen by the cell `selector` of Dashboard."""
         names, style = "Dashboard[scenario]", "plan_cross_words"
         found = self.put("chosen_scenario", "Scenario", "text", "@", selector, names, style)
         self.page.may_show[self.last, VALUE] = [each.id for each in self.plan.scenarios]
         return found
 
     def look_up(self, name: str, label: str, row: Row, sheet: CalculationSheet, chosen: str) -> str:
-        """Write the value that a row of a template has in the scenario's column, on the sheet that has the row."""
+        """Write the chosen scenario's value of a template's row, from the sheet that has the row."""
         home = sheet.home(row.name)
         formula = self.plan.columns.of_scenario(home.page.name, home.rows[row.name], chosen)
         return self.put(name, label, row.unit, row_format(row), formula, f"{home.page.name}[{row.name}]", "plan_cross")
 
 
 class ChosenScenario(ChosenBlock):
-    """The values that Sweep's tables read, one row each: from the scenario's column on the sheet that has the quantity.
+    """The values that Sweep's tables read, one row each, from the chosen scenario's column.
 
-    `places` holds the cell of each, by template and name.
+    `places` has the cell of each value, by template and name.
     """
 
     FIRST_ROW = 4
@@ -76,7 +80,7 @@ class ChosenScenario(ChosenBlock):
         page.close_rows(range(self.FIRST_ROW + 1, self.last + 1))  # all but the scenario's id
 
     def _look_up_constants(self, shown: Iterable[Row]) -> None:
-        """A row for each threshold that the tables read and for each unit of what is shown, called up from Inputs."""
+        """A row for each threshold that the tables read and each display unit in use, read from Inputs."""
         for row in (*thresholds.used_on("sweep"), *display_units.needed(shown)):
             formula, names = self.inputs.constant(row.name), f"Inputs[{row.name}]"
             self.places["", row.name] = self.put(
@@ -88,11 +92,11 @@ class ChosenScenario(ChosenBlock):
         return self.places["", name].removeprefix("$")
 
     def over(self, row: Row) -> str:
-        """What a row's number is divided by to be shown in the unit that people say: `/$D$60`, or nothing."""
+        """The divisor that converts a row's number to its display unit: `/$D$60`, or blank."""
         return "".join(f"/{self.constant(each.name)}" for each in display_units.needed([row]))
 
     def _look_up(self, sweep: Sweep, sheet: CalculationSheet) -> None:
-        """A row for each quantity of the template that the sweep's tables read or compare with."""
+        """Write a row for each quantity of the template that the sweep's tables read or compare with."""
         for name in self.names(sweep):
             row, template = sweep.rows[name], sweep.template.name
             label = f"{sheet.page.name}: {row.label}"
@@ -100,9 +104,9 @@ class ChosenScenario(ChosenBlock):
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:
-        """The rows of the template that a sweep's tables take from the scenario, the checks that no axis changes last.
+        """The template's rows that a sweep's tables take from the scenario; checks that no axis changes come last.
 
-        They are what the tables read and don't calculate themselves, and what is drawn of the scenario.
+        These are rows that the tables read and don't calculate, and those drawn for the scenario itself.
         """
         own = set(sweep.used) - sweep.template.by_name.keys()
         needed = {name for row in own for name in sweep.reads(row)} | {axis.row.name for axis in sweep.axes}
@@ -119,13 +123,15 @@ class ChosenScenario(ChosenBlock):
         return self.places[sweep.template.name, name].removeprefix("$")
 
     def fixed_checks(self, sweep: Sweep, column: int) -> str:
-        """The range of the checks that no axis of a sweep changes, in a column of the block; blank where none is."""
+        """The range of the checks that no axis of a sweep changes, in a column of the
+        block; blank if there are none.
+        """
         rows = [self(sweep, name).partition("$")[2] for name in sweep.fixed_checks]
         letters = column_letters(column)
         return f"${letters}${rows[0]}:${letters}${rows[-1]}" if rows else ""
 
     def overridden(self, name: str, formula: str) -> str:
-        """A formula that gives way to the scenario's override, where the workbook has a cell for one."""
+        """A formula that the scenario's override replaces, if the workbook has a cell for one."""
         if name not in self.inputs.override_rows:
             return formula
         typed = self.plan.columns.of_scenario(inputs_sheet.NAME, self.inputs.override_rows[name], self.chosen)

@@ -1,4 +1,4 @@
-"""The columns of Comparison that hold a case's results: shape, dtype, the rows of templates/measured.csv, bound, note.
+"""The result columns of Comparison: shape, dtype, the rows of templates/measured.csv, bound, note.
 
 They are right of the case's own quantities (its FLOPs, its times), which their formulas read in the same row.
 """
@@ -20,34 +20,34 @@ from planner.workbook.display_units import shown_format
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
-# of a case whose template hasn't the row
+# used if the case's template lacks the row
 ABSENT = {
     "flops": "0", "compute_time": "0", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time",
     "n_chips": "1",
 }  # fmt: skip
-# of no case that hasn't them
+# not typed for cases that lack them
 UNTYPED = ("expected_time", "expected_time_low", "expected_time_high", "payload_bytes", "bus_bytes")
 SHARES = ("roofline_share", "mfu", "spread")
-OPEN = ("shape", "dtype", "time_ratio", "roofline_share", "mfu", "flags", "bound", NOTE)  # and what is shown
+OPEN = ("shape", "dtype", "time_ratio", "roofline_share", "mfu", "flags", "bound", NOTE)  # and the display columns
 MEASURED = "measured_time"
-NUMBERS, TEXTS = 13.0, 22.0  # how wide columns are
+NUMBERS, TEXTS = 13.0, 22.0  # column widths
 WIDE = {"shape": 32.0, "dtype": 10.0, "flags": 36.0, "bound": 11.0, NOTE: 40.0}
 OWN = {"shape": "Shape", "dtype": "Dtype", "bound": "Bound by", NOTE: NOTE_LABEL}
 
 
 @dataclass(frozen=True)
 class ResultColumns:
-    """The columns from `first` on; `working` are those of the case's own quantities."""
+    """The result columns, from `first` on; `working` are the columns of the case's own quantities."""
 
     page: Page
     first: int
     working: Mapping[str, int]
-    efficiencies: Mapping[str, str]  # of the chosen scenario, where the plan has them
+    efficiencies: Mapping[str, str]  # of the chosen scenario, if the plan has them
     constant: Callable[[str], str]  # the cell of a constant on Inputs
 
     @cached_property
     def template(self) -> Template:
-        """The rows that are laid across."""
+        """The template whose rows are the columns."""
         return library.load(RESULTS)
 
     @cached_property
@@ -66,14 +66,14 @@ class ResultColumns:
 
     @property
     def widths(self) -> list[float]:
-        """How wide each column is, from left to right."""
+        """The width of each column, from left to right."""
         rows = self.template.by_name
         return [
             WIDE.get(name, TEXTS if name in rows and rows[name].unit == "text" else NUMBERS) for name in self.columns
         ]
 
     def header(self, at: int) -> None:
-        """Labels with units in row `at`, machine names below."""
+        """Write labels with units in row `at`, machine names below."""
         for name, column in self.columns.items():
             row = self.template.by_name.get(name.removesuffix(SHOWN))
             unit = "" if row is None else row.said_in if name.endswith(SHOWN) else row.unit
@@ -83,7 +83,7 @@ class ResultColumns:
         self.page.close_columns([self.columns[name] for name in closed])
 
     def case(self, at: int, case: ComparisonCase) -> None:
-        """Write the columns of one case; a column is blank where the case's template can't fill it."""
+        """Write the columns of one case; a column is blank if the case's template can't fill it."""
         cells = _Cells(self, case.template, at)
         for name, column in self.columns.items():
             for value, style, form in self._content(name, cells):
@@ -113,12 +113,12 @@ class ResultColumns:
                 yield None, "plan_measured", number_format(row.unit)
 
     def _calculated(self, row: Row, cells: _Cells) -> str:
-        """A row's formula; blank until the case is measured where it reads the measured time."""
+        """A row's formula; if it reads the measured time, blank until the case is measured."""
         text = row.expression.substitute(cells)
         return f'IF({cells(MEASURED)}="","",{text})' if MEASURED in row.reads else text
 
     def _shown(self, name: str, cells: _Cells) -> Live | None:
-        """A time in the unit that people say: blank where there is none yet."""
+        """A time in its display unit; blank if there is none yet."""
         if not cells.has(name):
             return None
         time, (unit,) = address(cells.at, self.columns[name]), display_units.needed([self.template.by_name[name]])
@@ -128,7 +128,7 @@ class ResultColumns:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The cells of one case's row: called with a name, the reference that a formula has for it."""
+    """The cells of one case's row: called with a name, gives the reference for formulas."""
 
     results: ResultColumns
     template: Template

@@ -41,14 +41,14 @@ POOR, FAIR, GOOD = "FFFBD5D5", "FFFFF4CC", "FFD1F0DD"  # fills of results
 
 @dataclass(frozen=True)
 class Comparison:
-    """The sheet and where its rows and columns are."""
+    """The sheet, and the positions of its rows and columns."""
 
     page: Page
     table: CaseColumns
     results: ResultColumns
-    last: int  # the last row that ranges and validations reach
-    charts_at: str = ""  # the letters of the column in which charts begin
-    runs_at: int = 0  # the row of the title of the table of runs that is there
+    last: int  # the last row of ranges and validations
+    charts_at: str = ""  # the letters of the column where charts begin
+    runs_at: int = 0  # the title row of an existing table of runs
 
     @property
     def columns(self) -> dict[str, int]:
@@ -57,14 +57,14 @@ class Comparison:
         return identity | self.table.columns | self.results.columns
 
     def reach(self, name: str) -> str:
-        """The range of a column over all rows, sized ahead."""
+        """The range of a column over all rows, including spare ones."""
         return f"{address(FIRST_ROW, self.columns[name])}:{address(self.last, self.columns[name])}"
 
     @property
     def runs(self) -> RunsTable:
-        """Where the table of runs is, or where the first run brings it: below the rows of cases, in their columns.
+        """The table of runs, or where the first run will add it: below the rows for cases, in their columns.
 
-        Its ranges begin with the cases: a later build with more of them leaves a table where it is.
+        Its ranges begin at the cases, so that a later build with more of them leaves the table where it is.
         """
 
         def area(name: str) -> str:
@@ -81,7 +81,7 @@ def write(
 ) -> Comparison:  # fmt: skip
     """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones.
 
-    `selector` is the cell of Dashboard that chooses a scenario, blank where it chooses none.
+    `selector` is the cell of Dashboard that chooses a scenario, blank if there is none.
     """
     page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
     templates = list({case.template.name: case.template for case in cases}.values())
@@ -106,19 +106,19 @@ def write(
     _mark(book, sheet)
     first, end = column_letters(sheet.columns["predicted_time"]), column_letters(sheet.columns["achieved_bandwidth"])
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
-    page.sheet.print_title_cols = "B:B"  # the working between the case and its results stays off the paper
+    page.sheet.print_title_cols = "B:B"  # the working columns aren't printed
     page.widths(*IDENTITY_WIDTHS, *[14] * len(table.columns), *results.widths, *[22] * len(drawn.columns))
     return replace(sheet, charts_at=drawn.anchor)
 
 
 def last_row(plan: BuildPlan) -> int:
-    """The last row that is kept for cases: above the table of runs, where cases stand above it."""
+    """The last row reserved for cases: above the table of runs, if the cases are above it."""
     cases = FIRST_ROW + len(plan.comparison)
     return min(cases + layout.SPARE_ROWS, plan.runs_at - GAP - 1) if plan.runs_at > cases else cases + layout.SPARE_ROWS
 
 
 def _mark(book: Workbook, sheet: Comparison) -> None:
-    """A defined name over each column that is read or written later: it follows the column."""
+    """Define a name over each column that is read or written later, since a name follows its column."""
     for name in (*IDENTITY, *sheet.results.typed, "note"):
         marker, column = MARKER if name == KEY else f"{MARKERS}{name}", column_letters(sheet.columns[name])
         area = f"{NAME}!${column}${FIRST_ROW}:${column}${sheet.last}"
@@ -126,7 +126,7 @@ def _mark(book: Workbook, sheet: Comparison) -> None:
 
 
 def _efficiencies(plan: BuildPlan, inputs: Inputs, selector: str) -> Mapping[str, str]:
-    """The efficiencies of the scenario that is chosen on Dashboard."""
+    """The efficiencies of the scenario chosen on Dashboard."""
     if plan.layer_ops is None:
         return {}
     return {
@@ -165,7 +165,7 @@ def _typed(case: ComparisonCase, row: Row) -> tuple[object, str]:
 
 
 def _colour(sheet: Comparison, last: int) -> None:
-    """Green is near the prediction, red is far from it; what is not known, up to column `last`, is grey."""
+    """Results near the prediction are green, distant ones red; unknown ones, up to column `last`, are grey."""
     bands = {
         "roofline_share": ((">=0.7", GOOD), (">=0.4", FAIR), (">=0", POOR)),
         "time_ratio": (("<=1.4", GOOD), ("<=2.5", FAIR), (">2.5", POOR)),
@@ -189,7 +189,7 @@ def _validate(sheet: Comparison, databases: DatabaseSheets, templates: Sequence[
         sheet.page.choose(sheet.reach(name), source, name, "Choose from the list.")
 
 
-TIMES = (0.1, 1e6)  # us, what the axes span
+TIMES = (0.1, 1e6)  # us, the range of the axes
 DIMENSIONS = (10.0, 1e5)
 CHART_COLUMNS = {
     "chart_kind": ("Chart: what JAX calls the chip", "text"),
@@ -203,15 +203,15 @@ CHART_COLUMNS = {
 }
 DRAWN = ("predicted_time", "bound_time", "measured_time")
 AXIS = "#,##0.##"
-EQUAL_ROWS = (1, 2)  # above the headers: the ends of the line on which measured is predicted
+EQUAL_ROWS = (1, 2)  # above the headers: the ends of the line of equality
 
 
 class ComparisonCharts:
-    """The two charts, and the columns that hold what they draw, right of the note.
+    """The two charts, and the columns with their data, right of the note.
 
-    N/A is not drawn, nor a time of other hardware than the plan's, and x is always a number. `others` are the columns
-    of the cases by machine name, `chips` is a range of the plan's: a row whose chip is none of them, or that was timed
-    on another device than its chip, is not drawn.
+    N/A isn't drawn, nor a time on other hardware than the plan's, and x is always a number. `others` are the columns of
+    the cases by machine name, `chips` is a range with the plan's chips: a row is not drawn if its chip isn't among
+    them, or if it was timed on another device.
     """
 
     def __init__(self, page: Page, others: Mapping[str, int], chips: str, hardware: DatabaseSheet) -> None:
@@ -221,7 +221,7 @@ class ComparisonCharts:
         self.last = max(self.columns.values())
 
     def header(self) -> None:
-        """Labels with units, machine names below, and the line of equality above."""
+        """Write labels with units, machine names below, and the line of equality above."""
         for name, column in self.columns.items():
             label, unit = CHART_COLUMNS[name]
             self.page.heads(HEADER_ROW - 1, column, f"{label} ({unit})", name, right=False)
@@ -233,7 +233,7 @@ class ComparisonCharts:
             self.page.put(row, self.columns["chart_dimension"], note, "plan_text")
 
     def case(self, at: int, case: ComparisonCase) -> None:
-        """What is drawn of one case."""
+        """Write the chart data of one case."""
 
         def cell(name: str) -> str:
             return address(at, self.columns.get(name) or self.others[name])
@@ -258,11 +258,11 @@ class ComparisonCharts:
 
     @property
     def anchor(self) -> str:
-        """The letters of the column in which charts begin, right of what they draw."""
+        """The letters of the column where charts begin, right of their data."""
         return column_letters(self.last + 2)
 
     def draw(self, last: int) -> None:
-        """Both charts, right of their data, of the cases to the row `last`."""
+        """Add both charts, right of their data, over the cases up to row `last`."""
 
         def of(name: str, first: int = FIRST_ROW, last: int = last) -> Reference:
             return charts.column(self.page, self.columns[name], first, last)
@@ -284,7 +284,7 @@ class ComparisonCharts:
         self.page.sheet.add_chart(growth, f"{self.anchor}31")
 
     def _square(self, at: int, case: ComparisonCase) -> str:
-        """The dimension of a square matmul in the first row's dtype and on its chip: others have no place by it."""
+        """The dimension of a square matmul with the first row's dtype and chip; N/A for any other case."""
         if case.template.name != "matmul":
             return "NA()"
         names = ("tokens", "d_in", "d_out", "n_matmuls", "compute_dtype", "hardware_id")

@@ -1,7 +1,6 @@
-"""The Constraints sheet: for every MAX and MIN on the way to a headline, what binds and how far the next part is.
+"""The Constraints sheet: for every MAX and MIN on which a headline depends, what binds and how far the next part is.
 
-The formulas that rank are made of MIN, MAX, IF, ROUND, INDEX and MATCH alone, which every spreadsheet program computes
-alike.
+The ranking formulas use only MIN, MAX, IF, ROUND, INDEX and MATCH, which every spreadsheet program computes alike.
 """
 
 from __future__ import annotations
@@ -28,27 +27,27 @@ from planner.xlsx.grid import HERE
 
 NAME = "Constraints"
 WIDTHS = (40, 15, 28, 30, 28)  # all of it is frozen: scenarios must still be seen beside it on a laptop
-LETTERS = int((layout.SCENARIO_WIDTH - 2) * PER_WIDTH)  # of a line in a scenario's column, beside the indent
-MARGIN = "100.01x"  # how far apart two parts are, as wide as most
+LETTERS = int((layout.SCENARIO_WIDTH - 2) * PER_WIDTH)  # letters per line in a scenario's column, without the indent
+MARGIN = "100.01x"  # a margin as wide as most
 PURPOSE = "What binds each scenario's headlines, and how far the next part is; + opens the numbers."
 ON_THE_WAY = "What binds on the way to them: every other MAX and MIN"
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Where each constraint is told in words, `rows` by the sheet and the row's name; their `heights` in points."""
+    """The row that describes each constraint in words, by sheet and row name; the rows' `heights` in points."""
 
     page: Page
     rows: dict[tuple[str, str], int]
     heights: dict[int, float]
 
     def place(self, sheet: CalculationSheet, name: str) -> int | None:
-        """The row that says in words what binds a row of a calculation sheet; None where nothing competes in it."""
+        """The row with what binds a row of a calculation sheet, in words; None if nothing competes in it."""
         return self.rows.get((sheet.home(name).page.name, name))
 
 
 def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], inputs: Inputs) -> Constraints | None:
-    """Write the sheet, headlines first; None, and no sheet, where nothing competes on the way to any headline."""
+    """Write the sheet, headlines first; None, and no sheet, if no headline depends on a constraint."""
     found = list(_found(plan, sheets))
     if not found:
         return None
@@ -81,7 +80,7 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], i
 
 
 def _found(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> Iterator[tuple[Constraint, CalculationSheet]]:
-    """Every constraint on the way to a headline, once, with the sheet that computes its row."""
+    """Every constraint on which a headline depends, without repetition, with the sheet that computes its row."""
     seen: set[tuple[str, str]] = set()
     for sheet in sheets:
         for each in plan.constraints[sheet.template.name]:
@@ -100,11 +99,13 @@ def _block(
     at: int,
     margins: tuple[str, str],
 ) -> int:
-    """One constraint: its parts, then what binds, the next part, how far it is, and all in words; the row below."""
+    """Write one constraint: its parts, what binds, the next part, the margin, and all in words; returns the next free
+    row.
+    """
     page.section(at, title, plan.columns.last_filled)
     first, last = at + 1, at + len(each.parts)
     for row, part in enumerate(each.parts, start=first):
-        label = f"{title}: {within(_beside(part.label, each.row.label))}"
+        label = f"{title}: {within(_without_include(part.label, each.row.label))}"
         name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
         page.describe(row, (label, each.unit, name, read, part.label))
         page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
@@ -125,19 +126,19 @@ def _block(
 
 
 def _height(each: Constraint) -> float:
-    """The points that the longest of the texts takes: any part may bind, and any other come next."""
+    """The height in points for the longest possible text: any part may bind, and any other come next."""
     over = "above" if each.is_largest else "below"
     texts = (f"{one.label}, {MARGIN} {over} {other.label}" for one, other in permutations(each.parts, 2))
     return LINE_HEIGHT * max((lines_of(text, LETTERS) for text in texts), default=1) + 2
 
 
 def _format(each: Constraint) -> str:
-    """How the parts are shown: as their row, where they are of its unit."""
+    """The number format of the parts: their row's, if they have its unit."""
     return row_format(each.row) if each.unit == each.row.unit else number_format(each.unit)
 
 
 def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> Iterator[tuple[str, str, str]]:
-    """What stands below the parts in a scenario's column, from top to bottom: formula, style and number format."""
+    """The cells below the parts in a scenario's column, from top to bottom: formula, style and number format."""
     ranking = Ranking(
         [f"{HERE}{row}" for row in range(first, last + 1)],
         f"{HERE}{first}:{HERE}{last}",
@@ -152,8 +153,10 @@ def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> 
     yield from ((formula, *look) for formula, look in zip(formulas, looks, strict=True))
 
 
-def _beside(label: str, title: str) -> str:
-    """A part's label without the include that the title names already: `FSDP: ` of `FSDP: time by latency`."""
+def _without_include(label: str, title: str) -> str:
+    """A part's label without the name of the include if the title has it already: `FSDP:
+    ` of `FSDP: time by latency`.
+    """
     prefix, colon, _ = title.partition(": ")
     return label.removeprefix(prefix + colon) if colon else label
 
@@ -163,22 +166,22 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 
 @dataclass(frozen=True)
 class Ranking:
-    """The cells of the parts that compete, from which formulas tell what binds."""
+    """The cells of competing parts, and the formulas that rank them."""
 
     cells: Sequence[str]
     values: str  # the range of the cells
     labels: str  # the range of their labels
     function: str  # MAX or MIN
-    far: str  # the cell of the margin from which no digits are told
-    large: str  # the cell of that from which no decimals are told
-    is_row: bool = False  # whether the parts stand side by side
+    far: str  # the cell of the margin from which no digits are shown
+    large: str  # the cell of the margin from which no decimals are shown
+    is_row: bool = False  # whether the parts are side by side
 
     def formulas(self, best: str, binding: str, following: str, margin: str, times: str) -> list[str]:
-        """The formulas of five cells, whose references are the arguments, and of the words that are made of them.
+        """The formulas of five cells, referred to by the arguments, and of the text made from them.
 
         `best` is the value that binds, `binding` its label, `following` the next value, `margin` the larger of the two
-        over the smaller (N/A where that is 0), `times` the margin as it is told: `1.80`. The words are `Compute, 1.80x
-        above the next`; the smallest of some parts binds at 0 too.
+        over the smaller (N/A if that is 0), `times` the margin as text: `1.80`. The text is such as `Compute, 1.80x
+        above the next`; a smallest part binds at 0 too.
         """
         is_largest = self.function == "MAX"
         small, large = (following, best) if is_largest else (best, following)
@@ -194,9 +197,9 @@ class Ranking:
 
     @property
     def following(self) -> str:
-        """The second largest, or smallest.
+        """The second largest, or second smallest.
 
-        The second largest of all is the largest, over each cell, of the smaller of it and the largest after it.
+        The second largest is the maximum, over the cells, of the minimum of a cell and the largest one after it.
         """
         other = "MIN" if self.function == "MAX" else "MAX"
         pairs = []
@@ -207,7 +210,9 @@ class Ranking:
         return pairs[0] if len(pairs) == 1 else f"{self.function}({','.join(pairs)})"
 
     def _times(self, margin: str) -> str:
-        """FIXED writes the decimals: Gnumeric joins some numbers with a text as 4.8699999999999999999."""
+        """The margin as text, with decimals by FIXED: Gnumeric appends some numbers to a
+        text as 4.8699999999999999999.
+        """
         rounded = f"IF({margin}>={self.large},ROUND({margin},0),FIXED(ROUND({margin},2),2))"
         return f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
 

@@ -1,4 +1,4 @@
-"""Cover and Log: what the workbook is, what it was made of, and how to make it one's own."""
+"""Cover and Log: what the workbook is, what it was made from, and how to adapt it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.layout import in_row
 from planner.workbook.page import LINE_HEIGHT, Live, Page
-from planner.workbook.verdict import Told, colour_verdict
+from planner.workbook.verdict import FrontTexts, colour_verdict
 from planner.xlsx.address import column_letters
 
-EIGHT = 8  # rows for scenarios come in eights: closed ones for those that are added
+EIGHT = 8  # rows for scenarios come in multiples of eight: closed ones for added scenarios
 SCENARIO = rowkeys.VERDICTS
 WIDTHS = (27, 15, 21, 19, 19, 19, 19, 19, 25)  # of the verdicts: a laptop's screen has room for them all
 HOW_TO = (
@@ -26,7 +26,7 @@ HOW_TO = (
     "Then type its id and name, choose its model and chip on Inputs; every dropdown already reaches the new column.",
 )
 SCENARIOS = "Your own scenarios"
-KEY = {"plan_cross": "link", "plan_absent": "N/A"}  # what the colour key calls a style, where not by its name
+KEY = {"plan_cross": "link", "plan_absent": "N/A"}  # names of styles in the colour key that differ from the style's
 COLOURS = (
     ("plan_input", "a number or a choice that is yours to change"),
     ("plan_formula", "a formula; type an override on Inputs, not over it"),
@@ -41,7 +41,7 @@ COLOURS = (
 
 @dataclass(frozen=True)
 class Front:
-    """What one workbook's Cover says of it: beside the versions, the sheets and the digests that every Cover has."""
+    """The content of a workbook's Cover, apart from the versions, sheets and digests that every Cover has."""
 
     title: str
     purpose: str
@@ -53,7 +53,7 @@ class Front:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What is told of each scenario first: titles, and the ranges of Dashboard over all scenarios that have it."""
+    """The verdict of each scenario: titles, and the ranges of Dashboard over all scenarios that have it."""
 
     titles: Sequence[str]
     ranges: Sequence[str]
@@ -62,13 +62,13 @@ class Verdicts:
     spare: int
 
 
-def plan_front(plan: BuildPlan, told: Told) -> Front:
-    """The front of a planning workbook; `told` is what Dashboard has in words."""
+def plan_front(plan: BuildPlan, texts: FrontTexts) -> Front:
+    """The front of a planning workbook; `texts` are those of Dashboard."""
     ids = plan.columns.across("Inputs", layout.ID_ROW)
     purpose = "Predictions of a large language model's memory, speed and cost, as live formulas."
     columns = plan.columns
     verdicts = Verdicts(
-        told.titles, [columns.across("Dashboard", row) for row in told.rows],
+        texts.titles, [columns.across("Dashboard", row) for row in texts.rows],
         columns.across("Dashboard", layout.TITLE_ROW), columns.filled, EIGHT - columns.filled % EIGHT,
     )  # fmt: skip
     counts = [("Scenarios", f"COUNTA({ids})")]
@@ -78,9 +78,10 @@ def plan_front(plan: BuildPlan, told: Told) -> Front:
 def write_cover(
     book: Workbook, front: Front, made: date, digests: Mapping[str, str], sheets: Mapping[str, str], master: str
 ) -> Page:
-    """Write the Cover: the verdict of each scenario, contents, colour key, advice; closed the digests of every source.
+    """Write the Cover: the verdict of each scenario, contents, colour key, advice; and in closed rows the digests of
+    sources.
 
-    `sheets` holds what is said of each sheet, by its name; `master` counts the failed checks.
+    `sheets` has the description of each sheet by name; `master` is the formula that counts failed checks.
     """
     page = Page(book, "Cover", front.title, front.purpose, corner="A4", titles="1:2")
     at = _verdicts(page, front.verdicts, 4) if front.verdicts else 4
@@ -108,27 +109,27 @@ def write_cover(
     return page
 
 
-def _verdicts(page: Page, told: Verdicts, at: int) -> int:
-    """A row for each scenario, and closed ones for those that are added; returns the row below them.
+def _verdicts(page: Page, verdicts: Verdicts, at: int) -> int:
+    """Write a row for each scenario, and closed spare ones; returns the next free row.
 
-    The last column, which is closed, has the place of the row's scenario in the ranges of Dashboard, from 2 on.
+    The last column, which is closed, has the position of the row's scenario in the ranges of Dashboard, from 2 on.
     """
-    last = len(told.titles) + 2
-    for column, title in enumerate((SCENARIO, *told.titles, "Column"), start=1):
+    last = len(verdicts.titles) + 2
+    for column, title in enumerate((SCENARIO, *verdicts.titles, "Column"), start=1):
         page.put(at, column, title, "plan_titles")
     page.rows[at].height = 3 * LINE_HEIGHT + 2
-    rows = range(at + 1, at + 1 + told.filled + told.spare)
+    rows = range(at + 1, at + 1 + verdicts.filled + verdicts.spare)
     for place, row in enumerate(rows, start=2):
         which = f"${column_letters(last)}{row}"
-        name = in_row(told.names, which)
+        name = in_row(verdicts.names, which)
         page.put(row, 1, Live(f'IFERROR(IF({name}="","",{name}),"")'), "plan_lead_words")
-        for column, across in enumerate(told.ranges, start=2):
+        for column, across in enumerate(verdicts.ranges, start=2):
             style = "plan_lead_words" if column == 2 else "plan_words"
             page.put(row, column, Live(f'IF($A{row}="","",IFERROR({in_row(across, which)},""))'), style, "@")
         page.put(row, last, place, "plan_constant", "0")
-        page.rows[row].height = 3 * LINE_HEIGHT + 2  # a range beside its bound, of five digits each
+        page.rows[row].height = 3 * LINE_HEIGHT + 2  # room for a range with its bound, of five digits each
         page.link(row, 1, "Dashboard", "A1")
-    page.close_rows(range(at + 1 + told.filled, rows.stop))
+    page.close_rows(range(at + 1 + verdicts.filled, rows.stop))
     page.sheet.column_dimensions[column_letters(last)].hidden = True
     colour_verdict(page, f"B{rows.start}:B{rows.stop - 1}", f"B{rows.start}")
     return rows.stop + 1
@@ -144,7 +145,7 @@ def _rows(page: Page, at: int, title: str, rows: Sequence[tuple[str, str]]) -> i
 
 
 def write_log(book: Workbook, made: date) -> Page:
-    """Write the Log: a line for each version of the workbook; an analyst adds to it."""
+    """Write the Log: a line for each version of the workbook, to be continued by an analyst."""
     page = Page(book, "Log", "Log", "One line for each version; add yours.", corner="A6")
     page.header(["Version", "Date", "What changed"], row=5)
     page.put(6, 1, __version__, "plan_text")

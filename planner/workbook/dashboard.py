@@ -4,8 +4,8 @@ Only the label column is frozen. Details are in closed groups: names, notes and 
 the bound and the parts in rows. templates/dashboard.csv has the lines and their order, the column `display` of a
 template their units.
 
-Of the scenarios with the same model and the same demand, whose inputs are its `problem`, the cheapest that fits and
-fails no check is marked. The intermediate cells of that are a closed block below each workload's lines.
+Among scenarios with the same model and the same demand (the inputs of kind `problem`), the cheapest that fits and fails
+no check is marked. The intermediate cells are a closed block below each workload's lines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from planner.workbook.page import Live, Page
 from planner.workbook.verdict import (
     BESIDE,
     FAILED,
-    Told,
+    FrontTexts,
     Verdict,
     write_basis,
     write_changes,
@@ -54,7 +54,7 @@ NAME = "Dashboard"
 PURPOSE = (
     "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more."
 )
-WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
+WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: a scenario's
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
 BEST, FAILS = "Cheapest that passes", "Does not pass"
@@ -62,7 +62,7 @@ BEST, FAILS = "Cheapest that passes", "Does not pass"
 
 @dataclass
 class Board:
-    """The sheet as far as it is written: the cells of its choices by what they choose, and what charts draw."""
+    """The sheet while it is being written: the cells of its choices, by what they choose, and what charts draw."""
 
     page: Page
     plan: BuildPlan
@@ -78,9 +78,9 @@ class Board:
         followers += ["Sensitivity"] * bool(self.plan.what_ifs)
         if not followers:
             return
-        told = f"{', '.join(followers)} and the charts below"
+        sheets = f"{', '.join(followers)} and the charts below"
         self.page.sheet.row_breaks.append(Break(id=self.at - 1))
-        self.page.section(self.at, f"Shown on {told}", self.plan.columns.last_filled)
+        self.page.section(self.at, f"Shown on {sheets}", self.plan.columns.last_filled)
         choices = [("Scenario", self.plan.scenarios[0].id, self.plan.columns.across("Inputs", layout.ID_ROW))]
         if has_roofline:
             choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
@@ -89,16 +89,17 @@ class Board:
             self.page.put(at, layout.FORMULA, value, "plan_input_words", "@")
             if label == "Scenario":
                 self.page.may_show[at, layout.FORMULA] = [each.id for each in self.plan.scenarios]
-            self.page.choose(address(at, layout.FORMULA), source, label, f"{told} follow this choice.")
+            self.page.choose(address(at, layout.FORMULA), source, label, f"{sheets} follow this choice.")
             self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
         self.at += len(choices) + 2
 
     def finish(
         self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int], runs: own_runs.RunsTable | None
-    ) -> Told:
-        """Write what follows the choices: charts of the scenario shown, and the verdict. Returns what Cover repeats.
+    ) -> FrontTexts:
+        """Write what follows the choices: charts of the chosen scenario, and the verdict. Returns the texts that Cover
+        repeats.
 
-        `failed` has the rows in which Checks counts failed checks and missing numbers; `runs` is None without
+        `failed` has the rows in which Checks counts failed checks and missing numbers; `runs` is None without a
         Comparison.
         """
         if runs is not None:
@@ -109,17 +110,17 @@ class Board:
             self.at = charted.parts.rows.stop + 1 if charted.parts else self.at
             self.at = charted.draw(self.page, self.at) + 1
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
-        told, self.at = write_words(self.writer, self.verdict, self.made, self.at)
+        texts, self.at = write_words(self.writer, self.verdict, self.made, self.at)
         if runs is not None:
             self.at = own_runs.write_chart(self.writer, runs, self.at)
         words = write_failures(self.writer, self.made, self.at)
-        if told.cost and any(each.beside for each in self.made):
-            _tell_best(self.writer, self.verdict.at + BESIDE, told.cost)
+        if texts.cost and any(each.cheapest for each in self.made):
+            _tell_best(self.writer, self.verdict.at + BESIDE, texts.cost)
         self.verdict.write(self.made, failed, words)
-        return told
+        return texts
 
     def _reach(self) -> int:
-        """The last column of a printed page: that of the last scenario, or further where the charts reach further."""
+        """The last column of a printed page: the last scenario's, or the last one under the charts."""
         pixels = sum(self.page.pixels(column) for column in range(1, self.plan.columns.last_filled + 1))
         further = max(0, math.ceil((charts.ABREAST * (charts.WIDE + charts.GAP) - pixels) / PLAIN_COLUMN))
         return self.plan.columns.last_filled + further
@@ -128,13 +129,13 @@ class Board:
 def write(
     book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[CalculationSheet], constraints: Constraints | None
 ) -> Board:
-    """Write the sheet as far as its choices, with room for the verdict."""
+    """Write the sheet up to its choices, with room for the verdict."""
     page = Page(book, NAME, "Dashboard", PURPOSE)
     header_rows(page, plan, ("From", "Note and source"))
     _front(page, plan)
     ordered = _in_order(plan, sheets)
-    led = [row for sheet in ordered for row in rows_shown(sheet.template)]
-    units = Units(page, layout.HARDWARE_ROW + 1, inputs, led)
+    shown = [row for sheet in ordered for row in rows_shown(sheet.template)]
+    units = Units(page, layout.HARDWARE_ROW + 1, inputs, shown)
     at = _called_up(page, plan, inputs, CHIPS, "of the plan", units.rows.stop)
     meant = at if WORKLOAD in inputs.input_rows else 0
     at = _called_up(page, plan, inputs, WORKLOAD, "what the scenario is meant for", at)
@@ -156,12 +157,12 @@ def write(
 
 
 def _front(page: Page, plan: BuildPlan) -> None:
-    """What stays in sight: the label of each line, the scenarios' names; ids, names and sources are closed groups."""
+    """Arrange what stays visible: line labels and scenario names; ids, names and sources are closed groups."""
     page.widths(*WIDTHS, scenarios=plan.columns, each=EACH)
     for column in CLOSED:
         group = page.sheet.column_dimensions[column_letters(column)]
         group.outlineLevel, group.hidden = 1, True
-    said = (layout.MODEL_ROW, layout.HARDWARE_ROW)  # again, where the name is that of the model on the chip
+    said = (layout.MODEL_ROW, layout.HARDWARE_ROW)  # redundant if the name is model and chip
     for row in (layout.ID_ROW, *(said if not any(scenario.is_named for scenario in plan.scenarios) else ())):
         page.group_row(row)
     for row in layout.HEADERS:
@@ -171,7 +172,7 @@ def _front(page: Page, plan: BuildPlan) -> None:
 
 
 def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str, at: int) -> int:
-    """A line of an input, without which the numbers below say little; the row below it."""
+    """Write a line for an input without which the numbers below say little; returns the next free row."""
     row = plan.inputs.get(name)
     if row is None:
         return at
@@ -185,7 +186,7 @@ def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str
 
 
 def _in_order(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> list[CalculationSheet]:
-    """The sheets as Dashboard shows them: the first scenario's workload, the others, and what these are made of."""
+    """The sheets in display order: the first scenario's workload, other workloads, and what these include."""
     workloads = {template.name for template in plan.workloads.templates}
     leading = plan.scenarios[0].values.get(WORKLOAD) if plan.scenarios else None
 
@@ -205,15 +206,15 @@ def _used(plan: BuildPlan) -> set[str]:
 
 
 def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
-    """Write the working of which scenario is the cheapest, from row `at` on; returns the row below it.
+    """Write the working that finds the cheapest scenario, from row `at` on; returns the next free row.
 
     `n_failed` is the row that counts failed checks. A workload without a cost has none.
     """
     asked_for = problem(headline_template(each.sheet.template))
     if not each.cost or not each.fits or not asked_for:
         return at
-    sheet, over = each.sheet, writer.plan.columns.over  # its text counts as 0 where a range is an argument of its own
-    key, passes, cost, cheaper, best, least, beside = range(at, at + 7)
+    sheet, over = each.sheet, writer.plan.columns.over  # its text column counts as 0 if the range is a direct argument
+    key, passes, cost, cheaper, best, least, mark = range(at, at + 7)
     asked = "&".join(f'" "&{sheet.here(name)}' for name in asked_for if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
     times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
@@ -227,7 +228,7 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
         (best, "is the cheapest that passes", "1", "best", f"IF({HERE}{passes}=1,IF({HERE}{cheaper}=0,1,0),0)"),
         (least, "cost of the cheapest that passes", "1", "least",
          f"IFERROR(SUMPRODUCT(({same})*1,{over(best)},{over(cost)})/SUMPRODUCT(({same})*1,{over(best)}),0)"),
-        (beside, "beside the others", "text", "beside",
+        (mark, "beside the others", "text", "beside",
          f'IF(SUMPRODUCT(({same})*1)<2,"",IF({HERE}{passes}=0,"{FAILS}",IF({HERE}{best}=1,"{BEST}",{times})))'),
     )  # fmt: skip
     for row, label, unit, name, formula in lines:
@@ -235,17 +236,17 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
         named = f"{each.template}.{name}" if name else ""
         said = (f"{sheet.page.name}: {label}", unit, named, "", "of one problem")
         writer.line(row, said, formula, "plan_words" if is_text else "plan_formula", number_format(unit))
-    writer.close(range(at, beside + 1))
-    each.beside = beside
-    return beside + 1
+    writer.close(range(at, mark + 1))
+    each.cheapest = mark
+    return mark + 1
 
 
-def _tell_best(writer: LineWriter, beside: int, told: int) -> None:
-    """Say on top of the sheet which scenario is the best; `told` is the row of what it costs in words."""
+def _tell_best(writer: LineWriter, marks: int, cost: int) -> None:
+    """Name the best scenario at the top: `cost` is the row of its cost as text, `marks` that of the marks."""
     page, columns = writer.page, writer.plan.columns
-    names, places, words = (columns.over(row) for row in (layout.TITLE_ROW, beside, told))
+    names, places, words = (columns.over(row) for row in (layout.TITLE_ROW, marks, cost))
     found = f'MATCH("{BEST}",{places},0)'
     best = f'IFERROR("{BEST}: "&INDEX({names},1,{found})&", "&INDEX({words},1,{found}),"")'
     page.put(1, layout.FIRST_SCENARIO, Live(best), "plan_text", "@")
-    first = address(beside, layout.FIRST_SCENARIO)
-    page.colour(columns.area(beside, beside), f'{first}="{BEST}"', ink=GREEN, fill=PALE_GREEN, bold=True)
+    first = address(marks, layout.FIRST_SCENARIO)
+    page.colour(columns.area(marks, marks), f'{first}="{BEST}"', ink=GREEN, fill=PALE_GREEN, bold=True)

@@ -1,7 +1,7 @@
-"""The charts of Dashboard: what compares its scenarios, and of the chosen one its step, its roofline and its sweeps.
+"""The charts of Dashboard: comparisons of its scenarios, and the chosen scenario's step, roofline and sweeps.
 
-Those that compare (memory, where the time of a step goes, what it costs) draw closed rows of the sheet, with a bar for
-each scenario; `planner scenario add` widens them.
+The comparisons (memory, where a step's time goes, cost) draw closed rows of the sheet, with a bar for each scenario;
+`planner scenario add` extends them.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from planner.workbook.sweep_table import WHOLES, SweepTable
 from planner.workbook.verdict import COST, THERE, USED, Verdict
 from planner.xlsx.grid import HERE
 
-PLACES = 2  # of a chart of the chosen scenario, which is as wide as two that compare scenarios
-PER_PAGE = 2  # lines of charts of a printed page
-BARE_ROWS, ROWS_EACH = 7, 2  # of a chart's rows those without bars, and those of each scenario: a name on two lines
-LIMITS = {"memory": "capacity", "time": "limit"}  # what the bars of a chart are held against, as a line
+PLACES = 2  # width of a chart of the chosen scenario: that of two comparisons
+PER_PAGE = 2  # lines of charts per printed page
+BARE_ROWS, ROWS_EACH = 7, 2  # a chart's rows without bars, and per scenario: a name on two lines
+LIMITS = {"memory": "capacity", "time": "limit"}  # the limit of a chart's bars, drawn as a line
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
 NUMBER, COUNT = "#,##0.##", "#,##0"
@@ -45,16 +45,16 @@ CHART_TITLES = {"memory": "Memory of a chip", "time": "Expected step"}
 
 @dataclass
 class DashboardCharts:
-    """What there is to draw."""
+    """The data to draw."""
 
     parts: ExpectedParts | None = None
     roofline: Roofline | None = None
     sweeps: Sweeps | None = None
 
     def draw(self, page: Page, at: int) -> int:
-        """Draw all charts in two columns from a row on; returns the row below them."""
+        """Draw all charts in two columns from a row on; returns the next free row."""
         lines = _laid(page, at, ((chart, PLACES) for chart in self._charts()))
-        for down in range(1, lines, PER_PAGE):  # the first line stands below the choices
+        for down in range(1, lines, PER_PAGE):  # the first line is below the choices
             page.sheet.row_breaks.append(Break(id=at + down * charts.LINE_ROWS - 1))
         return at + charts.LINE_ROWS * lines
 
@@ -72,7 +72,7 @@ class DashboardCharts:
 
 
 def _throughput(table: SweepTable) -> ChartBase:
-    """Throughput of a chip over the time of a token, a point for each case; the scenario's own, and the bounds."""
+    """Throughput per chip over time per token: a point for each case, the scenario's own point, and the bounds."""
     sweep = table.sweep
     across, up = sweep.playing("latency")[0], sweep.playing("throughput")[0]
     chart = charts.log_log(f"{sweep.rows[up].label} over {within(sweep.rows[across].label)}")
@@ -95,9 +95,9 @@ def _throughput(table: SweepTable) -> ChartBase:
 
 
 def _parts(table: SweepTable, part: str) -> ChartBase:
-    """A quantity's parts over the table's axis, bars one on another, with the line that they are held against.
+    """A quantity's parts over the table's axis, as stacked bars, with a line for their limit.
 
-    The line is of what memory there is, or of the bound of the step that the parts make.
+    The limit is the memory available, or the bound of the step that the parts add up to.
     """
     sweep, whole = table.sweep, table.sweep.rows[table.sweep.playing(WHOLES[part])[0]]
     title = f"{sweep.template.name.capitalize()}: {within(CHART_TITLES[part])} over {within(table.axis.row.label)}"
@@ -118,7 +118,7 @@ def _parts(table: SweepTable, part: str) -> ChartBase:
 
 
 def _cells(table: SweepTable, name: str) -> Reference:
-    """A quantity in every case of a table."""
+    """A reference to a quantity in every case of a table."""
     return charts.column(table.page, table.places[name], table.rows.start, table.rows.stop - 1)
 
 
@@ -126,7 +126,7 @@ EXPECTED = "1F4FBF"
 
 
 def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -> int:
-    """Draw the charts from row `at` on; the row below them."""
+    """Draw the charts from row `at` on; returns the next free row."""
     page, plan = writer.page, writer.plan
     found = list(_charts(writer, made, verdict))
     if not found:
@@ -138,7 +138,9 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
 
 
 def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]], high: int = charts.LINE_ROWS) -> int:
-    """Lay charts, each with the places that it takes, in lines of `high` rows from row `at` on; how many lines."""
+    """Lay out charts, each with its width in places, in lines of `high` rows from row `at` on; returns the number of
+    lines.
+    """
     down, right = 0, charts.ABREAST
     for chart, places in found:
         if right + places > charts.ABREAST:
@@ -149,36 +151,36 @@ def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]], high: int
 
 
 def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[tuple[BarChart, int]]:
-    """The charts, each with the places that it takes."""
+    """The comparison charts, each with its width in places."""
     page, plan = writer.page, writer.plan
-    told = [each for each in made if each.told]
-    if told:
+    planned = [each for each in made if each.memory]
+    if planned:
         rows = {verdict.at + USED: ("used", EXPECTED), verdict.at + THERE: ("there is", charts.PALE)}
-        needed = told[0].told
+        needed = planned[0].memory
         assert needed is not None, "only what fits or not is drawn"
-        unit = told[0].sheet.template.row(needed.needed).said_in
+        unit = planned[0].sheet.template.row(needed.needed).said_in
         yield _bars(page, plan, f"Memory of a chip ({unit})", unit, rows), 1
-    for each in told:
+    for each in planned:
         cost = _cost(each)
         if cost and each.cost:
             rows = {each.cost: ("expected", EXPECTED), each.cost + 1: ("bound", charts.PALE)}
             yield _bars(page, plan, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows), 1
         if whole := each.whole:
-            labels = (str(page.filled[row, layout.SOURCE][3]) for row in each.parts)  # without the step's
+            labels = (str(page.filled[row, layout.SOURCE][3]) for row in each.parts)  # without the step's name
             parts = dict(zip(each.parts, zip(labels, cycle(charts.STACK)), strict=True))
             title = f"{where_goes(whole.said)} ({whole.row.said_in})"
             yield _bars(page, plan, title, whole.row.said_in, parts, stacked=True), 2
 
 
 def _cost(each: Lines) -> Headline[Row] | None:
-    """What a workload's plan costs, where it has a bound too."""
+    """A workload's cost headline, if it has a bound too."""
     return next((one for one in each.leads if one.row.unit == COST and one.bound), None)
 
 
 def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
-    """Closed lines of what a workload's plan costs and of its bound, N/A where a scenario isn't meant for it."""
+    """Write closed lines with a workload's cost and its bound, N/A for scenarios that aren't meant for it."""
     cost = _cost(each)
-    if cost is None or cost.bound is None or not each.told:
+    if cost is None or cost.bound is None or not each.memory:
         return at
     for place, (row, what) in enumerate(((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it"))):
         said = (f"{cost.said}: {what}", row.said_in, f"{row.name}.drawn", "", "of this workload alone")
@@ -192,11 +194,11 @@ def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
 def _bars(
     page: Page, plan: BuildPlan, title: str, unit: str, rows: dict[int, tuple[str, str]], *, stacked: bool = False
 ) -> BarChart:
-    """Bars of some rows for each scenario: beside each other, or one on another."""
+    """Bars of some rows for each scenario, side by side or stacked."""
     chart = charts.bars(title, "Scenario", unit, 45, stacked=stacked)
     if stacked:
         chart.legend.position = "r"
-        chart.layout, chart.legend.layout = _place(0.24, 0.4), _place(0.67, 0.32)  # lest its many parts take all room
+        chart.layout, chart.legend.layout = _place(0.24, 0.4), _place(0.67, 0.32)  # limits the legend of many parts
     chart.x_axis.title = None
     chart.y_axis.scaling.min = 0
     for row, (name, colour) in rows.items():
@@ -206,14 +208,14 @@ def _bars(
 
 
 def _place(left: float, wide: float) -> Layout:
-    """A place within a chart below its title, in shares of its width."""
+    """A region of a chart below its title, in fractions of its width."""
     return Layout(
         manualLayout=ManualLayout(layoutTarget="inner", xMode="edge", yMode="edge", x=left, y=0.16, w=wide, h=0.66)
     )
 
 
 def _across(page: Page, plan: BuildPlan, row: int) -> Reference:
-    """The scenarios' cells of a row."""
+    """A reference to the scenarios' cells of a row."""
     return Reference(
         page.sheet, min_col=layout.FIRST_SCENARIO, max_col=plan.columns.last_filled, min_row=row, max_row=row
     )

@@ -1,8 +1,8 @@
-"""The lines of Dashboard: the headlines of each template in readable units, with details in closed rows.
+"""The lines of Dashboard: the headlines of each template in display units, with details in closed rows.
 
-A headline has two open lines: the expected number, and its range with the bound in words. Between them are closed rows:
+A headline has two open lines: the expected number, and its range with the bound as text. Between them are closed rows:
 the ends of the range, the bound, and what binds. A cell is the calculation sheet's number divided by a unit factor,
-which has a cell at the top that reads Inputs: `=Inference!F340/$D$8`.
+whose cell at the top reads Inputs: `=Inference!F340/$D$8`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from planner.xlsx.grid import HERE
 
 TOLD = thresholds.used_on("dashboard")
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
-RECORDED = ("s", "1/s", "1")  # the units of what is recorded of a run
-RUN_LINES = 9  # of a workload's latest run, beside a line for each headline that it may be of
-UNSEEN = ";;;"  # the format of the unit of a text, which a reader need not be told
+RECORDED = ("s", "1/s", "1")  # the units of recorded numbers
+RUN_LINES = 9  # for a workload's latest run, plus one for each headline that it may be about
+UNSEEN = ";;;"  # a format that hides the unit of a text
 
 
 class Units:
-    """A closed block that calls up from Inputs what Dashboard divides by, what most rows need first."""
+    """A closed block that reads the unit factors from Inputs, the most used ones first."""
 
     def __init__(self, page: Page, at: int, inputs: Inputs, rows: Sequence[Row]) -> None:
         needed = Counter(each.name for row in rows for each in display_units.needed([row]))
@@ -52,41 +52,45 @@ class Units:
             page.put(row, layout.FORMULA, Live(inputs.constant(name)), "plan_cross", row_format(known[name]))
 
     def digits(self, cell: str) -> str:
-        """How many digits behind the point the number of a cell is told with: three in all."""
+        """A formula for the decimals of a cell's number as text: three significant digits."""
         return f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({cell},{self._cells['digit_base']}),0)+IF({cell}<1,1,0)),0)"
 
     def over(self, row: Row) -> str:
-        """What follows a reference to a row's number: `/$D$8`; blank where it is shown as it is."""
+        """The divisor after a reference to a row's number: `/$D$8`; blank if it is shown in SI units."""
         return "".join(f"/{self._cells[each.name]}" for each in display_units.needed([row]) if self.has(row))
 
     def has(self, row: Row) -> bool:
-        """Whether the number of a row, which may be none of Dashboard's lines, can be said in its unit."""
+        """Whether the block has the unit factor of a row, which may be none of Dashboard's lines."""
         return all(each.name in self._cells for each in display_units.needed([row]))
 
     def in_words(self, row: Row, cell: str) -> str:
-        """A line's number as it stands in a text: a share, which its format shows in percent, over its factor."""
+        """A line's number for use in a text: a share, which its cell format shows in
+        percent, is divided by its factor.
+        """
         return f"{cell}/{self._cells[display_units.OF_A_SHARE.name]}" if row.display == PERCENT else cell
 
 
 @dataclass
 class Lines:
-    """Where the lines of one calculation sheet stand on Dashboard; a row of 0 is one that isn't there."""
+    """The rows of one calculation sheet's lines on Dashboard; 0 means that there is none."""
 
     sheet: CalculationSheet
     first: int
     last: int = 0
-    rows: dict[str, int] = field(default_factory=dict)  # of the numbers, by the names of their rows
-    digits: dict[str, int] = field(default_factory=dict)  # with how many digits a headline is told; below it in words
-    parts: range = range(0)  # of the first time that is made of parts
-    runs: range = range(0)  # kept for what was recorded of it (`own_runs`)
-    told: MemoryFit | None = None  # which rows of the template say whether its memory fits
+    rows: dict[str, int] = field(default_factory=dict)  # of numbers, by row name
+    digits: dict[str, int] = field(
+        default_factory=dict
+    )  # the row with a headline's number of decimals; its text is below
+    parts: range = range(0)  # of the first time with parts
+    runs: range = range(0)  # reserved for recorded runs (`own_runs`)
+    memory: MemoryFit | None = None  # the template's rows about memory
     fits: int = 0  # 1 or 0
-    room: int = 0  # the memory that there is
-    binds: int = 0  # what binds first, in words
-    change: int = 0  # what to change, in words
-    basis: int = 0  # whether fitted runs are like the plan, in words
-    cost: int = 0  # what it costs as charts draw it; its bound is below
-    beside: int = 0  # whether it is the cheapest, in words
+    room: int = 0  # the memory available
+    binds: int = 0  # what binds first, as text
+    change: int = 0  # what to change, as text
+    basis: int = 0  # whether fitted runs are like the plan, as text
+    cost: int = 0  # the cost for charts; its bound is below
+    cheapest: int = 0  # whether it is the cheapest, as text
     leads: list[Headline[Row]] = field(default_factory=list)
 
     @property
@@ -96,7 +100,7 @@ class Lines:
 
     @property
     def whole(self) -> Headline[Row] | None:
-        """The first headline that is made of parts, each in a line; None where there is none."""
+        """The first headline with parts that have lines; None if there is none."""
         return next((each for each in self.leads if each.parts), None) if self.parts else None
 
 
@@ -108,41 +112,41 @@ class LineWriter:
     plan: BuildPlan
     units: Units
     constraints: Constraints | None
-    meant: int  # the row of what a scenario is meant for; 0 for none
-    used: Collection[str]  # the templates whose sections are open, with ranges in words
+    meant: int  # the row of a scenario's workload; 0 for none
+    used: Collection[str]  # the templates whose sections are open, with ranges as text
     labels: set[str] = field(default_factory=set)
-    headings: dict[str, int] = field(default_factory=dict)  # of the workloads that there are to choose
+    headings: dict[str, int] = field(default_factory=dict)  # of workloads that can be chosen
 
     def write(self, sheet: CalculationSheet, at: int) -> Lines:
-        """The section of a sheet."""
+        """Write the section of a sheet."""
         checks = sheet.template.of_kind("check")
-        proved = sheet.template.closure(row.name for row in checks)  # what a check computes another way
+        proved = sheet.template.closure(row.name for row in checks)  # rows that a check recomputes differently
         self._heading(sheet, at)
-        lines = Lines(sheet, at, told=fit(sheet.template), leads=headlines(sheet.template))
+        lines = Lines(sheet, at, memory=fit(sheet.template), leads=headlines(sheet.template))
         at += 1
         has_leaders = any(each.label for each in lines.leads)
         for each in lines.leads:
             start, at = at, self._headline(lines, each, proved, at)
             if has_leaders and not each.label:
                 self.close(range(start, at))
-            if self._keeps_runs(lines) and (led := runs_of(lines.leads)) and each is led[0]:
-                lines.runs = range(at, at + len(led) + RUN_LINES)
+            if self._keeps_runs(lines) and (recorded := runs_of(lines.leads)) and each is recorded[0]:
+                lines.runs = range(at, at + len(recorded) + RUN_LINES)
                 at = lines.runs.stop
         for each in lines.leads:
             if not lines.parts and (parts := _parts(sheet, each)):
                 at = self._parts(lines, each, parts, at)
-        if lines.told:
-            at = self._fit(lines, lines.told, at)
+        if lines.memory:
+            at = self._fit(lines, lines.memory, at)
         lines.last = at - 1
         self._set_back(lines)
         return lines
 
     def _keeps_runs(self, lines: Lines) -> bool:
-        """Whether runs can be recorded of a sheet's plan, and are told below what to expect of it."""
-        return bool(self.plan.comparison) and (lines.told is not None or lines.template in self.used)
+        """Whether runs can be recorded for a sheet's plan, and are shown below its expected numbers."""
+        return bool(self.plan.comparison) and (lines.memory is not None or lines.template in self.used)
 
     def meant_for(self, sheet: CalculationSheet) -> str:
-        """The condition that a scenario is meant for a sheet's workload; blank where there is nothing to choose.
+        """The condition that a scenario is meant for a sheet's workload; blank if there is no choice.
 
         The heading of the workload's section is blank for a scenario that is meant for it.
         """
@@ -150,7 +154,7 @@ class LineWriter:
         return f'{HERE}{first}=""' if first else ""
 
     def _heading(self, sheet: CalculationSheet, at: int) -> None:
-        """The heading of a section: numbers of a workload that a scenario isn't meant for are pale, and it says so."""
+        """Write the heading of a section, which says for which scenarios the workload isn't meant."""
         self.page.section(at, sheet.template.name.capitalize(), self.plan.columns.last_filled)
         if self.meant and sheet.template in self.plan.workloads.templates:
             self.headings[sheet.template.name] = at
@@ -160,37 +164,39 @@ class LineWriter:
     def _set_back(self, lines: Lines) -> None:
         """Make numbers pale in the columns of scenarios that aren't meant for them."""
         if at := self.headings.get(lines.template):
-            told = f"{column_letters(layout.FIRST_SCENARIO)}${at}"
-            self.page.colour(self.plan.columns.area(at + 1, lines.last), f'{told}<>""', ink=PALE_GREY)
+            heading = f"{column_letters(layout.FIRST_SCENARIO)}${at}"
+            self.page.colour(self.plan.columns.area(at + 1, lines.last), f'{heading}<>""', ink=PALE_GREY)
 
     def guarded(self, sheet: CalculationSheet, formula: str, otherwise: str) -> str:
-        """A formula where a scenario is meant for the sheet's workload."""
+        """A formula that applies if a scenario is meant for the sheet's workload, else `otherwise`."""
         condition = self.meant_for(sheet)
         return f"IF({condition},{formula},{otherwise})" if condition else formula
 
     def describe(self, at: int, texts: Sequence[str]) -> None:
-        """What a line is, on one line of text each: what stands in the closed columns makes no line higher."""
+        """Write a line's description, with closed texts on a single line so that they don't increase its height."""
         self.page.describe(at, texts)
         for column, text in ((layout.NAME, texts[2]), (layout.SOURCE, texts[4])):
             self.page.put(at, column, text, "plan_beside")
 
     def texts(self, at: int, label: str, name: str, note: str, style: str) -> None:
-        """What an open line of texts is."""
+        """Write the description of an open line of texts."""
         self.describe(at, (label, "text", name, "", note))
         self.page.put(at, layout.LABEL, label, style)
         self.page.put(at, layout.UNIT, "text", "plan_text", UNSEEN)
 
     def across(self, at: int, formula: str, style: str, form: str) -> None:
-        """One formula in the columns of all scenarios."""
+        """Write one formula in the columns of all scenarios."""
         self.page.across(at, self.plan.columns, formula, style, form)
 
     def line(self, at: int, texts: Sequence[str], formula: str, style: str = "plan_formula", form: str = "@") -> None:
-        """What a line is, and its formula for each scenario."""
+        """Write a line's description, and its formula for each scenario."""
         self.describe(at, texts)
         self.across(at, formula, style, form)
 
     def _headline(self, lines: Lines, each: Headline[Row], proved: set[str], at: int) -> int:
-        """The expected number; closed its range, bound and what binds; and these in words. Returns the row below."""
+        """Write the expected number, closed its range, bound and what binds, and these as text. Returns the next free
+        row.
+        """
         sheet, first = lines.sheet, at
         for row in each.rows:
             lines.rows[row.name] = at
@@ -198,7 +204,7 @@ class LineWriter:
             at += 1
         asked = self._asked(lines, each, at)
         at = self._bound(lines, each, at + bool(asked))
-        if not each.has_range or not (lines.told or sheet.template.name in self.used):
+        if not each.has_range or not (lines.memory or sheet.template.name in self.used):
             return at
         name = each.row.name
         lines.digits[name] = at
@@ -210,7 +216,9 @@ class LineWriter:
         return at + 2
 
     def _asked(self, lines: Lines, each: Headline[Row], at: int) -> int:
-        """A line of what a headline is asked to stay below, whose number is red beyond it; 0 where there is none."""
+        """Write a line with the limit that a headline should stay below, and make it red beyond; returns the row, 0 if
+        none.
+        """
         row, first = each.target, lines.rows[each.row.name]
         if row is None:
             return 0
@@ -222,7 +230,7 @@ class LineWriter:
         return at
 
     def _said(self, lines: Lines, each: Headline[Row], first: int, digits: int, asked: int) -> str:
-        """`28.1 to 35.9; bound 20.7; asked 40.0`, of the lines of a headline from `first` on."""
+        """The formula of `28.1 to 35.9; bound 20.7; asked 40.0`, for the lines of a headline from `first` on."""
         cells = (self.units.in_words(each.row, f"{HERE}{first + place}") for place in range(1, len(each.rows)))
         low, high, *bound = (f"FIXED({cell},{HERE}{digits})" for cell in cells)
         words = f'{low}&" to "&{high}' + "".join(f'&"; bound "&{cell}' for cell in bound)
@@ -231,7 +239,7 @@ class LineWriter:
         return self.guarded(lines.sheet, f'IFERROR({words},"")', '""')
 
     def _number(self, sheet: CalculationSheet, each: Headline[Row], row: Row, at: int, is_proved: bool) -> None:
-        """A line of a number."""
+        """Write a line with a number."""
         leads, has_range = row.name == each.row.name, len(each.rows) > 1
         texts = (row.note, row.source) if leads else (RANGE_NOTES[_end(row.name)],)
         source = joined("" if is_proved else layout.UNPROVED, *texts)
@@ -250,7 +258,9 @@ class LineWriter:
         return mine
 
     def _bound(self, lines: Lines, each: Headline[Row], at: int) -> int:
-        """A closed line with what binds the bound and how far the next is, for each scenario; the row below it."""
+        """Write a closed line with what binds the bound and the margin, for each
+        scenario; returns the next free row.
+        """
         row, constraints, sheet = each.binds, self.constraints, lines.sheet
         place = constraints.place(sheet, row.name) if constraints and row else None
         if constraints is None or row is None or place is None:
@@ -265,9 +275,9 @@ class LineWriter:
         return at + 1
 
     def _parts(self, lines: Lines, each: Headline[Row], parts: Sequence[Part], at: int) -> int:
-        """Closed lines of what the parts take of the step; returns the row below them.
+        """Write closed lines with each part's time in the step; returns the next free row.
 
-        Each is divided by the line above them all, which is N/A where a scenario isn't meant for the workload.
+        Each is divided by a line above them, which is N/A for a scenario that isn't meant for the workload.
         """
         sheet, row = lines.sheet, each.row
         lines.parts = range(at + 1, at + 1 + len(parts))
@@ -281,15 +291,15 @@ class LineWriter:
         self.close(range(at, lines.parts.stop))
         return lines.parts.stop
 
-    def _fit(self, lines: Lines, told: MemoryFit, at: int) -> int:
-        """Closed lines of whether the memory is enough, and of what there is."""
-        sheet, needed = lines.sheet, lines.sheet.template.row(told.needed)
+    def _fit(self, lines: Lines, memory: MemoryFit, at: int) -> int:
+        """Write closed lines that say whether the memory is enough, and how much there is."""
+        sheet, needed = lines.sheet, lines.sheet.template.row(memory.needed)
         lines.fits, lines.room = at, at + 1
         self.describe(at, (f"{sheet.page.name}: fits in memory", "1", "", "", "1 fits, 0 does not"))
-        linked(self.page, at, sheet, told.check)
-        self.across(at, sheet.here(told.check), "plan_check", "0")
-        self.describe(at + 1, (f"{sheet.page.name}: {within(told.room.label)}", needed.said_in, "", "", ""))
-        room = parse(told.room.text)
+        linked(self.page, at, sheet, memory.check)
+        self.across(at, sheet.here(memory.check), "plan_check", "0")
+        self.describe(at + 1, (f"{sheet.page.name}: {within(memory.room.label)}", needed.said_in, "", "", ""))
+        room = parse(memory.room.text)
         linked(self.page, at + 1, sheet, room.names[0])
         over = self.units.over(needed)
         text = room.substitute(sheet.here)
@@ -298,13 +308,15 @@ class LineWriter:
         return at + 2
 
     def close(self, rows: Sequence[int]) -> None:
-        """Group some rows, closed."""
+        """Group rows, closed."""
         for row in rows:
             self.page.group_row(row)
 
 
 def meant(cell: str, templates: Sequence[str], texts: Sequence[str]) -> str:
-    """The text of the template that a scenario is meant for by `cell`, blank for no choice; of all of them the last."""
+    """A formula for the text of the template that cell `cell` names (blank: no choice), the last one's for all
+    workloads.
+    """
     chosen = texts[-1]
     for template, text in zip(templates[-2::-1], texts[-2::-1], strict=True):
         if cell and text != chosen:
@@ -313,21 +325,21 @@ def meant(cell: str, templates: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def runs_of(leads: Sequence[Headline[Row]]) -> list[Headline[Row]]:
-    """The headlines that a run is told of: times, rates and shares with a range."""
+    """The headlines for which runs may be recorded: times, rates and shares with a range."""
     return [each for each in leads if each.label and each.has_range and each.row.unit in RECORDED]
 
 
 def _parts(sheet: CalculationSheet, each: Headline[Row]) -> list[Part]:
-    """The parts of a headline, where all of them are rows."""
+    """The parts of a headline, if all of them are rows."""
     return list(each.parts) if all(part.text in sheet.template.by_name for part in each.parts) else []
 
 
 def _end(name: str) -> str:
-    """How the name of one end of a range ends; blank for another row."""
+    """The suffix of a row that is an end of a range; blank for another row."""
     return next((end for end in RANGE if name.endswith(end)), "")
 
 
 def linked(page: Page, at: int, sheet: CalculationSheet, name: str) -> None:
-    """Make what a line says of where its number is from a link to that row, where it stands in SI units."""
+    """Make a line's description of its source a link to the row with the number in SI units."""
     home = sheet.home(name)
     page.leads(at, home.page.name, home.rows[name])

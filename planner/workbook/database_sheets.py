@@ -1,6 +1,5 @@
-"""The Models, Hardware and Dtypes sheets: a row for each id, a column for each number, their sources beside them.
-
-And the formulas that look a number up there.
+"""The Models, Hardware and Dtypes sheets: a row for each id, a column for each number, with sources; and lookup
+formulas.
 """
 
 from __future__ import annotations
@@ -35,36 +34,36 @@ TITLES = {
 
 
 LOWEST = 42.0  # points of the row of labels
-PRINTED = 14  # columns of a database on paper; the rest is for the screen
-WIDEST = 120.0  # of a column; the last one may run over, since nothing stands right of it
+PRINTED = 14  # columns of a database that are printed
+WIDEST = 120.0  # of a column; the last one may overflow to the right
 
 
 @dataclass(frozen=True)
 class DatabaseSheet:
-    """Where a table's columns stand on its sheet, and ranges over them that leave room for more rows."""
+    """The columns of a table on its sheet, and ranges over them with spare rows."""
 
     page: Page
     columns: dict[str, int]
     last_row: int
 
     def range(self, column: str) -> str:
-        """All cells of a column: `Hardware!$H$6:$H$152`."""
+        """The range of a column: `Hardware!$H$6:$H$152`."""
         return self._range(self.columns[column], self.columns[column])
 
     @property
     def ids(self) -> str:
-        """The ids, for MATCH and for dropdowns."""
+        """The range of the ids, for MATCH and drop-downs."""
         return self._range(1, 1)
 
     @property
     def header(self) -> str:
-        """The header row: the machine names of all columns."""
+        """The range of the header row, with the machine names of all columns."""
         row = layout.TABLE_HEADER_ROW
         return f"{self.page.name}!$A${row}:${column_letters(max(self.columns.values()))}${row}"
 
     @property
     def body(self) -> str:
-        """All cells below the header."""
+        """The range of all cells below the header."""
         return self._range(1, max(self.columns.values()))
 
     def _range(self, first: int, last: int) -> str:
@@ -86,7 +85,7 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
         page.put(4, columns[column.name], column.unit, "plan_beside" if is_text else "plan_unit")
         header = "plan_header_text" if is_text else "plan_header_right"
         page.put(layout.TABLE_HEADER_ROW, columns[column.name], column.name, header)
-    rows = dict(table.rows)  # each is completed when it is asked for: once
+    rows = dict(table.rows)  # read once, since each is completed on access
     looks = {
         column.name: ("plan_data_text" if column.unit == "text" else "plan_data",
                       "0" if column.name == "year" else number_format(column.unit))
@@ -108,7 +107,7 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
 
 
 def _width(rows: Iterable[Mapping[str, Value]], name: str, unit: str) -> float:
-    """As wide as a column's longest text, up to a limit; of numbers, as wide as they get with their unit."""
+    """The width for a column's longest text, up to a limit, or for its largest number with unit."""
     if unit == "text":
         texts = (str(cells.get(name) or "") for cells in rows)
         return min(WIDEST, max(len(name) * 1.2, 0.95 * max(map(len, texts), default=0)) + 2.0)
@@ -121,10 +120,10 @@ Cell = Callable[[str], str]  # from a name to the reference of its cell
 
 
 def looked_up(row: Row, databases: DatabaseSheets, matched: Cell, cell: Cell) -> str:
-    """The formula of a number out of a database; N/A where the database is blank.
+    """The formula that looks up a number in a database; N/A if the database is blank.
 
-    `matched` gives by kind, `model` or `hardware`, the cell that says which row of its sheet it is. `cell` gives the
-    cell of a row: of the id by which other tables are read, or of the dtype in `peak[compute_dtype]`.
+    `matched` gives for `model` or `hardware` the cell with the matched row of its sheet. `cell` gives the cell of a
+    row: of the id by which other tables are looked up, or of the dtype in `peak[compute_dtype]`.
     """
     database, (column, selector) = databases[TABLES[row.kind]], row.column
     chosen = cell(selector) if selector else ""

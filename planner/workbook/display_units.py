@@ -1,4 +1,6 @@
-"""The factors between a template's units and the displayed ones: constants on Inputs, by which displays divide."""
+"""The factors between a template's units and display units: constants on Inputs, by which displayed numbers are
+divided.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +13,30 @@ from planner.spoken import PERCENT
 from planner.workbook.cell_styles import PERCENT as PERCENT_FORMAT
 from planner.workbook.cell_styles import RATIO, SAID, row_format
 
-FEW_DIGITS = ("s", "USD", "1/s")  # units that are said as they are
-US, MS = "us", "ms"  # the units of the times that a case takes, and a step
+FEW_DIGITS = ("s", "USD", "1/s")  # units that are displayed as they are
+US, MS = "us", "ms"  # the units of the time of a case and of a step
 
 
 def constant(display: str, unit: str) -> Row:
-    """The constant for a unit that people say and the unit of SI: `one_ms`, 0.001 s."""
+    """The constant for a display unit and the SI unit: `one_ms`, 0.001 s."""
     name = "one_" + re.sub(r"[^a-z0-9]+", "_", display.lower().replace("%", "percent")).strip("_")
     return Row(name, f"One {display}", unit, "constant", f"{factor(display, unit):.15g}", "SI",
                "what is shown is divided by it", "thresholds")  # fmt: skip
 
 
-OF_A_SHARE = constant(PERCENT, "1")  # of a share in words: a cell's format says percent by itself
+OF_A_SHARE = constant(PERCENT, "1")  # for a share as text; a cell's format shows percent by itself
 OF_TIMES = [constant(each, "s") for each in (US, MS)]
 
 
 def needed(rows: Iterable[Row]) -> list[Row]:
-    """The constants by which these rows are shown, each once."""
+    """The constants of these rows' display units, without repetition."""
     pairs = {(row.display, row.unit) for row in rows if row.display and row.display != PERCENT}
     found = (constant(*pair) for pair in sorted(pairs))
     return list({each.name: each for each in found if each.default != 1}.values())
 
 
 def shown_format(row: Row) -> str:
-    """The number format of a row in the unit that people say it in: three or four digits, but of what is counted."""
+    """The number format of a row in its display unit: three or four digits, except for counts."""
     form = row_format(row)
     if row.display == PERCENT:
         return PERCENT_FORMAT

@@ -1,8 +1,8 @@
-"""Where the time of the expected step goes: a block of Dashboard for the chosen scenario, and its waterfall.
+"""Where the time of the expected step goes: a block of Dashboard for the chosen scenario, and its waterfall chart.
 
-The block has the expected step, its bound, and its parts, each with its share and with the start of its bar, which is
-the end of the part before it. If a workbook plans several workloads, that of the scenario is shown. The columns are
-left of the scenarios', so that added scenarios don't move them.
+The block has the expected step, its bound, and its parts, each with its share and the start of its bar, which is the
+end of the previous part. If a workbook plans several workloads, the scenario's is shown. The columns are left of the
+scenarios', so that added scenarios don't move them.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from planner.xlsx.address import address, column_letters
 
 LABEL, UNIT, BEGINS, TIME, SHARE = 1, 2, 3, 4, 5
 TITLES = {LABEL: PARTS, UNIT: None, BEGINS: "Its bar begins", TIME: "Time", SHARE: "Share of the step"}
-WHOLES = 2  # the step and its bound come first, and no part of it is in them
-STEP, BOUND, PART = "8FAADC", charts.PALE, "F4B266"  # light, for the values stand on them
+WHOLES = 2  # the step and its bound come first, before the parts
+STEP, BOUND, PART = "8FAADC", charts.PALE, "F4B266"  # light, since values are printed on them
 
 
 @dataclass(frozen=True)
 class ExpectedParts:
-    """Where the block stands: the rows of the step, its bound and its parts."""
+    """The position of the block: the rows of the step, its bound and its parts."""
 
     page: Page
     rows: range
     unit: str
 
     def chart(self) -> BarChart:
-        """The waterfall: the step and its bound from 0, each part from where the one before it ends."""
+        """The waterfall: the step and its bound from 0, each part from the end of the previous one."""
         title = "From bound to expected: where the time of a step goes"
         chart = charts.bars(title, "Part of the step", self.unit, 35)
         chart.legend = None
@@ -61,27 +61,27 @@ class ExpectedParts:
 def write(
     page: Page, plan: BuildPlan, inputs: Inputs, made: Sequence[Lines], selector: str, at: int
 ) -> ExpectedParts | None:
-    """Write the block from row `at` for the choice in the cell `selector`; None where no template has parts."""
-    told = [_Told(each.template, whole, each) for each in made if each.told and (whole := each.whole)]
-    if not told:
+    """Write the block from row `at`, for the choice in the cell `selector`; None if no template has parts."""
+    steps = [_StepParts(each.template, whole, each) for each in made if each.memory and (whole := each.whole)]
+    if not steps:
         return None
     page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
     workload, at = "", at + 1
-    if len(told) > 1 and WORKLOAD in inputs.input_rows:
+    if len(steps) > 1 and WORKLOAD in inputs.input_rows:
         typed = plan.columns.of_scenario(inputs_sheet.NAME, inputs.input_rows[WORKLOAD], selector)
         page.describe(at, ("Its workload", "text", f"shown_{WORKLOAD}"))
         page.put(at, TIME, Live(typed), "plan_formula", number_format("text"))
         workload, at = f"${column_letters(TIME)}${at}", at + 1
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
-    units = list(dict.fromkeys(each.whole.row.said_in for each in told))
-    rows = _Writer(page, plan, told, workload, selector, at + 1).write()
+    units = list(dict.fromkeys(each.whole.row.said_in for each in steps))
+    rows = _Writer(page, plan, steps, workload, selector, at + 1).write()
     return ExpectedParts(page, rows, f"Time ({units[0]})" if len(units) == 1 else "Time, in the unit of the table")
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A workload's step whose parts are told: its headline, and its lines above."""
+class _StepParts:
+    """A workload's step with parts: its headline, and its lines above."""
 
     template: str
     whole: Headline[Row]
@@ -97,21 +97,21 @@ class _Told:
 
 @dataclass(frozen=True)
 class _Writer:
-    """The rows from `first` on; `meant` is the cell of the workload, blank where there is one alone.
+    """Writes the rows from `first` on; `meant` is the cell of the workload, blank if there is only one.
 
-    `chosen` is the cell with the id of the scenario that is shown.
+    `chosen` is the cell with the chosen scenario's id.
     """
 
     page: Page
     plan: BuildPlan
-    told: Sequence[_Told]
+    steps: Sequence[_StepParts]
     meant: str
     chosen: str
     first: int
 
     def write(self) -> range:
-        """Write the step, its bound and its parts; the rows that they take."""
-        lines = list(zip_longest(*(each.lines for each in self.told)))
+        """Write the step, its bound and its parts; returns their rows."""
+        lines = list(zip_longest(*(each.lines for each in self.steps)))
         rows = range(self.first, self.first + len(lines))
         for at, line in zip(rows, lines, strict=True):
             self._line(at, line)
@@ -123,22 +123,22 @@ class _Writer:
         times = [self._time(found[1]) if found else "NA()" for found in line]
         time, first = address(at, TIME), self.first + WHOLES
         begins = f"SUM({address(first, TIME)}:{address(at - 1, TIME)})" if at > first else "0"
-        if None in line:  # a part less than another workload has: nothing to draw
+        if None in line:  # fewer parts than another workload: nothing to draw
             begins = f'IF({address(at, LABEL)}="",NA(),{begins})'
         self._put(at, LABEL, self._of_workload(labels), "plan_formula_text")
-        self._put(at, UNIT, self._of_workload([f'"{each.whole.row.said_in}"' for each in self.told]), "plan_text")
+        self._put(at, UNIT, self._of_workload([f'"{each.whole.row.said_in}"' for each in self.steps]), "plan_text")
         self.page.put(at, BEGINS, Live(begins), "plan_formula", SAID)
         self.page.put(at, TIME, Live(self._of_workload(times)), "plan_output", SAID)
         self.page.put(at, SHARE, Live(f"{time}/{address(self.first, TIME)}"), "plan_formula", PERCENT)
 
     def _put(self, at: int, column: int, text: str, style: str) -> None:
-        """Write a text that is the same for all workloads as a text, another one as a formula."""
+        """Write a text that is the same for all workloads as text, another one as a formula."""
         alone = text.count('"') == 2 and text.startswith('"')
         self.page.put(at, column, text.strip('"') if alone else Live(text), style)
 
     def _time(self, row: int) -> str:
-        """The number of a line above in the column of the scenario that is shown."""
+        """A reference to a line's number in the chosen scenario's column."""
         return self.plan.columns.of_scenario("", row, self.chosen)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
-        return meant(self.meant, [each.template for each in self.told], texts)
+        return meant(self.meant, [each.template for each in self.steps], texts)

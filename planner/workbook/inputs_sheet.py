@@ -19,18 +19,18 @@ from planner.workbook.page import Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
 
 NAME = "Inputs"
-CHOSEN = "the plan's choice"  # the source of an input that its template gives none
+CHOSEN = "the plan's choice"  # the source of an input without one in its template
 PURPOSE = "Blue cells are yours to change. A blank override takes the database's number; a blank input is N/A."
 
-PLAN, OPENS = "Plan", "+ opens them"  # how the headings of inputs begin, and what one says of a closed group
+PLAN, OPENS = "Plan", "+ opens them"  # prefix of the headings of inputs, and the hint for a closed group
 LOOKED_UP, CALCULATED = "Overrides of looked-up numbers", "Overrides of calculated numbers"
 FITTED = "Overrides of calibrated numbers: a fit of your own has its row on Calibration"
-LEAST = "0.000000001"  # a validation between two numbers lets both in: this stands for above 0
+LEAST = "0.000000001"  # lower limit for "above 0", since a between validation includes its limits
 
 
 @dataclass
 class Inputs:
-    """Where each input, override and constant stands on the Inputs sheet."""
+    """The row of each input, override and constant on the Inputs sheet."""
 
     page: Page
     input_rows: dict[str, int] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Inputs:
 
 
 def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
-    """Write the sheet; `ranges` holds the id ranges of `models`, `hardware` and `dtypes` for the dropdowns."""
+    """Write the sheet; `ranges` has the id ranges of `models`, `hardware` and `dtypes` for drop-downs."""
     page = Page(book, NAME, "Inputs", PURPOSE)
     page.scenario_header(plan, ("Note", "Source"))
     page.may_show[layout.TITLE_ROW, layout.FIRST_SCENARIO] = [each.name for each in plan.scenarios if each.is_named]
@@ -71,7 +71,7 @@ def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
 
 
 def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:
-    """An override that is typed stands out from the blank ones."""
+    """Highlight typed overrides."""
     if rows := inputs.override_rows.values():
         area = plan.columns.area(min(rows), max(rows))
         first = address(min(rows), layout.FIRST_SCENARIO)
@@ -94,17 +94,17 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
     short = {"type": "textLength", "operator": "between", "formula1": "1", "formula2": str(LONGEST)}
     for row, title, prompt in texts:
         page.validate(plan.columns.area(row, row), title, prompt, f"1 to {LONGEST} characters.", **short)
-    # Ranges over the ids begin at the cell beside the first, so that a scenario moved there is among them.
+    # Ranges over the ids begin left of the first one, so that they cover a scenario moved there.
     prompt, error = "Stays blank: lists of scenarios begin here. A note of yours goes below it.", "Leave it blank."
-    beside = address(layout.ID_ROW, layout.SOURCE)
-    page.validate(beside, "Scenario id", prompt, error, type="textLength", operator="equal", formula1="0")
+    left_of_ids = address(layout.ID_ROW, layout.SOURCE)
+    page.validate(left_of_ids, "Scenario id", prompt, error, type="textLength", operator="equal", formula1="0")
 
 
 def _block(
     page: Page, plan: BuildPlan, title: str, rows: list[Row], places: dict[str, int], at: int, ranges: dict[str, str],
     *, is_closed: bool,
 ) -> int:  # fmt: skip
-    """A section of the sheet, of which a closed one shows what is typed alone; returns the row below it."""
+    """Write a section, of which a closed one shows only rows with typed values; returns the next free row."""
     if not rows:
         return at
     page.section(at, f"{title}; {OPENS}" if is_closed else title, plan.columns.last_filled)
@@ -131,7 +131,7 @@ def _describe(page: Page, at: int, row: Row) -> None:
 
 
 def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], overriding: bool) -> None:
-    """Hold the cells of `reference` to what a row may be: a dtype of the list, a flag, a number above 0."""
+    """Restrict the cells of `reference` to what a row allows: a listed dtype, a flag, a positive number."""
     prompt = "Blank takes the looked-up or calculated number." if overriding else (row.note or row.label)
     allowed = limits(row)
     above, most = allowed.is_positive, f"{allowed.most:g}"
@@ -159,7 +159,7 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
 
 
 def at_least_0(row: Row) -> str:
-    """The operator beside 0 of a validation that holds a row's numbers to its limits."""
+    """The validation operator for comparing with 0: greater, or greater or equal."""
     return "greaterThan" if limits(row).is_positive else "greaterThanOrEqual"
 
 
@@ -175,13 +175,13 @@ def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
 
 
 COLUMNS = ("section", "shown", "name")
-FURTHER = "further inputs"  # of what the data don't name, as inputs of a person's own template
+FURTHER = "further inputs"  # for inputs that the data don't list, such as those of the user's templates
 CLOSED = "closed"
 
 
 @dataclass
 class InputsSection:
-    """A heading of Inputs with its rows; a closed one opens by the + beside it."""
+    """A heading of Inputs with its rows; a closed one is opened by its +."""
 
     title: str
     is_closed: bool = False
@@ -189,7 +189,7 @@ class InputsSection:
 
 
 def sections(inputs: Iterable[Row]) -> list[InputsSection]:
-    """The sections that some inputs fill, in the data's order; what it doesn't name stands before what is closed."""
+    """The sections of some inputs, in the data's order; inputs that it doesn't list come before closed sections."""
     named, places = _named()
     found = {title: InputsSection(title, is_closed) for title, is_closed in named.items()}
     for row in inputs:
@@ -201,7 +201,7 @@ def sections(inputs: Iterable[Row]) -> list[InputsSection]:
 
 @cache
 def _named() -> tuple[dict[str, bool], dict[str, tuple[str, int]]]:
-    """Whether each section is closed, open ones first; and the section and the place of each name."""
+    """Whether each section is closed, open ones first; and the section and position of each name."""
     records = [cells for _, cells in data.table("inputs", COLUMNS).records()]
     closed = {cells["section"]: True for cells in records if cells["shown"] == CLOSED}
     opened = {cells["section"]: False for cells in records if cells["section"] not in closed}

@@ -1,4 +1,4 @@
-"""What all sheets have in common: columns, rows, reserved sheet names, and the formula of a cell at a place."""
+"""The common layout of all sheets: columns, rows, reserved sheet names, and the formula for a cell by position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from planner.xlsx.address import address, column_letters
 LABEL, UNIT, NAME, FORMULA, SOURCE, FIRST_SCENARIO = 1, 2, 3, 4, 5, 6
 HEADER_ROW, ID_ROW, TITLE_ROW, MODEL_ROW, HARDWARE_ROW = 3, 4, 5, 6, 7
 FIRST_ROW = 9  # below the header rows and a blank one
-HEADERS = {  # what each row above the scenarios says of them: its name and its label
+HEADERS = {  # the header rows: name and label
     ID_ROW: ("scenario_id", "Scenario id"),
     TITLE_ROW: ("scenario_name", "Scenario"),
     MODEL_ROW: ("model_id", "Model"),
@@ -23,23 +23,23 @@ RESERVED = {
     "cover", "dashboard", "inputs", "models", "hardware", "dtypes", "operations", "roofline", "sweep", "comparison",
     "calibration", "stacks", "checks", "log", "history", "constraints", "sensitivity",
 }  # fmt: skip
-SPARE_ROWS = 100  # of a database sheet, for an analyst's own models and chips
-UNPROVED = "not cross-checked"  # said of a headline that no check computes another way
+SPARE_ROWS = 100  # in a database sheet, for an analyst's own models and chips
+UNPROVED = "not cross-checked"  # the remark on a headline that no check recomputes
 SCENARIO_WIDTH = 24.0
 DESCRIBED = ("plan_wrapped", "plan_text", "plan_told", "plan_told", "plan_told")  # the styles of a line's texts
-SPARE_SCENARIOS = 24  # columns that ranges and validations reach beyond the scenarios built
+SPARE_SCENARIOS = 24  # columns of ranges and validations beyond the built scenarios
 
 
 @dataclass(frozen=True)
 class ScenarioColumns:
-    """The scenario columns: how many are filled, and how many every range is sized for."""
+    """The scenario columns: how many are filled, and how many ranges are sized for."""
 
     filled: int
-    reach: int = 0  # the last column of the ranges, where it is given and there is room for one more
+    reach: int = 0  # the last column of ranges, if it is given and leaves room for one more
 
     @property
     def last(self) -> int:
-        """The last column that ranges and validations reach."""
+        """The last column of ranges and validations."""
         return self.reach if self.reach > self.last_filled + 1 else self.last_filled + SPARE_SCENARIOS
 
     @property
@@ -51,30 +51,32 @@ class ScenarioColumns:
         return iter(range(FIRST_SCENARIO, self.last_filled + 1))
 
     def area(self, top: int, bottom: int) -> str:
-        """The scenario columns of some rows, sized ahead: `F9:AC40`."""
+        """The scenario columns of some rows, with spare columns: `F9:AC40`."""
         return f"{address(top, FIRST_SCENARIO)}:{address(bottom, self.last)}"
 
     def over(self, row: int) -> str:
-        """The scenario columns of one row of the same sheet, sized ahead, and the text before them: `$E$4:$AC$4`.
+        """The scenario columns of one row of the same sheet, with spare columns, and the text column before:
+        `$E$4:$AC$4`.
 
-        With that text a range holds the scenario that an analyst moves or inserts before the first one, too.
+        Starting at that text column, the range also covers a scenario that an analyst moves or inserts before the
+        first.
         """
         return f"${column_letters(SOURCE)}${row}:${column_letters(self.last)}${row}"
 
     def across(self, sheet: str, row: int) -> str:
-        """The same of another sheet: `Inputs!$E$4:$AC$4`; of the same one where it has no name."""
+        """The same on another sheet: `Inputs!$E$4:$AC$4`; on the same one if `sheet` is blank."""
         return f"{sheet}!{self.over(row)}" if sheet else self.over(row)
 
     def of_scenario(self, sheet: str, row: int, chosen: str) -> str:
         """The cell of a sheet's row in the column of the scenario whose id is in the cell `chosen`.
 
-        It is found among that sheet's own ids: an analyst may have its scenarios in another order than Inputs.
+        It is found by that sheet's own ids, since an analyst may order its scenarios differently from Inputs.
         """
         return in_row(self.across(sheet, row), f"MATCH({chosen},{self.across(sheet, ID_ROW)},0)")
 
 
 def sheet_name(template: str) -> str:
-    """A template's sheet: its name with a capital, safe to write in a reference without quotes."""
+    """The name of a template's sheet: capitalized, and valid in a reference without quotes."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", template)
     name = name[:1].upper() + name[1:]
     reserved = name.lower() in RESERVED
@@ -83,5 +85,5 @@ def sheet_name(template: str) -> str:
 
 
 def in_row(cells: str, place: str) -> str:
-    """The cell at a place of a range of one row. Not every program reads `INDEX(cells,place)` so."""
+    """The cell at a position in a range of one row. `INDEX(cells,place)` isn't supported by every program."""
     return f"INDEX({cells},1,{place})"

@@ -1,8 +1,8 @@
 """The record of what planner wrote into a workbook, kept on its Cover: the base of the merge of `planner update`.
 
 For each sheet it has the key and the position of every row and column, and for every cell a short digest of its content
-and the index of its style. Formulas that are filled across a row share one digest, for any number of scenarios. Cells
-that users type into have none. Rows that it hasn't are a person's, or were kept by an update.
+and the number of its style. Formulas filled across a row share one digest, for any number of scenarios. Cells that
+users type into have none. Rows that aren't in the record are the user's, or were kept by an update.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from planner.workbook.layout import FIRST_SCENARIO
 from planner.xlsx.address import Position
 from planner.xlsx.cellvalue import Value, exact_text, is_number
 
-FORMAT = 1  # of the memory itself: another one isn't read
+FORMAT = 1  # version of the record; others aren't read
 HEADING = "What planner wrote, for planner update"
-UNREAD = ("cover", "log")  # the sheets that are other with every build
+UNREAD = ("cover", "log")  # sheets that differ with every build
 CHUNK = 20_000  # characters of a cell; the most that programs keep are 32,767
-PACKED = "eJ"  # how every packed text begins
-SCENARIOS = 0  # columns of a formula that stands in every scenario's
-NOTHING = 0  # the digest of an empty cell, and of one that is a person's to fill
+PACKED = "eJ"  # the beginning of every packed text
+SCENARIOS = 0  # `across` of a formula in every scenario's column
+NOTHING = 0  # the digest of an empty cell, and of one for the user to fill
 _SPELLING = re.compile(
     r"""(?P<text>"(?:[^"]|"")*") | (?P<space>\s+) | '(?P<sheet>(?:[^']|'')*)'(?=!)
       | (?<![\w.$])(?P<number>(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)""",
@@ -40,18 +40,18 @@ _PLAIN_SHEET = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 class FilledCells(NamedTuple):
-    """Cells that planner filled from the first of them, where that stands and what is in it."""
+    """A run of cells that planner filled, given by its first cell, with that cell's content."""
 
     row: int
     column: int
     down: int  # rows
     across: int  # columns; SCENARIOS: as many as there are scenarios
-    look: int  # the number of their look
-    digest: int  # of what the first of them holds
+    look: int  # the number of their look in `looks`
+    digest: int  # of the first cell's content
 
 
 class Remembered(NamedTuple):
-    """A cell that planner filled: the digest of what stood in it as it reads at the cell `first`, and its look."""
+    """A cell that planner filled: the digest of its content as it reads in the cell `first`, and its look."""
 
     first: Position
     look: int
@@ -60,7 +60,7 @@ class Remembered(NamedTuple):
 
 @dataclass(frozen=True)
 class BuiltSheet(Keyed):
-    """A sheet as it was built: its rows and columns by key, and what stood in them. Scenarios have no key."""
+    """A sheet as it was built: its rows and columns by key, and their content. Scenario columns have no key."""
 
     kind: str
     name: str
@@ -68,12 +68,14 @@ class BuiltSheet(Keyed):
     columns: Mapping[int, str]
     filled: Sequence[FilledCells]
     rules: frozenset[int] = frozenset()  # digests of its rules
-    end: int = 0  # the last row that ranges over a database, or over the runs of the Comparison, reach
+    end: int = 0  # the last row of ranges over a database or over the Comparison's runs
 
     @cached_property
     def _cells(self) -> dict[Position, Remembered]:
         found: dict[Position, Remembered] = {}
-        for each in sorted(self.filled, key=lambda each: each.down, reverse=True):  # a single cell within a run counts
+        for each in sorted(
+            self.filled, key=lambda each: each.down, reverse=True
+        ):  # a single cell within a run takes precedence
             wrote = Remembered((each.row, each.column), each.look, each.digest)
             for row in range(each.row, each.row + each.down):
                 for column in range(each.column, each.column + max(each.across, 1)):
@@ -85,13 +87,13 @@ class BuiltSheet(Keyed):
         return frozenset(each.row for each in self.filled if each.across == SCENARIOS)
 
     def cell(self, row: int, column: int) -> Remembered | None:
-        """What planner wrote into a cell; None where it wrote nothing."""
+        """What planner wrote into a cell; None if nothing."""
         if column > FIRST_SCENARIO and row in self._scenarios:
             column = FIRST_SCENARIO
         return self._cells.get((row, column))
 
     def is_same(self, other: BuiltSheet) -> bool:
-        """Whether planner wrote the same on two sheets. Of the cases those of templates that both have count."""
+        """Whether planner wrote the same on two sheets. Of cases, those of templates that both have count."""
         if self.kind == "comparison":
             cases = self._by_case(other) == other._by_case(self)
             return cases and (self.columns, self.rules) == (other.columns, other.rules)
@@ -100,7 +102,7 @@ class BuiltSheet(Keyed):
         return self._without_defaults() == other._without_defaults()
 
     def _by_case(self, other: BuiltSheet) -> list[tuple[str, list[tuple[int, ...]]]]:
-        """What stands in the rows that another sheet has too; cases of a template may stand anywhere."""
+        """The content of the rows that another sheet has too; cases of a template may be anywhere."""
         found: dict[str, list[tuple[int, ...]]] = {}
         for each in self.filled:
             key = self.rows.get(each.row, "")
@@ -114,7 +116,7 @@ class BuiltSheet(Keyed):
         return [each._replace(digest=NOTHING) if is_open and each.across == SCENARIOS else each for each in self.filled]
 
     def cells(self) -> Iterator[tuple[Position, Remembered]]:
-        """Every cell, of the scenarios' the first."""
+        """Every cell; of the scenarios' only the first."""
         return iter(self._cells.items())
 
 
@@ -124,19 +126,19 @@ class Memory:
 
     sheets: Mapping[str, BuiltSheet]  # by kind
     looks: Sequence[int]  # digests, by the number of the look
-    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # what is swept, by template and input
+    axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the values of sweeps, by template and input
     last_scenario: int = 0  # the last column that ranges over scenarios reach
 
     def texts(self) -> Iterator[tuple[str, list[str]]]:
-        """What the Cover holds of it: for each line its name and the texts of its cells."""
+        """The lines of the record on Cover: each a name and the texts of its cells."""
         common = [FORMAT, self.last_scenario, dict(self.axes), _packed(self.looks, 4)]
         yield "all sheets", _chunks(common)
         for sheet in self.sheets.values():
             yield sheet.name, _chunks([sheet.kind, *_plain(sheet)])
 
     def is_same(self, other: Memory) -> bool:
-        """Whether planner would write the same: but for Cover and Log, whatever is a person's to type, and cases that
-        were added since.
+        """Whether planner would write the same, apart from Cover and Log, values that users type, and cases added
+        since.
         """
         if self.sheets.keys() != other.sheets.keys() or list(self.looks) != list(other.looks):
             return False
@@ -144,7 +146,7 @@ class Memory:
 
     @classmethod
     def of_texts(cls, lines: Iterable[tuple[str, str]]) -> Memory | None:
-        """The memory in the lines of a Cover, each its name and its text; None where it is none, or damaged."""
+        """The record in the lines of a Cover, each a name and a text; None if there is none or it is damaged."""
         try:
             (_, first), *rest = ((name, _unpacked_text(text)) for name, text in lines)
             if first[0] != FORMAT:
@@ -156,12 +158,12 @@ class Memory:
 
 
 def is_packed(text: str) -> bool:
-    """Whether a text is one that a memory begins with."""
+    """Whether a text begins like a packed record."""
     return text.startswith(PACKED)
 
 
 def memory_rows(sheet: Sheet, rows: Iterable[int]) -> list[int]:
-    """The rows of a Cover in which it remembers what planner wrote: a heading, and a row of texts for each sheet."""
+    """The rows of the record on a Cover: a heading, and a row of texts for each sheet."""
     start = next((row for row in rows if sheet.text(row, 1) == HEADING), 0)
     stop = start + 1
     while start and is_packed(sheet.text(stop, 2)):
@@ -170,7 +172,7 @@ def memory_rows(sheet: Sheet, rows: Iterable[int]) -> list[int]:
 
 
 def remembered(cover: Sheet | None) -> Memory | None:
-    """What a workbook's Cover remembers; None where it has no memory, or a damaged one."""
+    """The record on a workbook's Cover; None if it has none, or a damaged one."""
     lines: list[tuple[str, str]] = []
     for row in memory_rows(cover, cover.filled) if cover else ():
         assert cover is not None, "its rows were read"
@@ -180,7 +182,7 @@ def remembered(cover: Sheet | None) -> Memory | None:
 
 
 def of_formula(text: str) -> int:
-    """The digest of a formula, without its `=`; blanks don't count, nor how a number or a sheet is spelt."""
+    """The digest of a formula, without its `=`, regardless of blanks and of how numbers and sheets are spelt."""
     return zlib.crc32(f"={_SPELLING.sub(_spelt, text)}".encode()) & 0xFFFFFF or 1
 
 
@@ -194,7 +196,7 @@ def of_value(value: Value) -> int:
 
 
 def of_text(text: str) -> int:
-    """A digest of four bytes: of a look or a rule."""
+    """A digest of four bytes, for a look or a rule."""
     return zlib.crc32(text.encode())
 
 
@@ -208,7 +210,7 @@ def _spelt(match: re.Match[str]) -> str:
 
 
 def _plain(sheet: BuiltSheet) -> list[object]:
-    """A sheet as lists of numbers and texts. Places are counted from the one before, so that they pack well."""
+    """A sheet as lists of numbers and texts. Positions are relative to the previous one, so that they compress well."""
     numbers: list[int] = []
     row = column = 0
     for each in sheet.filled:
@@ -258,9 +260,9 @@ def _unpacked(text: str, size: int) -> list[int]:
 
 
 def kept_rows(book: Book) -> set[tuple[str, int]]:
-    """Sheet and row of each line that the Cover's record of what planner wrote hasn't; none where there is no record.
+    """Sheet and row of each line that isn't in the record; empty if there is no record.
 
-    An update keeps a row that its template has no more where a person did something there: it is theirs then.
+    An update keeps a row that its template no longer has if the user did something there: it counts as theirs then.
     """
     memory = remembered(book.designed.get("Cover"))
     if memory is None:
@@ -271,6 +273,6 @@ def kept_rows(book: Book) -> set[tuple[str, int]]:
 
 
 def _kinds(book: Book) -> Iterator[tuple[str, LineTable]]:
-    """The tables of lines by the kinds of sheets that the record names."""
+    """The tables of lines, by the kinds of sheets in the record."""
     yield from ((table.kind, table) for table in (book.inputs, book.dashboard, book.checks, *book.constraints))
     yield from ((f"calculation {book.templates[table.sheet.name]}", table) for table in book.calculations)

@@ -27,12 +27,12 @@ from planner.xlsx.address import address
 NAME = "Operations"
 PURPOSE = "The working behind Roofline: one row for each operation of the scenario chosen on Dashboard."
 FIRST_STEP_ROW = 5
-PLACED = ("phase", "hardware_row")  # of the block, and no rows of a template
+PLACED = ("phase", "hardware_row")  # rows of the block that aren't a template's
 
 
 @dataclass(frozen=True)
 class Operations:
-    """Where each operation's quantities stand."""
+    """The cells of each operation's quantities."""
 
     page: Page
     ops: LayerOps
@@ -41,7 +41,7 @@ class Operations:
     counts: dict[str, str]
 
     def of(self, operation: LayerOperation, name: str) -> str | None:
-        """A reference to an operation's quantity; None where its template hasn't it."""
+        """A reference to an operation's quantity; None if its template lacks it."""
         columns = self.tables[operation.template.name].columns
         return f"{NAME}!{address(self.rows[operation.row.name], columns[name])}" if name in columns else None
 
@@ -76,7 +76,7 @@ def write(
                 at += 1
         tables[template.name] = table
         at += 1
-    page.sheet.print_area = f"A1:L{at - 1}"  # the operations and their shapes; the rest is for the screen
+    page.sheet.print_area = f"A1:L{at - 1}"  # only the operations and their shapes are printed
     page.widths(34, 12, 24, 22, *[20] * 40)
     return Operations(page, ops, tables, rows, counts)
 
@@ -96,7 +96,9 @@ def _leaf(operation: LayerOperation, names: _Step) -> Leaf:
 
 
 def _form(operation: LayerOperation, ops: LayerOps) -> Callable[[Row], str]:
-    """How an operation's cell shows its number: a count as the row of the step that it is, which may have parts."""
+    """A function for the number format of an operation's cell: a count has that of the step's row, which may be
+    fractional.
+    """
     steps = {row.name: row for row in ops.steps}
 
     def form(row: Row) -> str:
@@ -107,9 +109,9 @@ def _form(operation: LayerOperation, ops: LayerOps) -> Callable[[Row], str]:
 
 
 def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
-    """The names of the operations that the models of no scenario do: experts, where all are dense.
+    """The names of the operations that no scenario's model performs, such as experts if all models are dense.
 
-    All count as done where a scenario has no model or no chip, or one that is in no database.
+    All count as performed if a scenario has no model or chip, or an unknown one.
     """
     done: set[str] = set()
     counted = step.reduced(name for operation in ops.operations for name in operation.count.names)
@@ -130,7 +132,7 @@ def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
 class _Step(ChosenBlock):
     """The chosen step: its own quantities on this sheet, the scenario's others looked up in its column.
 
-    `places` holds the cell of each quantity of the block, by name. Called with a name, it gives the name's reference.
+    `places` has the cell of each quantity of the block, by name. Called with a name, it returns the reference.
     """
 
     def __init__(
@@ -164,7 +166,7 @@ class _Step(ChosenBlock):
 
 
 def _called_up(ops: LayerOps, step: CalculationSheet) -> list[str]:
-    """The rows of the step's template that its operations are made of, in its order."""
+    """The rows of the step's template that its operations read, in its order."""
     read = {name for row in ops.steps for name in row.reads}
     for operation in ops.operations:
         read.update(operation.count.names, *(formula.names for formula in operation.bindings.values()))

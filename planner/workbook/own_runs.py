@@ -1,8 +1,8 @@
 """Runs of the plan on Dashboard, live from the table of runs on Comparison, and the chart of the latest ones.
 
-Of each scenario and workload the latest run in words, beside what to expect: the step's where one was recorded, else
-that of the next headline. The chart beside the table has each run over what was expected, with range and bound; what it
-draws is a closed block of Dashboard, so that what an analyst sorts or corrects in the table counts.
+For each scenario and workload, the latest run as text, beside the expectation: the step's if one was recorded, else
+that of the next headline. The chart beside the table shows each run over its expectation, with range and bound; its
+data are a closed block of Dashboard, so that sorting or correcting the table is reflected.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
     "its number", "its place in the table", "its name", "range from", "range wide", "bound", "measured",
 )  # fmt: skip
 LINES = (NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED)
-OVER = {LOW: "run_low", BOUND: "run_bound", MEASURED: "run_measured"}  # what is drawn over what was expected
-COLUMN = f"${column_letters(layout.FORMULA)}$"  # of what the block says
+OVER = {LOW: "run_low", BOUND: "run_bound", MEASURED: "run_measured"}  # chart data divided by the expected number
+COLUMN = f"${column_letters(layout.FORMULA)}$"  # the column of the block's values
 
 
 class RunsTable(NamedTuple):
-    """Where the table of runs is, or will be once there is one."""
+    """The position of the table of runs, or of the one that the first run will add."""
 
     page: Page
     title_row: int
     area: Callable[[str], str]  # the range of a column, by its machine name, over all rows that runs may have
-    chart_at: str  # the cell beside it where their chart begins
+    chart_at: str  # the cell where their chart begins
 
 
 def write(writer: LineWriter, made: Sequence[Lines], table: RunsTable) -> None:
-    """Write what was recorded into the rows that each workload's lines have kept for it."""
+    """Write the lines on recorded runs into the rows that each workload's lines reserve for them."""
     for lines in made:
         if lines.runs:
             _Latest(writer, lines, table).write()
@@ -52,22 +52,22 @@ def write(writer: LineWriter, made: Sequence[Lines], table: RunsTable) -> None:
 
 @dataclass(frozen=True)
 class _Latest:
-    """The latest run of each scenario for one workload: closed lines of its numbers, and an open one in words."""
+    """The latest run of each scenario for one workload: closed lines with its numbers, and an open one as text."""
 
     writer: LineWriter
     lines: Lines
     table: RunsTable
 
     def write(self) -> None:
-        """All lines, the counts of each headline first."""
-        led = runs_of(self.lines.leads)
-        counts = range(self.lines.runs.start, self.lines.runs.start + len(led))
+        """Write all lines, the counts of each headline first."""
+        leading = runs_of(self.lines.leads)
+        counts = range(self.lines.runs.start, self.lines.runs.start + len(leading))
         which, count, place, measured, expected, digits, *_, said = range(counts.stop, self.lines.runs.stop)
         own, keyed = f'{HERE}{layout.ID_ROW}&"{PART}"', f"{HERE}{which}"
-        for at, each in zip(counts, led, strict=True):
+        for at, each in zip(counts, leading, strict=True):
             self._number(at, f"runs of {each.said}", f'COUNTIF({self.table.area("run_of")},{own}&"{each.row.name}")')
         chosen = '""'
-        for at, each in zip(reversed(counts), reversed(led), strict=True):
+        for at, each in zip(reversed(counts), reversed(leading), strict=True):
             chosen = f'IF({HERE}{at}>0,"{each.row.name}",{chosen})'
         self._line(which, "runs: of which row", "text", chosen, "plan_words", "@")
         self._number(count, "runs: how many", f"COUNTIF({self.table.area('run_of')},{own}&{keyed})")
@@ -80,15 +80,15 @@ class _Latest:
             self._number(at, f"runs: {label}", f"IF({HERE}{place}>0,{self._of(name, place)},0)")
         self._number(digits, "runs: digits", self.writer.units.digits(f"{HERE}{measured}"))
         number, times = (said - 2, said - 1)
-        self._told(number, "the latest", self._number_in_words(place, measured, digits))
-        self._told(times, "beside what was expected", self._times(measured, expected, digits))
+        self._words_line(number, "the latest", self._number_in_words(place, measured, digits))
+        self._words_line(times, "beside what was expected", self._times(measured, expected, digits))
         self.writer.close(range(counts.start, said))
         label = f"{self._sheet}: {LABEL.lower()}" if LABEL in self.writer.labels else LABEL
         self.writer.labels.add(LABEL)
         self.writer.texts(said, label,
                           f"{self.lines.template}.runs.said", "the latest beside what was expected then: "
                           "planner record, planner ingest", "plan_aside_label")  # fmt: skip
-        page = self.table.page.name  # without the row: new cases move the table down
+        page = self.table.page.name  # without a row, since new cases move the table down
         self.writer.page.leads(said, page, self.table.title_row, said=f"{page}, runs")
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
         words = f'IF({HERE}{place}=0,"{NONE}",{HERE}{number}&{runs}&{HERE}{times})'
@@ -96,16 +96,16 @@ class _Latest:
         self.writer.page.rows[said].height = 2 * LINE_HEIGHT
 
     def _number_in_words(self, place: int, measured: int, digits: int) -> str:
-        """`Step 33.0 ms`."""
+        """The formula of `Step 33.0 ms`."""
         quantity, unit = (self._of(name, place) for name in ("run_quantity", "run_unit"))
         return f'IF({HERE}{place}=0,"",{quantity}&" "&FIXED({HERE}{measured},{HERE}{digits})&" "&{unit})'
 
     def _times(self, measured: int, expected: int, digits: int) -> str:
-        """`; 1.05 x the 31.4 expected`."""
+        """The formula of `; 1.05 x the 31.4 expected`."""
         then = f'FIXED({HERE}{expected},{HERE}{digits})&" expected"'
         return f'IF({HERE}{expected}>0,"; "&FIXED({HERE}{measured}/{HERE}{expected},2)&" x the "&{then},"")'
 
-    def _told(self, at: int, label: str, formula: str) -> None:
+    def _words_line(self, at: int, label: str, formula: str) -> None:
         self._line(at, f"runs: {label}, in words", "text", formula, "plan_words", "@")
 
     def _of(self, name: str, place: int) -> str:
@@ -124,7 +124,7 @@ class _Latest:
 
 
 def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
-    """The block from row `at` on, and the chart; returns the row below the block."""
+    """Write the chart's data from row `at` on, and the chart; returns the next free row."""
     page = writer.page
     page.section(at, TITLE, writer.plan.columns.last_filled)
     rows = {name: range(at + 1 + place * DRAWN, at + 1 + (place + 1) * DRAWN) for place, name in enumerate(LINES)}
@@ -142,7 +142,7 @@ def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
 
 
 def _formula(name: str, place: int, cell: dict[str, str], table: RunsTable) -> str:
-    """What one line says of a run, the newest first; N/A is not drawn."""
+    """One line of a run's chart data, the newest run first; N/A isn't drawn."""
 
     def of(column: str) -> str:
         return f"INDEX({table.area(column)},{cell[PLACE]})"
@@ -160,7 +160,7 @@ def _formula(name: str, place: int, cell: dict[str, str], table: RunsTable) -> s
 
 
 def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
-    """A box for each range, a short line for the bound, and a point for what was measured."""
+    """A box for each range, a short line for the bound, and a point for the measured number."""
 
     def cells(name: str) -> Reference:
         return charts.column(writer.page, layout.FORMULA, rows[name].start, rows[name].stop - 1)

@@ -1,4 +1,4 @@
-"""One sheet being written: cells with a style that says what they are, header rows, print set-up."""
+"""A sheet being written: cells with a style for their role, header rows, print settings."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from planner.xlsx.worksheet import PLAIN_COLUMN
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
 LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
 BOLD_PER_WIDTH = 1.05  # the same of letters that may be bold
-FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as a text, lest a program read a formula in it
+FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as text, lest a program take it for a formula
 _WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
-LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # letters that a validation's message may have
+LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # most characters of a validation's title and prompt
 
 Filling = tuple[int, int, int, Value]
-"""What was put into cells: how many rows and columns of them, the number of their look, and a value or a Live text."""
+"""Cells as filled: rows down, columns across, style number, and a value or a Live text."""
 
 
 @dataclass(slots=True)
 class RowLook:
-    """What a row is beside its cells: how high, in points (0: as programs make it), and how it is grouped."""
+    """A row's properties: its height in points (0: automatic), and its outline group."""
 
     height: float = 0.0
     is_grouped: bool = False
@@ -47,37 +47,37 @@ class RowLook:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The same as the attributes of the row's element."""
+        """The same as attributes of the row's element."""
         said = {"hidden": self.hidden, "outlineLevel": self.is_grouped, "collapsed": self.collapsed}
         found = {name: "1" for name, there in said.items() if there}
         return found | {"ht": f"{self.height:g}", "customHeight": "1"} if self.height else found
 
 
 class Rows(dict[int, RowLook]):
-    """The rows of a page that are asked for, by number: openpyxl's would take a tenth of a build's time."""
+    """The rows of a page that are used, by number: openpyxl's would take a tenth of a build's time."""
 
     def __missing__(self, row: int) -> RowLook:
         return self.setdefault(row, RowLook())
 
 
 class Page:
-    """A worksheet with the marks that every sheet bears: a title that links back, and the master check."""
+    """A worksheet with what every sheet has: a title that links back, and the count of failed checks."""
 
     def __init__(
         self, book: Workbook, name: str, title: str, purpose: str, *, corner: str = "B6", titles: str = "5:5"
     ) -> None:
         self.corner = corner  # the first cell that scrolls
-        self.master_at = 0  # the column that counts failed checks in words, where those that are open are scenarios'
-        self.pages_high = 0  # as many as it takes
+        self.master_at = 0  # the column of the count of failed checks; 0: the second open one
+        self.pages_high = 0  # 0: as many as needed
         self.titles = titles  # the rows that each printed page repeats
         self.sheet: Worksheet = book.create_sheet(name)
         self.sheet.row_dimensions = self.rows = Rows()
         self.name, self.purpose = name, purpose
-        self.grid = Grid()  # all that stands in the cells: openpyxl has none of them
-        self.links: dict[tuple[int, int], str] = {}  # the places in this workbook that cells lead to
+        self.grid = Grid()  # the content of cells, which openpyxl doesn't get
+        self.links: dict[tuple[int, int], str] = {}  # the targets of links within this workbook
         self._styles = style_numbers(book)
-        self.filled: dict[tuple[int, int], Filling] = {}  # what was put, by the first of the cells
-        self.may_show: dict[tuple[int, int], Collection[str]] = {}  # texts of which a cell shows one
+        self.filled: dict[tuple[int, int], Filling] = {}  # by the first of the cells
+        self.may_show: dict[tuple[int, int], Collection[str]] = {}  # the texts that a cell may show
         self.swept: dict[str, list[float]] = {}  # the values of each axis of a sweep
         self.rules: list[tuple[str, ...]] = []  # of validations and formats: area, kind, title, formulas, prompt
         self.put(1, 1, title, "plan_title")
@@ -94,12 +94,12 @@ class Page:
             return
         if isinstance(value, str) and value.startswith(FORMULA_LIKE):
             look = self._styles.quoted(self.sheet, style, number_format)
-        held = _held(value)
-        self.grid.put(row, column, held, look)
-        self.filled[row, column] = 1, 1, look, held
+        stored = _stored(value)
+        self.grid.put(row, column, stored, look)
+        self.filled[row, column] = 1, 1, look, stored
 
     def _look(self, style: str, number_format: str | None) -> int:
-        """The number of a cell's look in the workbook."""
+        """The style number of a cell."""
         return self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
 
     def across(
@@ -122,7 +122,7 @@ class Page:
         self.filled[rows[0], column] = len(rows), 1, look, Live(text)
 
     def is_choice(self, row: int, column: int) -> bool:
-        """Whether a cell is there to be typed into."""
+        """Whether a cell is meant to be typed into."""
         return self.filled[row, column][2] in self._styles.of(("plan_input", "plan_input_words"))
 
     def link(self, row: int, column: int, sheet: str, target: str) -> None:
@@ -130,32 +130,32 @@ class Page:
         self.links[row, column] = f"{sheet}!{target}"
 
     def leads(self, row: int, sheet: str, to: int, *, said: str = "") -> None:
-        """Say in a line that its number stands in the row `to` of a sheet, or in what is `said`, and link there.
+        """Name a line's source, the row `to` of a sheet or the text `said`, and link to it.
 
-        The row is counted, so that it is still right where rows are put in above it.
+        The text is a formula with ROW, so that it stays right when rows are inserted above.
         """
         target = address(to, layout.LABEL)
         self.put(row, layout.FORMULA, said or Live(f'"{sheet} row "&ROW({sheet}!{target})'), "plan_link")
         self.link(row, layout.FORMULA, sheet, target)
 
     def header(self, titles: Iterable[str], row: int = layout.HEADER_ROW, right: Container[int] = ()) -> None:
-        """A table's header row; the titles of the columns `right` stand right, above numbers."""
+        """Write a table's header row; the titles of the columns `right` are right-aligned, as numbers are."""
         for column, title in enumerate(titles, start=1):
             self.put(row, column, title, "plan_header_right" if column in right else "plan_header")
 
     def section(self, row: int, title: str, last_column: int) -> None:
-        """A heading inside a table, over its whole width."""
+        """Write a heading inside a table, over its whole width."""
         for column in range(1, last_column + 1):
             self.put(row, column, title if column == 1 else None, "plan_section")
 
     def choose(self, reference: str, source: str, title: str, prompt: str) -> None:
-        """Let cells be chosen from a list: `source` is a range, or the texts between quotes."""
+        """Add a drop-down list to cells: `source` is a range, or quoted texts."""
         self.validate(reference, title, prompt, "Choose from the list.", type="list", formula1=source)
 
     def validate(self, reference: str, title: str, prompt: str, error: str, **rule: str) -> None:
-        """A data validation over the cells and ranges that `reference` lists, with what it says there.
+        """Add a data validation to the cells and ranges in `reference`, with its messages.
 
-        `rule` has its type, operator and formulas as openpyxl calls them.
+        `rule` has its type, operator and formulas by openpyxl's names.
         """
         assert len(title) <= LONGEST_TITLE, f"{self.name}: {title!r} is longer than a title may be"
         prompt = prompt[:LONGEST_PROMPT]
@@ -169,9 +169,9 @@ class Page:
         self.rules.append((reference, rule["type"], title, rule["formula1"], rule.get("formula2", ""), prompt))
 
     def colour(self, reference: str, condition: str, *, ink: str, fill: str | None = None, bold: bool = False) -> None:
-        """A conditional format: the cells of `reference` for which the formula `condition` holds.
+        """Add a conditional format to the cells of `reference` for which the formula `condition` holds.
 
-        It reads this sheet alone: Google Sheets drops one that reads another.
+        It may only read this sheet: Google Sheets drops one that reads another.
         """
         assert "!" not in condition, f"{self.name}: a conditional format can't read {condition}"
         change = self._styles.conditional(self.sheet.parent, ink, fill, bold)
@@ -179,30 +179,30 @@ class Page:
         self.rules.append((reference, "", "", condition, "", ""))
 
     def grey_missing(self, area: str) -> None:
-        """Let what is N/A in an area be grey."""
+        """Show N/A in grey in an area."""
         self.colour(area, f"ISNA({area.partition(':')[0]})", ink=GREY)
 
     def widths(self, *widths: float, scenarios: ScenarioColumns | None = None, each: float = 16) -> None:
-        """Column widths from A on, then one width for the scenario columns."""
+        """Set column widths from A on, then one width for the scenario columns."""
         for index, width in enumerate(widths, start=1):
             self.sheet.column_dimensions[column_letters(index)].width = width
         for column in scenarios or ():
             self.sheet.column_dimensions[column_letters(column)].width = each
 
     def pixels(self, column: int) -> int:
-        """How wide a column is on a screen; 0 of a closed one."""
+        """The width of a column in pixels; 0 if it is closed."""
         columns, name = self.sheet.column_dimensions, column_letters(column)
         if name not in columns:
             return PLAIN_COLUMN
         return 0 if columns[name].hidden else int(7 * columns[name].width + 5)
 
     def describe(self, row: int, texts: Iterable[str]) -> None:
-        """Write what a row is into its first columns: label, unit, name, formula or note, source."""
+        """Write a row's description into its first columns: label, unit, name, formula or note, source."""
         for column, (text, style) in enumerate(zip(texts, layout.DESCRIBED, strict=False), start=1):
             self.put(row, column, text, style)
 
     def scenario_header(self, plan: BuildPlan, titles: Iterable[str]) -> None:
-        """The header rows of a sheet whose columns are scenarios, but for the cells that say who each scenario is."""
+        """Write the header rows of a sheet with scenario columns, except the cells that identify each scenario."""
         self.header(["Quantity", "Unit", "Name", *titles])
         for column in plan.columns:
             self.put(layout.HEADER_ROW, column, None, "plan_header")
@@ -210,8 +210,8 @@ class Page:
         self.titles = f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}"
         for row in (layout.ID_ROW, layout.TITLE_ROW):
             self.rows[row].height = 2 * LINE_HEIGHT + 4
-        told = ((each.id, each.name, each.model or "", each.hardware or "") for each in plan.scenarios)
-        for row, texts in zip(layout.HEADERS, zip(*told, strict=True), strict=True):
+        identities = ((each.id, each.name, each.model or "", each.hardware or "") for each in plan.scenarios)
+        for row, texts in zip(layout.HEADERS, zip(*identities, strict=True), strict=True):
             self.may_show[row, layout.FIRST_SCENARIO] = set(texts)
         for row, (name, label) in layout.HEADERS.items():
             self.put(row, layout.LABEL, label, "plan_label")
@@ -221,9 +221,9 @@ class Page:
                 self.put(row, column, None, "plan_text")
 
     def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float], *, is_closed: bool = False) -> None:
-        """The widths of such a sheet's columns; those of formulas and sources are a group, which can be closed.
+        """Set the column widths of such a sheet; formulas and sources are a group, which can be closed.
 
-        Closed, it has the names too.
+        Closed, the group includes the names.
         """
         self.widths(*widths, scenarios=columns, each=layout.SCENARIO_WIDTH)
         if is_closed:
@@ -232,7 +232,9 @@ class Page:
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
     def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
-        """Make rows closed groups, which the row below each opens; those of `is_open` are of it, and are seen."""
+        """Make rows closed groups, each opened from the row below; rows of `is_open` belong to the group but stay
+        visible.
+        """
         closed = set(rows)
         for row in rows:
             self.group_row(row, is_open=row in is_open)
@@ -240,12 +242,12 @@ class Page:
                 self.rows[row + 1].collapsed = True
 
     def group_row(self, row: int, *, is_open: bool = False) -> None:
-        """Make a row one of a group, closed unless it `is_open`."""
+        """Group a row, closed unless it `is_open`."""
         look = self.rows[row]
         look.is_grouped, look.hidden = True, not is_open
 
     def close_columns(self, columns: Collection[int]) -> None:
-        """Make columns closed groups, which the column right of each opens."""
+        """Make columns closed groups, each opened from the column on its right."""
         for column in columns:
             group = self.sheet.column_dimensions[column_letters(column)]
             group.outlineLevel, group.hidden = 1, True
@@ -253,18 +255,20 @@ class Page:
                 self.sheet.column_dimensions[column_letters(column + 1)].collapsed = True
 
     def heads(self, at: int, column: int, label: str, name: str, *, right: bool) -> None:
-        """The title of a column of cases: its label in row `at`, and below it, for a closed row, its machine name."""
+        """Write the title of a column of cases: its label in row `at`, and its machine name in the row below, which is
+        closed.
+        """
         side = "_right" if right else ""
         self.put(at, column, label, f"plan_column{side}")
         self.put(at + 1, column, name, f"plan_note{side}")
 
     def fit(self) -> None:
-        """Make rows as high as their texts need, where these wrap: not every program does when it opens the file."""
+        """Set the heights of rows with wrapped texts, since not every program does so on opening the file."""
         columns, wrapping = self.sheet.column_dimensions, self._styles.of(WRAPS)
-        told = {at: text for at, (_, _, look, text) in self.filled.items() if look in wrapping}
-        letters_of = {column: column_letters(column) for column in {column for _, column in told}}
+        wrapped = {at: text for at, (_, _, look, text) in self.filled.items() if look in wrapping}
+        letters_of = {column: column_letters(column) for column in {column for _, column in wrapped}}
         wide = {column: columns[name].width for column, name in letters_of.items() if not columns[name].hidden}
-        for (row, column), text in told.items():
+        for (row, column), text in wrapped.items():
             if column in wide and type(text) is str:
                 self._heighten(row, text, wide[column] * PER_WIDTH)
         for (row, column), texts in self.may_show.items():
@@ -272,22 +276,22 @@ class Page:
                 self._heighten(row, text, columns[column_letters(column)].width * BOLD_PER_WIDTH)
 
     def _heighten(self, row: int, text: str, letters: float) -> None:
-        """Make a row at least as high as a text takes in lines of so many letters."""
+        """Make a row high enough for a text in lines of so many letters."""
         line = max(int(letters), 8)
         lines = lines_of(text, line) if len(text) > line else 1
         if lines > 1:
             self.rows[row].height = max(self.rows[row].height, LINE_HEIGHT * lines + 2)
 
     def _open_columns(self) -> tuple[int, int]:
-        """The first two columns behind the labels that are not closed."""
+        """The first two columns after the labels that are not closed."""
         closed = {letters for letters, column in self.sheet.column_dimensions.items() if column.hidden}
-        told, counted = islice((at for at in count(2) if column_letters(at) not in closed), 2)
-        return told, counted
+        first, second = islice((at for at in count(2) if column_letters(at) not in closed), 2)
+        return first, second
 
     def finish(self, master: str | None) -> None:
-        """Freeze panes, put the master check into the header, fit the notes, and set the page up for printing.
+        """Freeze panes, add the count of failed checks to the header, fit the row heights, and set up printing.
 
-        `master` is the formula that counts the failed checks, which the Cover shows in a row of its own.
+        `master` is the formula that counts failed checks; None for Cover, which has a row for it.
         """
         sheet = self.sheet
         self.fit()
@@ -309,12 +313,12 @@ class Page:
 
 
 def titled(row: Row) -> str:
-    """What the messages of a row's validation are headed by: its label, or where that is too long its machine name."""
+    """The title of a row's validation messages: its label, or its machine name if that is too long."""
     return next((text for text in (row.label, row.name) if len(text) <= LONGEST_TITLE), "")
 
 
-def _held(value: object) -> Value:
-    """What a cell holds: of a date the number of its day."""
+def _stored(value: object) -> Value:
+    """The value that a cell stores; for a date its day number."""
     if isinstance(value, str):
         return NA if value == "#N/A" else value
     if isinstance(value, date):
@@ -324,12 +328,12 @@ def _held(value: object) -> Value:
 
 
 def whole_as_int(value: Value) -> Value:
-    """A whole number as an integer, so that the file holds 8 and not 8.0."""
+    """A whole number as an integer, so that the file has 8 instead of 8.0."""
     return int(value) if isinstance(value, float) and value == int(value) and abs(value) < 2**53 else value
 
 
 def lines_of(text: str, letters: int) -> int:
-    """How many lines of so many letters a text takes: as spreadsheets break them, a longer word within itself."""
+    """How many lines of so many letters a text takes, broken as in spreadsheets: a longer word is split."""
     lines, used = 1, 0
     for word in _WORDS.findall(text):
         if used and used + len(word.rstrip()) > letters:
@@ -341,9 +345,9 @@ def lines_of(text: str, letters: int) -> int:
 
 
 class Live(str):
-    """A formula's text without its equals sign: this, and nothing a user typed, becomes a formula.
+    """A formula's text without its =. Only this, and nothing a user typed, becomes a formula.
 
-    What is put as a text is of the type str itself.
+    Text content has the type str itself.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Makes the record of what planner wrote (`memory.py`) from the pages of a workbook, and puts it on the Cover."""
+"""Makes the record of what planner wrote (`memory.py`) from the pages of a workbook, and puts it on Cover."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BY_SCENARIO = ("dashboard", "inputs", "constraints", "checks")
 
 
 def memory_of(plan: BuildPlan, book: Workbook, pages: Mapping[str, Page]) -> Memory:
-    """What planner wrote on the pages, which are named by their kinds."""
+    """The record of the pages, which are by kind."""
     styles = Stylesheet(parse(tostring(write_stylesheet(book))))
     axes = {key: values for page in pages.values() for key, values in page.swept.items()}
     sheets = {kind: _sheet(plan, kind, page) for kind, page in pages.items()}
@@ -46,13 +46,13 @@ def memory_of(plan: BuildPlan, book: Workbook, pages: Mapping[str, Page]) -> Mem
 
 
 def kinds_of(plan: BuildPlan, names: list[str]) -> dict[str, str]:
-    """The kind of each sheet by its name as built."""
+    """The kind of each sheet, by built name."""
     calculated = {sheet: f"calculation {template}" for template, sheet in plan.sheets.items()}
     return {name: calculated.get(name, name.lower()) for name in names}
 
 
 def write(page: Page, memory: Memory) -> None:
-    """Write the memory below all else on the Cover: a closed group, a row for each sheet."""
+    """Write the record at the end of Cover: a closed group with a row for each sheet."""
     heading = page.grid.size[0] + 2
     page.section(heading, HEADING, 2)
     lines = list(memory.texts())
@@ -95,7 +95,7 @@ def _sheet(plan: BuildPlan, kind: str, page: Page) -> BuiltSheet:
 
 
 def _typed(cells: Cells) -> dict[int, dict[int, str | None]]:
-    """What is typed into each row."""
+    """The typed text of each cell, by row and column: "" for a blank, None for a number or formula."""
     rows: dict[int, dict[int, str | None]] = {}
     for (row, column), (down, _, _, value) in cells:
         text = "" if value is None else value if type(value) is str else None
@@ -110,7 +110,7 @@ def _names(texts: Mapping[int, str | None]) -> dict[int, str]:
 
 
 def _all(cells: Cells) -> Iterator[FilledCells]:
-    """What was put into some cells, from top to bottom."""
+    """The content of some cells, from top to bottom."""
     for (row, column), (down, across, look, value) in sorted(cells, key=itemgetter(0)):
         if isinstance(value, Live):
             first = value.replace(HERE, str(row) if down > 1 else column_letters(column))
@@ -120,7 +120,7 @@ def _all(cells: Cells) -> Iterator[FilledCells]:
 
 
 def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[FilledCells]:
-    """A table of line items: of the scenarios the first stands for all; of an input its default."""
+    """The content of a table of line items: the first scenario stands for all; an input counts with its default."""
     names = {page.filled[at][3]: at[0] for at in page.filled if at[1] == layout.NAME}
     defaults = {names[name]: of_value(row.default) for name, row in plan.inputs.items() if name in names}
     first, others = layout.FIRST_SCENARIO, range(layout.FIRST_SCENARIO + 1, plan.columns.last_filled + 1)
@@ -135,7 +135,7 @@ def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[FilledCells]:
 
 
 def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[FilledCells]:
-    """The titles of the Comparison, and the first case of each template: what is typed there is a person's."""
+    """The titles of the Comparison, and the first case of each template: values typed there are the user's."""
     first = comparison_writer.FIRST_ROW
     templates: dict[str, int] = {}
     for row, case in enumerate(plan.comparison, start=first):
@@ -147,17 +147,17 @@ def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[Filled
 
 
 def _rules(page: Page) -> Iterator[int]:
-    """The digests of validations and conditional formats, each as it reads at its first cell."""
-    for reference, *told in page.rules:
+    """The digests of data validations and conditional formats, each relative to its first cell."""
+    for reference, *rule in page.rules:
         first = Area.parse(reference.split()[0])
-        yield of_rule((told[0], told[1]), told[2:4], first)
+        yield of_rule((rule[0], rule[1]), rule[2:4], first)
 
 
-def of_rule(told: tuple[str, str], formulas: list[str], first: Area) -> int:
-    """The digest of a rule of this kind and prompt: its formulas are seen from the first cell that it counts for.
+def of_rule(kind_and_prompt: tuple[str, str], formulas: list[str], first: Area) -> int:
+    """The digest of a rule with this type and prompt, whose formulas are relative to the first cell of its range.
 
-    LibreOffice writes FALSE as 0 and TRUE as 1 there, so that the two are one.
+    LibreOffice writes FALSE as 0 and TRUE as 1 there, so these count as equal.
     """
     seen = [pattern(text, first.top, first.left).text for text in formulas if text]
     seen = [_LOGICAL.sub(lambda word: "01"[word[0] == "TRUE"], text) for text in seen]
-    return of_text("\0".join((*told, *seen)))
+    return of_text("\0".join((*kind_and_prompt, *seen)))

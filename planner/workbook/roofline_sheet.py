@@ -1,4 +1,4 @@
-"""The Roofline sheet: what each operation of a step is bound by and what it takes, with the log-log chart."""
+"""The Roofline sheet: what binds each operation of a step and how long it takes, with the log-log chart."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ UNUSED = "+ opens the operations of other models"
 
 @dataclass(frozen=True)
 class Roofline:
-    """Where the chart's rows stand: those of the operations' points and those of the roof, first and last."""
+    """The rows of the chart's data, first and last: the operations' points, and the roof."""
 
     page: Page
     points: tuple[int, int]
     roof: tuple[int, int]
 
     def chart(self) -> ScatterChart:
-        """The chart for this sheet or another, log-log: the roof as a line, each operation as a labelled point.
+        """The log-log chart, for this sheet or another: the roof as a line, each operation as a labelled point.
 
-        Names, intensities and FLOP/s stand in columns A to C; a point that is #N/A is not drawn.
+        Names, intensities and FLOP/s are in columns A to C; a point that is #N/A isn't drawn.
         """
         page = self.page
         chart = charts.log_log("Roofline of the chosen scenario")
@@ -54,7 +54,7 @@ class Roofline:
         x, y = (charts.column(page, number, *self.roof) for number in (2, 3))
         chart.series.append(charts.line(x, y, "Roof"))
         x, y = (charts.column(page, number, *self.points) for number in (2, 3))
-        chart.series.append(charts.ring(x, y, OPERATIONS, charts.AXIS, 11))  # about the named points, for the legend
+        chart.series.append(charts.ring(x, y, OPERATIONS, charts.AXIS, 11))  # around the named points, for the legend
         rows = range(self.points[0], self.points[1] + 1)
         for index, row in enumerate(rows):
             colour = charts.PALETTE[index % len(charts.PALETTE)]
@@ -64,9 +64,9 @@ class Roofline:
 
 
 def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Container[str]) -> Roofline:
-    """Write the sheet below the chosen scenario's name: times, their total, shares; closed, what the chart draws.
+    """Write the sheet below the chosen scenario's name: times, their total, shares, and closed the chart's data.
 
-    `unused` are the names of the operations that no scenario's model does: they are closed.
+    `unused` are the names of operations that no scenario's model performs: they are closed.
     """
     page = Page(book, NAME, "Roofline", PURPOSE, corner="B9", titles="8:8")
     page.put(4, 1, "Scenario", "plan_label")
@@ -144,7 +144,7 @@ def _shape(operation: LayerOperation, of: Callable[[str], str]) -> str:
 
 
 def _shares(page: Page, first: int, last: int, total: int) -> None:
-    """The share of each operation stands below the total that it is a share of: references point up."""
+    """Write the share of each operation, below the total that it divides by: references point up."""
     page.header(("Operation", "Share of the step", "Bound"), first - 1, right=NUMBERS)
     for at, row in enumerate(range(FIRST_ROW, last + 1), start=first):
         share = f"IF({address(total, 9)}>0,{address(row, 9)}/{address(total, 9)},NA())"
@@ -154,7 +154,7 @@ def _shares(page: Page, first: int, last: int, total: int) -> None:
 
 
 def _points(page: Page, first: int, last: int) -> None:
-    """What the chart draws: of operations that fall on one place the first, with the number of the others."""
+    """Write the chart's data: of operations at one point only the first, with the number of the others."""
     page.header(("On the chart", "Intensity (FLOP/byte)", "Attained (FLOP/s/chip)"), first - 1, right=NUMBERS)
     places = f"{address(FIRST_ROW, PLACE)}:{address(last, PLACE)}"
     for at, row in enumerate(range(FIRST_ROW, last + 1), start=first):
@@ -169,7 +169,7 @@ def _points(page: Page, first: int, last: int) -> None:
 
 
 def _roof(page: Page, operations: Operations, first: int, inputs: Inputs) -> None:
-    """The roof of the chosen chip: rising to the ridge, then flat."""
+    """Write the roof of the chosen chip: rising to the ridge, then flat."""
     page.header(("Roof", "Intensity (FLOP/byte)", "Attainable (FLOP/s/chip)"), first - 1, right=NUMBERS)
     matmul = next(operation for operation in operations.ops.operations if operation.template.name == "matmul")
     peak, bandwidth = operations.of(matmul, "peak_flops"), operations.of(matmul, "hbm_bandwidth")

@@ -1,7 +1,7 @@
 """Saves the pages of a workbook as a package: openpyxl writes everything except cells and links, which are text.
 
 Writing cells through openpyxl would take most of a large build's time, and would leave every formula without a value.
-The parts that it writes are mended, to be as the schema and every program want them.
+The parts that it writes are corrected to follow the schema and suit every program.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from planner.xlsx.xmltree import declare, parse, written
 _ROWS = re.compile(rb"<sheetData\s*/>|<sheetData>.*</sheetData>", re.DOTALL)
 _DIMENSION = re.compile(rb"<dimension [^>]*>")
 _BEHIND_IGNORED = re.compile(rb"<(?:drawing|legacyDrawing|tableParts)\b|</worksheet>")
-_BEHIND_LINKS = re.compile(rb"<(?:printOptions|pageMargins)\b")  # of what stands behind links one is always there
+_BEHIND_LINKS = re.compile(
+    rb"<(?:printOptions|pageMargins)\b"
+)  # the elements after links, of which one is always there
 _FONT, _OF_FONT = re.compile(rb"<font>(.*?)</font>"), re.compile(rb"(<(\w+)[^>]*/>)")
 _ORDER = (
     b"b", b"i", b"strike", b"condense", b"extend", b"outline", b"shadow", b"u", b"vertAlign", b"sz", b"color", b"name",
@@ -48,7 +50,7 @@ _NAMESPACES = {
 }
 _PLAIN_TAG = re.compile(rb"<(/?)(?=[A-Za-z]+[\s/>])")
 _TITLES = re.compile(rb'(name="_xlnm.Print_Titles"[^>]*>)([^,<]*![$][0-9][^,<]*),([^,<]*)<')
-_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"(?=/>|></c>)')  # to IronCalc it is a 0
+_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"(?=/>|></c>)')  # IronCalc would read it as 0
 _NO_TEXT = re.compile(rb"<(?:odd|even|first)(?:Header|Footer)(?:/>|></\w+>)")
 
 
@@ -59,7 +61,7 @@ class Written:
     package: Package
     grids: Mapping[str, Grid]
     _heights: Mapping[str, Mapping[int, Mapping[str, str]]] = field(repr=False)
-    _frames: Mapping[str, tuple[bytes, bytes]] = field(repr=False)  # what stands before and behind a sheet's rows
+    _frames: Mapping[str, tuple[bytes, bytes]] = field(repr=False)  # the XML before and after a sheet's rows
 
     def put_values(self, values: Mapping[str, Block]) -> None:
         """Write every cell, each formula with its value if it has one."""
@@ -70,9 +72,9 @@ class Written:
 
 
 def write(book: Workbook, pages: Sequence[Page]) -> Written:
-    """The workbook, its formulas without values.
+    """The workbook, with formulas without values.
 
-    A page's table must name its columns, since its heads are no cells of openpyxl's.
+    A page's Excel table must name its columns, since its header cells aren't openpyxl's.
     """
     grids = {page.name: page.grid for page in pages}
     heights = {page.name: {row: look.attributes for row, look in page.rows.items()} for page in pages}
@@ -92,14 +94,14 @@ def write(book: Workbook, pages: Sequence[Page]) -> Written:
 
 
 def _date(package: Package, made: datetime) -> None:
-    """openpyxl writes the time of saving as that of modification; a build is dated once."""
+    """Set the time of modification, for which openpyxl takes the time of saving, to the build's time."""
     part = "docProps/core.xml"
     stamp = f"{made:%Y-%m-%dT%H:%M:%SZ}".encode()
     package.replace(part, re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>" + stamp, package.parts[part]))
 
 
 def _linked(behind: bytes, links: Mapping[tuple[int, int], str]) -> bytes:
-    """What stands behind a sheet's rows with its links, of which openpyxl would make several objects each."""
+    """The XML after a sheet's rows with its links added; openpyxl would make several objects for each."""
     if not links:
         return behind
     written = (
@@ -113,7 +115,7 @@ def _linked(behind: bytes, links: Mapping[tuple[int, int], str]) -> bytes:
 
 
 class _Parts:
-    """The parts that openpyxl writes, in its order: what it needs of a zip file."""
+    """The parts that openpyxl writes, in its order: the methods of a zip file that it uses."""
 
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}
@@ -129,7 +131,7 @@ class _Parts:
 
 
 class _Writer(ExcelWriter):  # type: ignore[misc]
-    """openpyxl's writer, but each sheet is written in memory and not to a temporary file."""
+    """openpyxl's writer, writing each sheet in memory instead of a temporary file."""
 
     @classmethod
     def parts_of(cls, book: Workbook) -> dict[str, bytes]:
@@ -139,7 +141,7 @@ class _Writer(ExcelWriter):  # type: ignore[misc]
         return parts.content
 
     def write_worksheet(self, ws: Worksheet) -> None:
-        """As openpyxl's own."""
+        """As openpyxl's."""
         ws._drawing = SpreadsheetDrawing()
         ws._drawing.charts, ws._drawing.images = ws._charts, ws._images
         writer = WorksheetWriter(ws, BytesIO())
@@ -170,21 +172,21 @@ def _frame(xml: bytes, page: Page) -> tuple[bytes, bytes]:
 
 
 _OF_FORMULAS = 'evalError="1" formula="1" formulaRange="1"'
-"""N/A is a number that nobody knows; each row has a formula of its own, and a range may end before a total."""
+"""N/A stands for unknown numbers, formulas differ from row to row, and a range may end before a total."""
 _OF_TEXTS = 'numberStoredAsText="1"'
 
 
 def ignored(page: Page) -> bytes:
     """The element `ignoredErrors` of a page's sheet.
 
-    Of formulas it has all cells, as far as the page's rules reach; of texts those that planner wrote, such as the
-    unit 1. A number that a person types as a text keeps its mark.
+    For formulas it covers all cells, as far as the page's rules reach; for texts those that planner wrote, such as the
+    unit 1. A number that the user types as text keeps its marker.
     """
     reach = [Area.parse(area) for areas, *_ in page.rules for area in areas.split()]
     bottom = max([page.grid.size[0], *(area.bottom for area in reach)])
     right = max([page.grid.size[1], *(area.right for area in reach)])
-    told = {_OF_FORMULAS: str(Area(1, 1, bottom, right)), _OF_TEXTS: " ".join(map(str, _runs(_numbers(page))))}
-    each = (f'<ignoredError sqref="{areas}" {errors}/>' for errors, areas in told.items() if areas)
+    areas_of = {_OF_FORMULAS: str(Area(1, 1, bottom, right)), _OF_TEXTS: " ".join(map(str, _runs(_numbers(page))))}
+    each = (f'<ignoredError sqref="{areas}" {errors}/>' for errors, areas in areas_of.items() if areas)
     return f"<ignoredErrors>{''.join(each)}</ignoredErrors>".encode()
 
 
@@ -205,7 +207,7 @@ def _is_number(text: str) -> bool:
 
 
 def _runs(cells: Iterable[Position]) -> list[Area]:
-    """The same cells, those below one another as one area."""
+    """The cells as areas, one for each vertical run."""
     runs: list[Area] = []
     for column, row in sorted((column, row) for row, column in cells):
         if runs and (runs[-1].left, runs[-1].bottom) == (column, row - 1):
@@ -216,15 +218,15 @@ def _runs(cells: Iterable[Position]) -> list[Area]:
 
 
 def mended(name: str, xml: bytes) -> bytes:
-    """A part of a new workbook as it is to be written."""
+    """A part of a new workbook, corrected."""
     return next((mend(xml) for start, mend in _MENDED.items() if name.startswith(start)), xml)
 
 
 def mend(package: Package) -> None:
-    """The same for the cells, formats, drawings and charts of a workbook that an older version built, in place.
+    """Correct the cells, styles, drawings and charts of a workbook that an older version built, in place.
 
-    What another program wrote is as it should be, and keeps its bytes; but a chart that keeps no values is to have
-    them, and what hangs on a sheet is named from its folder.
+    What another program wrote is correct already, and keeps its bytes; but charts without caches get them, and targets
+    of a sheet's relationships become relative.
     """
     for name, xml in package.parts.items():
         if name.startswith(("xl/styles", "xl/drawings/drawing")):
@@ -238,7 +240,7 @@ def mend(package: Package) -> None:
 
 
 def _styles(xml: bytes) -> bytes:
-    """What a font says, in the order of the schema."""
+    """The styles part with the elements of each font in schema order."""
 
     def ordered(font: re.Match[bytes]) -> bytes:
         said = _OF_FONT.findall(font[1])
@@ -250,7 +252,7 @@ def _styles(xml: bytes) -> bytes:
 
 
 def _drawing(xml: bytes) -> bytes:
-    """Elements with the prefix `xdr`, by which exceljs knows them."""
+    """A drawing whose elements have the prefix `xdr`, by which exceljs recognizes them."""
     if xml.count(b" xmlns=") != 1:
         return xml
     root = parse(_PLAIN_TAG.sub(rb"<\1xdr:", xml).replace(b" xmlns=", b" xmlns:xdr=", 1))
@@ -259,7 +261,7 @@ def _drawing(xml: bytes) -> bytes:
 
 
 def _chart(xml: bytes) -> bytes:
-    """Room for the values of the cells that it draws."""
+    """A chart with caches for the cells that it draws."""
     root = parse(xml)
     make_room(root)
     declare(root, {"a": _NAMESPACES["a"]})
@@ -270,6 +272,6 @@ _MENDED: dict[str, Callable[[bytes], bytes]] = {
     "xl/styles": _styles,
     "xl/drawings/drawing": _drawing,
     "xl/charts/chart": _chart,
-    "xl/workbook": partial(_TITLES.sub, rb"\1\3,\2<"),  # of the titles of each printed page the columns before the rows
+    "xl/workbook": partial(_TITLES.sub, rb"\1\3,\2<"),  # in print titles, columns before rows
     "xl/worksheets/sheet": partial(_NO_TEXT.sub, b""),  # no headers and footers without a text
 }

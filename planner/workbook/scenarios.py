@@ -1,4 +1,4 @@
-"""The scenarios of a workbook: each model on each chip, or the rows of an analyst's CSV."""
+"""The scenarios of a new workbook: each model on each chip, or the rows of an analyst's CSV."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from planner.workbook.workloads import (
     workloads,
 )
 
-STEP = "inference"  # the template that layer_ops.csv is written over
+STEP = "inference"  # the template whose rows layer_ops.csv reads
 _SERVING = {"n_chips": "8", "batch": "32", "context_len": "8192"}
 _BY_HEADS = {"kv_head_sharding": "1"}  # as engines do; sixteen chips have more ways than the model has KV heads
 _TRAINING = {
@@ -49,22 +49,22 @@ _TRAINING = {
     "collective_axes": "3", "mesh_fsdp": "4096", "mesh_tensor": "2", "batch_tokens": "16777216", "seq_len": "4096",
 }  # fmt: skip
 DEFAULTS = (
-    ("llama3-70b", "tpu-v5e", {**_SERVING, "n_chips": "16"}),  # what eight of them have is less than the weights
+    ("llama3-70b", "tpu-v5e", {**_SERVING, "n_chips": "16"}),  # the weights don't fit on eight
     ("llama3-70b", "tpu-v6e", {**_SERVING, **_BY_HEADS}),
     ("llama3-70b", "h100-sxm", {**_SERVING, **_BY_HEADS}),
     ("llama3-70b", "tpu-v5p", _TRAINING),
 )
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
-MOST = 16_000  # scenarios that a sheet has columns for
-MOST_NAMED, FEW_NAMED = 6, 3  # scenarios, and inputs, that one line names
+MOST = 16_000  # the most scenarios for which a sheet has columns
+MOST_NAMED, FEW_NAMED = 6, 3  # most scenarios and inputs named in a line
 
 
 def plan_of(
     models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | CsvFile | None,
     settings: Iterable[str], databases: Databases | None = None,
 ) -> BuildPlan:  # fmt: skip
-    """The plan that the options of `planner build` name.
+    """The plan for the options of `planner build`.
 
     Raises UserError for an unknown model, chip, template or name (with the nearest), or a fault in a file.
     """
@@ -81,7 +81,7 @@ def plan_of(
     if sheet is not None:
         if models or chips:
             raise UserError("the scenarios file names models and chips", remedy="leave them off the command line")
-        scenarios = _told_apart(list(known.read(sheet)))
+        scenarios = _distinguished(list(known.read(sheet)))
     elif not models and not chips and not templates and not databases.own:
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
@@ -96,9 +96,9 @@ def plan_of(
 def without_others(
     templates: Sequence[Template], scenarios: Sequence[BuildScenario]
 ) -> tuple[list[Template], list[BuildScenario]]:
-    """The templates and the scenarios without the workloads that no scenario is meant for.
+    """The templates and scenarios without the workloads that no scenario is meant for.
 
-    What was typed for these alone is left out, with a warning. `workload` is among the values of every scenario.
+    Values typed only for these are dropped, with a warning. Every scenario must have a value for `workload`.
     """
     kept = default_templates({str(scenario.values[WORKLOAD]) for scenario in scenarios})
     stay = [template for template in templates if template.name in kept]
@@ -116,7 +116,7 @@ def without_others(
 
 
 def with_mesh(plan: BuildPlan, mesh: MeshSpec) -> BuildPlan:
-    """The plan whose Comparison lists the cases of a mesh too, of the sizes that its first chip is measured at."""
+    """The plan with the cases of a mesh added to its Comparison, in the sizes for its first chip's platform."""
     chip = next((scenario.hardware for scenario in plan.scenarios if scenario.hardware), "")
     row = plan.databases.hardware.rows.get(chip or "", {})
     platform = "cpu" if row.get("jax_device_kind") == "cpu" else "accelerator"
@@ -124,14 +124,14 @@ def with_mesh(plan: BuildPlan, mesh: MeshSpec) -> BuildPlan:
 
 
 def operations_of(templates: Sequence[Template]) -> LayerOps | None:
-    """The operations of the step that one of the templates takes; None where none does."""
+    """The operations of the step that one of the templates computes; None if none does."""
     step_rows = library.load(STEP).by_name.keys()
     step = next((template for template in templates if step_rows <= template.by_name.keys()), None)
     return layer_ops.load(step) if step else None
 
 
 def without(plan: BuildPlan) -> Iterator[str]:
-    """What scenarios lack that the templates look numbers up by, in words: `no chip: a, b`."""
+    """What scenarios lack that the templates look up, in words: `no chip: a, b`."""
     for kind, noun in (("model", "model"), ("hardware", "chip")):
         lacking = [scenario.id for scenario in plan.scenarios if not getattr(scenario, kind)]
         if lacking and any(template.of_kind(kind) for template in plan.templates):
@@ -140,9 +140,9 @@ def without(plan: BuildPlan) -> Iterator[str]:
 
 
 def unanswered(plan: BuildPlan) -> Iterator[str]:
-    """A line for each workload whose first headline is N/A: what is missing for it.
+    """A line for each workload whose first headline is N/A, with what is missing.
 
-    It is told of the first scenario of each model and chip; those without a model or a chip are for `without` to tell.
+    Only the first scenario of each model and chip is checked; those without a model or a chip are left to `without`.
     """
     seen = set[tuple[str, str, str]]()
     planned = [template for template in plan.templates if template.name in swept_templates()]
@@ -159,7 +159,7 @@ def unanswered(plan: BuildPlan) -> Iterator[str]:
 
 
 def lacking(template: Template, head: str, called: str, known: Facts, values: Mapping[str, Value]) -> Iterator[str]:
-    """A line where the headline of a scenario is N/A, with what is missing for it."""
+    """A line if a scenario's headline is N/A, with what is missing for it."""
     for why in reasons(evaluate(template, known, values), [head]).values():
         yield f"the {within(template.row(head).label)} of {called} is N/A, and all that follows from it: {why}"
 
@@ -167,7 +167,7 @@ def lacking(template: Template, head: str, called: str, known: Facts, values: Ma
 def _sorted(
     arguments: Sequence[str], chips: Sequence[str], templates: Sequence[str], models: Table, hardware: Table
 ) -> tuple[list[str], list[str], list[str]]:
-    """The arguments that name no model but a chip or a template, put where they belong: `-H a b` reads both."""
+    """Models, chips and templates, with each argument that names another kind moved: `-H a b` reads both."""
     kept: list[str] = []
     more_chips, more_templates = list(chips), list(templates)
     for argument in arguments:
@@ -181,19 +181,20 @@ def _sorted(
 
 
 def _scenario(model: str | None, chip: str | None, values: Mapping[str, Value]) -> BuildScenario:
+    """A scenario named after its model and chip."""
     name = " on ".join(part for part in (model, chip) if part) or "scenario"
     return BuildScenario(identifier(name), name, model, chip, values, is_named=False)
 
 
-def _told_apart(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
-    """The scenarios; of those that would all be shown as one model on one chip each is shown by its id."""
+def _distinguished(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
+    """The scenarios; those that would have the same default name get their id as name."""
     shown = Counter(scenario.name for scenario in scenarios if not scenario.is_named)
     return [replace(each, name=each.id, is_named=True) if not each.is_named and shown[each.name] > 1 else each
             for each in scenarios]  # fmt: skip
 
 
 def _possible(scenario: BuildScenario, chips: Table) -> BuildScenario:
-    """The scenario. Raises UserError where its values can't be beside its chip's."""
+    """The scenario. Raises UserError if its values contradict its chip's."""
     if wholes(scenario.values):
         chip = chips.rows[scenario.hardware] if scenario.hardware else {}
         check_together(scenario.values, {**chip, **scenario.values})
@@ -211,16 +212,16 @@ def _distinct(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
 
 
 def _meant(scenario: BuildScenario, meant: Workloads) -> BuildScenario:
-    """A scenario with what it is meant for among its values."""
+    """A scenario with its workload among its values."""
     said = scenario.values.get(WORKLOAD) or meant.meant(scenario.values)
     return replace(scenario, values={**scenario.values, WORKLOAD: said})
 
 
 def completed(templates: Sequence[Template], scenarios: Iterable[BuildScenario]) -> list[BuildScenario]:
-    """Scenarios with the inputs that follow others where they leave them open, and `workload` where it is a choice.
+    """The scenarios with unset inputs that follow others, and with `workload` if that is a choice.
 
-    A scenario of 16 chips that names no mesh has 16 FSDP ways, one of another context prompts of that length, as
-    templates/sweep.csv says and `planner calc` has it.
+    A scenario of 16 chips without a mesh has 16 FSDP ways, for example, and one with another context prompts of that
+    length, by templates/sweep.csv as in `planner calc`.
     """
     swept = sweeps(templates)
     has_choice = workloads(templates, swept).row is not None
@@ -239,7 +240,7 @@ def _completed(scenario: BuildScenario, swept: Sequence[Sweep], *, has_choice: b
 
 
 def _typed(rows: Mapping[str, Row], texts: Mapping[str, str]) -> dict[str, Value]:
-    """Typed texts as values of the rows. Raises UserError for a name that no row has."""
+    """Typed texts as values of the rows. Raises UserError for an unknown name."""
     for name in texts:
         if name not in rows:
             raise UserError(f"no template of this workbook has a row {name!r}", remedy=_named_so(name, rows))
@@ -247,14 +248,14 @@ def _typed(rows: Mapping[str, Row], texts: Mapping[str, str]) -> dict[str, Value
 
 
 def _named_so(name: str, own: Collection[str]) -> str:
-    """What to write for a name that a workbook's templates haven't; a template that has it is one to build with."""
+    """The remedy for an unknown name; a template that has it is named as one to build with."""
     remedy = instead_of(name, own, library.shelf())
     return f"{remedy}: add --template" if remedy.endswith((" has it", " have it")) else remedy
 
 
 @contextmanager
 def _in_column(name: str) -> Iterator[None]:
-    """A fault of what is done within it stands in this column."""
+    """A context that adds this column to the place of a UserError."""
     try:
         yield
     except UserError as error:
@@ -263,7 +264,7 @@ def _in_column(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Known:
-    """What scenarios are made of: the rows that may be typed, the databases, and the values `common` to all."""
+    """What scenarios consist of: the rows that may be typed, the databases, and the values `common` to all."""
 
     rows: Mapping[str, Row]
     models: Table
@@ -273,7 +274,7 @@ class _Known:
     def products(
         self, models: Sequence[str], chips: Sequence[str], templates: Sequence[Template]
     ) -> list[BuildScenario]:
-        """A scenario for each model on each chip. Raises UserError where the templates read one and none is named."""
+        """A scenario for each model on each chip. Raises UserError if the templates need one and none is named."""
         wants_model = any(template.of_kind("model") for template in templates)
         wants_chip = any(template.of_kind("hardware") for template in templates)
         named: list[str | None] = [self.models.identify(model) for model in models] or [None]
@@ -285,9 +286,9 @@ class _Known:
         return [_scenario(model, chip, self.common) for model in named for chip in on]
 
     def read(self, sheet: CsvFile) -> Iterator[BuildScenario]:
-        """The scenarios of a CSV: columns scenario, name, model, hardware, and any row that a template has.
+        """The scenarios of a CSV: columns scenario, name, model, hardware, and any row of a template.
 
-        A blank cell leaves the default. Raises UserError with file, line and column.
+        A blank cell means the default. Raises UserError with file, line and column.
         """
         heads = (*ID_COLUMNS, *NAME_COLUMNS, *MODEL_COLUMNS, *HARDWARE_COLUMNS)
         known, path = (*heads, *self.rows), sheet.path

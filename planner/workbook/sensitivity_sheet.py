@@ -1,7 +1,7 @@
 """The Sensitivity sheet: the chosen scenario at other prices and efficiencies, as two-way tables.
 
 The factors are inputs. A row has an efficiency factor, the quantities that depend on it alone, and the cost at each
-price factor. The cell of the plan itself, with both factors 1, is marked.
+price factor. The plan's own cell, with both factors 1, is marked.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def write(
 
 
 class _Table:
-    """One table: a heading, titles, the factors of the price, and a row for each factor of the efficiency."""
+    """One table: a heading, titles, the price factors, and a row for each efficiency factor."""
 
     def __init__(self, scenario: ChosenScenario, what_if: Sweep, at: int) -> None:
         self.page, self.scenario, self.what_if, self.at = scenario.page, scenario, what_if, at
@@ -62,7 +62,7 @@ class _Table:
         self.rows = range(at + 3, at + 3 + len(EFFICIENCIES))
 
     def write(self, sheet: str) -> None:
-        """Write it."""
+        """Write the table."""
         (cost,) = self.costs
         page, title, prices = self.page, self.at + 1, self.at + 2
         said = f"{sheet}: {within(cost.label)} ({cost.said_in}), if price or efficiency moves"
@@ -87,14 +87,14 @@ class _Table:
         page.colour(area, own, ink=GREEN, fill=PALE_GREEN, bold=True)
 
     def _across(self, row: Row, at: int, columns: Sequence[int]) -> None:
-        """A row's formula in some columns, in the unit that people say it in."""
+        """Write a row's formula into some columns, in its display unit."""
         text = row.expression.substitute(lambda name: self._cell(name, at))
         over = self.scenario.over(row)
         formula = f"({text}){over}" if over else text
         self.page.across(at, columns, formula, "plan_formula", shown_format(row))
 
     def _cell(self, name: str, at: int) -> str:
-        """The cell of a name in the formulas of the row `at`."""
+        """The reference to a name in formulas of the row `at`."""
         if name == EFFICIENCY:
             return f"$A{at}"
         if name == PRICE:
@@ -105,7 +105,7 @@ class _Table:
         return self.scenario.places[self.what_if.template.name, name]
 
     def _hold(self, prices: int) -> None:
-        """Let the factors be numbers above 0."""
+        """Restrict the factors to positive numbers."""
         areas = f"A{self.rows.start}:A{self.rows.stop - 1} {address(prices, self.priced.start)}:"
         areas += address(prices, self.priced.stop - 1)
         rule = {"type": "decimal", "operator": "greaterThan", "formula1": "0"}

@@ -1,7 +1,8 @@
 """The Sweep sheet: tables over an input of the chosen scenario, one formula for each column and a case for each row.
 
-Only what depends on a table's own axis is calculated again; the rest are the scenario's values, in a block above the
-tables. The intermediate columns of a table are a closed group, left of the shown ones; behind these are the drawn ones.
+Only what depends on a table's axis is recalculated; everything else is the scenario's value, in a block above the
+tables. The intermediate columns of a table are a closed group, left of the shown ones; the chart data are right of
+them.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from planner.xlsx.address import column_letters
 NAME = "Sweep"
 PURPOSE = "The scenario chosen on Dashboard, swept: blue values are yours to change; + opens the working."
 WIDTHS, WIDTH, WORDS_WIDTH = (24.0, 15.0, 15.0, 24.0, 16.0), 14.0, 60.0  # WIDTH: of a narrow column
-FAILING_WIDTH = 44.0  # a longer name runs on into the blank column behind
-LINES = 2.5  # of most labels
+FAILING_WIDTH = 44.0  # a longer name overflows into the next column, which is blank
+LINES = 2.5  # of the label row, for most labels
 
 
 @dataclass
 class Sweeps:
-    """Where the tables stand."""
+    """The tables of the sheet."""
 
     page: Page
     tables: list[SweepTable] = field(default_factory=list)
@@ -49,7 +50,7 @@ def write(
     page = Page(book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")
     done = Sweeps(page)
     scenario = ChosenScenario(page, plan, inputs, selector, sweeps)
-    right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # where what is shown begins
+    right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # the first shown column
     last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps)  # which checks fail
     at, drawn_from = scenario.last + 2, last + 2
     for index, (sweep, sheet) in enumerate(sweeps):
@@ -57,8 +58,8 @@ def write(
             page.sheet.row_breaks.append(Break(id=at - 1))
         for axis in sweep.axes:
             table = SweepTable(sweep, axis, scenario, right, drawn_from, at + 1)
-            told = f"; {axis.note}" if axis.note else ""
-            page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}{told}", table.last_column)
+            appended_note = f"; {axis.note}" if axis.note else ""
+            page.section(at, f"{sheet.page.name}: over {within(axis.row.label)}{appended_note}", table.last_column)
             table.write()
             done.tables.append(table)
             at = table.rows.stop + 1
@@ -72,9 +73,9 @@ def write(
 
 
 def _fit(done: Sweeps, words: range, last: int) -> None:
-    """Make columns as wide as their labels need, and the row of the labels as high; the machine names are closed.
+    """Set the widths of columns and the height of the label row by the labels; the machine names are closed.
 
-    `words` are the columns of what binds in words, and `last` is that of which checks fail.
+    `words` are the columns with what binds as text, `last` the one with the failed checks.
     """
     shown = range(words.start, max(table.last_column for table in done.tables) + 1)
     width: dict[int, float] = dict(enumerate(WIDTHS, start=1))

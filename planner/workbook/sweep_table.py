@@ -1,7 +1,7 @@
 """One table of the Sweep sheet: a case in each row, a quantity in each column.
 
 From left to right it has the axes, the working, the parts of each constraint with what binds, the checks, what is
-shown, and what charts draw. The working and what is drawn are closed groups.
+shown, and the chart data. The working and the chart data are closed groups.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
-FEWEST, BEYOND = 11, 2  # cases of a table, and how many doublings of chips are below and above the scenarios'
-WHOLES = {"memory": "held", "time": "total", "total": "total", "limit": "total"}  # of each part that a chart draws
-HELD_AGAINST = {"held": "capacity"}  # else against the scenario's own
+FEWEST, BEYOND = 11, 2  # fewest cases of a table; doublings of chips below and above the scenarios'
+WHOLES = {"memory": "held", "time": "total", "total": "total", "limit": "total"}  # the whole of each role in charts
+HELD_AGAINST = {"held": "capacity"}  # the limit of a whole; by default the scenario's own
 FAILED = "failed_checks"
 DRAWN = tuple(WHOLES)
-MARKED = ("latency", "throughput")  # of which a chart marks the scenario's own
-TEXTS = (".words", ".binds", ".times")  # how the names of columns of texts end
-RANKED = ("best", "binds", "next", "margin", "times")  # what is told of the parts that compete
+MARKED = ("latency", "throughput")  # roles for which a chart marks the scenario's own value
+TEXTS = (".words", ".binds", ".times")  # suffixes of the names of text columns
+RANKED = ("best", "binds", "next", "margin", "times")  # the ranking of the competing parts
 
 
 class SweepColumns:
-    """Which quantity stands in which column: the axes, the working, and the parts of each constraint."""
+    """The column of each quantity: the axes, the working, and the parts of each constraint."""
 
     def __init__(self, sweep: Sweep, axis: Axis) -> None:
         others = [each for each in sweep.axes if each is not axis]
@@ -45,7 +45,7 @@ class SweepColumns:
         moved = {name for each in sweep.axes for name in sweep.depends(each)} - set(self.axes)
         follows = [name for each in sweep.axes for name in each.follows]
         self.ratio = len(self.axes) + 1
-        self.first = max(VALUE + 2, self.ratio + 1)  # the block's texts stand left of the working
+        self.first = max(VALUE + 2, self.ratio + 1)  # right of the block's texts
         moved -= {*follows, *sweep.checks}
         self.working = [*follows, *(name for name in sweep.in_order if name in moved)]
         fixed = [name for name in sweep.used if name not in moved and name not in self.axes]
@@ -60,15 +60,15 @@ class SweepColumns:
                 self.end += len(found.parts) + len(RANKED)
         self.checks = {name: column for column, name in enumerate(sweep.checks, start=self.end)}
         self.places |= self.checks
-        self.failed = self.end + len(self.checks)  # how many fail
+        self.failed = self.end + len(self.checks)  # the column with the number of failed checks
         self.end = self.failed + 1
 
 
 class SweepTable:
-    """A table whose two rows of titles begin in row `at`, its cases below; `write` puts it on the sheet.
+    """A table whose two rows of titles begin in row `at`, with its cases below; `write` puts it on the sheet.
 
-    `shown` and `drawn` are the columns of what it shows and of what charts draw, which is N/A in some rows; `own` are
-    those of the scenario's own numbers, and `labels` stand above columns, in the first row of titles.
+    `shown` and `drawn` are the columns of shown quantities and of chart data, which is N/A in some rows; `own` are
+    those of the scenario's own numbers, and `labels` are above columns, in the first row of titles.
     """
 
     def __init__(
@@ -82,32 +82,32 @@ class SweepTable:
         first = right + len(self.columns.bounds)
         self.words = range(right, first)
         self.shown = {name: column for column, name in enumerate(sweep.shown, start=first)}
-        self.last_column = first + len(sweep.shown)  # which checks fail, in words
-        beside = dict.fromkeys(name for part in DRAWN for name in sweep.playing(part))
+        self.last_column = first + len(sweep.shown)  # the column with the names of failed checks
+        drawn_names = dict.fromkeys(name for part in DRAWN for name in sweep.playing(part))
         wholes = [whole for whole in dict.fromkeys(WHOLES.values()) if sweep.playing(whole)]
         self.reach = {whole: column for column, whole in enumerate(wholes, start=drawn_from)}
         drawn_from += len(wholes)
-        self.drawn = {name: column for column, name in enumerate(beside, start=drawn_from)}
+        self.drawn = {name: column for column, name in enumerate(drawn_names, start=drawn_from)}
         marked = [name for part in MARKED for name in sweep.playing(part)[:1]]
-        self.own = {name: column for column, name in enumerate(marked, start=drawn_from + len(beside))}
+        self.own = {name: column for column, name in enumerate(marked, start=drawn_from + len(drawn_names))}
         self.labels: dict[int, str] = {}
         self.cases = self._first_cases()
         self.titles, self.rows = at, range(at + 2, at + 2 + len(self.cases))
 
     @property
     def places(self) -> dict[str, int]:
-        """The column of each quantity: of one that is drawn too, the drawn one."""
+        """The column of each quantity; for one with chart data, that of the chart data."""
         return {**self.columns.places, **self.shown, **self.drawn}
 
     def _first_cases(self) -> Sequence[float]:
-        """What the axis is swept over in a new table: as the plan has it, else about its scenarios' own."""
+        """The axis values of a new table: those of the plan, else values around the scenarios' own."""
         workload = self.sweep.template.name
         meant = [each.values for each in self.plan.scenarios if each.values.get(WORKLOAD) in (workload, ALL_WORKLOADS)]
         typed = meant or [each.values for each in self.plan.scenarios]
         return self.plan.axes.get(axis_key(self.sweep, self.axis)) or swept(self.axis.row, typed)
 
     def write(self) -> None:
-        """Write the titles and the cases, and let the values of the axis be typed over."""
+        """Write the titles and the cases, and make the axis values inputs."""
         rows, own = self.rows, self.axis.row
         self._titles()
         for row, value in zip(rows, self.cases, strict=True):
@@ -125,7 +125,7 @@ class SweepTable:
         self.page.swept[axis_key(self.sweep, self.axis)] = [float(value) for value in self.cases]
 
     def _titles(self) -> None:
-        """Labels with units above, machine names below; a part's label stands alone, for the words to call it up."""
+        """Write labels with units, and machine names below; a part's label is without unit, for use in texts."""
         titles = [(column, name, name) for name, column in self.columns.places.items()]
         titles += [(column, name, f"chart.{name}") for name, column in self.drawn.items()]
         for whole, column in self.reach.items():
@@ -157,7 +157,7 @@ class SweepTable:
         self.labels[column] = label
 
     def _cases(self) -> None:
-        """Every case's formulas: each is one, copied downward."""
+        """Write every case's formulas: each is one formula, copied downward."""
         down, rows = self.page.down, self.rows
         for name, column in self.columns.places.items():
             if self._calculates(name):
@@ -180,7 +180,7 @@ class SweepTable:
             down(rows, column, self._own(name), "plan_formula", shown_format(self.sweep.rows[name]))
 
     def _own(self, name: str) -> str:
-        """What a quantity is in the scenario itself, as it is shown; one of the sweep's own is calculated from it."""
+        """The scenario's own value of a quantity as shown; one of the sweep's own rows is calculated from it."""
         row = self.sweep.rows[name]
         if name in self.looked_up:
             return self.scenario(self.sweep, name) + self.scenario.over(row)
@@ -188,9 +188,9 @@ class SweepTable:
         return f"({own}){over}" if over else own
 
     def _within_reach(self, whole: str) -> str:
-        """What the parts of a whole are multiplied by to be drawn in the unit that people say it in.
+        """The factor by which the parts of a whole are multiplied for drawing in the display unit.
 
-        N/A where the whole is out of reach of what it is held against: nothing would be seen of the rest.
+        It is N/A if the whole is far beyond its limit, since the rest of the chart would be invisible.
         """
         name, rooms = self.sweep.playing(whole)[0], self.sweep.playing(HELD_AGAINST.get(whole, ""))
         most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, name)
@@ -198,7 +198,7 @@ class SweepTable:
         return f"IF({self._reference(name)}<={self.scenario.constant('drawn_within')}*{most},{drawn},NA())"
 
     def _drawn(self, name: str) -> str:
-        """What a chart draws of a quantity, in the unit that people say its whole in."""
+        """The chart data of a quantity, in the display unit of its whole."""
         row = self.sweep.rows[name]
         whole = next((WHOLES[part] for part in DRAWN if name in self.sweep.playing(part)), "")
         own = self._reference(name)
@@ -208,7 +208,9 @@ class SweepTable:
         return row_format(self.sweep.rows[name])
 
     def _formula(self, name: str) -> str:
-        """The row's own text, or what binds a following input to its axis; an override of the scenario goes before."""
+        """The row's formula, or the one that binds a following input to its axis; the
+        scenario's override replaces it.
+        """
         if name in self.axis.follows:
             return self.axis.follows[name].substitute(self._reference)
         own = self.sweep.rows[name]
@@ -216,17 +218,19 @@ class SweepTable:
         return self.scenario.overridden(name, own.expression.substitute(self._reference))
 
     def _calculates(self, name: str) -> bool:
-        """Whether the table has a formula of its own for a row: all that its axis doesn't move is the scenario's."""
+        """Whether the table has a formula of its own for a row; rows that its axis
+        doesn't change are the scenario's.
+        """
         return name in self.moved or name not in self.sweep.template.by_name
 
     def _reference(self, name: str) -> str:
-        """The cell of a row: the case's own, or the scenario's where the axis doesn't move it."""
+        """The reference to a row: the case's own, or the scenario's if the axis doesn't change it."""
         place = self.columns.places.get(name)
         is_here = place and (place <= len(self.columns.axes) or self._calculates(name))
         return _here(place) if place and is_here else self.scenario(self.sweep, name)
 
     def _bound(self, each: Constraint, first: int, words: int) -> None:
-        """The parts that compete in a row, which binds, the next, how far it is; and in words, further right."""
+        """Write the competing parts of a row, what binds, the next, the margin; and further right these as text."""
         form, last = row_format(each.row), first + len(each.parts) - 1
         down, rows = self.page.down, self.rows
         for column, part in enumerate(each.parts, start=first):
@@ -241,15 +245,15 @@ class SweepTable:
             self.scenario.constant("large_margin"),
             is_row=True,
         )
-        *formulas, told = ranking.formulas(*(_here(last + step) for step in range(1, len(RANKED) + 1)))
+        *formulas, in_words = ranking.formulas(*(_here(last + step) for step in range(1, len(RANKED) + 1)))
         looks = (("plan_formula", form), ("plan_formula", "@"), ("plan_formula", form), ("plan_formula", RATIO),
                  ("plan_verdict", "@"))  # fmt: skip
         for column, (formula, look) in enumerate(zip(formulas, looks, strict=True), start=last + 1):
             down(rows, column, formula, *look)
-        down(rows, words, told, "plan_verdict", "@")
+        down(rows, words, in_words, "plan_verdict", "@")
 
     def _failing(self) -> None:
-        """How many checks fail, and in words the first of them; those that change along an axis come first."""
+        """Write the number of failed checks, and the name of the first; those that change along an axis come first."""
         blocks = []
         if checks := self.columns.checks.values():
             first, last = column_letters(min(checks)), column_letters(max(checks))
@@ -266,11 +270,11 @@ class SweepTable:
         self.page.down(self.rows, self.last_column, f'IF({number}=0,"",{first_label}&{more})', "plan_verdict", "@")
 
     def _colour(self) -> None:
-        """A row of a plan that fails a check is red; what a chip is to hold stands out where it is more than it has."""
+        """Mark rows of plans that fail a check in red, and memory needs beyond the capacity."""
         rows = self.rows
-        held, room = self.sweep.playing("held"), self.sweep.playing("capacity")
-        if held and room and {held[0], room[0]} <= self.shown.keys():
-            column = self.shown[held[0]]
+        needed, room = self.sweep.playing("held"), self.sweep.playing("capacity")
+        if needed and room and {needed[0], room[0]} <= self.shown.keys():
+            column = self.shown[needed[0]]
             over = f"{address(rows.start, column)}>${address(rows.start, self.shown[room[0]])}"
             area = f"{address(rows.start, column)}:{address(rows.stop - 1, column)}"
             self.page.colour(area, over, ink=RED, fill=PALE_RED)
@@ -279,19 +283,19 @@ class SweepTable:
 
 
 def axis_key(sweep: Sweep, axis: Axis) -> str:
-    """What tells an axis from those of all sweeps."""
+    """The key of an axis among all sweeps."""
     return f"{sweep.template.name}.{axis.row.name}"
 
 
 def _here(column: int) -> str:
-    """The cell of a case in a column: its row is each case's own."""
+    """The reference to a case's cell in a column, with HERE for its row."""
     return f"{column_letters(column)}{HERE}"
 
 
 def swept(axis: Row, scenarios: Sequence[Mapping[str, object]]) -> list[int]:
-    """The first values of a table: powers of two about the first scenario's number, of chips about those of all.
+    """The first values of a table: powers of two around the first scenario's number, for chips around those of all.
 
-    A number that no input may be is ignored.
+    Impossible numbers are ignored.
     """
     typed = [values.get(axis.name, axis.default) for values in scenarios]
     numbers = [float(value) for value in typed if isinstance(value, (int, float)) and 0 < value <= LARGEST] or [1.0]

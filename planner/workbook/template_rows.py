@@ -12,10 +12,10 @@ TYPED = ("input", "constant")  # called up from Inputs by every sheet that reads
 
 @dataclass(frozen=True)
 class Shares:
-    """Of one template in a workbook: what its sheet shows, and what an earlier sheet computes."""
+    """The rows that one template's sheet shows, and those that an earlier sheet computes."""
 
     shown: tuple[Row, ...]
-    owners: Mapping[str, str]  # whose sheet has a row with the same meaning, by the row's name
+    owners: Mapping[str, str]  # by row name, the template whose sheet has a row with the same meaning
 
 
 def shares(templates: Sequence[Template]) -> dict[str, Shares]:
@@ -43,7 +43,7 @@ def same_rows(here: Template, there: Template) -> set[str]:
 
 
 def _text(row: Row) -> tuple[str, str, str]:
-    """What a row says: an output becomes a calc row where its template is included; a typed row's value is typed."""
+    """A row's content for comparison: an output counts as calc, as when included; typed rows match by unit alone."""
     if row.kind in TYPED:
         return row.kind, row.unit, ""
     return "calc" if row.kind == "output" else row.kind, row.unit, row.formula or row.name
@@ -58,7 +58,7 @@ def _shown(template: Template, owners: Mapping[str, str]) -> tuple[Row, ...]:
 
 
 def included_first(templates: Sequence[Template]) -> list[Template]:
-    """The templates as they are given, but each after those that it wholly contains: references point backward."""
+    """The templates in the given order, but each after those that it contains completely: references point backward."""
     ordered: dict[str, Template] = {}
 
     def put(template: Template) -> None:

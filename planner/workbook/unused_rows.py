@@ -1,7 +1,7 @@
 """The rows of a calculation sheet that a plan doesn't use: those of a layout that no scenario has.
 
-An input that every scenario leaves at its default counts as that number if the default is 0 or 1 (a layout without it)
-or if it is in a closed section of Inputs; so does a 0 or 1 that all models have, such as the experts of dense models.
+An input that every scenario leaves at its default counts as that number if the default is 0 or 1 (a layout without it),
+or if it is in a closed section of Inputs; so does a 0 or 1 that all models share, such as the experts of dense models.
 A row is then unused if it is the same number in every plan, if it repeats another row, or if nothing reads it any more,
 such as the branch of an IF that is never taken.
 """
@@ -19,11 +19,11 @@ from planner.workbook.inputs_sheet import sections
 RESULTS = ("output", "check")
 NEUTRAL = (0, 1)
 KEEPS = {("*", "left", 1), ("*", "right", 1), ("/", "right", 1), ("+", "left", 0), ("+", "right", 0), ("-", "right", 0)}
-"""What leaves the other operand as it is: the operator, the side and the number."""
+"""Neutral operands: the operator, the side and the number."""
 
 
 def unused(plan: BuildPlan, template: Template) -> set[str]:
-    """The names of the rows that no result of the template is made of in this plan."""
+    """The names of the rows on which no result of the template depends in this plan."""
     known: dict[str, Number | Text | Name] = {**dict(_at_default(plan)), **dict(_of_all_models(plan, template))}
     live: dict[str, set[str]] = {}
     typed = {name for scenario in plan.scenarios for name in scenario.values}
@@ -58,7 +58,7 @@ def _at_default(plan: BuildPlan) -> Iterator[tuple[str, Number | Text]]:
 
 
 def _of_all_models(plan: BuildPlan, template: Template) -> Iterator[tuple[str, Number]]:
-    """What is the same 0 or 1 of the models of all scenarios, and typed for none."""
+    """The model numbers that are the same 0 or 1 for all scenarios, and not typed."""
     models = [plan.databases.models.rows.get(scenario.model or "", {}) for scenario in plan.scenarios]
     for row in template.of_kind("model"):
         found = {model.get(row.column[0]) for model in models}
@@ -68,13 +68,13 @@ def _of_all_models(plan: BuildPlan, template: Template) -> Iterator[tuple[str, N
 
 
 def _meant(name: str, known: Mapping[str, Number | Text | Name]) -> str:
-    """The row that a name repeats; itself where it repeats none."""
+    """The row that a name repeats; itself if it repeats none."""
     value = known.get(name)
     return value.name if isinstance(value, Name) else name
 
 
 def _folded(node: Node, known: Mapping[str, Number | Text | Name]) -> tuple[Number | Text | Name | None, set[str]]:
-    """The number, text or other row that a part of a formula comes to, None for none; and the names that it reads."""
+    """The number, text or row to which a formula's node reduces, or None; and the names that it reads."""
     match node:
         case Number() | Text():
             return node, set()

@@ -1,7 +1,7 @@
 """The first lines of Dashboard: for each scenario whether it fits, which check fails by how much, what to change.
 
-They read the lines below them for the scenario's workload. What a failed check compares comes from a closed block at
-the end of the sheet, in which each line has the first failure so far, in words.
+They read the lines below them for the scenario's workload. The numbers of a failed check come from a closed block at
+the end of the sheet, in which each line has the first failure so far, as text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
-MOST_LINES = 3  # of what binds, which may be longer than most
+MOST_LINES = 3  # for what binds, which may be long
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
 LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
@@ -39,7 +39,7 @@ FAILED_BLOCK = "The first check that fails, in numbers"
 
 @dataclass
 class Verdict:
-    """Where the lines stand; they are written when all that they read is."""
+    """The lines of the verdict; they are written after all that they read."""
 
     writer: LineWriter
     at: int
@@ -50,29 +50,31 @@ class Verdict:
         return range(self.at, self.at + len(PLACES))
 
     def write(self, made: Sequence[Lines], failed: Mapping[str, int], words: int) -> None:
-        """Write the lines. `failed` is where Checks counts; `words` is the row of the first failed check in words."""
-        at, told = self.at, [each for each in made if each.told]
-        fits = self.meant(told, [f"{HERE}{each.fits}" for each in told])
+        """Write the lines. `failed` has the rows where Checks counts; `words` is the row of the first failed check as
+        text.
+        """
+        at, planned = self.at, [each for each in made if each.memory]
+        fits = self.meant(planned, [f"{HERE}{each.fits}" for each in planned])
         n_failed, n_missing = (f"{HERE}{at + place}" for place in (FAILED, MISSING))
         used, room = f"{HERE}{at + USED}", f"{HERE}{at + THERE}"
-        if told:
+        if planned:
             sure = f'IF({n_failed}>0,"{FAILS}",IF({n_missing}>0,"{FITS}; numbers are missing","{FITS}"))'
             verdict = f'IFERROR(IF({fits}=0,"{FITS_NOT}",{sure}),"{UNTOLD}")'
         else:
             verdict = f'IF({n_failed}>0,"{FAILS}","No check fails")'
         self._text(VERDICT, "Verdict", "verdict", "fits in memory, and no check fails", verdict, "plan_said")
-        unit = told[0].sheet.template.row(told[0].told.needed).said_in if told and told[0].told else ""
+        unit = planned[0].sheet.template.row(planned[0].memory.needed).said_in if planned and planned[0].memory else ""
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
-        said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if told else '""'
-        beside = [f"{HERE}{each.beside}" if each.beside else '""' for each in told]
+        said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if planned else '""'
+        beside = [f"{HERE}{each.cheapest}" if each.cheapest else '""' for each in planned]
         self._text(BESIDE, "Beside the other scenarios", "verdict.beside", "of one model and asked for the same",
-                   self.meant(told, beside) if told else '""')  # fmt: skip
+                   self.meant(planned, beside) if planned else '""')  # fmt: skip
         self._text(MEMORY, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
         self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers",
                    self._failed(n_failed, words))  # fmt: skip
         for place, (label, row) in zip((FAILED, MISSING), failed.items(), strict=True):
             self._count(place, label, row)
-        leading = told or made[:1]
+        leading = planned or made[:1]
         change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
                          for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
         failing = f'{HERE}{at}="{FAILS}",{HERE}{at + FAILURE}'
@@ -84,21 +86,21 @@ class Verdict:
         self._text(BASIS, "Expected numbers", "verdict.basis", "whether fitted runs are like the plan",
                    f'IFERROR({self.meant(leading, basis)},"{UNTOLD}")')  # fmt: skip
         for place, name, label, rows in (
-            (USED, "memory.used", "Memory of a chip that the plan uses", [self._used(each) for each in told]),
-            (THERE, "memory.room", "Memory of a chip that there is", [f"{HERE}{each.room}" for each in told]),
+            (USED, "memory.used", "Memory of a chip that the plan uses", [self._used(each) for each in planned]),
+            (THERE, "memory.room", "Memory of a chip that there is", [f"{HERE}{each.room}" for each in planned]),
         ):
             said_of = (label, unit or "1", name, "", "as the charts draw it")
-            self.writer.line(at + place, said_of, self.meant(told, rows), form=SAID)
+            self.writer.line(at + place, said_of, self.meant(planned, rows), form=SAID)
         self.writer.close([at + place for place in (FAILED, MISSING, USED, THERE)])
         self._heights(made)
         self._colours(at)
 
     def _used(self, each: Lines) -> str:
-        assert each.told is not None, "only what fits or not is asked"
-        return f"{HERE}{each.rows[each.told.needed]}"
+        assert each.memory is not None, "only what fits or not is asked"
+        return f"{HERE}{each.rows[each.memory.needed]}"
 
     def meant(self, made: Sequence[Lines], texts: Sequence[str]) -> str:
-        """What is meant where a scenario is meant for a workload: the last where it is meant for all."""
+        """The formula of the text for a scenario's workload; the last one for a scenario meant for all."""
         if not texts:
             return "NA()"
         cell = f"{HERE}${self.writer.meant}" if self.writer.meant else ""
@@ -109,19 +111,19 @@ class Verdict:
         self.writer.across(self.at + place, formula, style, "@")
 
     def _count(self, place: int, label: str, row: int) -> None:
-        """A line that Checks counts."""
+        """Write a line with a count of Checks."""
         page, at = self.writer.page, self.at + place
         self.writer.describe(at, (label, "1", "", f"Checks row {row}", "of this scenario"))
         page.leads(at, "Checks", row)
         self.writer.across(at, f"Checks!{HERE}{row}", "plan_check", "0")
 
     def _failed(self, n_failed: str, words: int) -> str:
-        """The first failure in words; of a check of our formulas alone where it is told."""
+        """The formula of the first failure as text; for a check of our own formulas a reference to Checks."""
         said = f'IF({HERE}{words}="","see Checks",{HERE}{words})' if words else '"see Checks"'
         return f'IF({n_failed}=0,"none",IF({n_failed}>1,{n_failed}&" fail, first: ","")&{said})'
 
     def _heights(self, made: Sequence[Lines]) -> None:
-        """Texts have room for two lines, and what binds for as many as it may take."""
+        """Set the heights: two lines for texts, and for what binds as many as it may need."""
         rows = self.writer.page.rows
         for place in (FAILURE, CHANGE, BASIS):
             rows[self.at + place].height = 2 * LINE_HEIGHT + 2
@@ -130,7 +132,7 @@ class Verdict:
         rows[self.at].height = 20
 
     def _colours(self, at: int) -> None:
-        """Green fits, red does not."""
+        """Green if it fits, red if not."""
         page, columns = self.writer.page, self.writer.plan.columns
         colour_verdict(page, columns.area(at, at), address(at, layout.FIRST_SCENARIO))
         failed = columns.area(at + FAILURE, at + FAILURE)
@@ -138,16 +140,18 @@ class Verdict:
 
 
 def colour_verdict(page: Page, area: str, first: str) -> None:
-    """Make the verdicts of an area green or red, its first cell being `first`."""
+    """Make the verdicts of an area green or red; `first` is its first cell."""
     page.colour(area, f'{first}="{FITS}"', ink=GREEN, fill=PALE_GREEN, bold=True)
     page.colour(area, f'OR({first}="{FITS_NOT}",{first}="{FAILS}")', ink=RED, fill=PALE_RED, bold=True)
 
 
 def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
-    """A closed line of what to change of a workload's plan: what would fit, else what takes most of its step."""
+    """Write a closed line on what to change in a workload's plan: what would fit, else what takes most of its step."""
     before = after = ""
-    if each.told:
-        found = [(f"{HERE}{each.rows[part.text]}", part.label) for part in each.told.changes if part.text in each.rows]
+    if each.memory:
+        found = [
+            (f"{HERE}{each.rows[part.text]}", part.label) for part in each.memory.changes if part.text in each.rows
+        ]
         others = (f'IFERROR(IF({cell}>0,", or "&FIXED({cell},0)&" {label}",""),"")' for cell, label in found[1:])
         words = "&".join([*(f'FIXED({cell},0)&" {label}"' for cell, label in found[:1]), *others])
         if words:
@@ -157,7 +161,7 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
         first, last = each.parts.start, each.parts.stop - 1
         area, row = f"{HERE}{first}:{HERE}{last}", each.rows[whole.row.name]
         label = f"INDEX($E${first}:$E${last},MATCH(MAX({area}),{area},0))"
-        if first == last:  # Gnumeric matches nothing in a range of one cell
+        if first == last:  # Gnumeric's MATCH fails in a range of one cell
             area, label = f"{HERE}{first}", f"$E${first}"
         digits = f"{HERE}{each.digits[whole.row.name]}"
         most = (
@@ -178,10 +182,10 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
 
 
 def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
-    """Closed lines of whether fitted runs are like a workload's plan, or what it has that none of them has.
+    """Write closed lines on whether the fitted runs are like a workload's plan, or in what it differs from all of them.
 
-    Each line has what is so far known to be so, the last one the answer. Returns the row below them; a template that
-    doesn't tell has none.
+    Each line has what is known so far, the last one the answer. Returns the next free row; a template without this
+    information has no lines.
     """
     sheet, known = each.sheet, each.sheet.template.by_name
     if EXTRAPOLATED not in known:
@@ -193,8 +197,8 @@ def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
         ("runs of the chip", "", f'IF(OR({of_others}),"{MEDIAN}",{HERE}{at})'),
     ]
     for place, name in enumerate([name for name in reversed(BEYOND) if name in known], start=at + len(lines)):
-        told = f'IF({sheet.here(name)}=1,"{UNLIKE} "&$E{place},{HERE}{place - 1})'
-        lines.append((f"no fitted run has {BEYOND[name]}", BEYOND[name], told))
+        condition = f'IF({sheet.here(name)}=1,"{UNLIKE} "&$E{place},{HERE}{place - 1})'
+        lines.append((f"no fitted run has {BEYOND[name]}", BEYOND[name], condition))
     each.basis = at + len(lines)
     lines.append(("what is expected", "", f'IF({stack}="{IDEAL}","{BOUNDS}",{HERE}{each.basis - 1})'))
     for place, (label, beyond, words) in enumerate(lines, start=at):
@@ -205,10 +209,10 @@ def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
 
 
 def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
-    """The closed block of the checks that a plan can fail; the row of the last line, 0 where there is none."""
+    """Write the closed block of the plan's checks; returns the row of the last line, 0 if there is none."""
     page = writer.page
-    told = [each for each in made if each.told] or made
-    found = [(each, row) for each in told for row in each.sheet.computed if row.is_of_plan]
+    planned = [each for each in made if each.memory] or made
+    found = [(each, row) for each in planned for row in each.sheet.computed if row.is_of_plan]
     if not found:
         return 0
     page.section(at, FAILED_BLOCK, writer.plan.columns.last_filled)
@@ -229,13 +233,13 @@ def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
 
 
 def _in_numbers(writer: LineWriter, sheet: CalculationSheet, row: Row) -> list[str]:
-    """The two numbers of a check's comparison, as texts of a formula to be joined; none where it compares texts."""
+    """The two numbers of a check's comparison, as parts of a text formula; empty if it compares texts."""
     formula = row.expression
     found = [node for node in walk(formula.root) if isinstance(node, Binary) and node.op in COMPARISONS]
-    told = [node for node in found if not isinstance(node.right, Number | Text)]
-    if not told:
+    compared = [node for node in found if not isinstance(node.right, Number | Text)]
+    if not compared:
         return []
-    left, sign, right = told[-1].left, TURNED[told[-1].op], told[-1].right
+    left, sign, right = compared[-1].left, TURNED[compared[-1].op], compared[-1].right
     if isinstance(left, Call) and left.function == "ABS" and isinstance(left.args[0], Binary):
         sign, right, left = "≠", left.args[0].right, left.args[0].left
     rows = [sheet.template.by_name[each.name] for each in walk(left) if isinstance(each, Name)]
@@ -245,7 +249,7 @@ def _in_numbers(writer: LineWriter, sheet: CalculationSheet, row: Row) -> list[s
 
 
 def _number(writer: LineWriter, sheet: CalculationSheet, text: str) -> str:
-    """One side in words, in the unit that people say its first row in."""
+    """One side as text, in the display unit of its first row."""
     side = parse(text)
     over = writer.units.over(sheet.template.by_name[side.names[0]]) if side.names else ""
     cells = side.substitute(sheet.here)
@@ -254,39 +258,39 @@ def _number(writer: LineWriter, sheet: CalculationSheet, text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Told:
-    """Where Dashboard tells in words what Cover repeats of each scenario: titles and rows, in the order of columns."""
+class FrontTexts:
+    """The texts on Dashboard that Cover repeats for each scenario: titles and rows, in column order."""
 
     titles: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
-    cost: int = 0  # the row of the first cost in words
+    cost: int = 0  # the row of the first cost as text
 
 
-def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at: int) -> tuple[Told, int]:
-    """The closed block of what leads, in words, of the workload that a scenario is meant for; the row below it."""
-    told = [each for each in made if each.told] or list(made[:1])
-    leads = [[lead for lead in each.leads if lead.label and each.digits.get(lead.row.name)] for each in told]
+def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at: int) -> tuple[FrontTexts, int]:
+    """Write the closed block of leading texts for a scenario's workload; returns them and the next free row."""
+    planned = [each for each in made if each.memory] or list(made[:1])
+    leads = [[lead for lead in each.leads if lead.label and each.digits.get(lead.row.name)] for each in planned]
     titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + MEMORY]
     lines, cost = list(zip_longest(*leads)), 0
     if lines:
         writer.page.section(at, IN_WORDS, writer.plan.columns.last_filled)
         writer.close([at])
     for place, line in enumerate(lines, start=1):
-        texts = [_in_words(writer, each, lead) for each, lead in zip(told, line, strict=True)]
+        texts = [_in_words(writer, each, lead) for each, lead in zip(planned, line, strict=True)]
         title = " / ".join(dict.fromkeys(lead.label for lead in line if lead))
         said = (f"Told of each: {place}", "text", f"told.line_{place}", "", title)
-        writer.line(at + place, said, f'IFERROR({verdict.meant(told, texts)},"N/A")', "plan_words")
+        writer.line(at + place, said, f'IFERROR({verdict.meant(planned, texts)},"N/A")', "plan_words")
         writer.close([at + place])
         titles.append(title)
         rows.append(at + place)
         if any(lead and lead.row.unit == COST for lead in line):
             cost = cost or at + place
-    told_last = Told((*titles, "What to change first"), (*rows, verdict.at + CHANGE), cost)
-    return told_last, at + len(lines) + 2
+    front_texts = FrontTexts((*titles, "What to change first"), (*rows, verdict.at + CHANGE), cost)
+    return front_texts, at + len(lines) + 2
 
 
 def _in_words(writer: LineWriter, each: Lines, lead: Headline[Row] | None) -> str:
-    """`31.4 ms (24.8 to 41.4; bound 17.2)`, as a formula; a blank text where a workload has fewer."""
+    """The formula of `31.4 ms (24.8 to 41.4; bound 17.2)`; a blank text if a workload has fewer headlines."""
     if lead is None:
         return '""'
     row, digits = each.rows[lead.row.name], each.digits[lead.row.name]

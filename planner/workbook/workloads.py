@@ -1,9 +1,9 @@
 """Workloads: what a scenario may be meant for, and for which of them a new workbook has sheets.
 
 A workload is a template that templates/sweep.csv sweeps. A workbook that plans training and serving calculates both for
-each scenario: Inputs has a row that says which of them it is meant for, and the checks of the others are shown as not
-counted. A new workbook has the sheets of those that `workload` of a scenarios CSV or of `--set` names; of one that no
-scenario has if `--template` names it.
+each scenario: Inputs has a row with the workload that it is meant for, and the checks of others are shown as not
+counted. A new workbook has the sheets of the workloads named by `workload` in a scenarios CSV or in `--set`; of one
+that no scenario is meant for, only if `--template` names it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Workloads:
 
     @cached_property
     def row(self) -> Row | None:
-        """The input that says what a scenario is meant for; None where there is nothing to choose."""
+        """The input that selects a scenario's workload; None if there is no choice."""
         return None if len(self.templates) < 2 else self.choice
 
     @cached_property
@@ -44,7 +44,7 @@ class Workloads:
         return Row(WORKLOAD, "Workload", "text", "input", ALL_WORKLOADS, note=note, template=WORKLOAD, choices=names)
 
     def meant(self, values: Mapping[str, Value]) -> str:
-        """The workload that a scenario's values are meant for: the one whose own inputs it sets, else the last."""
+        """The workload that a scenario's values imply: the one whose own inputs it sets, else the last."""
         named = self.setting(values)
         if len(named) != 1:
             return ALL_WORKLOADS if named or not self.templates else self.templates[-1].name
@@ -57,16 +57,16 @@ class Workloads:
 
     @cached_property
     def _own_inputs(self) -> list[set[str]]:
-        """Of each workload the inputs that no other has."""
+        """For each workload the inputs that no other has."""
         inputs = [{row.name for row in template.of_kind("input")} for template in self.templates]
         return [names - set().union(*(other for other in inputs if other is not names)) for names in inputs]
 
     def having(self, name: str) -> list[Template]:
-        """The workloads that have a row of this name."""
+        """The workloads with a row of this name."""
         return [template for template in self.templates if name in template.by_name]
 
     def guarded(self, meant: Sequence[Template], typed: str, formula: str, otherwise: str) -> str:
-        """A formula that counts where `typed`, the cell of the choice, says one of these workloads."""
+        """`formula` if the cell `typed` selects one of these workloads, else `otherwise`."""
         if self.row is None or not meant or len(meant) == len(self.templates):
             return formula
         names = ",".join(f'{typed}="{name}"' for name in (ALL_WORKLOADS, *(template.name for template in meant)))
@@ -74,13 +74,13 @@ class Workloads:
 
 
 def workloads(templates: Sequence[Template], sweeps: Sequence[Sweep]) -> Workloads:
-    """The workloads among a workbook's templates: those that its sweeps are of."""
+    """The workloads among a workbook's templates: those with sweeps."""
     swept = {sweep.template.name for sweep in sweeps}
     return Workloads(tuple(template for template in templates if template.name in swept))
 
 
 def named_workloads(scenarios: CsvFile | None, setting: str | None) -> set[str]:
-    """What a CSV of scenarios and `--set` say of workloads, in small letters. Raises UserError as its records do."""
+    """The workloads named in a CSV of scenarios and in `--set`, in lower case. Raises UserError as its records do."""
     texts = {setting or ""}
     if scenarios is not None:
         texts |= {cells.get(WORKLOAD, "") for _, cells in scenarios.records()}
@@ -88,13 +88,13 @@ def named_workloads(scenarios: CsvFile | None, setting: str | None) -> set[str]:
 
 
 def default_templates(named: Collection[str]) -> list[str]:
-    """The templates of a build that names none, by the workloads that its scenarios are meant for."""
+    """The templates of a build that names none, for the workloads of its scenarios."""
     is_all, workloads = ALL_WORKLOADS in named, swept_templates()
     return [name for name in DEFAULT_TEMPLATES if is_all or name in named or name not in workloads]
 
 
 def in_order(there: Sequence[str], more: Sequence[str]) -> list[str]:
-    """The templates of a workbook and more of them: each new one before those that a build has behind it."""
+    """The templates of a workbook with more inserted: each before those that follow it in a default build."""
     found = list(there)
     for name in more:
         later = DEFAULT_TEMPLATES[DEFAULT_TEMPLATES.index(name) + 1 :] if name in DEFAULT_TEMPLATES else ()
@@ -103,7 +103,7 @@ def in_order(there: Sequence[str], more: Sequence[str]) -> list[str]:
 
 
 def with_workloads(names: Iterable[str], named: Collection[str]) -> list[Template]:
-    """The templates of these names or files; before them the workloads that are named and that none of them includes.
+    """The templates of these names or files, preceded by the named workloads that none of them includes.
 
     Raises UserError as loading templates does.
     """
