@@ -1,5 +1,5 @@
-"""Measured times beside predicted ones: cases run with JAX on TPU, GPU or CPU, and recorded.
+"""Runs a workbook's cases with JAX on a TPU, GPU or CPU, times them, and records the times for comparison.
 
-Only `workload`, the cases (`cases`, `transformer`; over a mesh `sharded`, `spread`) and
-what times them (`clock`, `interleaved`) import JAX, so records and profiles are read on any laptop.
+Only `workload`, the cases (`cases`, `transformer`, and over a mesh `sharded`, `spread`) and the timers (`clock`,
+`interleaved`) import JAX. Records and profiles can therefore be read on a machine without it.
 """

@@ -1,7 +1,6 @@
-"""What a template's row means in JAX: a small function for each template makes one of arrays.
+"""The JAX function for a row of each single-device template.
 
-The functions only move and compute. FLOPs and bytes never come from here: the templates predict
-them.
+The functions only move and compute data. FLOPs and bytes are predicted by the templates and never taken from here.
 """
 
 from __future__ import annotations
@@ -19,7 +18,9 @@ from planner.measure.workload import DTYPES, Arguments, CaseSkipped, Operand, Wo
 
 
 def workload(template: str, inputs: Inputs) -> Workload:
-    """The workload of one row. Raises CaseSkipped with the reason when there is none."""
+    """The workload of a row, given its template and inputs. Raises CaseSkipped with the
+    reason if no case measures it.
+    """
     if template not in CASES:
         raise CaseSkipped(f"no case measures the template {template!r}; {nearest(template, CASES)}")
     arguments = Arguments(template, inputs)
@@ -29,11 +30,11 @@ def workload(template: str, inputs: Inputs) -> Workload:
 
 
 def matmul(given: Arguments) -> Workload:
-    """[tokens, d_in] x [d_in, d_out], n_matmuls times with their own weights, in compute_dtype.
+    """[tokens, d_in] x [d_in, d_out], repeated n_matmuls times with separate weights, in compute_dtype.
 
-    Operands are read at their own dtypes and cast on the way in. fp32 means fp32: without a
-    precision, a GPU takes tf32 and a TPU bf16. Two epilogue passes are one relu that reads and
-    writes the finished output.
+    Operands are read in their own dtypes and cast before the multiplication. fp32 sets the precision explicitly,
+    because by default a GPU would use tf32 and a TPU bf16. Two epilogue passes are one relu that reads and writes the
+    finished output.
     """
     tokens, d_in, d_out = (given.count(name) for name in ("tokens", "d_in", "d_out"))
     batch = given.count("n_matmuls", 1)
@@ -61,7 +62,7 @@ def matmul(given: Arguments) -> Workload:
 
 
 def matmul_activation(given: Arguments) -> Workload:
-    """A matmul and a relu: in one pass, or the finished product read and written once more."""
+    """A matmul followed by a relu: fused into one pass, or with the product read and written once more."""
     is_fused = given.count("is_fused", 1, least=0)
     if not is_fused:
         return matmul(given.but(epilogue_passes=2.0))
@@ -70,10 +71,10 @@ def matmul_activation(given: Arguments) -> Workload:
 
 
 def elementwise(given: Arguments) -> Workload:
-    """A chain of n_ops operations: the first adds n_operands arrays, each other adds one more.
+    """A chain of n_ops operations: the first adds n_operands arrays, each later one adds one more array.
 
-    One array alone is a relu. Not fused means a barrier after each operation; XLA:CPU drops
-    barriers before it fuses, so there the fusion itself is switched off.
+    A single array gets a relu. If the row is not fused, a barrier separates the operations. XLA:CPU drops barriers
+    before it fuses, so on a CPU fusion itself is switched off.
     """
     n_elements, n_ops = given.count("n_elements"), given.count("n_ops", 1)
     n_operands, dtype = given.count("n_operands", 2), given.dtype_of_bytes(2)
@@ -93,7 +94,7 @@ def elementwise(given: Arguments) -> Workload:
 
 
 def host_copy(given: Arguments) -> Workload:
-    """One array between host and device, either way."""
+    """A copy of one array between host and device, in either direction."""
     if jax.default_backend() == "cpu":
         raise CaseSkipped("a CPU is its own host: there is no link to measure")
     dtype = given.dtype_of_bytes(4)

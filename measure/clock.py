@@ -1,12 +1,11 @@
-"""Times of a workload: per call, per iteration of a loop inside one program, and from a profile.
+"""Times a workload in three ways: per call, per iteration of a loop inside one program, and from a profile.
 
-All three run on the same buffers. Each call writes into the output of the one before (donated), as
-a program in steady state does: a fresh 64 MiB output costs a CPU ten times the work, in page
-faults. And each is queued behind the one before, without waiting for it: a call that is waited for
-alone pays for putting the pool's threads to sleep and waking them up, which takes a CPU a fifth of
-a 512 x 512 matmul.
+All three use the same buffers. Each call writes into the donated output of the previous call, as a program in steady
+state does. A fresh 64 MiB output would cost a CPU ten times the work, in page faults. Calls are queued without waiting
+for the previous one. Waiting for each call would add the cost of putting the pool's threads to sleep and waking them,
+which on a CPU is a fifth of a 512 x 512 matmul.
 
-The text of a compiled program says whether XLA kept what is to be timed.
+The text of the compiled program shows whether XLA kept the operations that are to be timed.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ from planner.measure.timing import STANDARD, Rules, Timer, Timing, drift, sample
 from planner.measure.workload import CaseSkipped, Operand, Workload, check_fits, random_arrays
 
 Arrays = tuple[jax.Array, ...]
-State = tuple[Arrays, Any]  # what a loop carries: its operands and its latest output
+State = tuple[Arrays, Any]  # the carry of a loop: its operands and its latest output
 Feed = Callable[[Arrays, Any], Arrays]
 
 NO_OPS = 200
-ABSURD = 1e30  # no output of random operands is as large
+ABSURD = 1e30  # larger than any output of random operands
 
 
 def devices() -> list[jax.Device]:
-    """The devices of this process, the one that is timed first."""
+    """The devices of this process; the first one is timed."""
     return list(jax.local_devices())
 
 
@@ -48,8 +47,8 @@ def time_workload(
 ) -> Timing:
     """Compile a workload, run it on random inputs and time it in the three ways.
 
-    Raises CaseSkipped where it doesn't fit. `floor_s` is the predicted least time in seconds; the
-    profile is kept in the folder `keep`, if given.
+    `floor_s` is the predicted lower bound of the time in seconds. Profiles are kept in the folder `keep` if given.
+    Raises CaseSkipped if the workload doesn't fit into memory.
     """
     if workload.transfer:
         return _transfer_time(workload, rules, floor_s)
@@ -79,9 +78,9 @@ def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
 
 
 class HostCopy:
-    """An array on the host and on the device; calling it copies one way and returns the seconds.
+    """An array on the host and on the device. Calling it copies in one direction and returns the seconds.
 
-    No program runs, so there is no loop and no profile of it.
+    No program runs, so there is no loop and no profile.
     """
 
     def __init__(self, operand: Operand, *, is_to_device: bool) -> None:
@@ -95,27 +94,27 @@ class HostCopy:
             begin = time.perf_counter()
             jax.block_until_ready(jax.device_put(self._here, self._there.device))
             return time.perf_counter() - begin
-        fresh = jax.block_until_ready(self._there.copy())  # an array keeps what was fetched of it once
+        fresh = jax.block_until_ready(self._there.copy())  # a copy, because JAX caches what was fetched of an array
         begin = time.perf_counter()
         np.asarray(fresh)
         return time.perf_counter() - begin
 
 
 class Buffers:
-    """The arrays that a workload reads and its latest output: programs take and hand them back."""
+    """A workload's input arrays and its latest output. Programs take them as donated arguments and hand them back."""
 
     def __init__(self, workload: Workload, output: Any) -> None:
         self._workload, self._output = workload, output
         self.fill()
 
     def fill(self) -> None:
-        """Make them anew, as where a program that failed has consumed them."""
+        """Create the arrays anew, for example after a failed program has consumed them."""
         self.arrays = jax.block_until_ready(random_arrays(self._workload.operands, self._workload.mesh))
         self.output = jax.tree.map(lambda spec: jnp.zeros(spec.shape, spec.dtype, device=spec.sharding), self._output)
 
 
 class CompiledLoop:
-    """A workload compiled ahead of time; called with n it runs n times and returns the seconds."""
+    """A workload compiled ahead of time. Calling it with n runs it n times and returns the seconds."""
 
     def __init__(self, workload: Workload) -> None:
         whole, specs, output = workload.whole, workload.specs, workload.output
@@ -139,7 +138,7 @@ class CompiledLoop:
 
     @property
     def text(self) -> str:
-        """The program as XLA compiled it."""
+        """The compiled program as HLO text."""
         return str(self._program.as_text())
 
     def __call__(self, n: int = 1) -> float:
@@ -159,9 +158,10 @@ class CompiledLoop:
 
 
 def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
-    """Bytes that a compiled program takes: results that reuse no argument, scratch and arguments.
+    """Memory in bytes of a compiled program: outputs that don't alias an argument, scratch, and arguments unless
+    allocated.
 
-    0 where its compiler doesn't say.
+    0 if the compiler doesn't report it.
     """
     analysis = program.memory_analysis()
     if analysis is None:
@@ -171,9 +171,9 @@ def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
 
 
 def feed(operands: Arrays, output: Any) -> Arrays:
-    """The operands with their first elements taken from an output, clipped to stay small.
+    """The operands with their first element replaced by one from the output, clipped to stay small.
 
-    The next iteration can't run before this one, and one element in place costs next to nothing.
+    This makes each iteration depend on the previous one; updating one element in place costs almost nothing.
     """
     first = jax.tree.leaves(output)[0]
     value = jnp.clip(lax.slice(first, (0,) * first.ndim, (1,) * first.ndim).reshape(()), -1, 1)
@@ -184,10 +184,10 @@ def feed(operands: Arrays, output: Any) -> Arrays:
 
 
 def feed_if_absurd(operands: Arrays, output: Any) -> Arrays:
-    """The operands, fed only where an output holds an absurd number: XLA can't know it never does.
+    """The operands, fed only if the output holds an absurdly large number. It never does, but XLA can't know that.
 
-    For a CPU, which has no bf16 in place: feeding one element it widens the array to fp32 and back,
-    and an add takes five times as long. Elsewhere a condition would wait for the host.
+    Used on CPUs, which have no bf16 in place: feeding one element widens the array to fp32 and back, and an add takes
+    five times as long. On other devices the condition would wait for the host.
     """
     first = jax.tree.leaves(output)[0]
     is_absurd = lax.slice(first, (0,) * first.ndim, (1,) * first.ndim).reshape(()).astype(jnp.float32) > ABSURD
@@ -196,12 +196,12 @@ def feed_if_absurd(operands: Arrays, output: Any) -> Arrays:
 
 
 class Loop:
-    """A function n times in one program; calling it with n returns the seconds.
+    """A function run n times in one program. Calling it with n returns the seconds.
 
-    Every operand is fed, for XLA would hoist the cast of one that never changes. Feeding comes
-    after the function: before it, XLA fuses the update into the work and the work is another (add:
-    four times slower). A condition comes before it, and reads the output that the last iteration
-    left: after it, the operands are still in use, and are copied.
+    Every operand is fed, because XLA would hoist the cast of an operand that never changes. Feeding follows the
+    function. Before it, XLA would fuse the update into the work and change what is timed (an add becomes four times
+    slower). A conditional feed precedes the function and reads the previous iteration's output. After the function the
+    operands are still in use and would be copied.
     """
 
     def __init__(self, workload: Workload, buffers: Buffers, feed_with: Feed | None = None) -> None:
@@ -221,8 +221,8 @@ class Loop:
             return done
 
         self._buffers, state = buffers, (buffers.arrays, buffers.output)
-        held = workload.input_partitions, workload.output_partition
-        whole = workload.over_mesh(repeated, (PartitionSpec(), held), held)
+        partitions = workload.input_partitions, workload.output_partition
+        whole = workload.over_mesh(repeated, (PartitionSpec(), partitions), partitions)
         lowered = jax.jit(whole, donate_argnums=1).lower(np.int32(1), state)
         interrupts.check()
         self._program = lowered.compile(compiler_options=workload.compiler_options)
@@ -231,7 +231,7 @@ class Loop:
         check_fits(devices()[0], needed, "the loop takes")
 
     def lacks(self, collectives: Sequence[str]) -> bool:
-        """Whether XLA took one of these out of the loop."""
+        """Whether XLA moved one of these collectives out of the loop."""
         return bool(missing_operations(collectives, in_loop(str(self._program.as_text()))))
 
     def __call__(self, n: int) -> float:
@@ -247,7 +247,7 @@ class Loop:
 
 
 def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
-    """The loop of a workload; None for a compiler that can't make one, or one that doesn't fit."""
+    """The loop of a workload. None if the compiler can't build it or it doesn't fit."""
     try:
         return Loop(workload, buffers)
     except (jax.errors.JaxRuntimeError, CaseSkipped):
@@ -256,7 +256,7 @@ def _loop(workload: Workload, buffers: Buffers) -> Loop | None:
 
 @functools.cache
 def dispatch_floor(mesh: Mesh | None = None) -> float:
-    """Median seconds of a call that computes next to nothing: what any call costs here, or on all of a mesh."""
+    """Median seconds of a nearly empty call, on one device or on a whole mesh: the cost of any call."""
     where = None if mesh is None else NamedSharding(mesh, PartitionSpec())
     one = jnp.zeros((), jnp.int32, device=where)
     program = jax.jit(lambda x: x + 1).lower(one).compile()
@@ -265,13 +265,15 @@ def dispatch_floor(mesh: Mesh | None = None) -> float:
 
 
 def agreed_clock() -> Timer:
-    """Seconds since now, the same in every process that asks together."""
+    """A timer of the seconds since this call, whose readings are the same in every process that reads it together."""
     begin = time.perf_counter()
     return lambda: spread.most(time.perf_counter() - begin)
 
 
 def _warm_up(call: Timer, rules: Rules, now: Timer) -> float:
-    """The seconds of the quickest of some calls; one longer than patience is called once."""
+    """Call repeatedly and return the seconds of the quickest call. A call longer than the
+    patience is made only once.
+    """
     begin, seconds = now(), [call()]
     while (elapsed := now() - begin) < rules.patience_s:
         if len(seconds) >= rules.warmup_calls and elapsed >= rules.warmup_s:
@@ -293,12 +295,12 @@ _BODY = re.compile(r"\bwhile\(.*\bbody=%?([\w.-]+)")
 
 
 def missing_operations(operations: Sequence[str], text: str) -> list[str]:
-    """Those of the operations, such as `all-gather`, that the text holds neither whole nor as a start."""
+    """The operations, such as `all-gather`, that occur in the HLO text neither as such nor as an async start."""
     return [name for name in operations if not re.search(rf" {re.escape(name)}(?:-start)?\(", text)]
 
 
 def in_loop(text: str) -> str:
-    """The text of what runs within the loops of a program, computations that they call among it."""
+    """The HLO text of all loop bodies in a program, including the computations that they call."""
     computations = _computations(text)
     waiting, seen = [name for body in computations.values() for name in _BODY.findall(body)], set[str]()
     while waiting:

@@ -1,6 +1,6 @@
-"""Which device this is, as JAX names it and the hardware table has it, and its free memory.
+"""Identifies the device by its JAX name and its hardware-table rows, and reads its free memory.
 
-Everything is asked of the device object that JAX hands out, so JAX itself is not imported here.
+Everything is read from the device object that JAX hands out, so JAX itself is not imported here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEVER = 2**31 - 1
 
 @dataclass(frozen=True)
 class TimedDevice:
-    """The device that is timed and what it runs under: results compare only where these agree."""
+    """The timed device and its software environment. Results are comparable only if these agree."""
 
     platform: str
     device_kind: str
@@ -46,7 +46,7 @@ class TimedDevice:
 
 
 def describe(devices: Sequence[Any], kinds: Mapping[str, str | None]) -> TimedDevice:
-    """The first of JAX's devices; `kinds` is hardware_id -> jax_device_kind of the hardware table."""
+    """The first of JAX's devices. `kinds` maps hardware_id to the jax_device_kind of the hardware table."""
     first = devices[0]
     client = getattr(first, "client", None)
     return TimedDevice(
@@ -74,16 +74,16 @@ def _version(package: str) -> str:
 
 
 def matching(device_kind: str, kinds: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The hardware ids whose jax_device_kind is exactly this, ignoring case.
+    """The hardware ids whose jax_device_kind equals this one, ignoring case.
 
-    Never a prefix: `TPU v5` is the v5p, and a prefix of `TPU v5 lite`, the v5e.
+    Never a prefix match: `TPU v5` is the v5p, and it is a prefix of `TPU v5 lite`, the v5e.
     """
     wanted = device_kind.strip().casefold()
     return tuple(key for key, kind in kinds.items() if kind and kind.strip().casefold() == wanted)
 
 
 def free_memory(device: Any) -> float | None:
-    """Bytes that arrays can still take on the device, on the host for a CPU; None where unknown."""
+    """Bytes that arrays can still take on the device (for a CPU, on the host). None if unknown."""
     stats = getattr(device, "memory_stats", lambda: None)() or {}
     if "bytes_limit" in stats:
         return float(stats["bytes_limit"] - stats.get("bytes_in_use", 0))
@@ -93,7 +93,7 @@ def free_memory(device: Any) -> float | None:
 
 
 def _host_memory() -> float | None:
-    """Bytes that the host can still give; None where it doesn't say."""
+    """Available bytes of host memory. None if the system doesn't report it."""
     with suppress(OSError):
         for line in MEMINFO.read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
@@ -112,7 +112,7 @@ class _MemoryStatus(ctypes.Structure):
 
 
 def _windows_memory() -> list[float]:
-    """Bytes that a Windows host has, and those that it can still give; nothing elsewhere."""
+    """Total and available bytes of a Windows host's memory. Empty on other systems."""
     kernel = getattr(getattr(ctypes, "windll", None), "kernel32", None)
     status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
     if kernel is None or not kernel.GlobalMemoryStatusEx(ctypes.byref(status)):
@@ -121,7 +121,7 @@ def _windows_memory() -> list[float]:
 
 
 def _group_memory() -> float | None:
-    """Bytes that a container may still take (cgroup v2), page cache too; None without a limit."""
+    """Bytes that a container may still take (cgroup v2), including page cache. None without a limit."""
     with suppress(OSError, ValueError):
         limit = float((CGROUP / "memory.max").read_text(encoding="utf-8"))  # `max` where there is none: a ValueError
         used = float((CGROUP / "memory.current").read_text(encoding="utf-8"))
@@ -132,11 +132,11 @@ def _group_memory() -> float | None:
 
 @functools.cache
 def keep_heap() -> bool:
-    """Keep memory that is freed, in one arena, until `trim_heap`; whether the C library can.
+    """Keep freed memory in one arena until `trim_heap`. Returns whether the C library supports it.
 
-    An accelerator's allocator does so. glibc hands blocks of 32 MiB and more back to the system
-    when they are freed: XLA:CPU asks for its scratch memory at every call, so a program with much
-    of it would spend half of each call on page faults, and a loop inside one program none.
+    An accelerator's allocator works like this. glibc returns freed blocks of 32 MiB and more to the system. XLA:CPU
+    allocates its scratch memory at every call, so a program with much scratch would spend half of each call on page
+    faults, but none in a loop inside one program.
     """
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return False
@@ -145,13 +145,13 @@ def keep_heap() -> bool:
 
 
 def trim_heap() -> None:
-    """Give back what is free, so that the system counts it as available for a next case."""
+    """Return free heap memory to the system, so that it counts as available for the next case."""
     if keep_heap():
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def memory(device: Any) -> float | None:
-    """Bytes that arrays may take on a device that holds nothing, on a CPU the host's; None where unknown."""
+    """Bytes that arrays may take on an empty device (for a CPU, the host's memory). None if unknown."""
     limit = (getattr(device, "memory_stats", lambda: None)() or {}).get("bytes_limit")
     if limit is not None or device.platform != "cpu":
         return limit and float(limit)
@@ -163,7 +163,7 @@ def memory(device: Any) -> float | None:
 
 
 def last_level_cache() -> float:
-    """Bytes of the host's largest cache; 64 MiB where the system doesn't say."""
+    """Size of the host's largest cache in bytes. 64 MiB if the system doesn't report it."""
     sizes = []
     for path in CACHES.glob("index*/size"):
         with suppress(OSError, ValueError):
@@ -173,7 +173,7 @@ def last_level_cache() -> float:
 
 
 def host_name() -> str:
-    """What the host's processor is called, and how many cores of it there are: `AMD EPYC 7B12, 8 cores`."""
+    """The name of the host's processor and its number of cores, such as `AMD EPYC 7B12, 8 cores`."""
     name = platform.processor() or platform.machine()
     with suppress(OSError):
         heads = (line.partition(":") for line in CPUINFO.read_text(encoding="utf-8").splitlines())

@@ -1,10 +1,9 @@
-"""Three times of one workload, taken in turns: per call, per iteration of a loop, from profiles.
+"""Takes the three times of a workload in turns: a call, an iteration of a loop, a profiled run.
 
-What else a machine does comes and goes within seconds. Taken one after the other, the three would
-each meet another machine; in turns they meet the same one. For the same reason a sample of each
-lasts about as long, `Rules.loop_s`: a burst of calls, the profile of such a burst, and a loop. The
-median of a short time and the median of a long one are not alike on a machine that is now fast and
-now slow, not even where both had their share of either.
+Other load on a machine comes and goes within seconds. Three times measured one after the other would each see a
+different load; in turns they see the same one. For the same reason each sample (a burst of calls, the profile of such a
+burst, a loop) lasts about `Rules.loop_s`. If the machine's speed fluctuates, medians of short and of long samples
+differ even when both saw the same mixture of fast and slow phases.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from planner.errors import UserError
 from planner.measure import profiles, spread
 from planner.measure.timing import LoopTime, Rules, Timer, disagree, repeat, summarize
 
-MODULE = "jit_measured"  # what profiles call the program; jit names it after the function
-GROW_AT_MOST = 1000  # times the first guess of a loop's length: past that the loop is empty
-LONG = 3  # times as long a loop shows whether a loop grows with its iterations
-Runs = Callable[[int], float]  # a number of runs, or of a loop's iterations, to seconds
+MODULE = "jit_measured"  # the program's name in profiles, which jit takes from the function
+GROW_AT_MOST = 1000  # limit on how far a loop is lengthened from the first guess: beyond it, it does no work
+LONG = 3  # factor of the longer loop that shows whether time grows with iterations
+Runs = Callable[[int], float]  # seconds taken by n runs, or by n iterations of a loop
 
 
 @dataclass
 class Turns:
-    """The samples so far, one a turn, in seconds."""
+    """The samples taken so far in seconds, one of each kind per turn."""
 
     n_inner: int = 1
-    setup_s: float = math.nan  # a loop of no iterations
+    setup_s: float = math.nan  # the time of a loop with no iterations
     long_s: float = math.nan  # the quickest loop of LONG times `n_inner`
     walls: list[float] = field(default_factory=list)  # a call
     loops: list[float] = field(default_factory=list)  # a whole loop
@@ -43,30 +42,30 @@ class Turns:
 
     @property
     def slopes(self) -> list[float]:
-        """Seconds of an iteration: (T(n) - T(0)) / n, which holds neither dispatch nor set-up."""
+        """Seconds per iteration, (T(n) - T(0)) / n, which excludes dispatch and set-up."""
         return [(seconds - self.setup_s) / self.n_inner for seconds in self.loops]
 
     @property
     def loop(self) -> LoopTime | None:
-        """What the loops say; None without any."""
+        """The statistics of the loops. None if no loop was timed."""
         if not self.loops:
             return None
-        growth = self.long_s / min(self.loops)  # the least, for a disturbed loop grows or shrinks at random
+        growth = self.long_s / min(self.loops)  # the minimum, because a disturbed loop is longer at random
         return LoopTime(summarize(self.slopes), self.n_inner, growth, self.setup_s)
 
     @property
     def course(self) -> list[float]:
-        """How slow each turn was beside the others: 1 for one like most."""
+        """The relative slowness of each turn in the order taken: 1 for a typical one."""
         each = [[seconds / middle for seconds in times] for times in self._times() if (middle := median(times)) > 0]
         return [fmean(known) for turn in zip_longest(*each) if (known := [part for part in turn if part is not None])]
 
     def is_settled(self, half_width: float) -> bool:
-        """Whether each time's median is known to this share of it."""
+        """Whether the confidence interval of each median is narrower than this fraction of it."""
         return all(summarize(times).half_width < half_width for times in self._times())
 
     @property
     def is_contested(self) -> bool:
-        """Whether two of the times differ by more than their tolerance."""
+        """Whether two of the times differ by more than the tolerance."""
         medians = [median(times) for times in self._times()]
         return any(disagree(one, other) for one in medians for other in medians)
 
@@ -78,13 +77,14 @@ def in_turns(
     call: Runs, loop: Runs | None, call_s: float, rules: Rules, keep: Path | None = None, *,
     is_spread: bool = False, now: Timer = time.perf_counter,
 ) -> Turns:  # fmt: skip
-    """Samples of each time, as many as settle all their medians, or as `rules` have time for.
+    """Sample each time until all medians are settled or the time allowed by `rules` is up.
 
-    `call_s` is about what a call takes: of one that tries the patience of `rules`, the calls alone are timed. Where the
-    times neither settle nor agree, more is taken. A loop that fails is left out, and so is a profiler that gives
-    nothing. A CPU has a profile in every turn; elsewhere one at the end is enough, since its clock is the device's.
-    They are kept in the folder `keep`, if given. Over a mesh (`is_spread`) a CPU has none, since its devices share a
-    plane of it; elsewhere the slowest process counts, and `now` is a clock that all of them share.
+    `call_s` is the approximate time of a call. If it exceeds the patience of `rules`, only calls are timed. Sampling
+    goes on longer if the times neither settle nor agree. A loop that fails, or a profiler that records nothing, is left
+    out. On a CPU every turn is profiled. Elsewhere one profile at the end is enough, because it uses the device's own
+    clock. Profiles are kept in the folder `keep` if given. Over a mesh (`is_spread`) CPUs are not profiled, because
+    their devices share a plane; elsewhere the slowest process counts, and `now` must be a clock shared by all
+    processes.
     """
     taken, is_cpu = Turns(), jax.default_backend() == "cpu"
     burst, is_patient = max(1, math.ceil(rules.loop_s / call_s)), (1 + LONG) * call_s < rules.patience_s
@@ -100,7 +100,7 @@ def in_turns(
 
 @dataclass
 class Takers:
-    """What takes the samples of a turn: `burst` calls in a row, as many in a profile, the loop."""
+    """Takes the samples of a turn: `burst` calls in a row, the same number of calls in a profile, and the loop."""
 
     taken: Turns
     call: Runs
@@ -112,13 +112,13 @@ class Takers:
     n_turns: int = 0
 
     def turn(self) -> None:
-        """A sample of each, every turn beginning with another: none always follows the profiler."""
+        """Take one sample of each kind. The order rotates each turn, so that no kind always follows the profiler."""
         self.n_turns += 1
         takers = [self._wall, self._loop, self._profile]
         first = self.n_turns % len(takers)
         for take in takers[first:] + takers[:first]:
             if self.burst > 1:
-                self.call(1)  # wakes the threads that went to sleep meanwhile
+                self.call(1)  # wakes threads that have gone to sleep
             take()
 
     def _wall(self) -> None:
@@ -128,7 +128,7 @@ class Takers:
         if self.loop is not None:
             try:
                 self.taken.loops.append(self.loop(self.taken.n_inner))
-            except jax.errors.JaxRuntimeError:  # memory for one more copy: flagged
+            except jax.errors.JaxRuntimeError:  # no memory for one more copy: the row is flagged
                 self.loop, self.taken.loops = None, []
 
     def _profile(self) -> None:
@@ -140,9 +140,9 @@ class Takers:
 
 
 def prepared(loop: Runs, call_s: float, rules: Rules, taken: Turns) -> Runs | None:
-    """The loop warmed up, its set-up, length and growth put into `taken`; None where it can't run.
+    """The warmed-up loop, with its set-up time, length and growth stored in `taken`. None if it can't run.
 
-    It is to last `rules.loop_s`, and stops growing where it plainly does nothing.
+    The loop is lengthened until it lasts `rules.loop_s`, unless it evidently does no work.
     """
     try:
         taken.setup_s = min(loop(0) for _ in range(3))
@@ -159,10 +159,10 @@ def prepared(loop: Runs, call_s: float, rules: Rules, taken: Turns) -> Runs | No
 
 
 def profiled(call: Runs, n_runs: int, keep: Path | None = None) -> list[float]:
-    """Seconds of each of so many runs in a row by their profile; none without a profiler.
+    """Seconds of each of `n_runs` consecutive runs according to a profile. Empty without a profiler.
 
-    One folder for one session: profiles are named by the second. Python is not traced, for that
-    slows the host.
+    Each session needs its own folder, because profiles are named to the second. Python is not traced, since that slows
+    the host.
     """
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0

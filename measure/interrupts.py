@@ -1,9 +1,8 @@
-"""Ctrl-C taken where it can be: between two runs of a program, and never inside JAX.
+"""Defers Ctrl-C to safe points: between two runs of a program, never inside JAX.
 
-Interrupted while it loads, JAX's extension fails with an ImportError or a crash; interrupted in a
-callback from C, the KeyboardInterrupt is swallowed and the program goes on, or the process crashes
-as it ends. So it is noted, and raised by `check`; pressed once more it is raised at once, for
-someone who doesn't want to wait for a compiler.
+If interrupted while it loads, JAX's extension fails with an ImportError or a crash. In a callback from C, the
+KeyboardInterrupt is swallowed and the program goes on, or the process crashes at exit. Ctrl-C is therefore only
+recorded, and `check` raises it. A second Ctrl-C raises at once, for users who don't want to wait for a compiler.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ class CtrlC:
         self.pressed, self._is_writing = False, False
 
     def handle(self, _signal: int, _frame: FrameType | None) -> None:
-        """What the system calls."""
+        """The signal handler."""
         if self.pressed and not self._is_writing:
             raise KeyboardInterrupt
         self.pressed = True
 
     @contextmanager
-    def held_off(self) -> Iterator[None]:
-        """A block that it doesn't end, however often it is pressed: what was measured is written."""
+    def deferred(self) -> Iterator[None]:
+        """A block that Ctrl-C can't interrupt, however often it is pressed, such as writing the results."""
         self._is_writing = True
         try:
             yield
@@ -42,10 +41,9 @@ _listening: list[CtrlC] = []
 
 @contextmanager
 def noted() -> Iterator[CtrlC]:
-    """Ctrl-C is noted until the end of the block; a block inside has the same note.
+    """Record Ctrl-C until the end of the block. Nested blocks share one record.
 
-    Where someone else handles it, or in another thread than the main one, everything stays as it
-    is.
+    If another SIGINT handler is installed, or outside the main thread, nothing changes.
     """
     if _listening:
         yield _listening[-1]
@@ -64,6 +62,6 @@ def noted() -> Iterator[CtrlC]:
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt where one was noted."""
+    """Raise KeyboardInterrupt if Ctrl-C was recorded."""
     if _listening and _listening[-1].pressed:
         raise KeyboardInterrupt

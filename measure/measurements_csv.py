@@ -1,4 +1,4 @@
-"""measurements.csv: a row for each measured case, in SI units, readable without workbook or JAX.
+"""Reads and writes measurements.csv: one row per measured case, in SI units, readable without workbook or JAX.
 
 The columns are the fields of `records.Measurement`.
 """
@@ -16,7 +16,7 @@ from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measuremen
 from planner.xlsx.atomic import write_atomically
 
 REQUIRED = ("case_key", "hardware_id", "t_median")
-FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # blanks around these don't count
+FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # surrounding blanks are stripped
 AMOUNTS = (
     "t_mad",
     "t_dispatch",
@@ -26,11 +26,11 @@ AMOUNTS = (
     "temp_bytes",
     "achieved_flops",
     "achieved_bandwidth",
-)  # as counts they are never negative; a time by differences may be
+)  # like counts never negative; a time computed as a difference may be
 
 
 def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
-    """Write measurements.csv: UTF-8, every column, floats to the last digit; whole or not at all.
+    """Write measurements.csv atomically: UTF-8, every column, floats in full precision.
 
     Raises UserError as `write_atomically` does.
     """
@@ -39,10 +39,11 @@ def write_measurements(path: Path, rows: Iterable[Measurement]) -> None:
 
 
 def keep_measurements(path: Path, rows: Iterable[Measurement], key_now: Callable[[str], str]) -> list[Measurement]:
-    """Put each row into measurements.csv as soon as it is there, over one of its experiment.
+    """Write each row into measurements.csv as soon as it arrives, replacing an older row of the same experiment.
 
-    Keys that `key_now` writes alike are one case. A row that was not measured leaves an older time of its case alone;
-    where Ctrl-C came before the first time, the file is as it was. Returns the new rows.
+    `key_now` normalises a case key, so that rows written with an older form of the key count as the same case. A row
+    without a time doesn't replace an older time of its case. If Ctrl-C comes before the first time, the file is left
+    unchanged. Returns the new rows.
     """
     kept: dict[tuple[str, ...], Measurement] = {}
 
@@ -68,22 +69,22 @@ def keep_measurements(path: Path, rows: Iterable[Measurement], key_now: Callable
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """The rows of a measurements.csv, ours or typed by hand; `REQUIRED` columns must be there.
+    """The rows of a measurements.csv, written by planner or by hand. The `REQUIRED` columns must be present.
 
-    Raises UserError with the line and column of what can't be read.
+    Raises UserError with the line and column of an unreadable cell.
     """
     return [row for _, row in numbered(path)]
 
 
 def numbered(path: Path) -> list[tuple[int, Measurement]]:
-    """The rows of the file, each with its line. Raises UserError as `read_measurements` does."""
+    """The rows of the file, each with its line number. Raises UserError as `read_measurements` does."""
     sheet = csvfile.read(path, known=tuple(SCHEMA))
     unknown = [name for name in sheet.header if name not in SCHEMA]
-    if not any(map(_is_converted, unknown)):  # of t_median_ms nobody is told to rename it
+    if not any(map(_is_converted, unknown)):  # renaming t_median_ms would be wrong advice
         csvfile.require(sheet.header, path, REQUIRED, tuple(SCHEMA))
     for name in sorted(unknown, key=_is_converted, reverse=True):
         what = f"unknown column {name!r}" if name else f"column {sheet.header.index(name) + 1} has no name"
-        raise UserError(what, place=Place(path, 1), remedy=_meant(name) if name else "name it, or delete it")
+        raise UserError(what, place=Place(path, 1), remedy=_remedy(name) if name else "name it, or delete it")
     return [(line, _row(cells, path, line)) for line, cells in sheet.records()]
 
 
@@ -99,17 +100,17 @@ def _row(cells: Mapping[str, str], path: Path, line: int) -> Measurement:
 
 
 def _is_converted(name: str) -> bool:
-    """Whether an unknown column is a known one with something behind it, as a unit is."""
+    """Whether an unknown column is a known name with a suffix, such as a unit."""
     return _beginning(name) is not None
 
 
 def _beginning(name: str) -> str | None:
-    """The known column whose name an unknown one begins with."""
+    """The known column whose name is a prefix of an unknown one."""
     return next((known for known in sorted(SCHEMA, key=len, reverse=True) if name.startswith(known)), None)
 
 
-def _meant(name: str) -> str:
-    """What to do about an unknown column: a known one with a unit behind it is to be converted."""
+def _remedy(name: str) -> str:
+    """The remedy for an unknown column: convert it if it has a unit as suffix, otherwise the closest known name."""
     column = _beginning(name)
     if column is None:
         return nearest(name, SCHEMA)
@@ -117,18 +118,18 @@ def _meant(name: str) -> str:
 
 
 def _cell(value: str | float) -> str:
-    """A value as it stands in the file, if it can: text that could be taken for a formula is quoted.
+    """A value as written to the file. Text that a spreadsheet could take for a formula is quoted.
 
-    What a host or a compiler said may hold control characters, and be of any length.
+    Characters that a CSV cell can't hold, which a host or compiler may report, are removed.
     """
     if isinstance(value, str):
         text = csvfile.holdable(value)
         return f"'{text}" if text.startswith((*csvfile.FORMULA_STARTS, "'")) else text
-    return repr(value) if isfinite(value) and not (isinstance(value, int) and value == 0) else ""  # 0 of them: unknown
+    return repr(value) if isfinite(value) and not (isinstance(value, int) and value == 0) else ""  # count 0: unknown
 
 
 def _value(name: str, text: str) -> str | float:
-    """A cell's text as its column's type: the inverse of `_cell`."""
+    """A cell's text converted to its column's type: the inverse of `_cell`."""
     kind = TYPES[name]
     if kind is str:
         text = (text.strip() if name in FOUND_BY else text).removeprefix("'")

@@ -1,4 +1,4 @@
-"""A mesh as it is asked for: named axes, their sizes, and the order of the devices along them."""
+"""A requested device mesh: named axes, their sizes, and the order of the devices along them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from planner.errors import UserError, nearest
 
 AXES = ("data", "fsdp", "tensor", "expert", "context", "pipeline")
 FORM = "write axes as data=2,tensor=4"
-MOST_DIGITS = 9  # of an axis's devices
-SEVERAL = "+"  # between the axes of a group that lies along more than one
+MOST_DIGITS = 9  # of the number of devices on an axis
+SEVERAL = "+"  # joins the axes of a group that spans several
 Group = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class MeshSpec:
-    """Axes with their sizes, the slowest first, and ids of devices in this order; none is JAX's own."""
+    """Axes with their sizes, outermost first, and device ids in that order. An empty order leaves it to JAX."""
 
     axes: tuple[tuple[str, int], ...]
     order: tuple[int, ...] = ()
 
     @classmethod
     def parse(cls, text: str, order: str = "") -> MeshSpec:
-        """The mesh of `data=2,tensor=4`, and of an order such as `0,1,3,2`.
+        """The mesh described by `data=2,tensor=4` and an order such as `0,1,3,2`.
 
-        Raises UserError for an axis that is unknown, given twice or of fewer than two devices.
+        Raises UserError for an axis that is unknown, repeated or smaller than two devices.
         """
         axes: dict[str, int] = {}
         for piece in text.split(","):
@@ -48,37 +48,41 @@ class MeshSpec:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the axes, in order."""
+        """The axis names, in order."""
         return tuple(name for name, _ in self.axes)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
+        """The axis sizes, in order."""
         return tuple(size for _, size in self.axes)
 
     @property
     def size(self) -> int:
-        """Devices of the mesh."""
+        """The number of devices in the mesh."""
         return prod(self.shape)
 
     def ways(self, axis: str) -> int:
-        """Devices along an axis, or along several (`data+tensor`); 1 along one that it hasn't."""
+        """The number of devices along an axis or several joined ones (`data+tensor`). 1 for an axis that the mesh
+        lacks.
+        """
         sizes = dict(self.axes)
         return prod(sizes.get(name, 1) for name in axis.split(SEVERAL))
 
     def stride(self, axis: str) -> int:
-        """Devices from one of a group to its next: the product of the axes behind."""
+        """The distance in the device order between neighbours of a group along an axis: the product of the inner axes'
+        sizes.
+        """
         at = max((self.names.index(name) for name in axis.split(SEVERAL) if name in self.names), default=0)
         return prod(self.shape[at + 1 :])
 
     def axis_of(self, ways: int, stride: int) -> str:
-        """The axis of so many devices, of several the one with this stride; all of them together; else blank."""
+        """The axis with this many devices, preferring the one with this stride; else all axes joined; else blank."""
         fitting = [name for name in self.names if self.ways(name) == ways]
         best = [name for name in fitting if self.stride(name) == stride] or fitting
         return best[0] if best else SEVERAL.join(self.names) if self.size == ways else ""
 
     def groups(self, axis: str) -> Iterator[Group]:
-        """The places in the mesh of each group that lies along an axis, the first group first."""
+        """The positions in the mesh of each group of devices along an axis."""
         along = [name in axis.split(SEVERAL) for name in self.names]
         sizes = list(zip(self.shape, along, strict=True))
         for fixed in product(*(range(1 if free else size) for size, free in sizes)):
@@ -93,7 +97,7 @@ class MeshSpec:
 
 
 def _order(text: str) -> tuple[int, ...]:
-    """Ids of devices, each once."""
+    """The distinct device ids in a comma-separated text."""
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     for word in words:
         if not word.isdecimal() or len(word) > MOST_DIGITS:
@@ -106,7 +110,7 @@ def _order(text: str) -> tuple[int, ...]:
 
 
 def group_size(axis_size: float, n_axes: float) -> float | None:
-    """The devices of a group over so many axes of one size; None where that is no number of devices."""
+    """The number of devices in a group over `n_axes` axes of one size. None if it isn't a whole number of devices."""
     try:
         size = axis_size**n_axes
     except (OverflowError, ZeroDivisionError):
@@ -115,10 +119,10 @@ def group_size(axis_size: float, n_axes: float) -> float | None:
 
 
 def varying(coords: Sequence[Sequence[int]]) -> list[int]:
-    """The axes of a torus along which the devices at these coordinates differ."""
+    """The torus axes along which these coordinates differ."""
     return [axis for axis, values in enumerate(zip(*coords, strict=True)) if len(set(values)) > 1]
 
 
 def extents(coords: Sequence[Sequence[int]]) -> list[int]:
-    """Devices along each axis of the smallest box that holds these coordinates."""
+    """The number of devices along each axis of the smallest box that contains these coordinates."""
     return [max(values) - min(values) + 1 for values in zip(*coords, strict=True)]

@@ -1,4 +1,4 @@
-"""Device time out of a profile: how long each run of one program took, on each platform.
+"""Device times from a profile: the duration of each run of one program, on each platform.
 
 | platform | plane | what a run is |
 |---|---|---|
@@ -6,9 +6,9 @@
 | GPU | /device:GPU:n | the kernels of one run, as the union of their intervals over the `Stream` lines |
 | CPU | /host:CPU | from the first to the last event of one run_id, over all threads |
 
-On a CPU the operations of a run share the cores with each other and wait for threads to wake up:
-their sum counts cores twice and their union leaves out the hand-overs. The span counts both once,
-and it is what a call takes beside its dispatch.
+On a CPU the operations of a run share the cores and wait for threads to wake up: their sum counts cores twice, and the
+union of their intervals omits the gaps between threads. The span counts both once, and equals the time of a call
+without its dispatch.
 """
 
 from __future__ import annotations
@@ -40,16 +40,15 @@ def newest(folder: Path) -> Path:
 def run_times(path: Path, module: str, n_runs: int) -> list[float]:
     """Seconds of each run of the program `module` in a profile, on the slowest device that ran it.
 
-    `n_runs` is how often it was called, which a GPU's profile doesn't say. Empty where nothing was
-    recorded.
+    `n_runs` is the number of calls, which a GPU's profile doesn't record. Empty if nothing was recorded.
     """
     by_plane = {plane.name: plane_runs(plane, module, n_runs) for plane in xspace.read(path)}
-    host = by_plane.pop(HOST, [])  # beside a device it only launches
+    host = by_plane.pop(HOST, [])  # if there is a device plane, the host only launches
     return max((runs for runs in by_plane.values() if runs), key=median, default=host)
 
 
 def plane_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
-    """Seconds of each run of a program on one plane; empty for a plane that ran none."""
+    """Seconds of each run of a program on one plane. Empty if the plane ran none."""
     if plane.name.startswith("/device:TPU:"):
         return _tpu_runs(plane, module)
     if plane.name.startswith("/device:GPU:"):
@@ -58,17 +57,16 @@ def plane_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
 
 
 def _tpu_runs(plane: Plane, module: str) -> list[float]:
-    """Events of the line `XLA Modules`, whose names are `module(program_id)`."""
+    """Durations of the program's events on the line `XLA Modules`, which are named `module(program_id)`."""
     modules = (line.events for line in plane.lines if line.name == "XLA Modules")
     return [event.duration_ps * PS for events in modules for event in events if event.name.partition("(")[0] == module]
 
 
 def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
-    """The kernels dealt out to runs in order: each run launches the same ones, and none overlap.
+    """Seconds of each run: the kernels are divided among the runs in order, since each run launches the same ones.
 
-    Kernels of a CUDA graph or a library carry no module and count; those of another module don't,
-    nor do copies without one, which are the host's. Where they can't be dealt out evenly, every run
-    is given the mean.
+    Kernels of a CUDA graph or a library name no module and are counted. Kernels of another module, and copies that name
+    no module (the host's), are not. If the kernels don't divide evenly, every run gets the mean.
     """
     streams = (line for line in plane.lines if line.name.startswith("Stream"))
     events = (event for line in streams for event in line.events)
@@ -82,7 +80,7 @@ def _gpu_runs(plane: Plane, module: str, n_runs: int) -> list[float]:
 
 
 def _cpu_runs(plane: Plane, module: str) -> list[float]:
-    """The span of each run_id that ran an operation of the module, on whatever threads."""
+    """The span of each run_id that ran an operation of the module, over all threads."""
     runs: dict[wire.Value, list[Event]] = defaultdict(list)
     for line in plane.lines:
         for event in line.events:
@@ -93,13 +91,15 @@ def _cpu_runs(plane: Plane, module: str) -> list[float]:
 
 
 def busy_time(events: Iterable[Event]) -> float:
-    """Seconds during which at least one of the events ran: overlapping ones count once."""
+    """Seconds during which at least one of the events ran (the union of their intervals)."""
     times = np.array(sorted((event.start_ps, event.end_ps) for event in events), np.int64).reshape(-1, 2)
     return parts.union(times[:, 0], times[:, 1]) * PS
 
 
 def _is_of(event: Event, module: str) -> bool:
-    """Whether a kernel is of a program. What names none is; not so a copy, which is the host's."""
+    """Whether a kernel belongs to a program. One that names no module does, unless it is
+    a copy, which is the host's.
+    """
     # MemcpyH2D of CUDA, say, or __amd_rocclr_copyBuffer.kd of ROCm
     is_copy = any(word in event.name.lower() for word in COPIES)
     return event.stats.get("hlo_module", "" if is_copy else module) == module

@@ -1,4 +1,6 @@
-"""A case, measured or not: the columns of measurements.csv with units and meanings, what none can be; its key."""
+"""The columns of measurements.csv with units and meanings, plausibility limits of their
+values, and the key of a case.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 VERSION = 1
 STATUSES = ("measured", "skipped", "failed", "interrupted")
-SHORTEST = 1e-12  # s: profilers count picoseconds, and no case takes less than one
+SHORTEST = 1e-12  # s: the resolution of profilers
 LONGEST = 366 * 86400.0  # s
-TOLERATED = 1.05  # a time by which the least that the chip allows is missed by more is flagged above_peak
+TOLERATED = 1.05  # a time shorter than the chip's lower bound by more than this factor is flagged above_peak
 MOST = {"s": LONGEST, "1": 1e9, "FLOP/s": 1e19, "byte/s": 1e18}
-"""By unit: a year, so many devices or samples, a hundred wafers' peak, ten's memory."""
+"""Largest plausible value by unit: a year, a number of devices or samples, and rates of a hundred or ten wafers."""
 
 
 def _column(unit: str, meaning: str, default: Any = "") -> Any:
@@ -33,7 +35,7 @@ def _figure(unit: str, meaning: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One case, measured or not. A number that nobody knows is NaN, blank in the file; never 0."""
+    """One case, measured or not. An unknown number is NaN (blank in the file), never 0."""
 
     schema: int = _column("1", "version of these columns", VERSION)
     run_id: str = _column("text", "one for each run of measure")
@@ -97,19 +99,19 @@ class Measurement:
 
     @property
     def compiler_flags(self) -> str:
-        """XLA_FLAGS and LIBTPU_INIT_ARGS on one line: under others it is another experiment."""
+        """XLA_FLAGS and LIBTPU_INIT_ARGS on one line; other flags make it another experiment."""
         return " ".join(f"{self.xla_flags} {self.libtpu_init_args}".split())
 
     def experiment(self, key_now: Callable[[str], str]) -> tuple[str, ...]:
-        """What is timed where and how: of two rows of one experiment the later counts.
+        """The case, hardware, flags and mesh placement. Of two rows with the same experiment the later one counts.
 
-        `key_now` is what tells a case whatever its key was written by.
+        `key_now` normalises a case key, whatever version wrote it.
         """
-        return key_now(self.case_key), self.hardware_id or self.device_kind, self.compiler_flags, *self.lies
+        return key_now(self.case_key), self.hardware_id or self.device_kind, self.compiler_flags, *self.mesh_placement
 
     @property
-    def lies(self) -> tuple[str, str, str]:
-        """Where it was timed: the mesh, the axis and the order of devices; blank on one device."""
+    def mesh_placement(self) -> tuple[str, str, str]:
+        """The mesh, the axis and the device order of the case; blank for one device."""
         return self.mesh, self.axis, self.device_order
 
     @property
@@ -123,16 +125,16 @@ TYPES = {f.name: type(f.default) for f in fields(Measurement)}
 
 
 EXPECTING = ("stack",)
-"""Inputs that say what to expect of a case, and not what is run."""
+"""Inputs that affect the prediction of a case but not what is run."""
 
 
 def case_key(template: str, inputs: Inputs) -> str:
-    """A case as text: `matmul|weight_dtype=bf16|tokens=2048`, dtypes first, groups sorted by name.
+    """A case as text, such as `matmul|weight_dtype=bf16|tokens=2048`: dtypes first, groups sorted by name.
 
-    Equal cases give equal keys, however their numbers were typed: 2048, 2048.0 and "2048" are one.
+    Equal cases give equal keys, however their numbers were typed: 2048, 2048.0 and "2048" are the same.
     """
-    told = {name: value for name, value in inputs.items() if name not in EXPECTING}
-    known = {name: value for name, value in told.items() if value not in (None, "") and value == value}
+    run_inputs = {name: value for name, value in inputs.items() if name not in EXPECTING}
+    known = {name: value for name, value in run_inputs.items() if value not in (None, "") and value == value}
     dtypes = {name for name in known if name.endswith("_dtype")}
     groups = (sorted(dtypes), sorted(known.keys() - dtypes))
     written = [",".join(f"{name}={_canonical(known[name])}" for name in group) for group in groups]
@@ -140,7 +142,7 @@ def case_key(template: str, inputs: Inputs) -> str:
 
 
 def parse_key(key: str) -> tuple[str, dict[str, float | str | None]]:
-    """The template and inputs of a key by `case_key`. Raises ValueError for another text."""
+    """The template and inputs of a key written by `case_key`. Raises ValueError for other text."""
     template, *groups = key.split("|")
     inputs: dict[str, float | str | None] = {}
     for piece in ",".join(groups).split(",") if groups else ():
@@ -154,7 +156,7 @@ def parse_key(key: str) -> tuple[str, dict[str, float | str | None]]:
 
 
 def in_our_order(key: str) -> str:
-    """A key as `case_key` writes it, whatever the order of its inputs; another text as it is."""
+    """A key with its inputs in `case_key`'s order. Text that isn't a key is returned as is."""
     try:
         template, inputs = parse_key(key)
     except ValueError:
@@ -178,7 +180,7 @@ def _canonical(value: Any) -> str:
 
 
 def in_digits(number: float) -> str:
-    """A number to its last digit, a whole one in plain digits however many they are."""
+    """A number in full precision, whole numbers without an exponent."""
     return str(int(number)) if number.is_integer() else repr(number)
 
 
@@ -192,7 +194,7 @@ def _plain(value: Any) -> Any:
 
 
 def time_fault(seconds: float) -> str:
-    """Why seconds can't be what a run took; blank where they can."""
+    """Why these seconds can't be the duration of a run. Blank if they can."""
     if not seconds > 0:  # NaN too
         return f"{seconds:g} s is no time of a run: it needs a time above 0"
     if seconds < SHORTEST:
@@ -201,8 +203,8 @@ def time_fault(seconds: float) -> str:
 
 
 def work_fault(work: float, seconds: float, unit: str) -> str:
-    """Why no device does the work, in FLOP or bytes, in so many seconds; blank where one can, or the work is unknown.
+    """Why no device can do this work (FLOP or bytes) in so many seconds. Blank if one can or the work is unknown.
 
-    `unit` is that of the rate: FLOP/s or byte/s.
+    `unit` is the unit of the rate: FLOP/s or byte/s.
     """
     return f"no device does {work:g} in {seconds:g} s" if work / seconds > MOST[unit] else ""

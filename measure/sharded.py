@@ -1,10 +1,10 @@
-"""Collectives, matmuls and transformer steps over a mesh: each device runs its part and talks where it must.
+"""Collectives, matmuls and transformer steps over a mesh: each device computes its shard and communicates as needed.
 
-A collective over an axis is as NCCL's tests run it: every device has data of its own, payloads are the larger of what a
-device sends and receives, and all groups along the axis run at once.
+A collective over an axis follows NCCL's tests: every device has its own data, a payload is the larger of what a device
+sends and receives, and all groups along the axis run at once.
 
-Written out with `shard_map`, so that what is communicated is what the templates count, whatever a
-partitioner would choose.
+Everything is written with `shard_map`, so that exactly the communication that the templates count takes place, whatever
+a partitioner would choose.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from planner.measure.transformer import StepShape, Whole, in_layers
 from planner.measure.workload import Arguments, CaseSkipped, Operand, Workload
 
 SPREAD = ("collective", "sharded_matmul", "sharded_step")
-"""Templates whose cases lie on a mesh."""
-CHUNKS = ("collective-permute",)  # what a collective matmul sends
+"""Templates whose cases run on a mesh."""
+CHUNKS = ("collective-permute",)  # the HLO operations of a collective matmul
 WAYS = ("tokens_ways", "d_in_ways_left", "d_in_ways_right", "d_out_ways")
 Matmul = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> Workload:
-    """The workload of a row on a mesh; of several axes that fit `axis` chooses. Raises CaseSkipped for none."""
+    """The workload of a row on a mesh. `axis` chooses among several axes that fit. Raises
+    CaseSkipped if there is none.
+    """
     given, mesh = Arguments(template, inputs), spread.laid_out(spec)
     if template == "sharded_step":
         return sharded_step(given, spec, mesh)
@@ -51,7 +53,7 @@ def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> W
 
 
 def axis_of(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> str:
-    """The axis that a row lies along, `axis` where it is given; blank where none fits. Of a step all."""
+    """The mesh axis of a row: `axis` if given, blank if none fits, all axes for a transformer step."""
     given = Arguments(template, inputs)
     try:
         if template == "sharded_step":
@@ -62,7 +64,7 @@ def axis_of(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> st
 
 
 def _ways(template: str, given: Arguments) -> int:
-    """Devices of the group that a collective, or a matmul, lies over."""
+    """The number of devices in the group of a collective or a matmul."""
     if template == "collective":
         size = group_size(given.number("axis_size", 0), given.number("n_axes", 1))
         if size is None:
@@ -75,10 +77,10 @@ def _ways(template: str, given: Arguments) -> int:
 
 
 def sharded_matmul(given: Arguments, mesh: Mesh, axis: str, ways: int) -> Workload:
-    """[tokens, d_in] x [d_in, d_out] over one axis; devices of the other axes repeat the work.
+    """[tokens, d_in] x [d_in, d_out] over one axis; devices along the other axes repeat the work.
 
-    Gathered first is what the row's sharding asks for, the smaller of the two where tokens and outputs
-    share the axis. Overlapped means a collective matmul: chunks travel while others are multiplied.
+    The row's sharding decides which operand is gathered first: the smaller one if tokens and outputs share the axis.
+    Overlapped means a collective matmul: chunks are sent while others are multiplied.
     """
     tokens, d_in, d_out = (given.count(name) for name in ("tokens", "d_in", "d_out"))
     rows, left, right, columns = (given.count(name, 1) > 1 for name in WAYS)
@@ -90,7 +92,7 @@ def sharded_matmul(given: Arguments, mesh: Mesh, axis: str, ways: int) -> Worklo
     axes: Any = tuple(axis.split(SEVERAL))
     plain = cases.matmul(given)
     multiply, (x, w) = plain.function, plain.operands
-    # d_in is common to both
+    # d_in is shared by both operands
     is_left_smaller = tokens * x.spec.dtype.itemsize <= d_out * w.spec.dtype.itemsize
 
     def along(is_first: object, is_second: object) -> PartitionSpec:
@@ -128,7 +130,7 @@ def sharded_matmul(given: Arguments, mesh: Mesh, axis: str, ways: int) -> Worklo
 
 
 def _row_parallel(multiply: Matmul, axes: Any, ways: int, scatters: int, overlaps: int) -> Matmul:
-    """Partial products that are added up: on every device, or each on the device that keeps it."""
+    """A matmul of partial products that are summed on every device, or scattered so that each device keeps its part."""
     if not scatters:
         return lambda x, w: lax.psum(multiply(x, w), axes)
     if not overlaps:
@@ -137,7 +139,7 @@ def _row_parallel(multiply: Matmul, axes: Any, ways: int, scatters: int, overlap
 
 
 def _gathered_behind(multiply: Matmul, axes: Any, ways: int, x: jax.Array, w: jax.Array) -> jax.Array:
-    """An all-gather of the tokens behind the matmul: a chunk is multiplied while the next one arrives."""
+    """An all-gather of the tokens overlapped with the matmul: a chunk is multiplied while the next one arrives."""
     place, each = lax.axis_index(axes), x.shape[0]
     ring = [(at, (at - 1) % ways) for at in range(ways)]
     made = jax.eval_shape(multiply, x, w)
@@ -150,7 +152,7 @@ def _gathered_behind(multiply: Matmul, axes: Any, ways: int, x: jax.Array, w: ja
 
 
 def _scattered_behind(multiply: Matmul, axes: Any, ways: int, x: jax.Array, w: jax.Array) -> jax.Array:
-    """A reduce-scatter of the outputs behind the matmul: sums travel while the next chunk is multiplied."""
+    """A reduce-scatter of the outputs overlapped with the matmul: sums are sent while the next chunk is multiplied."""
     place, each = lax.axis_index(axes), x.shape[0] // ways
     ring = [(at, (at - 1) % ways) for at in range(ways)]
     parts = (
@@ -163,25 +165,25 @@ def _scattered_behind(multiply: Matmul, axes: Any, ways: int, x: jax.Array, w: j
 
 
 class Ways(Whole):
-    """A step over data, FSDP and tensor ways; an axis that the mesh hasn't does nothing."""
+    """The communication of a step over data, FSDP and tensor axes. An axis that the mesh lacks does nothing."""
 
     def __init__(self, spec: MeshSpec) -> None:
         self._data, self._fsdp, self._tensor = (name if name in spec.names else "" for name in MESH)
 
     def gathered(self, matrix: jax.Array, dimension: int) -> jax.Array:
-        """All of the tensor shard's matrix; its gradient is scattered."""
+        """The whole matrix of a tensor shard, gathered over FSDP; its gradient is reduce-scattered."""
         return lax.all_gather(matrix, self._fsdp, axis=dimension, tiled=True) if self._fsdp else matrix
 
     def enter(self, x: jax.Array) -> jax.Array:
-        """As it is; what comes back is added up over the tensor ways."""
+        """The activations unchanged; their gradient is summed over the tensor axis."""
         return _entered(self._tensor, x) if self._tensor else x
 
     def leave(self, x: jax.Array) -> jax.Array:
-        """Added up over the tensor ways; what comes back is as it is."""
+        """The activations summed over the tensor axis; their gradient is unchanged."""
         return _left(self._tensor, x) if self._tensor else x
 
     def reduced(self, gradient: jax.Array) -> jax.Array:
-        """Added up over the data ways."""
+        """The gradient summed over the data axis."""
         return lax.psum(gradient, self._data) if self._data else gradient
 
 
@@ -200,11 +202,11 @@ def _left(axis: str, x: jax.Array) -> jax.Array:
 
 
 MESH = ("data", "fsdp", "tensor")
-"""The axes that a step lies on; it is the same on devices along any other."""
+"""The axes over which a step is sharded; it is replicated over any others."""
 
 
 def sharded_step(given: Arguments, spec: MeshSpec, mesh: Mesh) -> Workload:
-    """Layers over the mesh: sequences over data and FSDP ways, heads and feed-forward over tensor ways."""
+    """Transformer layers over the mesh: sequences over data and FSDP, heads and feed-forward over tensor."""
     data, fsdp, tensor = (_same_ways(given, spec, name) for name in MESH)
     whole, split = StepShape.of(given), Ways(spec)
     if whole.batch % (data * fsdp) or whole.d_model % fsdp:
@@ -234,7 +236,7 @@ def _same_ways(given: Arguments, spec: MeshSpec, name: str) -> int:
 
 
 class Layout:
-    """How the arrays of a step lie on the axes of a mesh."""
+    """The partitions of a step's arrays over the axes of a mesh."""
 
     def __init__(self, spec: MeshSpec) -> None:
         data, self._fsdp, self._tensor = (name if name in spec.names else None for name in MESH)
@@ -248,10 +250,12 @@ class Layout:
         partitions = (
             PartitionSpec(self._batch), *self._matrices(step) * n_layers, *caches * n_layers, *head, *cotangent,
         )  # fmt: skip
-        return tuple(replace(each, partition=lies) for each, lies in zip(operands, partitions, strict=True))
+        return tuple(replace(each, partition=split) for each, split in zip(operands, partitions, strict=True))
 
     def outputs(self, step: StepShape, operands: tuple[Operand, ...], n_layers: int) -> Any:
-        """The partition of each output: the activations, new keys and values, and gradients as their arrays lie."""
+        """The partition of each output: activations, new keys and values, and gradients partitioned like their
+        operands.
+        """
         if step.is_training:
             return (self._activation(step), *(operand.partition for operand in operands[:-1]))
         written = (self._cache,) * 2 * n_layers if step.is_cached else ()
@@ -272,7 +276,7 @@ class Layout:
 
 Axes = tuple[str, ...]
 Function = Callable[[Any], Any]
-ELEMENT = jnp.dtype(jnp.float32)  # as NCCL's tests have it by default
+ELEMENT = jnp.dtype(jnp.float32)  # the default of NCCL's tests
 
 
 MADE: dict[str, tuple[Callable[[Axes, int], Function], str]] = {
@@ -289,21 +293,21 @@ MADE: dict[str, tuple[Callable[[Axes, int], Function], str]] = {
         "collective-permute",
     ),
 }  # fmt: skip
-"""Of each collective the function that a device runs, and what HLO calls it."""
+"""For each collective, the function that each device runs and its name in HLO."""
 
 
 def collective(given: Arguments, mesh: Mesh, axis: str, ways: int) -> Workload:
-    """One collective over `ways` devices along an axis; the row's array is over all of the group."""
+    """One collective over `ways` devices along an axis; the row's array is the one of the whole group."""
     kind = given.text("collective", "all_gather").lower()
     if kind not in MADE:
         raise CaseSkipped(f"no collective is called {kind!r}; {nearest(kind, MADE)}")
     array_bytes = given.number("array_bytes", 0)
-    held = array_bytes / ways if kind in ("all_gather", "all_to_all") else array_bytes
+    device_bytes = array_bytes / ways if kind in ("all_gather", "all_to_all") else array_bytes
     whole = ways * ELEMENT.itemsize if kind in ("reduce_scatter", "all_to_all") else ELEMENT.itemsize
-    if held % whole or held < whole:
+    if device_bytes % whole or device_bytes < whole:
         raise CaseSkipped(f"{array_bytes:g} bytes can't be shared out evenly by {ways} devices in {ELEMENT.name}")
     function, operation = MADE[kind]
     parts = PartitionSpec(mesh.axis_names, None)
-    operand = Operand((mesh.size, int(held) // ELEMENT.itemsize), ELEMENT, partition=parts)
+    operand = Operand((mesh.size, int(device_bytes) // ELEMENT.itemsize), ELEMENT, partition=parts)
     made = function(tuple(axis.split(SEVERAL)), ways)
     return Workload(made, (operand,), mesh=mesh, output_partition=parts, collectives=(operation,))

@@ -1,9 +1,9 @@
-"""The devices of a mesh: found, laid out and described; a function that each of them runs on its part.
+"""Finds, arranges and describes the devices of a mesh, and runs a function on each device's shard.
 
-And times that all processes of a run agree on: a collective takes as long as on the slowest. Every decision that a
-process takes on a time, as when to stop, must be that of the others, or one waits for a collective that no other
-begins. Each of these functions is called by all processes; where a case fails on one of them (`planner.processes`), it
-fails on all.
+Also times that all processes agree on, since a collective is as slow as its slowest process. Any decision based on a
+time, such as when to stop, must be the same in all processes, or one waits for a collective that the others never
+start. All processes must call each of these functions. A case that fails on one process (`planner.processes`) fails on
+all.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ FORCED = "XLA_FLAGS=--xla_force_host_platform_device_count={}"
 
 
 def laid_out(spec: MeshSpec) -> Mesh:
-    """The mesh over the devices of all processes, or over those that the order names.
+    """The mesh over the devices of all processes, or over those listed in the spec's order.
 
-    Without an order a TPU's are laid out along its torus, others by their ids. Raises UserError where
-    the devices are not as many, or an id is unknown.
+    Without an order, TPUs are arranged along their torus and other devices by id. Raises UserError if the number of
+    devices doesn't match or an id is unknown.
     """
     found = {device.id: device for device in jax.devices()}
     unknown = [each for each in spec.order if each not in found]
@@ -52,43 +52,45 @@ def _remedy(spec: MeshSpec) -> str:
 
 
 def order(mesh: Mesh) -> str:
-    """The ids of the devices as the mesh has them."""
+    """The device ids in the order of the mesh."""
     return " ".join(str(device.id) for device in mesh.devices.flat)
 
 
 def coordinates(mesh: Mesh) -> list[tuple[int, ...]]:
-    """Places in the torus of the devices, in the mesh's order; none where they have no places."""
+    """The torus coordinates of the devices in mesh order. Empty if they have none."""
     places = [getattr(device, "coords", None) for device in mesh.devices.flat]
     return [tuple(place) for place in places if place is not None] if all(places) else []
 
 
 def on_each(mesh: Mesh, function: Callable[..., Any], takes: Any, gives: Any) -> Callable[..., Any]:
-    """A function of whole arrays: each device runs `function` on its parts, by these partitions."""
+    """A function of whole arrays that runs `function` on each device's shards, with these
+    input and output partitions.
+    """
     mapped: Callable[..., Any] = jax.shard_map(function, mesh=mesh, in_specs=takes, out_specs=gives, check_vma=False)
     return mapped
 
 
 def sharers(mesh: Mesh) -> int:
-    """Devices of this process that share one memory: all of a CPU's."""
+    """The number of this process's devices that share one memory: all of a CPU's."""
     here: Sequence[Any] = [device for device in mesh.devices.flat if device.process_index == jax.process_index()]
     return max(1, len(here)) if jax.default_backend() == "cpu" else 1
 
 
 def wait_for_all() -> None:
-    """Go on when every process is here."""
+    """A barrier: return when every process has reached it."""
     processes.join().gather(None)
 
 
 def most(amount: float) -> float:
-    """The largest over all processes."""
+    """The largest amount over all processes."""
     return max(processes.join().gather(amount))
 
 
 def least(amount: float) -> float:
-    """The smallest over all processes."""
+    """The smallest amount over all processes."""
     return min(processes.join().gather(amount))
 
 
 def slowest(runs: Sequence[float]) -> list[float]:
-    """Of each run the time on the slowest process; none where a process has none."""
+    """The time of each run on the slowest process. Empty if a process has no times."""
     return [max(times) for times in zip(*processes.join().gather(list(runs)), strict=False)]

@@ -1,4 +1,4 @@
-"""Measure cases one by one: each yields a row, whatever becomes of it; Ctrl-C keeps the rest."""
+"""Measures cases one by one. Each yields a row, whether or not it succeeds; Ctrl-C keeps the rows so far."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ UNSUPPORTED = ("RESOURCE_EXHAUSTED", "UNIMPLEMENTED", "unsupported", "not suppor
 
 @dataclass(frozen=True)
 class Case:
-    """A row to measure; its figures are predictions, NaN where unknown."""
+    """A workbook row to measure. Its numbers are predictions, NaN if unknown."""
 
-    key: str  # of its row in the workbook
+    key: str  # key of its row in the workbook
     template: str
     inputs: Inputs
-    label: str = ""  # what a person calls it
-    hardware_id: str = ""  # measured on this hardware alone, where given
+    label: str = ""  # its name for a person
+    hardware_id: str = ""  # if given, measured only on this hardware
     floor_s: float = math.nan  # the lower bound of its time
     flops: float = math.nan  # on one device
     memory_bytes: float = math.nan  # on one device
-    bus_bytes: float = math.nan  # what a collective's bus bandwidth counts
-    axis: str = ""  # of the mesh, where it lies; blank for any that fits
-    skip: str = ""  # why not to measure it at all
+    bus_bytes: float = math.nan  # bytes counted by a collective's bus bandwidth
+    axis: str = ""  # its mesh axis; blank for any that fits
+    skip: str = ""  # if given, the reason not to measure it
 
 
 def measure_cases(
@@ -45,12 +45,12 @@ def measure_cases(
     budget_s: float = math.inf, rules: Rules = STANDARD, profiles_to: Path | None = None, mesh: MeshSpec | None = None,
     late: Callable[[Case], str] | None = None,
 ) -> Iterator[Measurement]:  # fmt: skip
-    """Measure each case on this process's first device, or over a mesh, and yield its row, in order.
+    """Measure each case on this process's first device or over a mesh, and yield its row, in order.
 
-    `kinds` is hardware_id -> jax_device_kind; `progress` is told one line for each case; after
-    `budget_s` seconds the rest is skipped, and any case of which `late`, asked before it begins,
-    says why it can't end in time; profiles are kept below `profiles_to`. Ctrl-C yields the row
-    that it hit as interrupted, and ends. Raises UserError where JAX finds no device.
+    `kinds` maps hardware_id to jax_device_kind. `progress` receives one line per case. After `budget_s` seconds the
+    remaining cases are skipped, and so is any case for which `late`, called before it begins, gives a reason why it
+    can't finish in time. Profiles are kept under `profiles_to`. On Ctrl-C the current case is yielded as interrupted,
+    and measuring ends. Raises UserError if JAX finds no device.
     """
     device = _device(kinds)
     common, now = replace(_common(device), **_of_mesh(mesh)), clock.agreed_clock()
@@ -75,7 +75,7 @@ def measure_cases(
 
 
 def outcome(row: Measurement) -> str:
-    """What a person is told of a case: its time, rates and failed guards, or why it has no time."""
+    """One line on a case for a person: its time, rates and failed guards, or why it has no time."""
     if row.status != "measured":
         return f"{row.status}, {row.reason}"
     rates = [(row.achieved_flops, "FLOP/s"), (row.achieved_bandwidth, "B/s"), (row.bus_bandwidth, "B/s bus")]
@@ -85,7 +85,7 @@ def outcome(row: Measurement) -> str:
 
 
 def _scaled(value: float, unit: str) -> str:
-    """A number with the prefix that leaves it between 1 and 1000: 0.0025 s is 2.5 ms."""
+    """A number with an SI prefix that leaves it between 1 and 1000: 0.0025 s is 2.5 ms."""
     exponent = next((each for each in PREFIXES if abs(value) >= 10.0**each), min(PREFIXES))
     return f"{value / 10.0**exponent:.4g} {PREFIXES[exponent]}{unit}"
 
@@ -93,7 +93,7 @@ def _scaled(value: float, unit: str) -> str:
 def _attempt(
     case: Case, device: devices.TimedDevice, rules: Rules, keep: Path | None, left: int, mesh: MeshSpec | None
 ) -> dict[str, Any]:
-    """The columns of a case that was measured, or its status and the reason why it was not; `left` cases follow."""
+    """The columns of a measured case, or its status and the reason if it wasn't measured. `left` cases remain."""
     try:
         interrupts.check()
         with processes.join().agreed():
@@ -107,7 +107,7 @@ def _attempt(
         return {"status": "skipped", "reason": skipped.reason}
     except NoTime as error:
         return {"status": "failed", "reason": str(error)}
-    except Exception as error:  # one bad case must not cost the others; its row says what happened
+    except Exception as error:  # a failing case must not stop the others; its row says what happened
         reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
         lacking = any(mark.lower() in str(error).lower() for mark in UNSUPPORTED)
         return {"status": "skipped" if lacking else "failed", "reason": reason}
@@ -115,7 +115,7 @@ def _attempt(
 
 
 def _workload(case: Case, device: devices.TimedDevice, mesh: MeshSpec | None) -> Workload:
-    """The workload of a case. Raises CaseSkipped: for other hardware, without its mesh, or too large for this."""
+    """The workload of a case. Raises CaseSkipped if it is for other hardware, needs a mesh, or is too large."""
     if case.skip:
         raise CaseSkipped(case.skip)
     if case.hardware_id and case.hardware_id not in device.hardware_ids:
@@ -140,7 +140,7 @@ def _device(kinds: Mapping[str, str | None]) -> devices.TimedDevice:
 
 
 def _of_mesh(mesh: MeshSpec | None) -> dict[str, Any]:
-    """What all rows of a mesh have in common. Raises UserError where the devices don't fit it."""
+    """The columns shared by all rows of a mesh. Raises UserError if the devices don't fit it."""
     if mesh is None:
         return {}
     laid = spread.laid_out(mesh)
@@ -151,7 +151,7 @@ def _of_mesh(mesh: MeshSpec | None) -> dict[str, Any]:
 
 
 def _place(case: Case, mesh: MeshSpec | None) -> dict[str, Any]:
-    """The axis that a case lies along, and the devices of a group; of a step all axes."""
+    """The mesh axis of a case and its group size; all axes for a transformer step."""
     if mesh is None or case.template not in sharded.SPREAD:
         return {}
     axis = sharded.axis_of(case.template, case.inputs, mesh, case.axis)
@@ -159,14 +159,14 @@ def _place(case: Case, mesh: MeshSpec | None) -> dict[str, Any]:
 
 
 def _common(device: devices.TimedDevice) -> Measurement:
-    """What all rows of this run have in common."""
+    """The columns shared by all rows of this run."""
     facts = {name: value for name, value in asdict(device).items() if name != "hardware_ids"}
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}"
     return Measurement(run_id=run_id, source="microbench", input_init=INPUT_INIT, **facts)
 
 
 def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
-    """What tells a case from the others. CPUs share a device_kind: the row names their hardware."""
+    """The columns that identify a case. CPUs share a device_kind, so the row names the hardware."""
     only = hardware_ids[0] if len(hardware_ids) == 1 else ""
     return {
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -181,13 +181,13 @@ def _identity(case: Case, hardware_ids: Sequence[str]) -> dict[str, Any]:
 
 
 class NoTime(Exception):  # noqa: N818  a case, as CaseSkipped is, and no error of the program
-    """What a clock said of a case is no time of it; the message says why."""
+    """A timing that can't be true for the case; the message says why."""
 
 
 def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) -> dict[str, Any]:
-    """The columns of a case of which a few layers were run: each further one takes what one took.
+    """The columns of a case of which only a few layers were run; each further layer is taken to cost the same.
 
-    Raises NoTime as `_columns` does, and where the layers take no time.
+    Raises NoTime as `_columns` does, and if the layers take no time.
     """
     columns = _columns(deep, case)
     layer = (deep.primary.median - flat.primary.median) / (workload.timed_layers - 1)
@@ -207,7 +207,7 @@ def _extrapolated(workload: Workload, deep: Timing, flat: Timing, case: Case) ->
 
 
 def _refuse(seconds: float, case: Case) -> None:
-    """Raise NoTime for seconds that no run of the case can take on any device."""
+    """Raise NoTime for a time that is too short for the case's work on any device."""
     work = ((case.flops, "FLOP/s"), (case.memory_bytes, "byte/s"), (case.bus_bytes, "byte/s"))
     faults = (time_fault(seconds), *(work_fault(amount, seconds, unit) for amount, unit in work if seconds > 0))
     if why := next(filter(None, faults), ""):
@@ -215,12 +215,12 @@ def _refuse(seconds: float, case: Case) -> None:
 
 
 def _known(number: float, most: float = math.inf) -> float:
-    """A number that is above 0 and at most `most` wherever it is known; NaN for another."""
+    """The number if it is above 0 and at most `most`, otherwise NaN."""
     return number if 0 < number <= most else math.nan
 
 
 def _columns(timing: Timing, case: Case) -> dict[str, Any]:
-    """A timing as columns, in seconds; what was achieved is the template's work over the median.
+    """The timing's columns in seconds; achieved rates are the template's work over the median.
 
     Raises NoTime for a median that no run of the case can take.
     """

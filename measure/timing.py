@@ -1,10 +1,10 @@
-"""Repeated timings and their statistics; and what they say of a case: which counts, its guards.
+"""Repeated timings and their statistics, the choice of the time that counts, and the guards of a case.
 
-Medians, never means: one hiccup of the host moves a mean by a factor and a median not at all.
+Medians, never means: one hiccup of the host changes a mean by a factor and a median not at all.
 
-A case has three independent times. A per-call time holds the dispatch, a loop may be optimised
-away, a profile may lose events. Each fails in its own way, so a time is trusted when they agree. A
-flagged row is shown, and never used in a fit.
+A case has three independent times. A time per call includes the dispatch, a loop may be optimised away, and a profile
+may lose events. Since each fails in its own way, a time is trusted if they agree. A flagged row is shown but never used
+in a fit.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from planner.measure.records import TOLERATED, time_fault
 Timer = Callable[[], float]
 
 RESAMPLES = 1000
-DRIFT_NEEDS = 8  # fewer samples leave a quarter of one sample, which says nothing
+DRIFT_NEEDS = 8  # with fewer samples a quarter would be a single one
 NOISY = 0.10  # median absolute deviation over median
-DISPATCH_BOUND = 5.0  # a call this few dispatch floors long times the host, not the device
+DISPATCH_BOUND = 5.0  # a call shorter than this many dispatch floors times the host, not the device
 AGREE = (0.8, 1.25)
 STEADY = (0.9, 1.1)  # last quarter over first
-GROWTH = 1.5  # a loop three times as long that takes less than this did not do its work
-EMPTY_LOOP = 10.0  # dispatch floors that a loop of no iterations takes, or less
+GROWTH = 1.5  # if a loop three times as long takes less than this factor more, it did no work
+EMPTY_LOOP = 10.0  # dispatch floors that a loop without iterations takes at most
 FEW = 7
 
 
@@ -41,22 +41,24 @@ class Rules:
     min_samples: int = 8  # two for each of the quarters that `drift` compares
     max_samples: int = 50
     half_width: float = 0.02  # of the median: stop when its 95 % interval is this narrow
-    sample_s: float = 2.0  # stop here too, once there are min_samples
-    contested_s: float = 4.0  # or here, where times of one thing differ and are not settled
-    patience_s: float = 30.0  # stop here whatever the number of samples: one call may take minutes
-    loop_s: float = 0.030  # a sample lasts this long, 100 times a dispatch or more
-    profiled_calls: int = 30  # in one profile, or fewer where they last longer than a loop
+    sample_s: float = 2.0  # also stop after this, once there are min_samples
+    contested_s: float = 4.0  # or after this, if the times disagree and are not settled
+    patience_s: float = 30.0  # always stop after this: one call may take minutes
+    loop_s: float = 0.030  # duration of a sample, at least 100 times a dispatch
+    profiled_calls: int = 30  # at most this many in one profile, fewer if they last longer than a loop
 
 
 STANDARD = Rules()
 BRISK = Rules(
     warmup_s=0.2, max_samples=30, loop_s=0.02, sample_s=0.5, contested_s=1.5, patience_s=5.0, profiled_calls=15
-)  # of the quick suite
+)  # for the quick suite
 
 
 @dataclass(frozen=True)
 class TimingSummary:
-    """Timings in seconds: `mad` is the median absolute deviation, `ci_*` the median's 95 % bounds."""
+    """Statistics of timings in seconds. `mad` is the median absolute deviation, `ci_*`
+    the 95 % interval of the median.
+    """
 
     n_samples: int
     median: float
@@ -74,7 +76,7 @@ class TimingSummary:
 
     @property
     def half_width(self) -> float:
-        """Half of the median's 95 % interval over the median."""
+        """Half of the median's 95 % interval, relative to the median."""
         return self._over_median((self.ci_high - self.ci_low) / 2)
 
     def _over_median(self, width: float) -> float:
@@ -101,7 +103,7 @@ def summarize(samples: Sequence[float]) -> TimingSummary:
 
 
 def sample(take: Timer, rules: Rules, now: Timer = time.perf_counter) -> list[float]:
-    """Timings from `take`, as many as settle their median, between the bounds of `rules`."""
+    """Timings from `take`, until their median is settled, within the limits of `rules`."""
     samples: list[float] = []
     repeat(lambda: samples.append(take()), rules, lambda: summarize(samples).half_width < rules.half_width, now=now)
     return samples
@@ -111,7 +113,7 @@ def repeat(
     take: Callable[[], None], rules: Rules, is_settled: Callable[[], bool],
     is_contested: Callable[[], bool] = lambda: False, now: Timer = time.perf_counter,
 ) -> None:  # fmt: skip
-    """Take samples until they are settled, or time is up by `rules`: later where contested."""
+    """Take samples until they are settled or the time of `rules` is up, which is later for contested times."""
     begin, next_check = now(), rules.min_samples
     for taken in range(1, rules.max_samples + 1):
         take()
@@ -127,7 +129,7 @@ def repeat(
 
 
 def drift(samples: Sequence[float]) -> float:
-    """Median of the last quarter over that of the first, in the order taken; NaN when too few."""
+    """Median of the last quarter over that of the first, in the order taken. NaN if there are too few."""
     if len(samples) < DRIFT_NEEDS:
         return float("nan")
     quarter = len(samples) // 4
@@ -136,17 +138,17 @@ def drift(samples: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class LoopTime:
-    """Time per iteration of a loop inside one program, in seconds."""
+    """The time per iteration of a loop inside one program, in seconds."""
 
     summary: TimingSummary
     n_inner: int
     growth: float  # T(3n)/T(n)
-    setup_s: float  # T(0): work that XLA hoists out of the loop turns up there
+    setup_s: float  # T(0): includes work that XLA hoisted out of the loop
 
 
 @dataclass(frozen=True)
 class Timing:
-    """All that was measured of a case, in s; `floor_s` is the predicted least time, or NaN."""
+    """All measurements of a case in seconds. `floor_s` is the predicted lower bound of its time, or NaN."""
 
     platform: str
     wall: TimingSummary
@@ -160,17 +162,17 @@ class Timing:
     xla_bytes: float = math.nan
     temp_bytes: float = math.nan
     is_spread: bool = False  # over a mesh
-    is_kept: bool | None = None  # a case's collectives stand in the program and its loop; None where it has none
+    is_kept: bool | None = None  # whether program and loop contain the collectives; None if the case has none
     is_transfer: bool = False  # a copy from or to the host: no program that a loop or a profile could time
 
     @property
     def method(self) -> str:
-        """Whose time counts: the profiler's, the loop's slope on a CPU, else a call's."""
+        """Which time counts: the profiler's, else the loop's slope on a CPU, else a call's."""
         return self._counting[0]
 
     @property
     def primary(self) -> TimingSummary:
-        """The time that counts, by `method`."""
+        """The time that counts, as chosen by `method`."""
         return self._counting[1]
 
     @property
@@ -183,35 +185,35 @@ class Timing:
 
     @property
     def n_inner(self) -> int:
-        """Iterations of the loop; 1 where no loop was timed."""
+        """Iterations of the loop; 1 if no loop was timed."""
         return self.loop.n_inner if self.loop else 1
 
     @property
     def is_dispatch_bound(self) -> bool:
-        """Whether a call is too short to tell from the host's own work."""
+        """Whether a call is too short to distinguish from the host's own work."""
         return self.wall.median < DISPATCH_BOUND * self.dispatch_s
 
     @property
     def is_apart(self) -> bool:
-        """Whether a case over a mesh has a time beside which that of a call says nothing.
+        """Whether the time that counts, of a case over a mesh, can't be checked against the time of a call.
 
-        A collective of a few KB takes less than a call on all devices; and the devices that a CPU stands
-        for can't queue calls, so that each call wakes the threads of all of them.
+        A collective of a few KB takes less than a call on all devices. And the devices simulated by a CPU can't queue
+        calls, so each call wakes the threads of all of them.
         """
         return self.is_spread and self.method != "wall" and (self.is_dispatch_bound or self.is_unprofiled)
 
     @property
     def is_unprofiled(self) -> bool:
-        """Whether no profile could tell: the devices that a CPU stands for share a plane of it."""
+        """Whether there can be no profile: the devices simulated by a CPU share one plane."""
         return self.is_spread and self.platform == "cpu"
 
     @property
     def is_loop_elided(self) -> bool:
-        """Whether XLA took the work out of the loop: it hardly grows, or its set-up holds a call.
+        """Whether XLA optimised the work out of the loop: it hardly grows with n, or its set-up contains a call.
 
-        So does a loop that took less than its set-up in most turns, or in one by more than an iteration takes: of
-        such an iteration no time is known. A call that is mostly dispatch has hardly any work to look for there. A
-        collective is looked for in the loop itself.
+        Also if a loop took less than its set-up in most turns, or in one turn by more than an iteration: then the time
+        of an iteration is unknown. If a call is mostly dispatch, growth isn't checked. Collectives are looked for in
+        the loop's HLO.
         """
         if self.loop is None:
             return False
@@ -226,13 +228,13 @@ class Timing:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The guards that this timing fails; empty when it can be trusted."""
+        """The guards that this timing fails; empty if it can be trusted."""
         found = {
             "above_peak": self.primary.median * TOLERATED < self.floor_s,
             "loop_elided": self.is_loop_elided,
             "noisy": self.primary.spread > NOISY,
             "dispatch_bound": self.is_dispatch_bound and not self.is_apart,
-            "drift": self.drift < STEADY[0] or self.drift > STEADY[1],  # NaN is neither: nothing was compared
+            "drift": self.drift < STEADY[0] or self.drift > STEADY[1],  # both false for NaN: nothing was compared
             "few_samples": self.primary.n_samples < FEW,
             "no_loop_time": self.loop is None and not self.is_transfer,
             "no_device_time": not _is_time(self.device) and not self.is_transfer and not self.is_unprofiled,
@@ -241,7 +243,7 @@ class Timing:
         return (*(name for name, failed in found.items() if failed), *self._disagreements())
 
     def _disagreements(self) -> list[str]:
-        """The loop against the two others, as `loop/device=0.71`, where they differ too much."""
+        """The loop compared with the other two times, such as `loop/device=0.71`, for each that differs too much."""
         if self.loop is None:
             return []
         loop, others = self.loop.summary.median, {"wall": self.wall, "device": self.device}
@@ -253,10 +255,10 @@ class Timing:
 
 
 def disagree(one: float, other: float) -> bool:
-    """Whether two times of one thing differ by more than they may; an emptied loop takes 0."""
+    """Whether two times of the same thing differ by more than the tolerance; an emptied loop takes 0."""
     return not AGREE[0] * other <= one <= AGREE[1] * other
 
 
 def _is_time(summary: TimingSummary | None) -> bool:
-    """Whether there are timings, and their median is one that a run can take."""
+    """Whether there are timings and their median is a possible duration of a run."""
     return summary is not None and not time_fault(summary.median)

@@ -1,7 +1,7 @@
 """The larger cases in JAX: attention, a feed-forward block, and steps of a transformer.
 
-They do what their templates count: matmuls in compute_dtype, softmax and norms in fp32, a key for
-every `kv_len`.
+They compute what their templates count: matmuls in compute_dtype, softmax and norms in fp32, one key for each of
+`kv_len` positions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Arrays = tuple[jax.Array, ...]
 
 
 def mlp(given: Arguments) -> Workload:
-    """A feed-forward block: gate and up, or up alone, then down."""
+    """A feed-forward block: gate and up projections, or up alone, then down."""
     tokens, d_model, d_ff = (given.count(name) for name in ("tokens", "d_model", "d_ff"))
     n_matrices = given.count("mlp_matrices", 3, least=2)
     dtypes = Dtypes.of(given)
@@ -35,7 +35,7 @@ def mlp(given: Arguments) -> Workload:
 
 
 def attention(given: Arguments) -> Workload:
-    """Queries over given keys and values; a mask lets a query see keys up to its own position."""
+    """Attention of queries over given keys and values; with a causal mask a query sees keys up to its own position."""
     batch, n_heads, head_dim = given.count("batch", 1), given.count("n_heads"), given.count("head_dim")
     query_len, kv_len, n_kv = given.count("query_len"), given.count("kv_len"), given.count("n_kv_heads")
     dtypes, is_causal = Dtypes.of(given), bool(given.count("is_causal", 1, least=0))
@@ -46,9 +46,9 @@ def attention(given: Arguments) -> Workload:
 
 
 def step(given: Arguments) -> Workload:
-    """Layers of a transformer with or without the head: a decode step, a prefill, or training.
+    """Transformer layers with or without the head: a decode step, a prefill, or a training step.
 
-    Where `timed_layers` is less than `n_layers`, so many are run, and one alone: the rest is
+    If `timed_layers` is less than `n_layers`, that many layers and one layer alone are timed, and the rest is
     extrapolated.
     """
     made = StepShape.of(given)
@@ -56,7 +56,9 @@ def step(given: Arguments) -> Workload:
 
 
 def in_layers(given: Arguments, made: Callable[[int], Workload]) -> Workload:
-    """The workload `made` of all layers of a row, or of its timed ones with one of a single layer beside."""
+    """The workload that `made` builds for all layers of a row, or for its timed layers with a single-layer one
+    attached.
+    """
     n_layers, timed = given.count("n_layers", 1), given.count("timed_layers", 0, least=0)
     if not 1 < timed < n_layers:
         return made(n_layers)
@@ -64,28 +66,30 @@ def in_layers(given: Arguments, made: Callable[[int], Workload]) -> Workload:
 
 
 class Whole:
-    """How a step lies on one device: whole. On a mesh these are where its devices talk to each other."""
+    """The communication hooks of a step on one device, which do nothing. On a mesh they
+    are where devices communicate.
+    """
 
     def gathered(self, matrix: jax.Array, dimension: int) -> jax.Array:  # noqa: ARG002
-        """A matrix as it is multiplied, of which `dimension` is the model's."""
+        """The matrix to multiply by; `dimension` is its model dimension."""
         return matrix
 
     def enter(self, x: jax.Array) -> jax.Array:
-        """Activations before matrices that are split by their columns."""
+        """Activations before matrices that are split by columns."""
         return x
 
     def leave(self, x: jax.Array) -> jax.Array:
-        """Activations behind matrices that are split by their rows."""
+        """Activations after matrices that are split by rows."""
         return x
 
     def reduced(self, gradient: jax.Array) -> jax.Array:
-        """The gradient of a matrix, of the whole batch."""
+        """A matrix's gradient over the whole batch."""
         return gradient
 
 
 @dataclass(frozen=True)
 class Dtypes:
-    """What arrays are held in, and what is multiplied."""
+    """The dtypes in which arrays are stored and multiplied."""
 
     activation: Any
     weight: Any
@@ -95,7 +99,7 @@ class Dtypes:
 
     @classmethod
     def of(cls, given: Arguments) -> Dtypes:
-        """The dtypes of a row; each is that of the activations where the row names none."""
+        """The dtypes of a row; each defaults to the dtype of the activations."""
         activation = given.dtype_name("activation_dtype", "bf16")
         weight, kv, compute = (given.dtype_name(f"{role}_dtype", activation) for role in ("weight", "kv", "compute"))
         if any(name.startswith(("int", "fp8")) for name in (activation, compute)):
@@ -104,7 +108,7 @@ class Dtypes:
         return cls(DTYPES[activation], DTYPES[weight], DTYPES[kv], DTYPES[compute], precision)
 
     def einsum(self, form: str, left: jax.Array, right: jax.Array) -> jax.Array:
-        """A product in the compute dtype, held as activations are."""
+        """A product computed in the compute dtype and stored in the activations' dtype."""
         done = jnp.einsum(
             form, left.astype(self.compute), right.astype(self.compute), precision=self.precision,
             preferred_element_type=accumulator(self.activation),
@@ -114,7 +118,7 @@ class Dtypes:
 
 @dataclass(frozen=True)
 class StepShape:
-    """The shape of a step; its arrays are input, matrices of each layer, caches, head, cotangent."""
+    """The shape of a step. Its arrays are the input, each layer's matrices, the caches, the head and the cotangent."""
 
     batch: int
     query_len: int
@@ -133,7 +137,7 @@ class StepShape:
 
     @classmethod
     def of(cls, given: Arguments) -> StepShape:
-        """A row's step. Raises CaseSkipped for one that makes no sense."""
+        """The step of a row. Raises CaseSkipped if its sizes are inconsistent."""
         names = ("query_len", "kv_len", "d_model", "n_heads", "n_kv_heads", "d_ff")
         sizes: dict[str, Any] = {name: given.count(name) for name in names}
         made = cls(
@@ -149,18 +153,18 @@ class StepShape:
 
     @property
     def is_cached(self) -> bool:
-        """Whether keys and values come from a cache; a prefill makes its own."""
+        """Whether keys and values come from a cache; a prefill computes its own."""
         return self.kv_len != self.query_len
 
     def operands(self, n_layers: int) -> tuple[Operand, ...]:
-        """The arrays of so many layers."""
+        """The operands of a step with this number of layers."""
         given = Operand((self.batch, self.query_len, self.d_model), self.dtypes.activation)
         output = replace(given, shape=(self.batch, self.query_len, self.vocab or self.d_model))
         cotangent = (output,) if self.is_training else ()
         return (given, *self._matrices() * n_layers, *self._caches() * n_layers, *self._head(), *cotangent)
 
     def function(self, n_layers: int) -> Callable[..., Any]:
-        """So many layers as one program."""
+        """The program of a step with this number of layers."""
         made: Callable[..., Any] = self._trained(n_layers) if self.is_training else self._forward(n_layers)
         return made
 
@@ -229,7 +233,7 @@ def _check_heads(n_heads: int, n_kv_heads: int) -> None:
 
 
 def attend(query: jax.Array, key: jax.Array, value: jax.Array, dtypes: Dtypes, is_causal: bool) -> jax.Array:
-    """Softmax attention in which a group of query heads shares a head of keys and values."""
+    """Softmax attention in which a group of query heads shares one head of keys and values."""
     batch, query_len, n_heads, head_dim = query.shape
     kv_len, n_kv = key.shape[1:3]
     grouped = query.reshape(batch, query_len, n_kv, n_heads // n_kv, head_dim)
@@ -242,7 +246,7 @@ def attend(query: jax.Array, key: jax.Array, value: jax.Array, dtypes: Dtypes, i
 
 
 def feed_forward(x: jax.Array, matrices: Arrays, dtypes: Dtypes) -> jax.Array:
-    """The gated block, or the plain one where there are two matrices."""
+    """The gated block, or the plain one if there are two matrices."""
     *into, out = matrices
     hidden = jax.nn.silu(dtypes.einsum("...d,df->...f", x, into[0]))
     for matrix in into[1:]:
@@ -251,13 +255,13 @@ def feed_forward(x: jax.Array, matrices: Arrays, dtypes: Dtypes) -> jax.Array:
 
 
 def norm(x: jax.Array) -> jax.Array:
-    """Root-mean-square norm, its scale left out."""
+    """Root-mean-square norm without its scale."""
     wide = x.astype(jnp.float32)
     return (wide * lax.rsqrt(jnp.mean(wide * wide, axis=-1, keepdims=True) + EPSILON)).astype(x.dtype)
 
 
 def rotate(x: jax.Array, first: int) -> jax.Array:
-    """Rotary positions, the first token of `x` standing at `first`."""
+    """`x` with rotary position embeddings, its first token at position `first`."""
     half = x.shape[-1] // 2
     angles = (first + jnp.arange(x.shape[1]))[:, None] * ROPE_BASE ** (-jnp.arange(half) / half)
     sine, cosine = (turn(angles)[:, None, :] for turn in (jnp.sin, jnp.cos))

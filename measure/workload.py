@@ -1,4 +1,4 @@
-"""What is timed: a function of arrays and its operands; and a row's inputs read to make one."""
+"""What is timed: a function of arrays and its operands. Also reads a row's inputs to build one."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ DTYPES = {
     "int32": jnp.int32,
 }
 OF_BYTES = {4: "fp32", 2: "bf16", 1: "int8"}
-SHARE = 0.9  # of the memory that is free: the allocator and the profiler take some
-EVERYWHERE = PartitionSpec()  # whole on every device
+SHARE = 0.9  # usable part of the free memory: the allocator and the profiler take some
+EVERYWHERE = PartitionSpec()  # replicated on every device
 INPUT_INIT = "scaled normal; integers uniform"  # what `random_arrays` fills in
 
 
@@ -44,16 +44,16 @@ class CaseSkipped(Exception):  # noqa: N818  nothing is wrong with such a row
 
 @dataclass(frozen=True)
 class Operand:
-    """An argument of a workload, filled at random."""
+    """An argument of a workload, filled with random numbers."""
 
     shape: tuple[int, ...]
     dtype: Any
-    scale: float = 1.0  # of normals
+    scale: float = 1.0  # standard deviation of the normals
     partition: PartitionSpec = EVERYWHERE  # on a mesh: which axes split which dimensions of the whole array
 
     @property
     def spec(self) -> jax.ShapeDtypeStruct:
-        """Shape and dtype as JAX passes them around without data."""
+        """Shape and dtype without data, as JAX passes them around."""
         return jax.ShapeDtypeStruct(self.shape, self.dtype)
 
 
@@ -64,48 +64,48 @@ class Workload:
     function: Callable[..., Any]  # of arrays to an array, or a tuple of arrays
     operands: tuple[Operand, ...]
     compiler_options: dict[str, str | bool] = field(default_factory=dict)
-    shallow: Workload | None = None  # one of a single layer, where not all layers are timed
+    shallow: Workload | None = None  # a workload of a single layer, if not all layers are timed
     transfer: str = ""  # "to device" or "from device": no function runs, its operand is copied
-    timed_layers: int = 1  # that are run, of the `n_layers` that it stands for
+    timed_layers: int = 1  # layers that are run, of the `n_layers` that it represents
     n_layers: int = 1
-    mesh: Mesh | None = None  # the function is then what each device runs on its parts of the operands
-    output_partition: Any = None  # of each output, as the function gives them
-    collectives: tuple[str, ...] = ()  # operations of HLO that the program must hold
+    mesh: Mesh | None = None  # if given, `function` is what each device runs on its shards of the operands
+    output_partition: Any = None  # partition of each output of the function
+    collectives: tuple[str, ...] = ()  # HLO operations that the program must contain
 
     def over_mesh(self, function: Callable[..., Any], takes: Any, gives: Any) -> Callable[..., Any]:
-        """A function of whole arrays that runs `function` on each device's parts; on one device itself."""
+        """A function of whole arrays that runs `function` on each device's shards; on one device `function` itself."""
         return function if self.mesh is None else spread.on_each(self.mesh, function, takes, gives)
 
     @property
     def input_partitions(self) -> tuple[PartitionSpec, ...]:
-        """Of each operand."""
+        """The partition of each operand."""
         return tuple(operand.partition for operand in self.operands)
 
     @property
     def specs(self) -> tuple[jax.ShapeDtypeStruct, ...]:
-        """The operands without data, laid out."""
+        """Shape, dtype and sharding of each operand."""
         return tuple(self._placed(operand.spec, operand.partition) for operand in self.operands)
 
     @property
     def whole(self) -> Callable[..., Any]:
-        """The function of whole arrays."""
+        """The workload's function, taking and returning whole arrays."""
         return self.over_mesh(self.function, self.input_partitions, self.output_partition)
 
     @property
     def output(self) -> Any:
-        """What the function gives, without data, laid out."""
+        """Shape, dtype and sharding of the output."""
         given = jax.eval_shape(self.whole, *self.specs)
         return jax.tree.map(self._placed, given, given if self.mesh is None else self.output_partition)
 
     @property
     def array_bytes(self) -> int:
-        """Bytes of all operands and of the output, as one device's memory holds them, or a CPU's for all of its."""
-        held = [*self.specs, *jax.tree.leaves(self.output)]
-        return self.sharers * sum(math.prod(_part(spec)) * int(spec.dtype.itemsize) for spec in held)
+        """Bytes of all operands and the output in one device's memory, or in the memory that CPU devices share."""
+        arrays = [*self.specs, *jax.tree.leaves(self.output)]
+        return self.sharers * sum(math.prod(_part(spec)) * int(spec.dtype.itemsize) for spec in arrays)
 
     @property
     def sharers(self) -> int:
-        """Devices of this process that run the function in one memory."""
+        """The number of this process's devices that run the function in one shared memory."""
         return 1 if self.mesh is None else spread.sharers(self.mesh)
 
     def _placed(self, spec: jax.ShapeDtypeStruct, partition: Any) -> jax.ShapeDtypeStruct:
@@ -115,19 +115,19 @@ class Workload:
 
 
 def _part(spec: jax.ShapeDtypeStruct) -> tuple[int, ...]:
-    """The shape of what one device holds of an array."""
+    """The shape of one device's shard of an array."""
     shape: tuple[int, ...] = spec.shape if spec.sharding is None else spec.sharding.shard_shape(spec.shape)
     return shape
 
 
 class Arguments:
-    """A row's inputs, read as a case needs them; one that is missing or odd skips the case."""
+    """A row's inputs, converted to what a case needs. A missing or invalid one raises CaseSkipped."""
 
     def __init__(self, template: str, inputs: Inputs) -> None:
         self._template, self._inputs = template, inputs
 
     def but(self, **inputs: float) -> Arguments:
-        """The same row with some inputs set."""
+        """The same row with some inputs replaced."""
         return Arguments(self._template, {**self._inputs, **inputs})
 
     def count(self, name: str, default: int | None = None, *, least: int = 1) -> int:
@@ -151,14 +151,14 @@ class Arguments:
         return str(self._inputs.get(name) or default)
 
     def dtype_name(self, name: str, default: str) -> str:
-        """The name of a dtype that JAX can hold."""
+        """The name of a dtype that JAX supports."""
         text = str(self._inputs.get(name) or default).lower()
         if text not in DTYPES:
             raise CaseSkipped(f"no case for {name} {text!r}; {nearest(text, DTYPES)}")
         return text
 
     def dtype_of_bytes(self, default: int) -> Any:
-        """The dtype that stands for any element of `element_bytes`."""
+        """The dtype used for elements of `element_bytes` bytes."""
         size = self.count("element_bytes", default)
         if size not in OF_BYTES:
             raise CaseSkipped(f"no dtype of {size} bytes; known: 4 (fp32), 2 (bf16), 1 (int8)")
@@ -166,10 +166,10 @@ class Arguments:
 
 
 def check_fits(device: Any, needed: float, what: str) -> None:
-    """Raise CaseSkipped where `needed` bytes, for `what`, don't fit beside what the device holds.
+    """Raise CaseSkipped if `needed` bytes for `what` don't fit into the device's free memory.
 
-    Asked before arrays are made, for a host that runs out of memory says nothing and is killed. Of
-    several processes that with the least decides for all.
+    Must be called before arrays are made, because a host that runs out of memory kills the process without a message.
+    Of several processes, the one with the least free memory decides.
     """
     if device.platform == "cpu":
         devices.trim_heap()
@@ -178,17 +178,17 @@ def check_fits(device: Any, needed: float, what: str) -> None:
         raise CaseSkipped(f"{what} {needed / 1e9:.3g} GB; {free / 1e9:.3g} GB are free, {SHARE:.0%} of it to use")
 
 
-def accumulator(held: Any) -> Any:
-    """The dtype that a matmul adds up in whose result is held as `held`."""
-    return held if held in (jnp.float32, jnp.bfloat16, jnp.float16) else jnp.float32
+def accumulator(stored: Any) -> Any:
+    """The dtype in which a matmul accumulates with results of dtype `stored`."""
+    return stored if stored in (jnp.float32, jnp.bfloat16, jnp.float16) else jnp.float32
 
 
 def random_arrays(operands: tuple[Operand, ...], mesh: Mesh | None = None) -> tuple[jax.Array, ...]:
-    """Random data, never zeros: an H200 multiplies zeros 13 % faster. Made on the device.
+    """Random data made on the device. Never zeros: an H200 multiplies zeros 13 % faster.
 
-    Floats are scaled normals; integers are uniform over their full range. The generator is the
-    hardware's own (`rbg`), which compiles in a fraction of the time of JAX's default, and operands
-    of one shape share a program. On a mesh each device fills its own part.
+    Floats are scaled normals; integers are uniform over their full range. The generator is the hardware's own (`rbg`),
+    which compiles in a fraction of the time of JAX's default, and operands of the same shape share a program. On a mesh
+    each device fills its own shard.
     """
     return tuple(
         _filled(np.uint32(seed), each.scale, each.shape, jnp.dtype(each.dtype), each.partition, mesh)

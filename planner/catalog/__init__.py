@@ -25,11 +25,11 @@ _AN = {"models": "a model", "hardware": "an accelerator", "dtypes": "a dtype", "
 _SUCH_AS = {
     "models": "n_layers", "hardware": "peak_bf16", "dtypes": "bytes_per_element", "stacks": "train_matmul_factor",
 }  # fmt: skip
-_SHARED = frozenset({"id", "name", "year", "source", "note"})  # what a file of another kind may say as well
+_SHARED = frozenset({"id", "name", "year", "source", "note"})  # columns that several kinds of files share
 
 
 def load_models(path: Path | None = None, *, only: bool = True) -> Table:
-    """The models of a CSV, by default the shipped ones; not `only` them, but the shipped ones behind them.
+    """The models of a CSV, by default the shipped ones. Unless `only`, the shipped ones follow those of the CSV.
 
     Raises UserError for any fault in the file.
     """
@@ -38,7 +38,7 @@ def load_models(path: Path | None = None, *, only: bool = True) -> Table:
 
 
 def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
-    """The accelerators of a CSV, by default the shipped ones; not `only` them, but the shipped ones behind them.
+    """The accelerators of a CSV, by default the shipped ones. Unless `only`, the shipped ones follow those of the CSV.
 
     Raises UserError for any fault in the file.
     """
@@ -47,12 +47,12 @@ def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
 
 
 def _own_first(load: Callable[[Path], Table], path: Path | None, ours: Path, *, only: bool) -> Table:
-    """A person's table before the shipped one, or with `only` in its place."""
+    """The user's table followed by the shipped one, or alone with `only`."""
     return load(path or ours) if path is None or only else beside(load(path), load(ours))
 
 
 def only_on(column: str) -> str:
-    """The choice with which alone a number of the accelerators is wanted, `topology=torus`; blank: always."""
+    """The choice for which alone a number of accelerators is needed, such as `topology=torus`; blank: always."""
     return next((field.only_on for field in HARDWARE_FIELDS if field.name == column), "")
 
 
@@ -73,7 +73,7 @@ def _shipped_dtypes() -> Table:
 
 
 def load_stacks(path: Path | None = None) -> Table:
-    """The shipped software stacks, and behind them those of a CSV of calibrations.
+    """The shipped software stacks, preceded by those of a CSV of calibrations.
 
     Raises UserError for any fault in a file.
     """
@@ -87,7 +87,7 @@ def _shipped_stacks() -> Table:
 
 
 def identified_stack(text: str) -> str:
-    """The id of a stack, shipped or of a file of calibrations that is read. Raises UserError with the nearest."""
+    """The id of a stack, shipped or in a loaded file of calibrations. Raises UserError with the nearest."""
     found = load_stacks()
     for path in reversed(known_files()):
         if not found.has(text) and path.is_file():
@@ -128,7 +128,7 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
 
 
 def _source(reader: Reader, path: Path, begin: int) -> str:
-    """Where the row that begins at a byte is from: what its source columns say, else its file and line."""
+    """The source of the row that begins at a byte: its source columns, else its file and line."""
     cells = zip(reader.names, reader.row_at(begin), strict=True)
     cited = dict.fromkeys(str(value) for name, value in cells if name.startswith("source") and value)
     return "; ".join(cited) or f"{path.name}, line {reader.line_at(begin)}"

@@ -30,17 +30,17 @@ from planner.spoken import percent
 from planner.terminal_table import counted
 from planner.typed_numbers import PLAIN, echo
 
-COMMON = "any"  # the calibration whose parameters stand for those that another one leaves open
-# The kinds of runs, each with an error of its own.
+COMMON = "any"  # the calibration that supplies parameters missing from another
+# The kinds of runs, each with its own error.
 KINDS = ("train", "static", "prefill", "decode", "tpot", "matmul", "collective")
-OF_LAYOUTS = KINDS[:5]  # of which one question is answered by several layouts
+OF_LAYOUTS = KINDS[:5]  # kinds for which a question is answered by several layouts
 MIXES = ("dense", "moe")
-TIE = "tie"  # how the names of parameters end that say how little two plans of one model and chip may differ
+TIE = "tie"  # suffix of parameters for the difference that distinguishes two plans of one model and chip
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of a calibration: its unit, and the least and the most that it may be."""
+    """A number of a calibration: its unit, and its least and greatest value."""
 
     name: str
     label: str
@@ -50,7 +50,9 @@ class Parameter:
 
 
 def _ranges() -> Iterator[Parameter]:
-    """The quantiles of measured over expected: of each kind of run, for dense models and mixtures of experts apart."""
+    """The quantiles of measured over expected, for each kind of run, for dense models and mixtures of experts
+    separately.
+    """
     for kind in KINDS:
         for mix in MIXES:
             yield Parameter(
@@ -133,7 +135,7 @@ SHOWN = (
 SHIPPED = "calibrations.csv"
 SOFTWARE = ("planner", "jax")
 OF_STACKS = {each.name: each for each in STACK_FIELDS if each.name not in ("id", "source", "note")}
-"""What a line of a stack may say, by the name of its parameter."""
+"""The fields that a stack's line may set, by parameter name."""
 
 _own_files: list[Path] = []
 
@@ -149,10 +151,10 @@ class Stated(NamedTuple):
 
 
 def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
-    """The shipped calibrations, with a file's own parameters in the place of ours; the file's alone with `only`.
+    """The shipped calibrations, overridden by a file's parameters; with `only`, those of the file alone.
 
-    Raises UserError for an unknown parameter, a value beyond its bounds, one that stands there twice, and for
-    calibrations none of which is `any`, so that a parameter of another may be open.
+    Raises UserError for an unknown parameter, a value beyond its bounds, a repeated one, and for calibrations without
+    `any`, the default of the others.
     """
     files = _files(path, only)
     digests: dict[str, str] = {}
@@ -169,12 +171,12 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
 
 
 def stated_calibrations(path: Path | None = None, *, only: bool = False) -> dict[str, dict[str, Stated]]:
-    """By calibration and parameter the line that its value stands in. Raises UserError as `load_calibrations` does."""
+    """By calibration and parameter, the line with its value. Raises UserError as `load_calibrations` does."""
     return _stated(_files(path, only), {})
 
 
 def _files(path: Path | None, only: bool) -> list[Path]:
-    """The files to read, the first before the next."""
+    """The files to read, in order of precedence."""
     return [path] if path and only else [_shipped()] if path is None else [path, _shipped()]
 
 
@@ -183,16 +185,16 @@ def _shipped() -> Path:
 
 
 def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, Stated]]:
-    """The lines of files, and for what a calibration leaves open those of another; `digests` is told each file's."""
+    """The lines of files, completed by defaults from other calibrations; `digests` collects each file's digest."""
     found: dict[str, dict[str, Stated]] = {}
     shipped: set[str] = set()
     for file in files:
         sheet = csvfile.read(file, required=REQUIRED, known=COLUMNS)
-        digests.setdefault(file.name, sheet.digest)  # a person's own is read first
+        digests.setdefault(file.name, sheet.digest)  # the user's own file is read first
         seen: set[tuple[str, str]] = set()
         for line, cells in sheet.records():
             if cells["parameter"].strip() in OF_STACKS:
-                continue  # of a stack of that name
+                continue  # already defined by a stack of that name
             key, value = _read(cells, Place(file, line))
             identifier, name = key
             if key in seen:
@@ -213,7 +215,7 @@ def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, S
 
 
 def kind_of(calibration: str) -> str:
-    """The calibration of the chips of a kind, `tpu` or `gpu`, whose median stands for what one of them leaves open."""
+    """The calibration of a kind of chips, `tpu` or `gpu`, whose median is the default for the kind's calibrations."""
     return "tpu" if calibration.lower().startswith("tpu") else "gpu"
 
 
@@ -249,19 +251,19 @@ def _check_bounds(parameter: Parameter, value: float, place: Place) -> None:
 
 
 def _origin(line: Stated) -> str:
-    """What a value is fitted on, in a few words."""
+    """On what a value is fitted, in a few words."""
     runs, sources = line.cells.get("rows", "").strip(), line.cells.get("sources", "").strip()
     return f"fitted on {runs} runs of {sources}" if runs else sources or line.file.name
 
 
-MOST_NAMED = 3  # sources that a line names
+MOST_NAMED = 3  # most sources to name
 
 
 def calibration_origins(own: Path | None = None, *, only: bool = False) -> dict[tuple[str, str], str]:
-    """By calibration and parameter what its number is from, in a sentence that names the calibration which states it.
+    """By calibration and parameter, the origin of its number, in a sentence that names the calibration with the line.
 
-    `own` is a person's file, whose lines stand before the shipped ones, or with `only` in their place. Raises UserError
-    for a file that holds no calibrations.
+    `own` is the user's file, whose lines precede the shipped ones, or replace them with `only`. Raises UserError for a
+    file without calibrations.
     """
     return {
         (identifier, name): f"{line.calibration} in {line.file.name}: {_said(line.cells) or f'line {line.line}'}"
@@ -286,16 +288,16 @@ def _said(cells: Mapping[str, str]) -> str:
 
 
 def known_files(path: Path | None = None) -> tuple[Path, ...]:
-    """The files of calibrations that this process reads; one that is given is one of them from now on."""
+    """The files of calibrations that this process has loaded; `path` is added to them."""
     if path is not None and (whole := path.absolute()) not in _own_files:
         _own_files.append(whole)
     return tuple(_own_files)
 
 
 def own_stacks(path: Path, shipped: Table) -> Table:
-    """The stacks of a file of calibrations, as the shipped table has them; what a line leaves out is as by default.
+    """The stacks of a file of calibrations, as a table like the shipped one, with defaults for what is missing.
 
-    Raises UserError for a line that its column can't hold, and for the name of a shipped stack.
+    Raises UserError for an invalid line, and for the name of a shipped stack.
     """
     rows: dict[str, dict[str, Value]] = {}
     sources: dict[str, str] = {}
@@ -318,8 +320,8 @@ def own_stacks(path: Path, shipped: Table) -> Table:
             rows[identifier] = {**shipped.rows["default"], "name": identifier, "source": "", "note": ""}
             sources[identifier] = path.name
         rows[identifier][name] = _value(OF_STACKS[name], cells["value"], replace(place, column="value"))
-        if told := cells.get("sources", "").strip():
-            rows[identifier]["source"] = sources[identifier] = told
+        if own_sources := cells.get("sources", "").strip():
+            rows[identifier]["source"] = sources[identifier] = own_sources
     return replace(shipped, path=path, rows=rows, sources=sources, digests={path.name: sheet.digest})
 
 
@@ -331,7 +333,7 @@ def _value(field: Field, text: str, place: Place) -> Value:
 
 
 def running(name: str) -> str:
-    """The version of `planner` or `jax` that is installed here; blank where it isn't."""
+    """The installed version of `planner` or `jax`; blank if it isn't installed."""
     if name == "planner":
         return __version__
     try:
@@ -341,7 +343,7 @@ def running(name: str) -> str:
 
 
 def warn_of_age(path: Path, lines: Iterable[Mapping[str, str]]) -> None:
-    """Say once of a file that its lines were fitted under other software than runs here."""
+    """Warn once per file that its lines were fitted with other software versions than those running."""
     for name in SOFTWARE:
         now = running(name)
         others = sorted({then for cells in lines for then in cells.get(name, "").split() if now and then != now})

@@ -1,4 +1,4 @@
-"""A database file as a checked table: a row of values for each id, found by an id however it is written."""
+"""A database file as a checked table: a row of values for each id, which is matched regardless of its spelling."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ LISTED = ("models", "hardware")
 
 
 class Ids:
-    """Which of some ids a text means: case and punctuation don't count, so Llama-3-70B is llama3-70b."""
+    """Matches texts with ids regardless of case and punctuation, so that Llama-3-70B is llama3-70b."""
 
     def __init__(self, ids: Collection[str]) -> None:
         self.ids = ids
 
     def meant(self, text: str) -> str | None:
-        """The id as it is written; None where there is none, or where only punctuation tells several apart."""
+        """The id as spelt in the table; None if there is none, or if several differ only in punctuation."""
         text = text.strip()
         if text in self.ids:
             return text
@@ -41,12 +41,12 @@ class Ids:
 
     @cached_property
     def _lowered(self) -> dict[str, str]:
-        """Each id by its lower case."""
+        """Each id by its lower-case form."""
         return {identifier.lower(): identifier for identifier in self.ids}
 
     @cached_property
     def _lettered(self) -> dict[str, str]:
-        """Each id by its letters and digits alone; blank where they are those of several."""
+        """Each id by its letters and digits alone; blank if several have the same."""
         found: dict[str, str] = {}
         for identifier in self.ids:
             letters = _letters(identifier)
@@ -63,7 +63,7 @@ def _words(text: str) -> list[str]:
 
 
 class ById(Mapping[str, T], Generic[T]):
-    """What a file says of each id, in its order: read from the place where the id's row begins when it is asked for."""
+    """The data of each id, in file order: parsed from the row's offset on access."""
 
     def __init__(self, begins: Mapping[str, int], read: Callable[[int], T]) -> None:
         self._begins, self._read = begins, read
@@ -72,7 +72,7 @@ class ById(Mapping[str, T], Generic[T]):
         return self._read(self._begins[identifier])
 
     def __contains__(self, identifier: object) -> bool:
-        return identifier in self._begins  # without reading its row
+        return identifier in self._begins  # without parsing its row
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._begins)
@@ -83,9 +83,9 @@ class ById(Mapping[str, T], Generic[T]):
 
 @dataclass(frozen=True)
 class Table:
-    """A database file: a row of values for each id, in the file's order. None is a number not known (N/A).
+    """A database file: a row of values for each id, in file order. None is an unknown number (N/A).
 
-    `sources` says where each row comes from; `digests` is the SHA-256 of each file by its name.
+    `sources` has the source of each row; `digests` the SHA-256 of each file by name.
     """
 
     kind: str
@@ -96,14 +96,14 @@ class Table:
     digests: Mapping[str, str]
 
     def identify(self, text: str) -> str:
-        """The id that a text means, as `Ids` tells it. Raises UserError naming the nearest id."""
+        """The id that a text means, by `Ids`. Raises UserError naming the nearest id."""
         found = self._ids.meant(text)
         if found is None:
             raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=self._meant(text))
         return found
 
     def has(self, text: str) -> bool:
-        """Whether a text means one of the ids, as `identify` reads it."""
+        """Whether a text means one of the ids, as for `identify`."""
         return self._ids.meant(text) is not None
 
     @cached_property
@@ -111,7 +111,7 @@ class Table:
         return Ids(self.rows)
 
     def _meant(self, text: str) -> str:
-        """The remedy for an unknown id: those of the Hugging Face repository that it names, else the nearest."""
+        """The remedy for an unknown id: the ids of the Hugging Face repository that it names, else the nearest."""
         of_repository = [each for each, source in self.sources.items() if "/" in text and text in source.split()]
         if of_repository:
             return f"did you mean {' or '.join(of_repository[:3])}?"
@@ -122,7 +122,7 @@ class Table:
         return f"{remedy.removesuffix(', ...')} and others; planner {self.kind} list shows all" if is_listed else remedy
 
     def _named(self, text: str) -> list[str]:
-        """The ids where each word of a text begins a word of the id or name; first those that it names in full."""
+        """The ids of which each word of a text begins a word of the id or name; exact matches first."""
         words, found = _words(text), []
         for identifier, row in self.rows.items():
             known = [*_words(identifier), *_words(str(row.get("name") or ""))]
@@ -131,12 +131,12 @@ class Table:
         return [identifier for *_, identifier in sorted(found, key=lambda each: each[:2])]
 
     def row(self, identifier: str) -> Mapping[str, Value]:
-        """The row of an id, as `identify` finds it. Raises UserError as it does."""
+        """The row of an id, matched as by `identify`. Raises UserError as it does."""
         return self.rows[self.identify(identifier)]
 
 
 def beside(own: Table, ours: Table) -> Table:
-    """A person's own table with the rows of ours behind it, of which those give way whose ids are the person's."""
+    """The user's table followed by the shipped one, without rows whose ids the user's table has."""
     kept = [identifier for identifier in ours.rows if not own.has(identifier)]
     rows = _Chained(own.rows, ours.rows, kept)
     sources = _Chained(own.sources, ours.sources, kept)
@@ -145,7 +145,7 @@ def beside(own: Table, ours: Table) -> Table:
 
 
 class _Chained(Mapping[str, T], Generic[T]):
-    """One mapping, and behind it the `kept` keys of another."""
+    """One mapping, followed by the `kept` keys of another."""
 
     def __init__(self, first: Mapping[str, T], then: Mapping[str, T], kept: list[str]) -> None:
         self._first, self._then, self._kept = first, then, dict.fromkeys(kept)

@@ -1,6 +1,6 @@
-"""The columns of a database file: name, unit, label, what stands for a blank cell, and how a cell's text is read.
+"""The columns of a database file: name, unit, label, the default for a blank cell, and parsing of cells.
 
-A column of a user's file that nothing reads is said once, so that a figure is never left out unseen.
+Columns of a user's file that nothing reads are reported once, so that no number is ignored unnoticed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from planner import csvfile, progress, typed_numbers
 from planner.errors import NEAR, UserError, closest, nearest
 from planner.spoken import few
 
-Value = float | str | None  # None: not known (N/A), which is never 0
+Value = float | str | None  # None: unknown (N/A), never 0
 ColumnKind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table as the workbook shows it; `source` is the column that says where it is from."""
+    """A column of a table as shown in the workbook; `source` is the column with its source."""
 
     name: str
     unit: str
@@ -32,10 +32,10 @@ class Column:
 
 
 class BlankRule:
-    """What stands for a blank cell, computed from other cells of its row.
+    """The default for a blank cell, computed from other cells of its row.
 
-    The function's parameters are the columns that it reads. Its value is N/A when one of them is, save where the
-    parameter has a default: such a column may be blank.
+    The function's parameters are the columns that it reads. Its value is N/A if one of these is, unless the parameter
+    has a default.
     """
 
     def __init__(self, function: Callable[..., Value]) -> None:
@@ -55,9 +55,9 @@ class BlankRule:
 class Field:
     """A column that a file may have, under its name or an alias.
 
-    `blank` stands for a blank cell: a constant, a rule, or None for N/A. `at_most` names the column that
-    bounds this one. A field that isn't `shown` only feeds the rules of others. `only_on` is the choice with which alone
-    such a number is wanted, `topology=torus`: else it isn't missing.
+    `blank` is the default for a blank cell: a constant, a rule, or None for N/A. `at_most` names the column that bounds
+    this one. A field that isn't `shown` is only used by rules of others. `only_on` is the choice for which alone the
+    number is needed, such as `topology=torus`; otherwise it isn't missing.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Field:
 
 
 def with_rules(fields: Iterable[Field], rules: Mapping[str, Callable[..., Value]]) -> tuple[Field, ...]:
-    """The fields, each that `rules` has a function for by its name with that rule for its blank cells."""
+    """The fields, with the functions in `rules` as rules for blank cells, by name."""
     waiting = dict(rules)
     found = tuple(
         replace(field, blank=BlankRule(waiting.pop(field.name))) if field.name in waiting else field for field in fields
@@ -91,8 +91,8 @@ def with_rules(fields: Iterable[Field], rules: Mapping[str, Callable[..., Value]
 
 
 class Completion:
-    """What stands for blank cells in rows that have the fields `names` as columns: `shared` is alike in all of them,
-    the `rules` are run on each row, in order.
+    """Completes rows that have the fields `names` as columns: `shared` has the constant
+    defaults, `rules` run in order.
     """
 
     def __init__(self, fields: Iterable[Field], names: Collection[str]) -> None:
@@ -111,9 +111,7 @@ class Completion:
                 fixed.add(field.name)
 
     def of(self, given: Mapping[str, Value], rules: Iterable[tuple[str, BlankRule]] | None = None) -> dict[str, Value]:
-        """The value of every field: the row's own, what stands for a blank, what follows from the others by all rules,
-        or by these alone.
-        """
+        """The value of every field of a row: its own, its default, or derived by all rules, or by these alone."""
         row = self.shared | {name: value for name, value in given.items() if value is not None}
         for name, rule in self.rules if rules is None else rules:
             if row[name] is None:
@@ -123,12 +121,12 @@ class Completion:
 
 LARGEST = 1e30  # far above any quantity in SI base units, far below overflow
 LARGEST_COUNT = 2**53  # beyond it a float skips whole numbers
-LONGEST_ID = 255  # what MATCH looks up
+LONGEST_ID = 255  # the longest text that MATCH can look up
 
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _WILDCARD = re.compile("[*?~]")
 FLAGS = dict.fromkeys(("true", "yes", "1", "1.0"), 1.0) | dict.fromkeys(("false", "no", "0", "0.0"), 0.0)
-"""How people and spreadsheets write a yes or a no, in small letters."""
+"""Spellings of yes and no, in lower case."""
 
 
 class UnfitCellError(Exception):
@@ -140,7 +138,7 @@ class UnfitCellError(Exception):
 
 
 def parse(field: Field, text: str) -> Value:
-    """A cell's value, None where it is blank. Raises UnfitCellError."""
+    """A cell's value, None if blank. Raises UnfitCellError."""
     text = text.strip()
     if not text:
         return None
@@ -166,9 +164,9 @@ def _identifier(text: str) -> str:
 
 
 def refuse_new_id(text: str) -> None:
-    """Raise UnfitCellError for an id that a database may have and that a new model is not given.
+    """Raise UnfitCellError for an id that existing databases may have but a new model may not.
 
-    It would be a formula where the CSV is opened in a spreadsheet, markup in a page, or a path as a file's name.
+    It would be a formula when the CSV is opened in a spreadsheet, markup in a page, or a path as a file name.
     """
     for is_so, what in (
         (text.startswith(csvfile.FORMULA_STARTS), "a spreadsheet takes it for a formula"),
@@ -196,7 +194,7 @@ def _flag(text: str) -> float:
 
 @lru_cache(maxsize=100_000)
 def number(text: str, unit: str) -> float:
-    """The number that a cell's text writes, in its column's unit: `80GB`, `1e12`, `64*1024`. Raises UnfitCellError."""
+    """The number in a cell's text, in its column's unit: `80GB`, `1e12`, `64*1024`. Raises UnfitCellError."""
     try:
         value = typed_numbers.read(text, unit)
     except UserError as error:
@@ -212,20 +210,20 @@ MEANT = {
     "window_size": "sliding_window", "hbm_gb": "hbm_bytes", "memory_gb": "hbm_bytes", "memory": "hbm_bytes",
     "bandwidth": "hbm_bandwidth", "tflops": "peak_bf16", "price": "price_per_chip_hour", "cost": "price_per_chip_hour",
 }  # fmt: skip
-"""Other words for a column, as configs and data sheets have them."""
-OWN = ("note", "comment", "_")  # how the name of an analyst's own column begins, of which nothing need be said
-MOST_NAMED = 6  # columns that one line names
+"""Aliases of columns, as used in configs and data sheets."""
+OWN = ("note", "comment", "_")  # prefixes of an analyst's own columns, which cause no warning
+MOST_NAMED = 6  # most columns to name in one line
 
 
 def is_own(name: str) -> bool:
-    """Whether a column is an analyst's own by its name, whatever known one it is like."""
+    """Whether a column's name marks it as an analyst's own, whatever known one it resembles."""
     return name.lower().startswith(OWN)
 
 
 def warn_of_unknown(path: Path, unknown: Sequence[str], known: Sequence[str], notes: Sequence[str] = ()) -> None:
-    """One warning that names the columns which aren't read, each with the known one that may be meant.
+    """Warn about the columns that aren't read, each with the known one that may be meant.
 
-    `notes` are columns of the shipped file that describe and aren't read either.
+    `notes` are descriptive columns of the shipped file, which aren't read either.
     """
     strange = [name for name in unknown if name and name not in notes and not is_own(name)]
     if not strange:
@@ -241,7 +239,7 @@ def _with_known(name: str, known: Sequence[str]) -> str:
 
 
 def nearest_columns(name: str, known: Sequence[str]) -> list[str]:
-    """The known columns that a name may mean: those with all its words, else those that share most letters."""
+    """The known columns that a name may mean: those with all its words, else the most similar ones."""
     if MEANT.get(name.lower()) in known:
         return [MEANT[name.lower()]]
     words = {word for word in name.lower().split("_") if word}

@@ -1,4 +1,4 @@
-"""Which databases a command reads: the shipped ones, with a person's own rows before them or in their place."""
+"""The databases that a command reads: the shipped ones, preceded or replaced by the user's rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from planner.catalog.checked_table import TABLES, Table
 
 @dataclass(frozen=True)
 class Databases:
-    """The tables of a command, each read when it is first asked for.
+    """The tables of a command, each loaded on first access.
 
-    A person's own file adds its rows before ours; with `only` it stands in the place of ours.
-    Each table raises UserError for a fault in its file.
+    The user's files precede the shipped rows; with `only` they replace them. Each table raises UserError for a fault in
+    its file.
     """
 
     models_csv: Path | None = None
@@ -26,7 +26,7 @@ class Databases:
     only: bool = False
 
     def __post_init__(self) -> None:
-        known_files(self.calibrations_csv)  # its stacks may be typed
+        known_files(self.calibrations_csv)  # so that its stacks are known values
 
     @cached_property
     def models(self) -> Table:
@@ -49,18 +49,18 @@ class Databases:
         return catalog.load_stacks(self.calibrations_csv)
 
     def of_kinds(self, kinds: Container[str]) -> list[Table]:
-        """The tables that lookups of some kinds (`model`, `dtype`, ...) read, in the order of their sheets."""
+        """The tables for lookups of some kinds (`model`, `dtype`, ...), in sheet order."""
         return [getattr(self, name) for kind, name in TABLES.items() if kind in kinds]
 
     @property
     def own(self) -> frozenset[str]:
-        """The kinds of tables that a person gave a file for."""
+        """The kinds of tables for which the user gave a file."""
         given = {"models": self.models_csv, "hardware": self.hardware_csv, "calibration": self.calibrations_csv}
         return frozenset(kind for kind, path in given.items() if path is not None)
 
     @property
     def own_ids(self) -> dict[str, frozenset[str]]:
-        """The ids of a person's files that no shipped table has, by the kind of table."""
-        stacks = {"stacks"} if self.calibrations_csv else set()  # a file of calibrations may have them too
+        """The ids in the user's files that no shipped table has, by kind of table."""
+        stacks = {"stacks"} if self.calibrations_csv else set()  # a calibrations file may define stacks too
         kinds, shipped = self.own | stacks, Databases()
         return {kind: frozenset(getattr(self, kind).rows) - frozenset(getattr(shipped, kind).rows) for kind in kinds}

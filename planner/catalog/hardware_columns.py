@@ -1,7 +1,7 @@
 """The columns of a hardware CSV and of the dtypes, and the rule for each blank cell.
 
-A file may use a data sheet's natural names (`hbm_Bps`, `ici_topology`) or those that templates read
-(`hbm_bandwidth`, `topology`). SI units; peaks are dense; every bandwidth is one-way.
+A file may use a data sheet's natural names (`hbm_Bps`, `ici_topology`) or those that templates read (`hbm_bandwidth`,
+`topology`). Numbers are in SI units; peaks are dense; every bandwidth is one-way.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ _FIELDS = (
 
 
 def _link_bandwidth(topology: str, scaleup_bandwidth: float, torus_axes: float | None = None) -> Value:
-    """On a switch all that a chip sends; on a torus one of its links, two for each axis."""
+    """On a switch the chip's whole bandwidth; on a torus that of one link, of two per axis."""
     if topology == "switch":
         return scaleup_bandwidth
     return scaleup_bandwidth / (2 * torus_axes) if torus_axes else None
 
 
 def _wrap_multiple(network: str, max_chips: float, kind: str | None = None) -> Value:
-    """The whole of a ring; on a TPU 4 of three dimensions, and of two the side of the pod; else N/A."""
+    """The whole ring; on a TPU 4 in three dimensions, and the side of the pod in two; else N/A."""
     if network == "ring":
         return max_chips
     if kind != "tpu":
@@ -119,11 +119,11 @@ def _wrap_multiple(network: str, max_chips: float, kind: str | None = None) -> V
 
 
 def _calibration(kind: str | None = None, topology: str | None = None) -> Value:
-    """The median of its kind stands for a chip whose runs nobody published."""
+    """The calibration of its kind, the median for chips without published runs."""
     return "tpu" if kind == "tpu" or (not kind and topology == "torus") else "gpu"
 
 
-# What stands for a blank cell, by other columns of its row; None is N/A.
+# The value of a blank cell, computed from other columns of its row; None is N/A.
 _RULES: dict[str, Callable[..., Value]] = {
     "name": lambda id: id,
     "topology": lambda network: "torus" if network in _TORUS_AXES else "switch" if network == "switch" else None,
@@ -158,7 +158,7 @@ DTYPE_FIELDS = with_rules(
 )
 
 _factor = partial(Field, kind="number", unit="1", positive=True, blank=1.0, source="source")
-NO_CALIBRATION = "none"  # of its own: a stack that is no fit to runs on one chip
+NO_CALIBRATION = "none"  # no calibration of its own: a stack that wasn't fitted to runs on one chip
 STACK_FIELDS = with_rules(
     (
         _natural("id", "Identifier", kind="text", required=True),

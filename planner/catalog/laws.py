@@ -1,4 +1,4 @@
-"""What the numbers of one row must be to each other: a law of architecture, or of a chip."""
+"""Consistency rules between the numbers of one row: laws of an architecture, or of a chip."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from functools import partial
 
 from planner.catalog.columns import Field
 
-BIASED = ("none", "all", "qkv", "o", "mlp")  # what the column bias names
+BIASED = ("none", "all", "qkv", "o", "mlp")  # allowed values of the column bias
 
 
 @dataclass(frozen=True)
 class Law:
-    """What can't be: `fault` says so in words, or nothing, given the values of `reads`, none of which is missing.
+    """A consistency rule: `fault` describes a violation, or returns blank, given the values of `reads` if none is
+    missing.
 
-    The fault is told at the first of `reads` that the row itself has. It counts only where the row itself says all of
-    `said`, as of two columns of one meaning.
+    The fault is reported at the first of `reads` that the row itself has. The rule applies only if the row itself has
+    all of `said`, such as two columns with one meaning.
     """
 
     reads: tuple[str, ...]
@@ -66,7 +67,7 @@ def _at_most_together(first: str, second: str, whole: str) -> Law:
 
 
 def _alike(first: str, second: str, meant: Callable[[float], float] = float) -> Law:
-    """Two columns of one meaning: where both are said, `second` is what `first` means."""
+    """The law of two columns with one meaning: if both are given, `second` must be `meant(first)`."""
 
     def fault(one: float, other: float) -> str:
         return "" if meant(one) == other else f"{first} {one:g} and {second} {other:g} contradict each other"

@@ -1,7 +1,7 @@
 """The columns of a models CSV, and the rule for each blank cell.
 
 A file may use a checkpoint's natural names (`moe_experts`, `tied_embeddings`) or those that templates read
-(`n_experts`, `is_untied`). Dense is the special case of the general formula: one expert, no layer of experts.
+(`n_experts`, `is_untied`). Dense is the special case with one expert and no expert layers.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ _FIELDS = (
     _natural("router_score_bias", "Score correction of the router", kind="flag", blank=0.0),
     _count("n_router_bias", "Bias vectors of the router"),
     _flag("n_expert_bias", "Biases in the experts (1 or 0)", aliases=("expert_bias",)),
-    # Latent attention (MLA); the dimensions of a head where there is none
+    # Latent attention (MLA); without it the head dimensions
     _count("kv_lora_rank", "Rank of the latent cache", blank=0.0),
     _count("q_lora_rank", "Rank of the query compression", blank=0.0),
     _count("qk_rope_dim", "Rotary dimension kept apart"),
     _size("qk_nope_dim", "Query and key dimension without rotation"),
     _size("v_head_dim", "Value dimension of a head"),
     _flag("kv_shared", "Keys that are the values too (1 or 0)"),
-    # An output projection in groups: each to its rank, and all ranks to the model
+    # A grouped output projection: each group to its rank, then all ranks to the model dimension
     _count("o_lora_rank", "Rank of a group's output projection (0: one matrix for all heads)", blank=0.0),
     _count("o_groups", "Groups of heads with an output projection of their own", blank=0.0, at_most="n_heads"),
-    # Which layers attend to what
+    # The attention pattern of the layers
     _count(
         "n_full_attention_layers", "Layers with softmax attention", aliases=("n_full_attn_layers",), at_most="n_layers"
     ),
@@ -96,7 +96,7 @@ _FIELDS = (
     _count("attn_sink_params", "Attention sinks of a layer"),
     _flag("attention_gate", "Output gate on attention (1 or 0)", aliases=("attn_gate",)),
     _count("extra_params_per_layer", "Further matrix parameters of an attention layer", blank=0.0),
-    # Sparse attention: an indexer chooses the keys that a query attends to
+    # Sparse attention: an indexer selects the keys that a query attends to
     _count("indexer_params_per_layer", "Parameters of a layer's sparse-attention indexer", blank=0.0),
     _count("index_topk", "Keys that an indexer leaves a query (0: all)", blank=0.0),
     _count("index_n_heads", "Heads of an indexer", blank=0.0),
@@ -112,7 +112,7 @@ _FIELDS = (
     _size("residual_streams", "Residual streams between the layers", blank=1.0),
     _count("extra_params_total", "Further parameters beside the layers", blank=0.0),
     _count("mtp_layers", "Layers of the multi-token prediction module", blank=0.0),
-    # What is published
+    # Published totals
     _text("published_kind", "Kind of the published count"),
     _natural("n_params_total_published", "Published parameter count", positive=True),
     _size("n_params_published", "Published parameter count, if exact"),
@@ -124,12 +124,12 @@ _FIELDS = (
 
 
 def _biased(bias: str, part: str) -> float:
-    """Whether the parts that `bias` names, such as qkv+o or all, have this one among them."""
+    """Whether `bias`, such as qkv+o or all, includes a part."""
     return float(not {"all", part}.isdisjoint(biased(bias)))
 
 
 def _attention(n_linear_layers: float, kv_lora_rank: float, n_heads: float, n_kv_heads: float) -> str:
-    """The kind of attention by the layers and heads."""
+    """The kind of attention, by layers and heads."""
     if n_linear_layers:
         return "hybrid"
     if kv_lora_rank:
@@ -138,18 +138,18 @@ def _attention(n_linear_layers: float, kv_lora_rank: float, n_heads: float, n_kv
 
 
 def _softmax_layers(n_layers: float, n_linear_layers: Value = None, attention: Value = None) -> Value:
-    """All layers but the linear ones; N/A where a hybrid model doesn't say how many those are."""
+    """All layers except linear ones; N/A if a hybrid model doesn't give their number."""
     if isinstance(n_linear_layers, float):
         return n_layers - n_linear_layers
     return None if attention == "hybrid" else n_layers
 
 
-# What stands for a blank cell, by other columns of its row; None is N/A.
+# The value of a blank cell, computed from other columns of its row; None is N/A.
 _RULES: dict[str, Callable[..., Value]] = {
     "name": lambda id: id,
     "is_untied": lambda tied_embeddings: 1 - tied_embeddings,
     "mlp_matrices": lambda mlp_gated: 2 + mlp_gated,
-    "n_experts": lambda moe_experts: max(1.0, moe_experts),  # dense is one expert
+    "n_experts": lambda moe_experts: max(1.0, moe_experts),  # a dense model has one expert
     "n_experts_active": lambda n_experts, moe_top_k=None: (moe_top_k or None) if n_experts > 1 else 1.0,
     "n_moe_layers": lambda n_experts, n_layers, n_dense_layers, moe_layer_step: (
         (n_layers - n_dense_layers) // moe_layer_step if n_experts > 1 else 0.0
@@ -187,7 +187,7 @@ _RULES: dict[str, Callable[..., Value]] = {
 }
 MODEL_FIELDS = with_rules(_FIELDS, _RULES)
 
-# Columns of the shipped file that tell a reader more, and that nothing computes with.
+# Columns of the shipped file that inform readers and are not used in any calculation.
 MODEL_NOTES = (
     "layer_pattern",
     "extra_note",

@@ -15,19 +15,19 @@ from planner.csvfile import CsvFile
 from planner.errors import Place, UserError, closest
 from planner.typed_numbers import is_scaled, said
 
-BATCH = 500  # rows that are checked together
-REMEMBERED = 4096  # texts of a column whose values are kept
-MOST_TOLD = 24  # numbers of a file that are told how they are read, or that they are doubtful
-NEAR_MISS = 0.85  # similarity from which an unknown column counts as a misspelt one
+BATCH = 500  # rows checked at once
+REMEMBERED = 4096  # most distinct texts of a column to cache
+MOST_REMARKS = 24  # most remarks on a file's scaled or implausible numbers
+NEAR_MISS = 0.85  # similarity above which an unknown column counts as misspelt
 
-OwnCells = tuple[Value, ...]  # what a row's own cells hold
-Batch = Sequence[tuple[int, int, Sequence[str]]]  # rows with their lines and the bytes where they begin
+OwnCells = tuple[Value, ...]  # the values of a row's own cells
+Batch = Sequence[tuple[int, int, Sequence[str]]]  # (line number, byte offset, cells) of each row
 
 
 class _Texts(dict[str, Value]):
-    """The values of a column's texts. Most columns hold a few again and again: those are remembered.
+    """A cache of the parsed values of a column's texts, since most columns repeat a few.
 
-    `telling` are the texts of which there is something to say: how they are read, or that they are doubtful.
+    `telling` are the texts to report: numbers read with a unit or arithmetic, or implausible ones.
     """
 
     def __init__(self, field: Field) -> None:
@@ -44,7 +44,7 @@ class _Texts(dict[str, Value]):
         return value
 
     def tell(self, text: str, place: Place) -> None:
-        """Have the command say it once."""
+        """Report how a text was read, and whether it is implausible."""
         value = self[text]
         assert isinstance(value, float), "what is told is of a number"
         if is_scaled(text):
@@ -56,17 +56,17 @@ class _Texts(dict[str, Value]):
         return plausible.doubt(self.field.name, self.field.unit, value)
 
     def learn(self, texts: Sequence[str]) -> None:
-        """Read those of some texts that aren't remembered. Raises CellError."""
+        """Parse those of the texts that aren't cached yet. Raises CellError."""
         if not all(map(self.__contains__, texts)):
             for text in set(texts).difference(self):
                 self[text]
 
 
 @dataclass
-class _Judged:
-    """Required fields and laws, the places among a reader's names of the columns that decide on them, and the rules.
+class _Rules:
+    """Required fields and laws that depend on the same columns, with those columns' positions and their fill-in rules.
 
-    `lawful` are the texts of these columns together, of which some were found to be so.
+    `lawful` caches combinations of these columns' texts that were found to violate nothing.
     """
 
     places: tuple[int, ...]
@@ -77,10 +77,10 @@ class _Judged:
 
 
 class Reader:
-    """The rows of one file: its own cells are read and checked at once, the rest is filled in on demand.
+    """Reads the rows of one file: a row's own cells are parsed and checked at once, other fields filled in on demand.
 
-    `names` are the fields that the file has a column for; `unknown` are its other columns, which aren't read.
-    `read` is cheap enough for a million rows. What it says of a number names its line where the file `has_lines`.
+    `names` are the fields that the file has a column for; `unknown` are its other columns, which are ignored. `read` is
+    fast enough for a million rows. Remarks on numbers name the line if `has_lines`.
     """
 
     def __init__(
@@ -95,14 +95,14 @@ class Reader:
         self._laws = [*(bound(field) for field in fields if field.at_most), *laws]
         self._places = [sheet.header.index(name) for name in self._columns]
         self._texts = [_Texts(field) for field in self._columns.values()]
-        self._told = 0  # numbers of which something was said
-        self._judged = self._what_is_judged()
+        self._n_remarks = 0  # numbers remarked on so far
+        self._rules = self._grouped_rules()
 
     def read(self) -> Iterator[tuple[int, int, str]]:
-        """Each row as (line number, the byte where it begins, its id).
+        """Each row as (line number, byte offset, id).
 
-        Raises UserError for a cell that its column can't hold, a required one left blank, numbers that can't be
-        together. Rows are checked many at a time, column by column: what a column has had needs no look.
+        Raises UserError for a cell that its column can't hold, a blank required cell, or numbers that contradict each
+        other. Rows are checked in batches, column by column; a text already seen in its column isn't checked again.
         """
         named = self._places[self.names.index("id")]
         for batch in _batches(self._sheet.placed()):
@@ -120,45 +120,45 @@ class Reader:
                 self._check_cells(line, cells)
         for at, header, texts in zip(self._places, self._columns, self._texts, strict=True):
             if texts.telling:
-                self._tell(batch, at, header, texts)
-        if not all(map(str.strip, columns[named])) or not all(self._is_lawful(each, columns) for each in self._judged):
-            for line, _, cells in batch:  # one of them is at fault: the first is told
+                self._remark(batch, at, header, texts)
+        if not all(map(str.strip, columns[named])) or not all(self._is_lawful(each, columns) for each in self._rules):
+            for line, _, cells in batch:  # at least one row is at fault: raise for the first
                 self._check(line, self._parsed(cells))
 
-    def _is_lawful(self, judged: _Judged, columns: Sequence[Sequence[str]]) -> bool:
-        """Whether nothing of what some columns decide on is at fault in a batch, of which these are all columns."""
-        own = [self._places[at] for at in judged.places]
+    def _is_lawful(self, group: _Rules, columns: Sequence[Sequence[str]]) -> bool:
+        """Whether a batch, given by all its columns, violates none of the rules decided by some columns."""
+        own = [self._places[at] for at in group.places]
         keys = set(zip(*(columns[at] for at in own), strict=True)) if own else {()}
-        fresh = keys - judged.lawful
+        fresh = keys - group.lawful
         for key in fresh:
-            given = {self.names[at]: self._texts[at][text] for at, text in zip(judged.places, key, strict=True)}
-            if next(self._faults(given, self._completion.of(given, judged.rules), judged.required, judged.laws), None):
+            given = {self.names[at]: self._texts[at][text] for at, text in zip(group.places, key, strict=True)}
+            if next(self._faults(given, self._completion.of(given, group.rules), group.required, group.laws), None):
                 return False
-        if len(judged.lawful) < REMEMBERED:
-            judged.lawful |= fresh
+        if len(group.lawful) < REMEMBERED:
+            group.lawful |= fresh
         return True
 
-    def _tell(self, batch: Batch, at: int, header: str, texts: _Texts) -> None:
-        """Say what there is to say of a column's texts, each at the first line that has it; of very many the first."""
+    def _remark(self, batch: Batch, at: int, header: str, texts: _Texts) -> None:
+        """Report about a column's texts, each at the first line with it; only the first if very many."""
         for line, _, cells in batch:
             if (text := cells[at]) in texts.telling:
                 texts.telling.discard(text)
-                if self._told < MOST_TOLD:
+                if self._n_remarks < MOST_REMARKS:
                     texts.tell(text, Place(self._sheet.path, line if self._has_lines else None, header))
-                elif self._told == MOST_TOLD:
+                elif self._n_remarks == MOST_REMARKS:
                     progress.warn(f"{self._sheet.path}: further numbers with a unit, or doubtful ones, are not listed")
-                self._told += 1
+                self._n_remarks += 1
 
     def row_at(self, start: int) -> OwnCells:
-        """The row that begins at a byte which `read` gave."""
+        """The row that begins at a byte given by `read`."""
         return self._parsed(self._sheet.row_at(start))
 
     def line_at(self, start: int) -> int:
-        """The line of the file in which the row stands that begins at a byte."""
+        """The line number of the row that begins at a byte."""
         return self._sheet.line_at(start)
 
     def complete(self, given: OwnCells) -> dict[str, Value]:
-        """The value of every field: the row's own, what stands for a blank, what follows from the others."""
+        """The value of every field: the row's own, its default, or derived from others."""
         return self._completion.of(dict(zip(self.names, given, strict=True)))
 
     def _parsed(self, cells: Sequence[str]) -> OwnCells:
@@ -172,9 +172,9 @@ class Reader:
             except UnfitCellError as error:
                 raise self._fault(error.what, line, header, error.remedy) from None
 
-    def _what_is_judged(self) -> list[_Judged]:
-        """The required fields and the laws, by the columns of the file that decide on them: few each."""
-        found: dict[tuple[int, ...], _Judged] = {}
+    def _grouped_rules(self) -> list[_Rules]:
+        """The required fields and the laws, grouped by the file's columns that decide them."""
+        found: dict[tuple[int, ...], _Rules] = {}
         for required, law in (
             *((name, None) for name in self._required if name != "id"),
             *(("", law) for law in self._laws),
@@ -185,14 +185,14 @@ class Reader:
                     wanted.update(rule.inputs)
                     rules.insert(0, (name, rule))
             places = tuple(at for at, name in enumerate(self.names) if name in wanted and name != "id")
-            each = found.setdefault(places, _Judged(places))
+            each = found.setdefault(places, _Rules(places))
             each.rules = [pair for pair in self._completion.rules if pair in rules or pair in each.rules]
             each.required += [required] if required else []
             each.laws += [law] if law else []
         return list(found.values())
 
     def _check(self, line: int, cells: OwnCells) -> None:
-        """Raise the first fault of a row: of what is required, then of the laws."""
+        """Raise the first fault of a row: a missing required value, else a violated law."""
         given = dict(zip(self.names, cells, strict=True))
         row = self._completion.of(given)
         for what, column, remedy in self._faults(given, row, self._required, self._laws):
@@ -201,7 +201,7 @@ class Reader:
     def _faults(
         self, given: Mapping[str, Value], row: Mapping[str, Value], required: Sequence[str], laws: Sequence[Law]
     ) -> Iterator[tuple[str, str, str]]:
-        """What is wrong with a row that has these cells of its own, the column at fault, and what to do about it."""
+        """The faults of a row with these own cells: what is wrong, the column, and the remedy."""
         for name in required:
             if row[name] is None:
                 yield f"{name} is blank", name, "every row needs it"
@@ -213,7 +213,7 @@ class Reader:
                     yield what, self._header(own), law.remedy
 
     def _header(self, name: str) -> str:
-        """A field under the name that the file has for it."""
+        """The file's name of a field's column."""
         return next((header for header, field in self._columns.items() if field.name == name), name)
 
     def _fault(self, what: str, line: int, column: str, remedy: str) -> UserError:
@@ -221,7 +221,7 @@ class Reader:
 
 
 def _batches(rows: Iterable[tuple[int, int, list[str]]]) -> Iterator[Batch]:
-    """The rows, many at a time. Where one can't be read, those above it come first: theirs may be the first fault."""
+    """The rows in batches. If one can't be read, those above it come first, since they may have the first fault."""
     batch: list[tuple[int, int, list[str]]] = []
     try:
         for row in rows:
@@ -238,9 +238,9 @@ def _batches(rows: Iterable[tuple[int, int, list[str]]]) -> Iterator[Batch]:
 
 
 def _bind(sheet: CsvFile, fields: Sequence[Field]) -> dict[str, Field]:
-    """The field that each column of the file fills; columns that no field knows are left out.
+    """The field of each column of the file; unknown columns are left out.
 
-    Raises UserError for a column without a name, a misspelt one, or one that is there under two names.
+    Raises UserError for an unnamed column, a misspelt one, or a field with two columns.
     """
     known = {name: field for field in fields for name in (field.name, *field.aliases)}
     columns: dict[str, Field] = {}

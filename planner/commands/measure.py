@@ -188,7 +188,7 @@ def _land(file: Path, csv: Path | None, done: Sequence[Measurement], land: Calla
 
     _refuse_nothing(file, done)
     try:
-        with interrupts.noted() as ctrl_c, ctrl_c.held_off():
+        with interrupts.noted() as ctrl_c, ctrl_c.deferred():
             landing = land()
     except UserError as error:
         left = csv or file.with_name(file.name + LEFT_OVER)

@@ -51,7 +51,9 @@ def _fits(row: CaseRow, measured: Measurement) -> bool:
     chip = row.text("hardware_id")
     is_fresh = not row.text("compiler_flags") and is_missing(row.value("measured_time"))
     same_chip = not chip or not measured.hardware_id or is_chip(chip, measured.hardware_id)
-    return same_chip and (is_fresh or tuple(map(row.text, RAN_AS)) == (measured.compiler_flags, *measured.lies))
+    return same_chip and (
+        is_fresh or tuple(map(row.text, RAN_AS)) == (measured.compiler_flags, *measured.mesh_placement)
+    )
 
 
 def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, int]:

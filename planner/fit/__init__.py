@@ -1,1 +1,1 @@
-"""A person's own runs as a stack of their own: read, fitted with the shipped calibration as prior, written."""
+"""Fits a stack to the user's own runs: reads them, fits with the shipped calibration as prior, writes the result."""

@@ -1,10 +1,10 @@
-"""A calibration fitted to a person's own runs on one chip, with the shipped one as its prior.
+"""Fits a calibration to the user's own runs on one chip, with the shipped one as prior.
 
-What is known before is the shipped number of each parameter, as a normal distribution of its logarithm; what the runs
-say is the logarithm of measured over expected, of Student's distribution, so that a run far off the others says
-little. A parameter is moved only where the runs tell it: the one that explains them best comes first, then the next,
-as long as each is worth it (`WORTH`); the rest stay as they are shipped. The expected time is the templates' own row,
-bound included, so that what binds a run is not fitted and no fit says less than the bound.
+The prior is the shipped number of each parameter, as a normal distribution of its logarithm; the likelihood of the runs
+is Student's distribution of the logarithm of measured over expected, so that an outlier has little weight. A parameter
+is moved only if the runs determine it: greedily, the one that explains them best first, as long as each is worth it
+(`WORTH`); the rest keep their shipped values. The expected time is the templates' own row, bound included, so that a
+run at its bound isn't fitted and no fit is below the bound.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from planner.validation.expected_times import Numbers
 from planner.validation.fitting import SHARE, Fit, Fitter, Key
 from planner.validation.parameters import UNMEASURED, Group, bounds
 
-FREEDOM = 3.0  # of Student's distribution
-OF_A_SOURCE = math.sqrt(0.5)  # of the stated error's spread: half of its square lies between sources, half within one
-SPREAD_OF_MEDIAN = 1.4826  # a normal spread over the median of its absolute errors
-BEFORE = 4.0  # runs that the shipped spread counts as, beside those that are there
-WORTH = 0.5  # times 1 and the logarithm of the runs: twice the gain in log likelihood that a parameter is moved for
-LEAST_SPREAD = 0.02  # of runs about their fit: no timing says more
-WIDE = 0.5  # spread of the logarithm of what differs most between machines: latencies, overheads, exposures
-UNTOLD = 1.0  # the same of what no published run tells
-NARROW = 2.0  # spread of an efficiency's, over that of the runs
-FEWEST = 6  # runs of which one alone isn't believed
-USED = 4.0  # spreads about the fit within which a run counts as used
-TRIED = (0.05, 0.2, 0.5, 2.0, 5.0, 20.0)  # times what is known of a parameter: where it is tried first
-FURTHEST = 100.0  # times that a parameter may be moved
-FOLDS = 8  # parts of the runs that are left out in turn
-INSIDE = 1e-6  # that a start lies within its bounds
+FREEDOM = 3.0  # degrees of freedom of Student's t distribution
+OF_A_SOURCE = math.sqrt(0.5)  # share of the stated spread: half of the variance is between sources, half within one
+SPREAD_OF_MEDIAN = 1.4826  # standard deviation of a normal over its median absolute error
+BEFORE = 4.0  # weight of the shipped spread, as a number of runs
+WORTH = 0.5  # times (1 + log n): twice the log-likelihood gain needed to change a parameter
+LEAST_SPREAD = 0.02  # smallest spread of runs about their fit: no timing is more precise
+WIDE = 0.5  # log spread of what differs most between machines: latencies, overheads, exposures
+UNDETERMINED = 1.0  # the same for parameters that no published run determines
+NARROW = 2.0  # prior spread of an efficiency over that of the runs
+FEWEST = 6  # from this number of runs on, a single deviating run is not believed
+USED = 4.0  # a run within this many spreads of the fit counts as used
+TRIED = (0.05, 0.2, 0.5, 2.0, 5.0, 20.0)  # starting values of a parameter, as multiples of its known value
+FURTHEST = 100.0  # largest factor by which a parameter may change
+FOLDS = 8  # folds of the cross-validation
+INSIDE = 1e-6  # distance of a starting value from its bounds
 OPERATIONS = (
     "gemm_efficiency",
     "operation_hbm_efficiency",
@@ -54,10 +54,10 @@ def candidates(group: Group) -> tuple[str, ...]:
 
 
 class OwnFit:
-    """The runs of one group on one chip, and what they say of its calibration.
+    """The runs of one group on one chip, and what they say about its calibration.
 
-    `known` are the calibration's parameters before, `error` is the error that is stated of them; `stacks` are factors
-    of stacks where they aren't the shipped ones.
+    `known` are the calibration's prior parameters, `error` is their stated error; `stacks` are factors of stacks that
+    differ from the shipped ones.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class OwnFit:
         self.weights = _weights(fitter)
 
     def residuals(self, moved: Mapping[str, float]) -> Numbers:
-        """The logarithm of measured over expected times, of each run."""
+        """The logarithm of measured over expected time of each run."""
         known = {(self.chip, name): value for name, value in {**self.known, **moved}.items()}
         found: Numbers = np.log(self.fitter.measured / self.fitter.expected(Fit(known, self.stacks))) * self.sign
         return found
 
     def fit(self, names: Sequence[str]) -> dict[str, float]:
-        """Those of some parameters that the runs move, with their numbers."""
+        """The parameters that the runs move, with their numbers."""
         moved: dict[str, float] = {}
         count = max(1.0, float((self.weights**2).sum()))
         left = [name for name in names if self.known.get(name, 0) > 0 and self.tells(name)]
@@ -94,7 +94,7 @@ class OwnFit:
         return self._settled(self._borne_out(self._pruned(moved, WORTH * (1 + math.log(count)))), self.weights)
 
     def _pruned(self, moved: dict[str, float], worth: float) -> dict[str, float]:
-        """The fitted parameters without those that no longer pay: one added later may explain the same better."""
+        """The fitted parameters without those that later additions made redundant."""
         while len(moved) > 1:
             spread = self.spread(moved, self.weights)
             here = self._cost(moved, spread)
@@ -109,32 +109,33 @@ class OwnFit:
     def _borne_out(self, moved: dict[str, float]) -> dict[str, float]:
         """The fitted parameters without those that don't help to predict left-out runs; the last added goes first.
 
-        One run alone confirms nothing: it may be the chip that differs, or the run. A parameter of which no published
-        run tells stays even so: one run of its kind may be all that there is.
+        A single run confirms nothing: the chip may differ, or the run. A parameter that no published run determines
+        stays nevertheless, since there may be only one run of its kind.
         """
-        while told := [name for name in moved if not self._is_untold(name)]:
+        while determined := [name for name in moved if not self._is_undetermined(name)]:
             spread = self.spread(moved, self.weights)
-            without = {name: value for name, value in moved.items() if name not in told}
+            without = {name: value for name, value in moved.items() if name not in determined}
             here, left_out = (self._of_runs(each, spread) for each in (self.residuals(without), self.left_out(moved)))
             if len(self.runs) > 1 and 2 * (here - left_out).sum() > WORTH:
                 break
-            moved = {name: value for name, value in moved.items() if name != told[-1]}
+            moved = {name: value for name, value in moved.items() if name != determined[-1]}
         return moved
 
     def _gain(self, name: str, before: Mapping[str, float], after: Mapping[str, float], spread: float) -> float:
-        """What moving a parameter gains in log likelihood, not counting the run that gains most where there are others.
+        """The gain in log likelihood from moving a parameter, without the run that gains most if there are enough
+        others.
 
-        Else one run that is far off would move a parameter that few runs tell. Of a parameter of which no published run
-        tells, every run counts: there may be only one of its kind.
+        Otherwise a single outlier would move a parameter that few runs determine. For a parameter that no published run
+        determines, every run counts, since there may be only one of its kind.
         """
         gain = self._cost(before, spread) - self._cost(after, spread)
-        if len(self.runs) < FEWEST or self._is_untold(name):
+        if len(self.runs) < FEWEST or self._is_undetermined(name):
             return gain
         each = [self._of_runs(self.residuals(moved), spread) for moved in (before, after)]
         return gain - float((each[0] - each[1]).max())
 
     def left_out(self, moved: Mapping[str, float]) -> Numbers:
-        """The residuals of the runs, each as it is when what is moved is fitted to the others."""
+        """The residual of each run when the moved parameters are fitted to the others."""
         if not moved or len(self.runs) < 2:
             return self.residuals(moved)
         found = np.empty(len(self.runs))
@@ -149,16 +150,16 @@ class OwnFit:
         counted = self.residuals(moved)[weights > 0]
         of_runs = SPREAD_OF_MEDIAN * float(np.median(np.abs(counted - np.median(counted)))) if counted.size else 0.0
         n = float((weights**2).sum())
-        before = BEFORE**2 / (BEFORE + n)  # many runs tell it alone: else the priors of parameters would count too much
+        before = BEFORE**2 / (BEFORE + n)  # fades with many runs, or the priors of parameters would count too much
         return max(LEAST_SPREAD, math.sqrt((before * self.usual**2 + n * of_runs**2) / (before + n)))
 
     def is_used(self, moved: Mapping[str, float]) -> NDArray[np.bool_]:
-        """Whether each run is near enough to the fit to have had weight in it."""
+        """Whether each run is close enough to the fit to have had weight in it."""
         found: NDArray[np.bool_] = np.abs(self.residuals(moved)) < USED * self.spread(moved, self.weights)
         return found & (self.weights > 0)
 
     def tells(self, name: str, among: NDArray[np.bool_] | None = None) -> int:
-        """The number of runs, of all or of those that `among` marks, whose expected time depends on a parameter."""
+        """The number of runs, of all or of those in `among`, whose expected time depends on a parameter."""
         here = self.residuals({})
         others = [self.residuals({name: value}) for value in self._others(name)]
         depends = np.max([np.abs(each - here) for each in others], axis=0) * self.weights > INSIDE
@@ -170,45 +171,49 @@ class OwnFit:
         return [float(np.clip(self.known[name] * times, lower, upper)) for times in TRIED]
 
     def _start(self, moved: Mapping[str, float], name: str, spread: float) -> dict[str, float]:
-        """The starting value of one more parameter: the likeliest of some; far from it the likelihood may be flat."""
+        """The starting value of one more parameter: the most likely of some, since far
+        away the likelihood may be flat.
+        """
         starts = ({**moved, name: value} for value in (self.known[name], *self._others(name)))
         return min(starts, key=lambda each: self._cost(each, spread))
 
     def _settled(self, moved: Mapping[str, float], weights: Numbers) -> dict[str, float]:
-        """The numbers of what is moved, with the spread that the runs have about them."""
+        """The numbers of the moved parameters, fitted with the spread of the runs around them."""
         found = dict(moved)
         for _ in range(3 if found else 0):
             found = self._solved(found, self.spread(found, weights), weights)
         return found
 
     @staticmethod
-    def _is_untold(name: str) -> bool:
+    def _is_undetermined(name: str) -> bool:
         """Whether no published run depends on a parameter."""
         return (COMMON, name) in UNMEASURED
 
     def _before(self, name: str) -> float:
-        """The spread of the logarithm of a parameter before any run of one's own."""
-        if self._is_untold(name):
-            return UNTOLD
+        """The prior spread of the logarithm of a parameter."""
+        if self._is_undetermined(name):
+            return UNDETERMINED
         return NARROW * self.usual if name.endswith("_efficiency") else WIDE
 
     def _scaled(self, moved: Mapping[str, float], spread: float, weights: Numbers) -> Numbers:
-        """Residuals of the runs and of what is known before, over their spreads."""
+        """The residuals of the runs and of the prior, divided by their spreads."""
         of_known = [math.log(value / self.known[name]) / self._before(name) for name, value in moved.items()]
         return np.concatenate([self.residuals(moved) / spread * weights, of_known])
 
     def _cost(self, moved: Mapping[str, float], spread: float) -> float:
-        """Minus the logarithm of the likelihood of the runs and of what is known before."""
+        """The negative log likelihood of the runs and the prior."""
         scaled = self._scaled(moved, spread, self.weights)
         return float(_student(scaled**2, len(self.runs))[0].sum() / 2)
 
     def _of_runs(self, residuals: Numbers, spread: float) -> Numbers:
-        """Minus the logarithm of the likelihood of each run."""
+        """The negative log likelihood of each run."""
         found: Numbers = _student((residuals / spread * self.weights) ** 2, len(self.runs))[0] / 2
         return found
 
     def _solved(self, start: Mapping[str, float], spread: float, weights: Numbers) -> dict[str, float]:
-        """The likeliest numbers of some parameters: of two that are found, from the start and from all runs' middle."""
+        """The most likely numbers of some parameters: the better of the optima found from the start and from the runs'
+        middle.
+        """
         low, high = np.array([_limits(name, self.known[name]) for name in start]).T
 
         def values(found: Numbers) -> dict[str, float]:
@@ -228,7 +233,9 @@ class OwnFit:
 
 
 def _student(squares: Numbers, n: int) -> Numbers:
-    """What squares of scaled residuals cost, with two derivatives: of the first n by Student's distribution."""
+    """The cost of squared scaled residuals with two derivatives: Student's distribution for the first n, normal for the
+    rest.
+    """
     of_runs = squares[:n]
     found = _normal(squares)
     found[:, :n] = (
@@ -240,7 +247,7 @@ def _student(squares: Numbers, n: int) -> Numbers:
 
 
 def _soft(squares: Numbers, n: int) -> Numbers:
-    """The same with the size of residuals in the place of their squares, which has one minimum."""
+    """The same for the absolute instead of the squared residuals, which has a single minimum."""
     root = np.sqrt(1 + squares[:n])
     found = _normal(squares)
     found[:, :n] = 2 * (root - 1), 1 / root, -1 / (2 * root**3)
@@ -252,14 +259,14 @@ def _normal(squares: Numbers) -> Numbers:
 
 
 def _limits(name: str, known: float) -> tuple[float, float]:
-    """How far the logarithm of a parameter may go, about the number that is known; a little about a bound."""
+    """The bounds of a parameter's logarithm around the known number, slightly beyond a bound that it is at."""
     lower, upper = bounds(name)
     low, high = max(lower, known / FURTHEST), min(upper, known * FURTHEST)
     return math.log(low / known) - 2 * INSIDE, math.log(high / known) + 2 * INSIDE
 
 
 def _weights(fitter: Fitter) -> Numbers:
-    """The root of what each run counts: those of one setting as a source's runs, 0 for one that is not to be fitted."""
+    """The square root of each run's weight: shared among runs of one setting, 0 for one that isn't to be fitted."""
     runs = [run for part in fitter.parts for run in part.runs]
     keys = [(run.template, run.model, run.hardware, run.output, repr(sorted(run.values.items()))) for run in runs]
     counts = Counter(keys)

@@ -1,4 +1,4 @@
-"""`planner fit`: the runs of a file, the calibrations fitted to them, and where these are written."""
+"""`planner fit`: reads the runs of a file, fits calibrations to them, and writes these."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ WORKBOOKS = (".xlsx", ".xlsm")
 
 
 class FilledWorkbook(NamedTuple):
-    """What became of a workbook that the stacks were brought into."""
+    """The outcome for a workbook into which the stacks were written."""
 
-    sheet: str  # the tab that says what was fitted
+    sheet: str  # name of the sheet that reports the fit
     updated: Updated
-    backup: Path | None  # the file as it was; None where the update had nothing to do
+    backup: Path | None  # the file before the update; None if nothing was updated
 
 
 @dataclass(frozen=True)
 class FittedFile:
-    """The stacks that a file's runs tell, and the runs that no fit could take."""
+    """The stacks fitted to a file's runs, and the runs that no fit could use."""
 
     stacks: list[OwnCalibration]
     skipped: list[OwnRun]
@@ -53,14 +53,14 @@ class FittedFile:
         return self.stacks[0].id
 
     def lines(self) -> Iterator[str]:
-        """The summary that is printed."""
+        """The summary to print."""
         return written.lines(self.stacks, self.skipped, self.origin)
 
     def write(self, target: Path, into: Path | None) -> FilledWorkbook | None:
-        """Write the CSV of calibrations, and bring the stacks into a workbook; returns what became of that.
+        """Write the CSV of calibrations, and the stacks into a workbook; returns that outcome.
 
-        Raises UserError as writing and updating do; where the workbook has a template of a person's own, which only
-        `planner update` takes, the CSV is written all the same.
+        Raises UserError as writing and updating do; for a workbook with a template of the user's, which only `planner
+        update` supports, the CSV is written nevertheless.
         """
         text = written.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
         write_atomically(target, text.encode())
@@ -83,10 +83,10 @@ class FittedFile:
 
 
 def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str = "") -> FittedFile:
-    """Fit the runs of a workbook, a CSV of runs or a measurements.csv; `chip` is that of measurements that name none.
+    """Fit the runs of a workbook, a CSV of runs or a measurements.csv; `chip` is for measurements that name none.
 
-    Raises UserError for what can't be read, a name that a shipped stack or calibration has, and where there is no run
-    to fit to.
+    Raises UserError for an unreadable file, a name that a shipped stack or calibration has, and if there is no run to
+    fit.
     """
     if not name.strip() or name.strip().upper() in ("N/A", "NA"):
         raise UserError(f"{name!r} can't be the name of a stack", remedy="give yours a word with --name")
@@ -129,8 +129,9 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
 def _of_workbook(
     path: Path, databases: Databases, folder: Path
 ) -> tuple[Databases, ComparisonSheet, Collection[fit_sheet.Key]]:
-    """The Comparison of a workbook, its own models and chips beside those given, as CSVs in a folder, and the runs that
-    a person set aside."""
+    """A workbook's Comparison, the databases with its own models and chips as CSVs in
+    `folder`, and the excluded runs.
+    """
     with locked(path):
         package = Package.read(path)
         plan = read_plan(package)

@@ -1,7 +1,7 @@
-"""A person's own runs, as runs of templates: a CSV of runs, a measurements.csv, or the Comparison of a workbook.
+"""The user's own runs as runs of templates, from a CSV of runs, a measurements.csv, or the Comparison of a workbook.
 
-A row that can't be fitted to is a run with a fault, and so is never lost: measured on other hardware, flagged by a
-guard of its measurement, of a template of which nothing is fitted.
+A row that can't be fitted becomes a run with a fault, so that it is never lost: measured on other hardware, flagged by
+a guard, or of a template without fitted parameters.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from planner.measure.measurements_csv import REQUIRED
 from planner.measure.records import Measurement, parse_key
 from planner.validation.runs import Run, read
 
-OWN = "own"  # the source of what isn't of a CSV of runs
+OWN = "own"  # the source of runs that don't come from a CSV of runs
 OF_NOISE = {"noisy", "drift", "few_samples"}
-ENOUGH = 3  # sound runs of a template: the middle of three is one that another stands for
-BY_TIME = {"collective"}  # templates whose short runs tell another parameter than their long ones
-ALIKE = 10  # times that differ by less are of one kind of these
-COUNTS_HALF = "counts half"  # what is said of one that joined
-COUNTS = 0.5  # of a sound run, that a noisy one counts
-FLAGGED = "flagged: "  # how the fault of a run begins whose guards failed
-EXPECTED = "expected_time"  # the row of an operation's template that its measured time is beside
+ENOUGH = 3  # sound runs needed per template, so that the median is confirmed by another
+BY_TIME = {"collective"}  # templates whose short and long runs determine different parameters
+ALIKE = 10  # times within this factor determine the same parameter
+COUNTS_HALF = "counts half"  # the remark on such a run
+COUNTS = 0.5  # weight of a noisy run, relative to a sound one
+FLAGGED = "flagged: "  # prefix of the fault of a run whose guards failed
+EXPECTED = "expected_time"  # the template row that an operation's measured time is compared with
 
 
 def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> tuple[list[Run], str]:
-    """The runs of a CSV of runs or of a measurements.csv, and the device that they are of, as far as the file says.
+    """The runs of a CSV of runs or of a measurements.csv, and their device, if the file says so.
 
-    `chip` is that of measurements that name none. Raises UserError with the line of what can't be read, or be a run.
+    `chip` is for measurements that name none. Raises UserError with the line of an invalid row.
     """
     sheet = csvfile.read(path)
     if set(REQUIRED) <= set(sheet.header):
@@ -54,7 +54,7 @@ def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> t
 
 
 def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table) -> tuple[list[Run], str]:
-    """The measured cases of a Comparison and its table of runs, and the devices that they are of."""
+    """The measured cases of a Comparison and its table of runs, and their devices."""
     cases = [_of_case(row, databases) for row in sheet.rows if row.number_in("measured_time")]
     runs = [_of_run(f"run {at}", run, databases, models) for at, run in enumerate(runs_table.read(sheet), 1)]
     named = [row.text("device") for row in sheet.rows] + [run.device for run in runs_table.read(sheet)]
@@ -86,9 +86,9 @@ def _operation(
     identifier: str, template: str, inputs: Mapping[str, Value], hardware: str, time: float, fault: str,
     databases: Databases,
 ) -> Run:  # fmt: skip
-    """A measured operation as a run; its fault where nothing can be fitted to it."""
+    """A measured operation as a run, with a fault if nothing can be fitted to it."""
     known = library.load(template).by_name if template in library.names() else {}
-    if not fault or fault.startswith(FLAGGED):  # which may yet count
+    if not fault or fault.startswith(FLAGGED):  # a flagged run may still count
         if EXPECTED not in known:
             fault = f"nothing is expected of {template or 'a case that no template has'}"
         elif not databases.hardware.has(hardware):
@@ -100,18 +100,18 @@ def _operation(
 
 
 def _values(inputs: Mapping[str, Value], known: Container[str]) -> dict[str, Value]:
-    """The inputs of a run that its template has, and that aren't blank; numbers as floats."""
+    """The non-blank inputs of a run that its template has; numbers as floats."""
     given = {name: value for name, value in inputs.items() if name in known and value not in (None, "")}
     return {name: float(value) if isinstance(value, int) else value for name, value in given.items()}
 
 
 def _identified(table: Table, name: str) -> str:
-    """An id as a table writes it; one that the table hasn't as it is."""
+    """An id as a table spells it; an unknown one unchanged."""
     return table.identify(name) if name and table.has(name) else name
 
 
 def _of_run(identifier: str, run: runs_table.RecordedRun, databases: Databases, models: Table) -> Run:
-    """A row of the table of runs, with the inputs that the plan had on its day."""
+    """A row of the table of runs, with the plan's inputs at the time."""
     known = library.load(run.template).by_name if run.template in library.names() else {}
     fault = f"{FLAGGED}{run.flags}" if run.flags else ""
     if not fault and run.row not in known:
@@ -129,11 +129,11 @@ def _of_run(identifier: str, run: runs_table.RecordedRun, databases: Databases, 
 
 
 def with_noisy(runs: Sequence[Run]) -> list[Run]:
-    """The runs; one that is flagged for noise alone is taken up, and counts half, where its kind has few sound ones.
+    """The runs; one flagged only for noise is accepted, with half weight, if its kind has few sound ones.
 
-    A noisy time is less certain; by any other flag it may be the time of something else, and never counts. A kind is a
-    template on a chip; of collectives also about one time, since short ones tell the latency and long ones the
-    bandwidth. Without noisy runs a kind that a busy machine never times steadily would stay as it is shipped.
+    A noisy time is less certain; any other flag may mean that something else was timed, and never counts. A kind is a
+    template on a chip; for collectives also a similar time, since short ones determine the latency and long ones the
+    bandwidth. Without noisy runs, a kind that a busy machine never times steadily would keep its shipped values.
     """
     sound = [run for run in runs if not run.fault]
     return [

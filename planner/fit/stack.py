@@ -1,10 +1,10 @@
-"""A person's runs as a stack of their own: for each of their chips a calibration, with its ranges and its reach.
+"""The user's runs as stacks: for each of their chips a calibration, with its ranges and its reach.
 
-The stack has the factors of the one that the runs were made with, and the calibration of its own name wherever the
-chip's calibration is the one that its runs are of; on any other chip it is that stack.
+A stack has the factors of the one with which the runs were made, and the calibration of its own name on chips with the
+calibration of its runs; on any other chip it acts as the former.
 
-A range narrows with the runs: of its width before and of that which the runs have when each is left out, the mean of
-the squares, where the width before counts as `BEFORE` runs; never below `LEAST_WIDTH`.
+A range narrows with the runs: its squared width is the mean of that before and that of the runs' left-out residuals,
+with `BEFORE` runs' weight for the former; never below `LEAST_WIDTH`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from planner.validation.reach import NAMES, reaches
 from planner.validation.runs import Run
 
 USUAL_STACK = "default"
-OF_TEN = 1.2816  # normal spreads from the middle to the end of the range that holds 80 %
-LEAST_WIDTH = math.log(1.03)  # half of a range, as a logarithm
-UNSTATED = 0.2  # the error of a calibration that states none
-NEEDED = {"calibration_id", "stack"}  # rows without which a template has nothing to fit
-TELLING = tuple(stack for stack in STACKS if stack != IDEAL)  # stacks whose factors a run may have
+OF_TEN = 1.2816  # standard deviations from the median to the end of an 80 % range
+LEAST_WIDTH = math.log(1.03)  # smallest half-width of a range, in logarithms
+UNSTATED = 0.2  # error of a calibration that doesn't state one
+NEEDED = {"calibration_id", "stack"}  # a template without these rows has nothing to fit
+TELLING = tuple(stack for stack in STACKS if stack != IDEAL)  # stacks with factors that runs can determine
 NOTHING = "nothing is fitted of it"
 
 
@@ -45,15 +45,15 @@ class OwnRun:
 
     run: Run
     is_used: bool
-    why_not: str = ""  # it is not used
-    before: float | None = None  # the expected time over the measured one; None where nothing is expected
-    after: float | None = None  # the same with what was fitted
+    why_not: str = ""  # why it is not used
+    before: float | None = None  # expected over measured time; None if there is no expected time
+    after: float | None = None  # the same with the fitted parameters
     is_rate: bool = False
 
 
 @dataclass(frozen=True)
 class FittedParameter:
-    """A parameter of a calibration: its number, what it was before, and how many runs moved it; 0: it stays."""
+    """A parameter of a calibration: its number, the one before, and how many runs moved it (0: unchanged)."""
 
     name: str
     value: float
@@ -64,7 +64,7 @@ class FittedParameter:
 
 @dataclass(frozen=True)
 class OwnCalibration:
-    """A stack of a person's own, fitted for the chips of one shipped calibration."""
+    """A stack fitted to the user's runs, for the chips of one shipped calibration."""
 
     id: str
     fitted_for: str
@@ -74,12 +74,12 @@ class OwnCalibration:
 
     @property
     def sources(self) -> list[str]:
-        """The sources of the runs that were fitted to."""
+        """The sources of the fitted runs."""
         return sorted({each.run.source.replace(" ", "_") for each in self.runs if each.run.is_fitted})
 
     @property
     def moved(self) -> list[FittedParameter]:
-        """The parameters that the runs moved; no ranges and no reach."""
+        """The parameters that the runs moved, without ranges and reach."""
         return [each for each in self.parameters if each.rows and each.name not in _ENDS and each.name not in NAMES]
 
 
@@ -87,9 +87,9 @@ _ENDS = {f"{kind}_{mix}_{end}" for kind in KINDS for mix in MIXES for end in ("l
 
 
 def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name: str) -> list[OwnCalibration]:
-    """A stack for each calibration of the runs' chips; of several the names end in the calibration's.
+    """A stack for each calibration of the runs' chips; if there are several, their names end in the calibration's.
 
-    There is none without a run that can be fitted to.
+    Empty if no run can be fitted.
     """
     base = base_of(runs)
     by_chip: dict[str, list[Run]] = {}
@@ -101,7 +101,9 @@ def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name
     names = {chip: name if len(chips) == 1 else f"{name}-{chip}" for chip in chips}
     factors = databases.stacks.rows[base]
     families = families_of(databases.hardware)
-    by_letters = {identifier.lower(): lines for identifier, lines in stated.items()}  # as a formula looks it up
+    by_letters = {
+        identifier.lower(): lines for identifier, lines in stated.items()
+    }  # case-insensitive, like a lookup formula
     for chip in chips:
         if chip.lower() not in by_letters:
             what = f"there is no calibration {chip!r}, which the hardware table names"
@@ -113,13 +115,13 @@ def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name
 
 
 def base_of(runs: Sequence[Run]) -> str:
-    """The shipped stack that most of the runs were made with."""
+    """The shipped stack with which most of the runs were made."""
     named = Counter(str(run.values.get("stack", USUAL_STACK)) for run in runs)
     return next((stack for stack, _ in named.most_common() if stack in TELLING), USUAL_STACK)
 
 
 def _on(base: str, run: Run) -> Run:
-    """The run as one with a shipped stack: with the base, where its own is the bound, or a person's."""
+    """The run with a shipped stack: the base, if its own is the bound or the user's."""
     own = run.values.get("stack", USUAL_STACK)
     return run if own in TELLING else replace(run, values={**run.values, "stack": base})
 
@@ -128,7 +130,7 @@ def _fitted(
     identifier: str, chip: str, base: str, factors: Mapping[str, Value], stated: Mapping[str, Stated],
     together: Sequence[Together], families: Mapping[str, str],
 ) -> OwnCalibration:  # fmt: skip
-    """The stack that the runs of chips of one calibration tell; `factors` are those of its base."""
+    """The stack fitted to the runs on chips of one calibration; `factors` are those of its base."""
     known = {name: line.value for name, line in stated.items()}
     parts = [each for each in together if each.template.by_name.keys() >= NEEDED]
     found: dict[str, FittedParameter] = {}
@@ -170,7 +172,7 @@ def _fitted(
 
 
 def far_off(used: NDArray[np.bool_]) -> str:
-    """Why a run far from what is expected isn't used; `used` says of each run, this one too, whether it is near."""
+    """Why an outlier isn't used; `used` says of each run, including this one, whether it is close."""
     others = used.size - 1
     if 2 * used.sum() > others:
         return "far off the others"
@@ -178,13 +180,13 @@ def far_off(used: NDArray[np.bool_]) -> str:
 
 
 def _has_runs(together: Together, group: Group) -> bool:
-    """Whether something is expected of a run of a group."""
+    """Whether something is expected of any run of a group."""
     kinds = np.array([run.judged_as in group.kinds for run in together.runs])
     return bool((kinds & np.isfinite(together.expected)).any())
 
 
 def _stated_error(group: Group, stated: Mapping[str, Stated]) -> float:
-    """The median error that is stated of a group's parameters, with each source left out."""
+    """The stated median error of a group's parameters, with each source left out."""
     errors = [text for name in candidates(group) if (text := stated[name].cells.get("error", "").strip())]
     return max(map(float, errors)) if errors else UNSTATED
 
@@ -192,9 +194,9 @@ def _stated_error(group: Group, stated: Mapping[str, Stated]) -> float:
 def _ranges(
     fit: OwnFit, left_out: Numbers, used: NDArray[np.bool_], known: Mapping[str, float], error: float, times: float
 ) -> Iterator[FittedParameter]:
-    """The ends of the ranges of each kind and mix of which runs are used.
+    """The ends of the ranges of each kind and mix with used runs.
 
-    The stack, with the factors of its base, makes a range `times` as wide: the ends are those of before that.
+    The base's factors make a range `times` as wide, so the ends are stored before that.
     """
     is_moe = np.concatenate([part.is_moe for part in fit.fitter.parts])
     for kind in KINDS:

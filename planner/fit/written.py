@@ -1,4 +1,4 @@
-"""What a fit to a person's own runs is written as: the CSV that `--calibrations` reads, and what is said of it."""
+"""The output of a fit to the user's own runs: the CSV for `--calibrations`, and the summary."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where runs are from: the file, the devices, the day of the fit, and the versions of JAX in them."""
+    """The provenance of runs: the file, the devices, the day of the fit, and the JAX versions."""
 
     file: str
     device: str
     date: str
-    jax: str = ""  # with blanks between versions; blank where no run names one
+    jax: str = ""  # versions separated by blanks; empty if no run names one
 
     @property
     def cells(self) -> list[str]:
@@ -55,13 +55,13 @@ def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Pro
 def _line(own: OwnCalibration, each: FittedParameter, origin: Provenance) -> list[str]:
     bounds = BY_NAME[each.name]
     error = "" if each.error is None else f"{each.error:.3f}"
-    told = [str(each.rows), " ".join(own.sources), error] if each.rows else ["", f"as {own.fitted_for}", ""]
+    provenance = [str(each.rows), " ".join(own.sources), error] if each.rows else ["", f"as {own.fitted_for}", ""]
     limits = [bounds.unit, f"{bounds.lower:g}", f"{bounds.upper:g}"]
-    return [own.id, each.name, f"{each.value:.{DIGITS}g}", *limits, *told, *origin.cells]
+    return [own.id, each.name, f"{each.value:.{DIGITS}g}", *limits, *provenance, *origin.cells]
 
 
 def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Provenance) -> Iterator[str]:
-    """What a fit says of itself: what each stack moved, what stayed, and which runs were used."""
+    """The summary of a fit: what each stack moved, what stayed, and which runs were used."""
     for own in found:
         used = [each for each in own.runs if each.is_used]
         count = terminal_table.counted(len(used), "run")
@@ -89,7 +89,7 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
 
 
 def _errors(used: Sequence[OwnRun]) -> Iterator[str]:
-    """The median error before and after, a line for the runs of each group of parameters: they are fitted apart."""
+    """The median error before and after, a line for each group of parameters, since these are fitted separately."""
     ratios: dict[str, list[tuple[float, float]]] = {}
     for each in used:
         group = next((group.name for group in GROUPS if each.run.judged_as in group.kinds), "")

@@ -1,1 +1,3 @@
-"""Many plans of a template at once, with the workbook's formulas: sweeps into a table, and searches for the best."""
+"""Evaluates many plans of a template at once, with the workbook's formulas: sweeps into a table, and searches for the
+best.
+"""

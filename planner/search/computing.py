@@ -1,8 +1,8 @@
-"""The plans of a space computed by a template's own formulas, block by block, in order: on cores or on devices.
+"""Computes the plans of a space by a template's own formulas, block by block, in order, on CPU cores or on devices.
 
-On the machine's cores numpy computes a few blocks at a time; on the devices of this process JAX computes blocks of one
-size, each split over them. XLA compiles a template once for blocks of one size and keeps what it made on disk, so that
-the next run of the same question begins at once. On a host without an accelerator numpy is as quick.
+With numpy, a few threads compute a block each; with JAX, blocks of one size are each sharded over this process's
+devices. XLA compiles a template once for this size and caches the program on disk, so that the next run of the same
+question starts at once. On a host without an accelerator numpy is as fast.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from planner.search.space import PlanBlock, PlanSpace
 
 Found = TypeVar("Found")
 THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-BLOCK = 1 << 20  # plans of a block
-COMPILED = "jax"  # the folder of compiled programs among a user's caches
+BLOCK = 1 << 20  # plans per block
+COMPILED = "jax"  # the folder of compiled programs in the user's cache
 Values = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
 class Plans:
-    """The plans of a space. What follows an input that moves, moves with it."""
+    """The plans of a space. Inputs that follow varied ones vary too."""
 
     template: Template
     facts: Facts  # what the template's lookups read
-    given: Mapping[str, Value]  # what is typed
-    space: PlanSpace  # what moves
-    wanted: Sequence[str]  # the rows that are computed of each
-    backend: str = "numpy"  # `numpy`, or `jax`: all its devices
+    given: Mapping[str, Value]  # typed inputs
+    space: PlanSpace  # the axes of the search
+    wanted: Sequence[str]  # the rows to compute for each plan
+    backend: str = "numpy"  # `numpy`, or `jax` on all its devices
 
     @cached_property
     def _moving(self) -> list[Follower]:
@@ -51,7 +51,7 @@ class Plans:
 
     @cached_property
     def _stays(self) -> dict[str, Array]:
-        """What is typed, and what follows it, as arrays."""
+        """The fixed inputs, and those that follow them, as arrays."""
         moving = {*self.space.names, *(each.name for each in self._moving)}
         known = with_followers(self.template, self.given)
         return {
@@ -60,13 +60,13 @@ class Plans:
 
     @cached_property
     def left(self) -> Partial:
-        """What is to be computed of each plan."""
+        """The computation that is left for each plan."""
         moving = [*self.space.names, *(each.name for each in self._moving)]
         wanted = dict.fromkeys(self.wanted)
         return partial(self.template, self.facts, self._stays, moving, wanted, xp=_library(self.backend))
 
     def _values(self, block: PlanBlock) -> dict[str, Array]:
-        """What moves in a block, and what follows it: arrays that broadcast to its shape."""
+        """The varied inputs of a block, and those that follow them, as arrays that broadcast to its shape."""
         arrays = dict(block.arrays)
         for each in self._moving:
             names = {name: self._value(name, arrays) for name in each.formula.names}
@@ -83,11 +83,11 @@ class Plans:
     def each(
         self, reduce: Callable[[PlanBlock, dict[str, Array]], Found], is_ours: Callable[[int], bool] = lambda _: True
     ) -> Iterator[tuple[PlanBlock, Found]]:
-        """What `reduce` makes of each block and its rows, in order; a few blocks are under way at a time.
+        """Yields each block with `reduce(block, rows)`, in order; a few blocks are computed at a time.
 
-        `is_ours` says by the number of a block's first plan whether this process computes it.
+        `is_ours` says, by the number of a block's first plan, whether this process computes it.
         """
-        _ = self.left, self._moving  # before threads ask for it
+        _ = self.left, self._moving  # computed once, before threads use it
         if self.backend != "numpy":
             yield from _on_devices(self.space, self._values, self.left, reduce, is_ours)
             return
@@ -113,7 +113,7 @@ class Plans:
 
 
 def _library(backend: str) -> ModuleType:
-    """The array library of a backend. JAX is loaded where it is asked for alone: that takes longer than most sweeps."""
+    """The array library of a backend. JAX is imported only on demand, since that takes longer than most sweeps."""
     if backend == "numpy":
         return np
     import jax.numpy as jnp
@@ -125,9 +125,9 @@ def _on_devices(
     space: PlanSpace, values: Callable[[PlanBlock], Values], left: Partial,
     reduce: Callable[[PlanBlock, dict[str, Array]], Found], is_ours: Callable[[int], bool],
 ) -> Iterator[tuple[PlanBlock, Found]]:  # fmt: skip
-    """What `reduce` makes of each block and its rows, in order; of those that are ours by their first plan's number.
+    """Yields each block with `reduce(block, rows)`, in order, for blocks that are ours by their first plan's number.
 
-    `values` gives the arrays of all that moves in a block; `left` is what is to be computed, in JAX's arithmetic.
+    `values` gives the arrays of a block's varied inputs; `left` is the computation in JAX's arithmetic.
     """
     import jax
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -135,10 +135,10 @@ def _on_devices(
     _keep_compiled()
     devices = jax.local_devices()
     share = -(-space.count // jax.process_count())
-    size = -(-min(BLOCK, share) // len(devices)) * len(devices)  # a whole share of it for each device
+    size = -(-min(BLOCK, share) // len(devices)) * len(devices)  # rounded up to a multiple of the number of devices
     sharing = NamedSharding(Mesh(np.array(devices), ("plans",)), PartitionSpec("plans"))
     with jax.enable_x64(True):
-        computed = jax.jit(lambda moving: left(moving))  # a dataclass of arrays can't be a key of its cache
+        computed = jax.jit(lambda moving: left(moving))  # a dataclass of arrays can't be a key of jit's cache
         for block in space.blocks(size):
             if not is_ours(block.start):
                 continue
@@ -148,18 +148,18 @@ def _on_devices(
 
 
 def _padded(array: np.ndarray, size: int) -> np.ndarray:
-    """The array with its last number again and again, so long that it shares out evenly."""
+    """The array padded with its last number to `size`, so that it can be sharded evenly."""
     return np.pad(np.asarray(array, dtype=np.float64), (0, size - len(array)), mode="edge")
 
 
 def _shaped(array: Array, block: PlanBlock) -> Array:
-    """A row's numbers as an array of the block's shape, without what it was filled up with; one number as it is."""
+    """A row's numbers in the block's shape, without padding; a scalar is unchanged."""
     host = np.asarray(array)
     return host[: block.count].reshape(block.shape) if host.ndim else host
 
 
 def _keep_compiled() -> None:
-    """Compiled programs are kept among the user's caches, unless JAX is told where else."""
+    """Cache compiled programs in the user's cache folder, unless JAX is configured otherwise."""
     import jax
 
     if jax.config.values["jax_compilation_cache_dir"] is None:

@@ -1,6 +1,6 @@
-"""What plans must meet, as a formula of the templates' grammar: `step_time_expected<4s`, `n_chips<=64`.
+"""The conditions that plans must meet, as formulas of the templates' grammar: `step_time_expected<4s`, `n_chips<=64`.
 
-A number alone on one side of a comparison is read as `--set` reads it: in the unit of the other side, or its own unit.
+A number alone on one side of a comparison is read as by `--set`: in the other side's unit, or with its own.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _TEXT = re.compile(r'"[^"]*"')
 
 
 def with_conditions(template: Template, wheres: Sequence[str]) -> tuple[Template, list[str]]:
-    """The template with a row for each condition, which is 1 where it holds, and the names of these rows.
+    """The template with a row for each condition, 1 if it holds, and the names of these rows.
 
-    Raises UserError for a fault of the text, a name that the template hasn't, and units that don't agree.
+    Raises UserError for a syntax error, an unknown name, and mismatched units.
     """
     rows, names = list(template.rows), []
     for number, text in enumerate(wheres, 1):
@@ -42,10 +42,10 @@ class _Condition:
         self.units = {row.name: parse_unit(row.unit) for row in template.rows}
 
     def rows(self) -> list[Row]:
-        """A constant for each number that has a unit, and the condition itself."""
+        """A constant for each number with a unit, and the condition itself."""
         try:
             marked = self._marked()
-            parse(marked, cells=True)  # a fault is told as it stands in the text, and not in the IF about it
+            parse(marked, cells=True)  # so that a fault refers to the text as typed, not to the IF around it
             formula = self._parsed(marked)
             constants = {name: row for each in walk(formula.root) if isinstance(each, Binary)
                          for name, row in self._compared(formula, each)}  # fmt: skip
@@ -60,7 +60,7 @@ class _Condition:
         return [*constants.values(), Row(self.name, self.text, "1", "calc", final.text)]
 
     def _marked(self) -> str:
-        """The text with a name in the place of each number outside quotes."""
+        """The text with a name in place of each number outside quotes."""
 
         def mark(match: re.Match[str]) -> str:
             name = f"{self.name}_number_{len(self.literals) + 1}"
@@ -81,7 +81,7 @@ class _Condition:
         return formula
 
     def _compared(self, formula: Formula, node: Binary) -> list[tuple[str, Row]]:
-        """The constant that a number alone on one side of a comparison is."""
+        """The constant for a number alone on one side of a comparison."""
         if node.op not in COMPARISONS:
             return []
         found = []

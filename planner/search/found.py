@@ -1,4 +1,4 @@
-"""What a search found: its objectives, the best plans with all their rows, and what refused the others."""
+"""The result of a search: its objectives, the best plans with all their rows, and what refused the others."""
 
 from __future__ import annotations
 
@@ -23,29 +23,31 @@ from planner.search.space import PlanAxis
 
 @dataclass(frozen=True)
 class Objective:
-    """A row of which the least is the best, or the most."""
+    """A row to minimize (`is_least`) or maximize."""
 
     row: Row
     is_least: bool
 
     def cost(self, values: Array) -> Array:
-        """The less the better."""
+        """The values as costs, to be minimized."""
         return values if self.is_least else -values
 
     def rows(self, template: Template) -> list[Row]:
-        """Its row, and those of the ends of its range where it has one."""
+        """Its row, and those of the ends of its range if it has one."""
         ends = (self.row.name + end for end in RANGE)
         return [self.row, *(template.by_name[name] for name in ends if name in template.by_name)]
 
     def range_end(self, template: Template) -> str:
-        """The row of the worse end of its error bar; blank where it has none."""
+        """The row of the worse end of its range; blank if it has none."""
         name = self.row.name + RANGE[1 if self.is_least else 0]
         return name if name in template.by_name else ""
 
 
 @dataclass(frozen=True)
 class FoundPlan:
-    """One of the best: what moves in it, all its rows, and whether no published run tells it from the best."""
+    """One of the best plans: its varied inputs, all its rows, and whether published runs can't distinguish it from the
+    best.
+    """
 
     subject: Subject
     moved: Mapping[str, Value]
@@ -54,14 +56,16 @@ class FoundPlan:
 
     @classmethod
     def of(cls, asked: Request, subject: Subject, moved: Mapping[str, Value], *, is_tie: bool = False) -> FoundPlan:
-        """The plan of a subject in which these inputs are moved."""
+        """The plan of a subject with these varied inputs."""
         values = with_followers(asked.template, {**asked.given, **moved})
         return cls(subject, moved, evaluate(asked.template, subject.facts, values), is_tie)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The plans of one subject that are told or on the front: their ranks among all, what moves, and which are ties."""
+    """The plans of one subject that are listed or on the front: their ranks among all, their varied inputs, and which
+    are ties.
+    """
 
     subject: Subject
     ranks: np.ndarray
@@ -71,30 +75,30 @@ class Chosen:
 
 @dataclass
 class Found:
-    """What a search found: how many plans it tried, how many passed, what refused the others, and the best.
+    """The result of a search: how many plans were tried and passed, what refused the others, and the best.
 
-    Costs are the less the better. `bar` and `end` are NaN where the objective has no range.
+    Costs are to be minimized. `bar` and `end` are NaN if the objective has no range.
     """
 
     objectives: Sequence[Objective]
     tried: int = 0
     passed: int = 0
-    refused: Counter[str] = field(default_factory=Counter)  # plans by the check or condition that they fail
-    unknown: int = 0  # plans that pass, and of which an objective is N/A
-    why: dict[str, list[Subject]] = field(default_factory=dict)  # what is missing for that, and of which subjects
-    ties: int = 0  # plans that can't be told from the best, itself among them
-    best: float = math.nan  # the least cost of all plans, listed or not
-    bar: float = math.nan  # up to this cost a plan that shares the best one's error is a tie
-    end: float = math.nan  # up to this cost, the end of the best one's range, one of another model or chip is a tie
-    front: int = 0  # of several objectives, how many plans no other beats in all
-    plans: list[FoundPlan] = field(default_factory=list)  # what is told: the best, or some along the front
+    refused: Counter[str] = field(default_factory=Counter)  # number of plans by the check or condition that they fail
+    unknown: int = 0  # passing plans for which an objective is N/A
+    why: dict[str, list[Subject]] = field(default_factory=dict)  # by missing quantity the subjects that lack it
+    ties: int = 0  # plans indistinguishable from the best, including it
+    best: float = math.nan  # the lowest cost of all plans, listed or not
+    bar: float = math.nan  # a plan with the same model and chip up to this cost is a tie
+    end: float = math.nan  # end of the best plan's range: up to it a plan with another model or chip is a tie
+    front: int = 0  # for several objectives, the size of the Pareto front
+    plans: list[FoundPlan] = field(default_factory=list)  # the plans to report: the best ones, or some along the front
     chosen: list[Chosen] = field(default_factory=list)  # the best, or the whole front
     of_each: list[FoundPlan] = field(
         default_factory=list
-    )  # of one objective, each model and chip's best, the first leading
+    )  # for one objective, the best plan of each model and chip, overall best first
 
     def count(self, other: Found) -> None:
-        """Count the plans of another part of the search."""
+        """Add the counts of another part of the search."""
         self.tried += other.tried
         self.passed += other.passed
         self.unknown += other.unknown
@@ -102,7 +106,7 @@ class Found:
 
 
 def objective(template: Template, name: str, *, is_least: bool) -> Objective:
-    """An objective by its row's name. Raises UserError for an unknown name or a text; says so of a bound."""
+    """An objective by its row's name. Raises UserError for an unknown name or a text; warns about a bound."""
     row = template.row(name)
     if row.unit == "text":
         raise UserError(f"{row.name} is a text", remedy="an objective is a number")
@@ -113,9 +117,9 @@ def objective(template: Template, name: str, *, is_least: bool) -> Objective:
 
 
 def objectives_of(template: Template, least: Sequence[str], most: Sequence[str]) -> list[Objective]:
-    """The objectives: rows of which the least is best, and rows of which the most is; a name twice is one of them.
+    """The objectives: rows to minimize, and rows to maximize; a repeated name counts once.
 
-    Raises UserError as `objective` does, and for a row that is to be both.
+    Raises UserError as `objective` does, and for a row that is in both.
     """
     if both := sorted({*least} & {*most}):
         raise UserError(f"{both[0]} can't be both minimized and maximized", remedy="minimize it, or maximize it")

@@ -1,4 +1,4 @@
-"""The best plans of a space: those that pass every check of the template, by one number or on a front of several."""
+"""The best plans of a space: those that pass every check of the template, by one objective or on a front of several."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from planner.search.request import Request
 from planner.search.space import PlanAxis, PlanBlock, PlanSpace
 from planner.search.ties import front, share_errors, unshared, within
 
-KEPT = 2000  # plans of a block that are kept whether they are near the best or not
+KEPT = 2000  # plans kept from each block, however far from the best
 KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",
          "serve_data", "serve_expert", "serve_pipeline")  # fmt: skip
-BATCH_WAYS = ("mesh_data", "mesh_fsdp", "serve_data")  # whose number says nothing of how involved a layout is
+BATCH_WAYS = ("mesh_data", "mesh_fsdp", "serve_data")  # batch sharding doesn't make a layout more complex
 APART = "prefill_chips"
 THEN = ("n_chips", "n_microbatches", "pipeline_interleave", "tensor_axes", "zero_stage", "batch")
 
 
 @dataclass
 class _Pool:
-    """Candidates: of each its subject and number, its costs and the end of its error bar."""
+    """Candidates: the subject, the plan's number, the costs and the worse end of the range of each."""
 
     subjects: np.ndarray
     numbers: np.ndarray
@@ -44,17 +44,17 @@ class _Pool:
         return self.subjects, self.numbers, self.costs, self.ends
 
     def with_those(self, other: _Pool) -> _Pool:
-        """These and others, of which those are kept that may still be among the best."""
+        """The union with others, reduced to those that may still be among the best."""
         joined = _Pool(*map(np.concatenate, zip(self._columns, other._columns, strict=True)))
         return joined.at(_best(joined.costs, joined.ends))
 
     def at(self, places: np.ndarray) -> _Pool:
-        """Some of them, or all in another order."""
+        """The candidates at these places, in this order."""
         return _Pool(*(column[places] for column in self._columns))
 
 
 def _best(costs: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """The places that may still be among the best."""
+    """The places of plans that may still be among the best."""
     if costs.shape[1] > 1:
         return front(costs)
     values = costs[:, 0]
@@ -65,21 +65,21 @@ def _best(costs: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 @dataclass
 class _Tally:
-    """What a part of the search found: its counts, and which of its plans are still needed."""
+    """The result of a part of the search: its counts, and which of its plans are still needed."""
 
     found: Found
     pool: _Pool
-    leaders: dict[int, tuple[float, int]]  # by subject the least cost, and whose it is
-    unknown: dict[int, int]  # by subject the first plan of which an objective is N/A
+    leaders: dict[int, tuple[float, int]]  # by subject, the lowest cost and its plan
+    unknown: dict[int, int]  # by subject, the first plan with an objective that is N/A
 
     @classmethod
     def of_none(cls, objectives: Sequence[Objective]) -> _Tally:
-        """That of no plan."""
+        """The tally of no plans."""
         pool = _Pool(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, len(objectives))), np.empty(0))
         return cls(Found(objectives), pool, {}, {})
 
     def add(self, later: _Tally) -> None:
-        """Take in another part's, whose plans come after these or are of other subjects."""
+        """Merge the tally of a part whose plans come later or are of other subjects."""
         self.found.count(later.found)
         if len(later.pool.numbers):
             self.pool = self.pool.with_those(later.pool)
@@ -91,7 +91,7 @@ class _Tally:
 def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone: bool = False) -> Found:
     """The best plans of all subjects of a request, at most `top` of them.
 
-    Raises UserError where no plan passes, or an objective is N/A in all of them: with what is missing.
+    Raises UserError if no plan passes, or an objective is N/A in all of them, with what is missing.
     """
     template = asked.template
     checks = [row.name for row in template.of_kind("check")]
@@ -115,13 +115,13 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
     tally, *others = asked.among.gather(tally)
     for other in others:
         tally.add(other)
-    return _told(asked, spaces, tally, [*checks, *asked.conditions], top, alone=alone)
+    return _result(asked, spaces, tally, [*checks, *asked.conditions], top, alone=alone)
 
 
-def _told(
+def _result(
     asked: Request, spaces: Sequence[PlanSpace], tally: _Tally, refusing: Sequence[str], top: int, *, alone: bool
 ) -> Found:
-    """What is told of a whole search: the checks that refuse, in their order, what is missing, and the best plans."""
+    """The result of a whole search: the refusing checks in their order, what is missing, and the best plans."""
     found, objectives = tally.found, tally.found.objectives
     found.refused = Counter({name: found.refused[name] for name in refusing if name in found.refused})
     plans_without = [_numbered(asked, spaces, at, number) for at, number in sorted(tally.unknown.items())]
@@ -145,11 +145,11 @@ def _reduce(
     block: PlanBlock, rows: Mapping[str, Array], checks: Sequence[str], conditions: Sequence[str],
     objectives: Sequence[Objective], ends: str, subject: int,
 ) -> _Tally:  # fmt: skip
-    """What the plans of a block come to."""
+    """The tally of a block's plans."""
     passes: Array = np.True_
     refused = Counter[str]()
     for name in (*checks, *conditions):
-        holds = rows[name] != 0 if name in checks else rows[name] == 1  # a check that is N/A refuses nothing
+        holds = rows[name] != 0 if name in checks else rows[name] == 1  # a check that is N/A rejects nothing
         passes = passes & holds
         size = max(1, np.size(holds))
         if failing := size - int(np.count_nonzero(holds)):
@@ -174,7 +174,7 @@ def _reduce(
 
 @dataclass(frozen=True)
 class _Choice:
-    """Which candidates are told; `candidates` are all, the least cost first, and of equal ones the simpler first."""
+    """Selects the candidates to list; `candidates` are sorted by cost, and among equal ones the simpler comes first."""
 
     asked: Request
     spaces: Sequence[PlanSpace]
@@ -182,12 +182,12 @@ class _Choice:
 
     @classmethod
     def of(cls, asked: Request, spaces: Sequence[PlanSpace], pool: _Pool) -> _Choice:
-        """The choice among the candidates of a pool, which may be in any order."""
+        """The choice among the candidates of an unsorted pool."""
         keys = cls(asked, spaces, pool).involved
         return cls(asked, spaces, pool.at(np.lexsort([*keys[::-1], *pool.costs.T[::-1]])))
 
     def put_front(self, found: Found, top: int) -> None:
-        """Put into what was found the plans that no other beats in all objectives, some along the front to be told."""
+        """Add to `found` the plans on the front of all objectives, of which `top` along the front are listed."""
         chosen = front(self.candidates.costs)
         found.front = len(chosen)
         spread = np.unique(np.linspace(0, len(chosen) - 1, min(top, len(chosen))).round().astype(int))
@@ -195,10 +195,10 @@ class _Choice:
         found.chosen = self._grouped(chosen, set())
 
     def put_best(self, found: Found, top: int, *, alone: bool) -> None:
-        """Put into what was found the best plans by one objective: the simplest of the ties, then the others in order.
+        """Add to `found` the best plans by one objective: the simplest of the ties, then the others in order.
 
-        The simplest has the fewest kinds of ways, then the fewest ways, then chips; of such it is the best. Of layouts
-        that differ in how the batch is shared out, or in the schedule alone, the best stands for all.
+        The simplest has the fewest kinds of ways, then the fewest ways, then the fewest chips, and is the best of such.
+        Of layouts that differ only in how the batch is split, or in the schedule, only the best is listed.
         """
         costs, ties = self.candidates.costs[:, 0], self._ties(found)
         kinds, degree, chips, *rest = (key[ties] for key in self.involved)
@@ -211,7 +211,7 @@ class _Choice:
         found.chosen = self._grouped(np.array(order), tied)
 
     def _ties(self, found: Found) -> np.ndarray:
-        """The places of the plans that can't be told from the best; what tells them apart is put into `found`."""
+        """The places of the plans tied with the best; the limits of a tie are stored in `found`."""
         pool, costs, aim = self.candidates, self.candidates.costs[:, 0], found.objectives[0]
         least = int(costs.argmin())
         found.best = float(costs[least])
@@ -238,7 +238,7 @@ class _Choice:
 
     @cached_property
     def _moved(self) -> dict[str, np.ndarray]:
-        """Of each candidate what moves of ways, chips and the schedule; NaN for what doesn't."""
+        """The ways, chips and schedule of each candidate; NaN for what isn't varied."""
         found = {name: np.full(len(self.candidates.numbers), np.nan) for name in (*KINDS, APART, *THEN)}
         for at, space in enumerate(self.spaces):
             places = np.flatnonzero(self.candidates.subjects == at)
@@ -249,14 +249,18 @@ class _Choice:
 
     @cached_property
     def involved(self) -> list[np.ndarray]:
-        """Keys by which the simpler plan is less: kinds of ways, their product, then chips, microbatches and chunks."""
+        """Sort keys by which simpler plans come first: kinds of ways, their product, then chips, microbatches and
+        chunks.
+        """
         moved = self._moved
         kinds = np.sum([moved[name] > 1 for name in KINDS], axis=0) + (moved[APART] > 0)
         degree = np.prod([np.fmax(moved[name], 1) for name in KINDS if name not in BATCH_WAYS], axis=0)
         return [kinds, degree, *(np.nan_to_num(moved[name]) for name in THEN)]
 
     def _model_ways(self) -> np.ndarray:
-        """Of each candidate the chips and the ways that a copy of the model lies over; its number where none moves."""
+        """A key for the chips and ways over which a copy of each candidate's model is split; its number if none is
+        varied.
+        """
         names = ("n_chips", APART, *KINDS)
         ways = np.column_stack([self._moved[name] for name in names if name not in BATCH_WAYS])
         numbers = np.where(np.isnan(ways).all(axis=1), self.candidates.numbers, 0.0)
@@ -280,7 +284,9 @@ def _numbered(
 
 
 def _none(asked: Request, found: Found, unknown: Sequence[FoundPlan]) -> UserError:
-    """Why there is no best plan; `unknown` are plans that pass, one of each subject, of which an objective is N/A."""
+    """The error that there is no best plan; `unknown` are passing plans, one of each subject, with an objective that is
+    N/A.
+    """
     if unknown:
         names = [each.row.name for each in found.objectives]
         lacking = explanation.blanks(unknown[0].results, names)

@@ -1,6 +1,6 @@
-"""Writes the best plans into a new or an edited workbook as scenarios, and their sheet Search.
+"""Writes the best plans as scenarios into a new or edited workbook, with the sheet Search.
 
-The sheet has the values found, beside formulas of the present values.
+The sheet has the values found, beside formulas for the present ones.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from planner.xlsx.cellvalue import exact_text
 from planner.xlsx.opc import Package, in_place
 
 MISSING = "N/A"
-LONGEST = 76  # characters of a name, which leaves room for a number behind it
+LONGEST = 76  # characters of a name, leaving room for a number after it
 
 
 def write(path: Path, asked: Request, found: Found, databases: Databases) -> str:
-    """Put the plans into the workbook at `path`, which is built where there is none, and the sheet Search beside them.
+    """Add the plans and the sheet Search to the workbook at `path`, which is built if it doesn't exist.
 
-    Returns what was done, in words. An edited workbook is replaced whole or not at all. Raises UserError as building
-    and adding scenarios do.
+    Returns what was done, in words. An edited workbook is replaced as a whole or not at all. Raises UserError as
+    building and adding scenarios do.
     """
     refuse_other(path, ".xlsx", "a workbook")
     done = _added(path, asked, found) if path.exists() else _built(path, asked, found, databases)
@@ -57,7 +57,7 @@ def write(path: Path, asked: Request, found: Found, databases: Databases) -> str
 
 
 def check_takes(path: Path, asked: Request) -> None:
-    """Raise UserError for a file that is no workbook of planner's, and one without a model or chip that is searched."""
+    """Raise UserError for a file that is no workbook of planner's, and for one without a searched model or chip."""
     if not path.exists():
         return
     book = Book(Package.read(path))
@@ -73,7 +73,7 @@ def check_takes(path: Path, asked: Request) -> None:
 
 @still()
 def _built(path: Path, asked: Request, found: Found, databases: Databases) -> str:
-    """A new workbook of the plans, through the CSV that `planner build --scenarios` reads."""
+    """Build a new workbook of the plans, through the CSV that `planner build --scenarios` reads."""
     workload = {WORKLOAD: asked.template.name} if asked.template.name in swept_templates() else {}
     rows = []
     for name, plan in zip(_names(found.plans), found.plans, strict=True):
@@ -90,9 +90,9 @@ def _built(path: Path, asked: Request, found: Found, databases: Databases) -> st
 
 
 def _added(path: Path, asked: Request, found: Found) -> str:
-    """The plans as further scenarios of a workbook, but for those that are there with just these inputs.
+    """Add the plans as scenarios of a workbook, except those that it has already with exactly these inputs.
 
-    Every input of the template is set, whatever the others have.
+    Every input of the template is set, whatever other scenarios have.
     """
     ids, there, updated = list[str](), list[str](), False
     with in_place(path) as package:
@@ -113,15 +113,15 @@ def _added(path: Path, asked: Request, found: Found) -> str:
         sheet = put_search(package, asked, found, ids)
         backup = kept_beside(path) if updated else None
     new = [each for each in ids if each not in there]
-    told = [
+    notes = [
         f"added {', '.join([*new, f'the sheet {sheet}'])}",
         *([f"{', '.join(there)} there already"] if there else []),
     ]
-    return "; ".join([*told, *([f"the file as it was: {backup}"] if backup else [])])
+    return "; ".join([*notes, *([f"the file as it was: {backup}"] if backup else [])])
 
 
 def _same(book: Book, asked: Request, plan: FoundPlan, settings: Mapping[str, str]) -> str:
-    """The id of the scenario that has a plan's model, chip and inputs, and overrides nothing else; blank for none."""
+    """The id of the scenario with a plan's model, chip and inputs, and no other overrides; blank if there is none."""
     wanted = {MODEL: plan.subject.model or "", CHIP: plan.subject.hardware or "", **settings}
     read = [row.name for kind in LOOKUPS for row in asked.template.of_kind(kind)]
     rows = {name: line.row for name, line in book.inputs.by_name.items() if name in {*read, *wanted}}
@@ -133,7 +133,7 @@ def _same(book: Book, asked: Request, plan: FoundPlan, settings: Mapping[str, st
 
 
 def _alike(value: object, text: str) -> bool:
-    """Whether a cell has what a setting says; a blank one has nothing."""
+    """Whether a cell's value equals a setting; a blank cell equals a blank one."""
     try:
         return value == float(text)
     except ValueError:
@@ -141,7 +141,7 @@ def _alike(value: object, text: str) -> bool:
 
 
 def _typed(asked: Request, plan: FoundPlan) -> dict[str, str]:
-    """What is typed for a plan: what the command was given, what moves, and what follows."""
+    """The typed values of a plan: the command's, the varied ones, and those that follow."""
     known = {**asked.given, **plan.moved, **plan.results.given}
     return {name: _text(value) for name, value in known.items()}
 
@@ -151,12 +151,12 @@ def _text(value: Value) -> str:
 
 
 def _free(book: Book, name: str) -> str:
-    """The name, with a number behind it where a scenario of the workbook has it already."""
+    """The name, with a number appended if a scenario of the workbook has it."""
     return f"{name} {free_identifier(book, name).removeprefix(identifier(name)).strip('_')}".strip()
 
 
 def _names(plans: Sequence[FoundPlan]) -> list[str]:
-    """What each plan is called: its model, chips and ways, and a number where two are called alike."""
+    """The name of each plan: its model, chips and ways, with a number appended to repeated ones."""
     found: list[str] = []
     for plan in plans:
         ways = [
@@ -174,15 +174,15 @@ def _names(plans: Sequence[FoundPlan]) -> list[str]:
     return found
 
 
-NEAR = 1e-9  # what a scenario's cells may be off what the search told
+NEAR = 1e-9  # relative tolerance between a scenario's cells and the search's results
 
 
 def put_search(package: Package, asked: Request, found: Found, ids: Sequence[str]) -> str:
-    """Put the sheet Search into a package, in place; `ids` are the scenarios that plans became. Returns its name."""
+    """Add the sheet Search to a package, in place; `ids` are the plans' scenarios. Returns the sheet's name."""
     plans, book = listed(asked, found), Book(package)
     places = [next(at for at, each in enumerate(plans) if _is_same(each, plan)) for plan in found.plans]
     became, now = dict(zip(places, ids, strict=True)), _now(book, asked, [each.row for each in found.objectives])
-    _tell(book, asked, found, ids)
+    _warn_of_differences(book, asked, found, ids)
     return put(package, NAME, PURPOSE, lambda page: fill(page, asked, found, plans, became, now))
 
 
@@ -190,8 +190,8 @@ def _is_same(one: FoundPlan, other: FoundPlan) -> bool:
     return one.subject is other.subject and one.moved == other.moved
 
 
-def _tell(book: Book, asked: Request, found: Found, ids: Sequence[str]) -> None:
-    """Warn of scenarios whose cells come to another number than the search: the workbook has databases of its own."""
+def _warn_of_differences(book: Book, asked: Request, found: Found, ids: Sequence[str]) -> None:
+    """Warn of scenarios whose cells differ from the search's numbers, since the workbook has databases of its own."""
     table = _table(book, asked)
     if table is None or ID not in table.by_name:
         return
@@ -199,10 +199,14 @@ def _tell(book: Book, asked: Request, found: Found, ids: Sequence[str]) -> None:
     for each in found.objectives:
         line = table.by_name.get(each.row.name)
         for plan, id in zip(found.plans, ids, strict=True) if line else ():
-            told = plan.results.value(each.row.name)
+            found_value = plan.results.value(each.row.name)
             value = table.sheet.value(line.row, columns[id]) if line and id in columns else None
-            if isinstance(value, (int, float)) and isinstance(told, float) and not isclose(value, told, rel_tol=NEAR):
-                is_now, was = worded(each.row, float(value)), worded(each.row, told)
+            if (
+                isinstance(value, (int, float))
+                and isinstance(found_value, float)
+                and not isclose(value, found_value, rel_tol=NEAR)
+            ):
+                is_now, was = worded(each.row, float(value)), worded(each.row, found_value)
                 why = "a model, a chip or a formula in it is another than the search has read"
                 progress.warn(f"{each.row.name} of {id} is {is_now} in {book.package.name} and not {was}: {why}")
                 return
@@ -213,7 +217,9 @@ def _table(book: Book, asked: Request) -> LineTable | None:
 
 
 def _now(book: Book, asked: Request, rows: Sequence[Row]) -> Now | None:
-    """The formula of a row in a scenario by its id; None where the workbook has not all that it reads of these rows."""
+    """A function for the formula of a row in a scenario, by id; None if the workbook lacks something that these rows
+    need.
+    """
     table = _table(book, asked)
     shown = {row.name: constant(row.display, row.unit).name for row in rows if head(row).factor != 1}
     if table is None or not {ID, *(row.name for row in rows)} <= table.by_name.keys():

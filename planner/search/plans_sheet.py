@@ -25,32 +25,32 @@ from planner.workbook.page import PER_WIDTH, Live, Page, lines_of
 from planner.xlsx import chart_caches
 from planner.xlsx.address import Area, column_letters
 
-MOST = 50_000  # plans: more take a spreadsheet longer to open than a reader waits
-SERIES = 8  # lines of the chart
-FIRST_ROW = 4  # of a table that has its sheet for itself
-NARROW, WIDE = 13.0, 36.0  # of a column, in letters
-FAR = 20  # an axis whose ends are further apart than so many times has powers of ten
-FEW = 40  # points of a line that have a marker each
+MOST = 50_000  # plans; with more a spreadsheet takes too long to open
+SERIES = 8  # series in the chart
+FIRST_ROW = 4  # of a table on a sheet of its own
+NARROW, WIDE = 13.0, 36.0  # column widths in characters
+FAR = 20  # ratio of an axis's ends above which it is logarithmic
+FEW = 40  # up to this many points of a series have markers
 NOTE = "Values of one moment, not formulas: planner makes them anew."
 
 
 class ColumnHead(NamedTuple):
-    """A column of a table."""
+    """The head of a table's column."""
 
     label: str
     name: str
-    form: str | None = None  # the number format of its cells; texts have none
-    factor: float = 1.0  # how many of its row's unit one of its cells' is
+    form: str | None = None  # number format of its cells; None for texts
+    factor: float = 1.0  # one unit of its cells in the row's unit
 
     def cell(self, value: object) -> object:
-        """What a cell holds of a value: a number in the column's unit; of N/A its words."""
+        """The content of a cell for a value: a number in the column's unit; "N/A" for N/A."""
         if value is None or (isinstance(value, float) and value != value):
             return "N/A"
         return guarded(value) if isinstance(value, str) else float(value) / self.factor  # type: ignore[arg-type]
 
 
 def head(row: Row) -> ColumnHead:
-    """The column of a row, in the unit that people say it in."""
+    """The column head of a row, in its display unit."""
     if row.unit == "text":
         return ColumnHead(row.label, row.name)
     form, scale = shown_format(row), 1.0 if row.display in ("", PERCENT) else factor(row.display, row.unit)
@@ -59,9 +59,9 @@ def head(row: Row) -> ColumnHead:
 
 
 def put_table(page: Page, at: int, heads: Sequence[ColumnHead], rows: Iterable[Sequence[object]]) -> int:
-    """Put a table from row `at` on: labels, machine names, then its rows; returns the row below the last.
+    """Write a table from row `at` on: labels, machine names, then its rows; returns the next free row.
 
-    A value is as its `ColumnHead` takes it, and a Live text a formula.
+    Values are converted by their `ColumnHead`; a Live text is a formula.
     """
     for column, each in enumerate(heads, start=1):
         page.heads(at, column, each.label, each.name, right=each.form is not None)
@@ -74,9 +74,9 @@ def put_table(page: Page, at: int, heads: Sequence[ColumnHead], rows: Iterable[S
 
 
 def widen(page: Page, at: int, heads: Sequence[ColumnHead], below: int, *, with_names: bool) -> None:
-    """Give the columns of a table whose head is in row `at` the widths that their texts need.
+    """Set the column widths of a table with its head in row `at` by their texts.
 
-    With their names they are as wide as these; else the row of names is closed.
+    With names, they fit these too; else the row of names is closed.
     """
     wide = []
     for column, each in enumerate(heads, start=1):
@@ -90,14 +90,14 @@ def widen(page: Page, at: int, heads: Sequence[ColumnHead], below: int, *, with_
 
 
 def raise_titles(page: Page, at: int, heads: Sequence[ColumnHead]) -> None:
-    """Make the titles of a table in row `at` as high as they need in columns of these widths."""
+    """Set the height of a table's titles in row `at` for the widths of the columns."""
     wide = (page.sheet.column_dimensions[column_letters(column)].width for column in range(1, len(heads) + 1))
     lines = (lines_of(each.label, int(PER_WIDTH * letters)) for each, letters in zip(heads, wide, strict=True))
     page.sheet.row_dimensions[at].height = 11.5 * max(lines) + 5
 
 
 def workbook(asked: Request, columns: Sequence[SweepColumn], parts: Iterable[Part]) -> tuple[bytes, int]:
-    """A sweep as the bytes of a workbook, and how many plans it has. Raises UserError for more than `MOST`."""
+    """A sweep as the bytes of a workbook, and its number of plans. Raises UserError for more than `MOST`."""
     book = cell_styles.new_book()
     page = Page(book, "Sweep", "Sweep", f"{asked.template.name}: every combination. {NOTE}", corner=f"A{FIRST_ROW + 2}")
     heads = [head(each.row) if each.row else ColumnHead(each.name.capitalize(), each.name) for each in columns]
@@ -111,7 +111,7 @@ def workbook(asked: Request, columns: Sequence[SweepColumn], parts: Iterable[Par
 
 
 def finished(book: Workbook, pages: Sequence[Page]) -> bytes:
-    """The bytes of a workbook of values alone; under one SOURCE_DATE_EPOCH two are byte-identical."""
+    """The bytes of a workbook of values; reproducible for the same SOURCE_DATE_EPOCH."""
     for page in pages:
         page.links.clear()
         page.finish(None)
@@ -131,7 +131,7 @@ def _rows(columns: Sequence[SweepColumn], parts: Iterable[Part]) -> Iterator[Seq
 
 
 def _draw(page: Page, asked: Request, columns: Sequence[SweepColumn], heads: Sequence[ColumnHead], last: int) -> None:
-    """The first row that is shown over the last axis: a line for each combination of what moves beside."""
+    """Chart the first shown row over the last axis: a line for each combination of the other axes."""
     moving = [at for at, column in enumerate(columns) if column.row is None or column.name in asked.moving]
     along = [at for at in moving if columns[at].unit != "text"]
     shown = [at for at in range(len(columns)) if at not in moving and columns[at].unit != "text"]
@@ -139,33 +139,33 @@ def _draw(page: Page, asked: Request, columns: Sequence[SweepColumn], heads: Seq
         return
     x, y = along[-1], shown[0]
     chart = scatter(page, heads[y].label, heads, x, y, FIRST_ROW + 2, last)
-    beside = [at for at in moving if at != x]
-    lines = islice(_runs(page, heads, beside, last), SERIES)
+    others = [at for at in moving if at != x]
+    lines = islice(_runs(page, heads, others, last), SERIES)
     for (first, end, title), colour in zip(lines, cycle(charts.PALETTE), strict=False):
         across, up = (charts.column(page, at + 1, first, end) for at in (x, y))
         make = charts.line if end - first >= FEW else charts.joined
         chart.series.append(make(across, up, title or heads[y].label, colour))
-    chart.legend = chart.legend if beside else None
+    chart.legend = chart.legend if others else None
     page.sheet.add_chart(chart, f"{column_letters(len(heads) + 2)}{FIRST_ROW + 1}")
 
 
-def _runs(page: Page, heads: Sequence[ColumnHead], beside: Sequence[int], last: int) -> Iterator[tuple[int, int, str]]:
-    """The lines from one to another in which nothing else than the last axis moves, and what stands there."""
+def _runs(page: Page, heads: Sequence[ColumnHead], others: Sequence[int], last: int) -> Iterator[tuple[int, int, str]]:
+    """Yields the first and last row of each line of the chart, where only the last axis varies, and its label."""
 
     def key(row: int) -> tuple[object, ...]:
-        return tuple(page.filled[row, at + 1][3] for at in beside)
+        return tuple(page.filled[row, at + 1][3] for at in others)
 
     for values, rows in groupby(range(FIRST_ROW + 2, last + 1), key):
         lines = list(rows)
         said = (
             f"{heads[at].label} {value:g}" if isinstance(value, float) else str(value)
-            for at, value in zip(beside, values, strict=True)
+            for at, value in zip(others, values, strict=True)
         )
         yield lines[0], lines[-1], ", ".join(said)
 
 
 def scatter(page: Page, title: str, heads: Sequence[ColumnHead], x: int, y: int, first: int, last: int) -> ScatterChart:
-    """An empty chart of one column of a table over another, its axes in powers of ten where the numbers ask for it."""
+    """An empty chart of one column of a table over another, with logarithmic axes if the numbers range widely."""
     chart = charts.log_log(title)
     for axis, at in ((chart.x_axis, x), (chart.y_axis, y)):
         numbers = [each for row in range(first, last + 1) if isinstance(each := page.filled[row, at + 1][3], float)]
@@ -175,7 +175,7 @@ def scatter(page: Page, title: str, heads: Sequence[ColumnHead], x: int, y: int,
 
 
 def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page:
-    """A sheet of what is the same in every line, or says of which plans they are: every input, typed or not."""
+    """A sheet with what all rows share, or what defines the plans: every input, typed or not."""
     page = Page(book, "Assumptions", "Assumptions", f"What the numbers are: {NOTE}", corner=f"A{FIRST_ROW + 1}")
     lines = question(asked)
     for at, (label, text) in enumerate(lines, start=FIRST_ROW):
@@ -195,7 +195,7 @@ def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page
             value, source = lengths.get(row.name, "moves"), "a column of the table"
         unit = "" if row.unit in ("1", "text") else row.unit
         page.put(at, 1, row.label, "plan_wrapped")
-        form = COUNT if unit else row_format(row)  # the unit stands beside it
+        form = COUNT if unit else row_format(row)  # the unit is in the next cell
         page.put(at, 2, "N/A" if value is None else value, "plan_formula", form)
         for column, text in enumerate((unit, row.name, source), start=3):
             page.put(at, column, text, "plan_text")
@@ -204,7 +204,7 @@ def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page
 
 
 def question(asked: Request) -> list[tuple[str, str]]:
-    """What is asked, line by line: template, models, chips, conditions."""
+    """The request as (title, text) lines: template, models, chips, conditions."""
     found = [("Template", asked.template.name)]
     for kind, title in (("model", "Models"), ("hardware", "Chips")):
         names = dict.fromkeys(filter(None, (getattr(subject, kind) for subject in asked.subjects)))

@@ -27,16 +27,16 @@ from planner.processes import ALONE, Processes
 from planner.search.conditions import with_conditions
 from planner.search.space import PlanAxis
 
-MOST = 10_000_000  # values of one input
-NEAR = 1e-9  # how far beyond its end, relative, a range's last value may be by rounding
+MOST = 10_000_000  # most values of one input
+NEAR = 1e-9  # relative rounding tolerance of a range's end
 _STEPPED = re.compile(r"(?P<last>.*[^eE*+\s])\s*(?P<sign>[*+])\s*(?P<by>[^*+]+)")
-_DASHED = re.compile(r"(\d[\w.]*(?<![eE]))\s*[-:]\s*(\d[\w.]*)")  # as ranges are written elsewhere
+_DASHED = re.compile(r"(\d[\w.]*(?<![eE]))\s*[-:]\s*(\d[\w.]*)")  # range notations of other tools
 _POWER = re.compile(r"\s*(?P<base>\d+)\s*\^\s*(?P<exponent>\d+)\s*")
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model on a chip, either of which may be none, and what the template's lookups read of them."""
+    """A model on a chip (either may be None), with the data of the template's lookups."""
 
     model: str | None
     hardware: str | None
@@ -50,24 +50,24 @@ class Subject:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of many plans."""
+    """The request for a sweep or a search."""
 
-    template: Template  # with a row for each condition
+    template: Template  # including a row for each condition
     subjects: Sequence[Subject]
-    given: Mapping[str, Value]  # what is typed
-    axes: Sequence[PlanAxis]  # what moves, in the order of --over
-    conditions: Sequence[str]  # the names of their rows
+    given: Mapping[str, Value]  # typed inputs
+    axes: Sequence[PlanAxis]  # the axes of the search, in the order of --over
+    conditions: Sequence[str]  # the names of the conditions' rows
     backend: str = "numpy"
-    among: Processes = ALONE  # the processes that share the plans out
+    among: Processes = ALONE  # the processes among which the plans are divided
 
     @property
     def several(self) -> list[str]:
-        """`model` and `hardware`, where there is more than one of them."""
+        """`model` and `hardware`, if there are several of them."""
         return [kind for kind in ("model", "hardware") if len({getattr(each, kind) for each in self.subjects}) > 1]
 
     @property
     def moving(self) -> set[str]:
-        """The names that --over moves."""
+        """The names varied by --over."""
         return {name for axis in self.axes for name in axis.columns}
 
 
@@ -75,9 +75,10 @@ def request(
     template: str, models: Sequence[str], chips: Sequence[str], settings: Iterable[str], overs: Iterable[str],
     wheres: Sequence[str], databases: Databases, backend: str = "numpy", among: Processes = ALONE,
 ) -> Request:  # fmt: skip
-    """What the options of a command ask for. `backend` is what computes it: `numpy` or `jax`; `among` who share it.
+    """The request for a command's options. `backend` is `numpy` or `jax`; `among` are the processes that share the
+    work.
 
-    Raises UserError for unknown names, values and units, and for what is both typed and moved.
+    Raises UserError for unknown names, values and units, and for a name that is both set and varied.
     """
     loaded, conditions = with_conditions(library.load(template), wheres)
     texts = _named(overs)
@@ -106,7 +107,7 @@ def request(
 
 
 def _named(overs: Iterable[str]) -> dict[str, str]:
-    """`name=SPEC` texts as a mapping. Raises UserError for a text without either, or a name given twice."""
+    """`name=SPEC` texts as a mapping. Raises UserError for a text without either, or a repeated name."""
     found: dict[str, str] = {}
     for over in overs:
         name, equals, text = (part.strip() for part in over.partition("="))
@@ -120,18 +121,18 @@ def _named(overs: Iterable[str]) -> dict[str, str]:
 
 
 def wanted(template: Template, names: Sequence[str]) -> list[str]:
-    """The rows that are asked for; of none named the template's headlines, and whether the plan fits in memory."""
+    """The requested rows; by default the template's headlines, and whether the plan fits in memory."""
     if names:
         return asking.named(template, names)
-    led = [each.row.name for each in headlines(template) if each.label or not each.has_range]
+    leading = [each.row.name for each in headlines(template) if each.label or not each.has_range]
     fits = memory_check(headline_template(template))
-    return [*dict.fromkeys([*led, *([fits] if fits in template.by_name else [])])]
+    return [*dict.fromkeys([*leading, *([fits] if fits in template.by_name else [])])]
 
 
 def values_over(row: Row, text: str) -> np.ndarray:
-    """The values of a row in the order in which they are typed, each once: float64, codes for texts.
+    """The values of a row in the typed order, without repetition: float64, codes for texts.
 
-    Raises UserError for what is no value of the row, an empty or a falling range, and one of too many values.
+    Raises UserError for an invalid value, an empty or descending range, and one with too many values.
     """
     found: dict[float, None] = {}
     for piece in text.split(","):
@@ -143,7 +144,7 @@ def values_over(row: Row, text: str) -> np.ndarray:
 
 
 def _one(row: Row, text: str) -> float:
-    """A value as a number; N/A is none that a plan can be swept over."""
+    """A value as a number; N/A isn't allowed in a sweep."""
     if ends := _DASHED.fullmatch(text.strip()) if row.unit != "text" else None:
         raise UserError(f"--over {row.name}={text} is no range", remedy=f"write --over {row.name}={ends[1]}..{ends[2]}")
     value = meant(row, text.strip())

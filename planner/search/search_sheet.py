@@ -1,5 +1,6 @@
-"""The sheet Search: what was asked of a search and what it found, as a table and a chart, in a workbook of its own or
-beside the scenarios that its plans became.
+"""The sheet Search: the request and the result of a search as a table and a chart.
+
+It is in a workbook of its own, or beside the scenarios made from its plans.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ from planner.xlsx.address import column_letters
 
 NAME = "Search"
 PURPOSE = "The best plans that planner optimize found."
-FIRST_ROW, LETTERS = 5, 72  # of what was asked, and how many of a line stand left of the chart
-LEFT = 2  # places, each as wide as a quarter of a laptop's screen, left of the chart
+FIRST_ROW, LETTERS = 5, 72  # first row of the request, and characters per line left of the chart
+LEFT = 2  # columns of text left of the chart, each a quarter of a laptop's screen
 CHANCE = "Better than the first"
 Now = Callable[[Row, int], str]
-"""The formula of what a row of the template comes to now, in the scenario whose id stands in column A of a row."""
+"""(row of the template, sheet row) -> formula of its current value in the scenario whose id is in column A."""
 
 
 def workbook(asked: Request, found: Found) -> tuple[bytes, int]:
-    """The sheet as the bytes of a workbook, beside it what is assumed; and how many plans it lists."""
+    """The sheet as the bytes of a workbook, with its assumptions; and the number of listed plans."""
     book = cell_styles.new_book()
     page = Page(book, NAME, NAME, PURPOSE)
     plans = listed(asked, found)
@@ -58,7 +59,7 @@ def workbook(asked: Request, found: Found) -> tuple[bytes, int]:
 
 
 def listed(asked: Request, found: Found) -> list[FoundPlan]:
-    """All plans of the front, or the best, in their order, each with all rows."""
+    """All plans of the front, or the best ones, in order, each with all rows."""
     template, plans = asked.template, dict[int, FoundPlan]()
     is_text = {row.name: row.unit == "text" for row in template.rows}
     for chosen in found.chosen:
@@ -81,12 +82,12 @@ def fill(
     page: Page, asked: Request, found: Found, plans: Sequence[FoundPlan], ids: Mapping[int, str] | None = None,
     now: Now | None = None,
 ) -> None:  # fmt: skip
-    """Put the search on a page: what was asked and found, the chart beside it, the plans below.
+    """Write the search on a page: request and result, a chart beside, the plans below.
 
-    `ids` are the scenarios that plans became, by their places; `now` gives formulas of what these come to.
+    `ids` are the plans' scenarios, by the plans' places; `now` gives the formulas of their present values.
     """
     lines: list[tuple[str, str]] = []
-    for label, text in _told(asked, found, plans):
+    for label, text in _request_lines(asked, found, plans):
         first, *more = wrap(text, LETTERS) or [""]
         lines += [(label, first), *(("", part) for part in more)]
     for at, (label, text) in enumerate(lines, start=FIRST_ROW):
@@ -106,7 +107,7 @@ def fill(
 
 
 def _rule(page: Page, rows: range) -> None:
-    """Let the lines of what was asked reach to the chart, over cells that are empty."""
+    """Extend the request's lines to the chart, over empty cells."""
     column, left = 3, LEFT * charts.WIDE - page.pixels(1) - page.pixels(2)
     while left > page.pixels(column):
         for row in rows:
@@ -114,8 +115,8 @@ def _rule(page: Page, rows: range) -> None:
         column, left = column + 1, left - page.pixels(column)
 
 
-def _told(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> list[tuple[str, str]]:
-    """What was asked, how many plans were tried and refused, and what is the same in all that are listed."""
+def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> list[tuple[str, str]]:
+    """The request, the numbers of plans tried and refused, and what all listed plans share, as (label, text) lines."""
     template, several = asked.template, len(found.objectives) > 1
     lines = question(asked)
     for each in found.objectives:
@@ -138,18 +139,18 @@ def _told(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> list[tupl
 
 
 Cells = Callable[[int, int], object]
-"""What stands in a column for the plan at a place, in a row of the sheet."""
+"""(index of a plan, sheet row) -> content of a column's cell."""
 
 
 class _Table:
-    """The columns of the plans, each a head and what gives its cells; and the chart of those that are drawn."""
+    """The columns of the plans, each a head with a function for its cells, and the chart."""
 
     def __init__(
         self, asked: Request, found: Found, plans: Sequence[FoundPlan], ids: Mapping[int, str], now: Now | None
     ) -> None:
         self.asked, self.found, self.plans = asked, found, plans
         self.columns: list[tuple[ColumnHead, Cells]] = []
-        self.place: dict[str, int] = {}  # of an objective, and the ends of its range, the number of its column from 0
+        self.place: dict[str, int] = {}  # 0-based column of each objective and of the ends of its range
         if ids:
             self._add(ColumnHead("Scenario", "scenario_id"), lambda at, _: ids.get(at, ""))
         self._add(ColumnHead("Plan", "plan", COUNT), lambda at, _: float(at + 1))
@@ -173,12 +174,12 @@ class _Table:
         self.columns.append((each, cells))
 
     def _row(self, row: Row) -> None:
-        """A row of the template, as found."""
+        """Add a row of the template, as found."""
         self.place[row.name] = len(self.columns)
         self._add(head(row), lambda at, _: self.plans[at].results.value(row.name))
 
     def _objective(self, aim: Objective, now: Now | None) -> None:
-        """An objective with its range; and of the scenarios what it comes to now, and by how much that is off."""
+        """Add an objective with its range; for scenarios also its present value and its deviation."""
         row, own = aim.row, head(aim.row)
         for each in aim.rows(self.asked.template):
             self._row(each)
@@ -201,7 +202,7 @@ class _Table:
         )
 
     def _words(self, label: str, name: str, said: Sequence[str]) -> None:
-        """A column of words, left out where none are said."""
+        """Add a column of texts, unless all are blank."""
         if any(said):
             self._add(ColumnHead(label, name), lambda at, _: said[at])
 
@@ -211,11 +212,11 @@ class _Table:
         return [each for each, _ in self.columns]
 
     def drawn(self, page: Page, rows: range) -> ScatterChart:
-        """The chart of the plans, which stand in these rows of a page."""
+        """The chart of the plans, which are in these rows of a page."""
         return self._front(page, rows) if len(self.found.objectives) > 1 else self._best(page, rows)
 
     def _front(self, page: Page, rows: range) -> ScatterChart:
-        """The second objective over the first. The points of each model and chip are drawn from a closed column."""
+        """The second objective over the first. The points of each model and chip come from a closed column."""
         first, second = (each.row for each in self.found.objectives[:2])
         x, y = self.place[first.name], self.place[second.name]
         title = f"{second.label} over {within(first.label)}"
@@ -233,7 +234,7 @@ class _Table:
         return chart
 
     def _best(self, page: Page, rows: range) -> ScatterChart:
-        """The objective of each plan in their order, and the ends of its range."""
+        """The objective of each plan in order, and the ends of its range."""
         aim = self.found.objectives[0].row
         x = next(at for at, each in enumerate(self.heads) if each.name == "plan")
         title = f"{aim.label} of the best plans"
@@ -249,7 +250,7 @@ class _Table:
 
 
 def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
-    """The best of each model and chip, and how likely it is better than the best of all."""
+    """Write the best plan of each model and chip, and the probability that it is better than the best of all."""
     rows = found.objectives[0].rows(asked.template)
     page.section(at, "The best of each model and chip", 2 + len(rows))
     heads = [ColumnHead("Model and chip", "subject"), *map(head, rows), ColumnHead(CHANCE, "chance", "0%")]

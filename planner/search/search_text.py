@@ -25,18 +25,18 @@ from planner.spoken import PERCENT, percent, shown
 from planner.terminal_table import aligned
 from planner.validation.runs import COLUMNS, shipped
 
-FIRST = 20  # lines of a table that are printed
-REFUSERS = 4  # checks that are named
+FIRST = 20  # lines of a table to print
+REFUSERS = 4  # most rejecting checks to name
 WATCHED = {
     "n_chips": "beyond_chips", "mesh_tensor": "beyond_tensor", "mesh_pipeline": "beyond_pipeline",
     "mesh_context": "beyond_context", "serve_pipeline": "", "serve_tensor": "", "prefill_chips": "",
 }  # fmt: skip
-"""What is told with its number, and the template's row that says of it that it is beyond."""
+"""Settings reported with their number, and the template row that says whether it is out of range."""
 TEXTS = ("model", "hardware", "remat", "extrapolated", "what binds", "plan")
 
 
 def first_lines(sweep: SweptPlans) -> Iterator[str]:
-    """The first lines of a table with units, and how many plans there are."""
+    """The first lines of a table with units, and the number of plans."""
     rows: list[list[str]] = []
     for part in sweep.parts():
         columns = [part[column.name] for column in sweep.columns]
@@ -52,7 +52,7 @@ def first_lines(sweep: SweptPlans) -> Iterator[str]:
 
 
 def cells_of(column: SweepColumn, values: Sequence[object] | np.ndarray) -> list[str]:
-    """A column's values as they are read: `4.39 s`, `85.9 GB`."""
+    """A column's values as texts: `4.39 s`, `85.9 GB`."""
     unit = PERCENT if column.row is not None and column.row.display == PERCENT else column.unit
     return [
         shown(None if value is None or value != value else value if isinstance(value, str) else float(value), unit)  # type: ignore[arg-type]
@@ -62,13 +62,13 @@ def cells_of(column: SweepColumn, values: Sequence[object] | np.ndarray) -> list
 
 
 def table(columns: Sequence[SweepColumn], rows: Sequence[Sequence[str]]) -> list[str]:
-    """An aligned table with the names of its columns above."""
+    """An aligned table with its column names above."""
     names = [column.name for column in columns]
     return aligned(names, rows, right=[column.name for column in columns if column.unit != "text"]).splitlines()
 
 
 def of_search(asked: Request, found: Found) -> Iterator[str]:
-    """What a search found: how much it tried and refused, the best plans with what binds them."""
+    """The result of a search as lines: how many plans were tried and refused, the best plans with what binds them."""
     template, several = asked.template, len(found.objectives) > 1
     yield f"{found.tried:,} plans tried, {passed(asked, found)}."
     for name, count in refusers(found):
@@ -103,12 +103,12 @@ def passed(asked: Request, found: Found) -> str:
 
 
 def in_all(template: Template, plans: Sequence[FoundPlan]) -> str:
-    """What moves and is the same in all of some plans, in words; blank where nothing is."""
+    """The varied inputs that some plans share, in words; blank if there are none."""
     return ", ".join(f"{name} {worded(template.row(name), value)}" for name, value in alike(plans).items())
 
 
 def left_out(asked: Request, found: Found) -> str:
-    """How many plans have an objective that is N/A, and what is missing of which chips."""
+    """How many plans have an objective that is N/A, and what is missing for which chips."""
     has_models = "model" in asked.several
     said = [f"{found.unknown:,}"]
     for why, subjects in found.why.items():
@@ -118,7 +118,7 @@ def left_out(asked: Request, found: Found) -> str:
 
 
 def tied(asked: Request, found: Found) -> str:
-    """How many plans can't be told from the best, and up to how much they are off it."""
+    """How many plans are tied with the best, and up to which deviation."""
     if math.isnan(found.bar):
         return "no other plan has it" if found.ties == 1 else f"{found.ties:,} plans have it, the simplest first"
     bar, end = (percent(abs(off(each, found.best) or 0.0)) for each in (found.bar, found.end))
@@ -130,14 +130,14 @@ def tied(asked: Request, found: Found) -> str:
 
 
 def chances(found: Found) -> Iterator[tuple[FoundPlan, float | None]]:
-    """The best plan of each model and chip, and how likely it is better than the first, which is the best of all."""
+    """The best plan of each model and chip, and the probability that it is better than the first, the best of all."""
     aim, (best, *_) = found.objectives[0], found.of_each
     for plan in found.of_each:
         yield plan, better(aim, plan, best) if plan is not best else None
 
 
 def _of_each(template: Template, found: Found) -> Iterator[str]:
-    """The best of each model and chip, and how likely it is better than the best of all."""
+    """The same as lines of text."""
     aim, rows = found.objectives[0], []
     for plan, chance in chances(found):
         said = [worded(aim.row, plan.results.value(row.name)) for row in aim.rows(template)]
@@ -152,7 +152,7 @@ def _cost(found: Found, plan: FoundPlan) -> float:
 
 
 def alike(plans: Sequence[FoundPlan]) -> dict[str, Value]:
-    """What moves in the search and is the same in all of some plans, but for ways of one and chips of none."""
+    """The varied inputs that some plans share, except ways of 1 and chips of 0."""
     row = plans[0].results.template.row
     return {
         name: value for name, value in plans[0].moved.items()
@@ -161,7 +161,7 @@ def alike(plans: Sequence[FoundPlan]) -> dict[str, Value]:
 
 
 def differing(plans: Sequence[FoundPlan]) -> list[str]:
-    """What moves in the search and isn't the same in all of some plans."""
+    """The varied inputs in which some plans differ."""
     return [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
 
 
@@ -188,24 +188,24 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
 
 
 def refusers(found: Found) -> list[tuple[str, int]]:
-    """The checks that refused the most plans, and how many each."""
+    """The checks that refused the most plans, with the number of each."""
     return sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]
 
 
 def _rank(found: Found, at: int) -> str:
-    """`simplest` for the first of one objective, else the number of a plan."""
+    """`simplest` for the first plan of a single objective with ties, else the plan's number."""
     return "simplest" if at == 0 and len(found.objectives) == 1 and found.ties > 1 else str(at + 1)
 
 
 def binds(asked: Request, found: Found, plan: FoundPlan) -> str:
-    """What binds a plan: of its objective, or of the first headline that says."""
-    led = headlines(asked.template)
-    own = [each for each in led if each.row.name == found.objectives[0].row.name]
-    return next((words for each in (*own, *led) if (words := of_headline(each, plan.results))), "")
+    """What binds a plan: its objective, or the first headline with a constraint."""
+    leading = headlines(asked.template)
+    own = [each for each in leading if each.row.name == found.objectives[0].row.name]
+    return next((words for each in (*own, *leading) if (words := of_headline(each, plan.results))), "")
 
 
 def worded(row: Row, value: Value) -> str:
-    """A row's value as it is read: `4.39 s`."""
+    """A row's value as text: `4.39 s`."""
     return cells_of(SweepColumn(row.name, row), [value])[0]
 
 
@@ -213,10 +213,10 @@ DECILE = 1.2815515655446004  # of the normal distribution: a range holds 80 %, f
 
 
 def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | None:
-    """The probability that `one` is better than `other`; None where the objective has no range.
+    """The probability that `one` is better than `other`; None if the objective has no range.
 
-    Each number is taken as log-normal about what is expected, as wide as its range, and their errors as independent.
-    Two plans of one model on chips of one calibration share most of their error; the rest of it is that of a tie.
+    Each number is taken as log-normal around its expected value, as wide as its range, with independent errors. Two
+    plans of one model on chips of one calibration share most of their error; only the remainder, that of a tie, counts.
     """
     name = objective.row.name
     shares = share_errors(one.subject, other.subject)
@@ -236,7 +236,9 @@ def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | No
 
 
 def extrapolated(asked: Request, plan: FoundPlan) -> str:
-    """`mesh_pipeline 32 > 16`: what is more than in any run that calibrations are fitted to; blank where nothing is."""
+    """What exceeds every run to which calibrations are fitted, such as `mesh_pipeline 32
+    > 16`; blank if nothing does.
+    """
     if not (sensible.is_training(asked.template) or sensible.is_serving(asked.template)):
         return ""
     value = plan.results.value
@@ -255,7 +257,7 @@ def extrapolated(asked: Request, plan: FoundPlan) -> str:
 
 
 def _most_of_own(template: Template, value: Callable[[str], Value]) -> dict[str, float]:
-    """The largest value of each watched input in the runs of a person's own calibration, which says so of some."""
+    """The largest values of watched inputs in the runs of the user's calibration, as far as it states them."""
     rows = {each: template.row(beyond) for each, beyond in WATCHED.items() if beyond in template.by_name}
     limits = {
         each: value(name) for each, row in rows.items() for name in row.reads
@@ -274,7 +276,7 @@ def _most(template: str, topology: str) -> Mapping[str, float]:
             continue
         given = {name: float(text) for name, text in parsed(cells["settings"].split()).items() if name in WATCHED}
         groups = given.get("serve_data", 1.0) * given.get("serve_pipeline", 1.0)
-        given["serve_tensor"] = given.get("serve_tensor") or given.get("n_chips", 1.0) / groups  # 0: all that are left
+        given["serve_tensor"] = given.get("serve_tensor") or given.get("n_chips", 1.0) / groups  # 0: all others
         for name, value in given.items():
             most[name] = max(most.get(name, 1.0), value)
     return most

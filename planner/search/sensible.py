@@ -31,9 +31,9 @@ def is_serving(template: Template) -> bool:
 
 
 def space(asked: Request, subject: Subject, *, alone: bool) -> PlanSpace:
-    """The plans of a model on a chip: every combination of what --over names and, unless `alone`, of sensible layouts.
+    """The plans of a model on a chip: all combinations of --over and, unless `alone`, of sensible layouts.
 
-    What is typed stays. Raises UserError where nothing is varied, and where no layout makes sense.
+    Set inputs stay fixed. Raises UserError if nothing varies, and if no layout is sensible.
     """
     template = asked.template
     if alone or not (is_training(template) or is_serving(template)):
@@ -53,7 +53,7 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> PlanSpace:
     if not chips:
         remedy = "write --set n_chips=512, or --over n_chips=256..1024*2"
         raise UserError("the number of chips is not given", remedy=remedy)
-    read = [name for name in moved if name in made.READ and name not in own]  # what layouts depend on moves with them
+    read = [name for name in moved if name in made.READ and name not in own]  # layouts depend on these
     layouts: list[dict[str, np.ndarray]] = []
     for combination in product(*(moved[name].tolist() for name in read)):
         here = dict(zip(read, combination, strict=True))
@@ -66,11 +66,11 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> PlanSpace:
         )
     joined = PlanAxis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})
     rest = [axis for axis in asked.axes if not set(axis.columns) & (own | set(read))]
-    return PlanSpace([joined, *rest, *_beside(template, fixed, asked.given)])
+    return PlanSpace([joined, *rest, *_further_axes(template, fixed, asked.given)])
 
 
-def _beside(template: Template, fixed: Mapping[str, object], given: Mapping[str, Value]) -> list[PlanAxis]:
-    """What a search moves beside layouts, where it isn't typed or named."""
+def _further_axes(template: Template, fixed: Mapping[str, object], given: Mapping[str, Value]) -> list[PlanAxis]:
+    """The further axes of a search besides layouts, for inputs that aren't set or varied."""
     free = [name for name in ("remat", "zero_stage", BATCH) if name in template.by_name]
     found = []
     for name in free:
@@ -88,7 +88,7 @@ def _beside(template: Template, fixed: Mapping[str, object], given: Mapping[str,
 def _values(
     template: Template, subject: Subject, given: Mapping[str, Value], names: Sequence[str]
 ) -> dict[str, float | str | None]:
-    """The numbers and texts of some rows in the plan that is typed; those alone that the template has."""
+    """The values of some rows in the typed plan, as far as the template has them."""
     known = [name for name in names if name in template.by_name]
     typed = {name: encoded(template.row(name), value, {}) for name, value in given.items()}
     found = partial(template, subject.facts, typed, (), known)({})

@@ -1,4 +1,4 @@
-"""The layouts of serving: how chips share a model, its sequences and its experts, and which of them only prefill."""
+"""The layouts of serving: how chips share a model, its sequences and experts, and which of them only prefill."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from planner.search.layout_rules import Values
 from planner.search.space import PlanAxis
 
 NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
-SPLIT = ("prefill_chips", "prefill_tensor")  # the chips that prefill alone, beside those that decode
+SPLIT = ("prefill_chips", "prefill_tensor")  # chips dedicated to prefill, separate from those that decode
 READ = ("n_chips", "n_layers", "n_experts", "topology", "node_size", "max_chips", "torus_axes", "longest_axis",
         "slice_x", "tensor_axes")  # fmt: skip
-OWN = {*NAMES, *SPLIT}  # what layouts move, or take as it is given
-MOST_CHIPS = 512  # that are tried where nobody says how many
-MOST_TIMES = 4  # as many chips that prefill alone as decode at most, and the other way round
-BATCHES = np.unique(
-    np.concatenate([2.0 ** np.arange(17), 3 * 2.0 ** np.arange(15)])
-)  # that are tried where none is named
+OWN = {*NAMES, *SPLIT}  # the inputs that layouts set, or keep as given
+MOST_CHIPS = 512  # most chips tried if no number is given
+MOST_TIMES = 4  # largest ratio of prefill chips to decode chips, and vice versa
+BATCHES = np.unique(np.concatenate([2.0 ** np.arange(17), 3 * 2.0 ** np.arange(15)]))  # tried if none is named
 
 
 def chip_counts(values: Values) -> list[float]:
-    """How many chips are tried: powers of two, of a torus up to its largest slice."""
+    """The numbers of chips to try: powers of two, on a torus up to its largest slice."""
     most = values.get("max_chips") if values.get("topology") == "torus" else None
     return _powers(min(MOST_CHIPS, most) if isinstance(most, float) else MOST_CHIPS)
 
@@ -35,9 +33,9 @@ def _powers(most: float) -> list[float]:
 
 
 def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> PlanAxis | None:
-    """The layouts on each number of chips; all chips as tensor ways is 0 tensor ways, the template's own default.
+    """The layouts for each number of chips; all chips as tensor ways is 0 tensor ways, the template's default.
 
-    Beside each, where nobody says how many chips there are, others that prefill alone, and none.
+    Unless the number of chips is given, each is combined with further chips that only prefill, and with none.
     """
     each = (
         (*layout, *split)
@@ -51,9 +49,9 @@ def _splits(
     values: Values, fixed: Mapping[str, Sequence[float]], count: float, tensor: float, data: float, _expert: float,
     stages: float, axes: float,
 ) -> Iterator[tuple[float, float]]:  # fmt: skip
-    """The chips that prefill alone beside a layout, and the ways of a group of them: those that decode have, or a node.
+    """Yields the chips that only prefill, added to a layout, and their group's ways: those of decoding, or a node's.
 
-    None are added where the number of chips is given.
+    None are added if the number of chips is given.
     """
     counts = fixed.get("prefill_chips") or [0.0]
     if not fixed.keys() & {"prefill_chips", "n_chips"}:
@@ -81,7 +79,7 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
                         continue
                     if "serve_tensor" not in fixed and ways > most:
                         continue
-                    # experts may lie over all chips of a stage, unless there are too few
+                    # experts may be spread over all chips of a stage, unless there are too few
                     experts_over = {1.0, chips_of_stage if 1 < chips_of_stage <= experts else 1.0}
                     for expert in fixed.get("serve_expert") or sorted(experts_over):
                         is_plain = stages == data == expert == 1

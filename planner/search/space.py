@@ -1,4 +1,4 @@
-"""A space of plans: every combination of some axes, taken in blocks whose arrays broadcast against each other.
+"""A space of plans: all combinations of some axes, in blocks whose arrays broadcast against each other.
 
 An axis is one or more names that vary together, such as the ways of a mesh. The last axis varies fastest.
 """
@@ -14,18 +14,18 @@ import numpy as np
 
 from planner.formulas.arrays import Array
 
-BLOCK = 1 << 16  # plans of a block: their arrays stay in a core's cache
+BLOCK = 1 << 16  # plans per block, so that its arrays fit into a core's cache
 
 
 @dataclass(frozen=True)
 class PlanAxis:
-    """Names that move together: of each an array of its values, all of one length; float64, codes for texts."""
+    """Names that vary together: an array of values for each, all of one length; float64, codes for texts."""
 
     columns: Mapping[str, np.ndarray]
 
     @classmethod
     def of(cls, names: Sequence[str], rows: Iterable[Sequence[float]]) -> PlanAxis | None:
-        """The axis of rows with a value for each name; None without any."""
+        """The axis of rows with a value for each name; None without rows."""
         found = list(rows)
         table = np.array(found, dtype=np.float64).reshape(-1, len(names)).T.copy()
         return cls(dict(zip(names, table, strict=True))) if found else None
@@ -36,7 +36,7 @@ class PlanAxis:
 
 @dataclass(frozen=True)
 class PlanBlock:
-    """So many plans from the one numbered `start` on: the arrays of the axes, which broadcast to `shape`."""
+    """The plans numbered from `start` on: the arrays of the axes, which broadcast to `shape`."""
 
     start: int
     shape: tuple[int, ...]
@@ -47,13 +47,13 @@ class PlanBlock:
         return math.prod(self.shape)
 
     def flat(self, array: Array) -> np.ndarray:
-        """A number for each plan of the block, in order."""
+        """The array with a number for each plan of the block, in order."""
         return np.broadcast_to(array, self.shape).reshape(-1)
 
 
 @dataclass(frozen=True)
 class PlanSpace:
-    """Every combination of some axes."""
+    """All combinations of some axes."""
 
     axes: Sequence[PlanAxis]
 
@@ -63,16 +63,18 @@ class PlanSpace:
 
     @cached_property
     def count(self) -> int:
-        """How many plans there are."""
+        """The number of plans."""
         return math.prod(self.lengths)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What moves, in the order of the axes."""
+        """The varied names, in the order of the axes."""
         return tuple(name for axis in self.axes for name in axis.columns)
 
     def blocks(self, size: int = BLOCK) -> Iterator[PlanBlock]:
-        """All plans in order, at most `size` in a block: the last axes whole, one in slices, each before it alone."""
+        """All plans in order, at most `size` in a block: the last axes whole, one in slices, single values of those
+        before.
+        """
         whole = len(self.axes)
         while whole > 0 and math.prod(self.lengths[whole - 1 :]) <= size:
             whole -= 1
@@ -92,7 +94,7 @@ class PlanSpace:
                 yield PlanBlock(start, (last - first, *tail), arrays)
 
     def _arrays(self, place: tuple[int, ...], part: slice, sliced: int) -> dict[str, Array]:
-        """The arrays of a block: a number of each axis before the `sliced` one, a part of that, all of the others."""
+        """The arrays of a block: scalars for axes before the `sliced` one, `part` of that, and whole axes after it."""
         found: dict[str, Array] = {}
         for at, axis in enumerate(self.axes):
             for name, column in axis.columns.items():
@@ -104,11 +106,11 @@ class PlanSpace:
         return found
 
     def plan(self, number: int) -> dict[str, float]:
-        """The values of one plan by name."""
+        """The values of one plan, by name."""
         return {name: float(column[0]) for name, column in self.plans(np.array([number])).items()}
 
     def plans(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """The values of some plans by name."""
+        """The values of the plans with these numbers, by name."""
         places = np.unravel_index(numbers, self.lengths)
         return {
             name: column[place]

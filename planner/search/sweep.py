@@ -1,4 +1,4 @@
-"""Every combination of some values as a table, computed and written in parts."""
+"""All combinations of some values as a table, computed and written in parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.search.space import PlanBlock, PlanSpace
 
 @dataclass(frozen=True)
 class SweepColumn:
-    """A column of the table; of a model or a chip there is no row."""
+    """A column of the table; `row` is None for a model or chip."""
 
     name: str
     row: Row | None = None
@@ -27,16 +27,16 @@ class SweepColumn:
 
     @property
     def unit(self) -> str:
-        """The unit of its row; of what has none, as a model's name, that of its own."""
+        """The unit of its row, else its own."""
         return self.row.unit if self.row else self.unit_otherwise
 
 
-Part = Mapping[str, np.ndarray]  # a part of the table: of each column an array, of texts in objects, NaN for N/A
+Part = Mapping[str, np.ndarray]  # a block of the table: an array per column (dtype object for texts), NaN for N/A
 
 
 @dataclass(frozen=True)
 class SweptPlans:
-    """The plans of a request in the order of its axes, models and chips first, and the rows that are shown of each."""
+    """The plans of a request, models and chips first, then its axes, with the shown rows of each."""
 
     asked: Request
     wanted: Sequence[str]
@@ -47,23 +47,23 @@ class SweptPlans:
 
     @property
     def count(self) -> int:
-        """How many plans are computed."""
+        """The number of plans to compute."""
         return PlanSpace(self.asked.axes).count * len(self.asked.subjects)
 
     @property
     def columns(self) -> list[SweepColumn]:
-        """The columns: model and chip where there are several, what moves, what is shown."""
+        """The columns: model and chip if there are several, varied inputs, shown rows."""
         template = self.asked.template
         names = dict.fromkeys([*PlanSpace(self.asked.axes).names, *self.wanted])
         return [*map(SweepColumn, self.asked.several), *(SweepColumn(name, template.row(name)) for name in names)]
 
     def parts(self) -> Iterator[Part]:
-        """The table's rows in order, those alone that meet the conditions, and of those this process's share.
+        """The table's rows in order, restricted to those that meet the conditions and to this process's share.
 
-        Raises UserError at the end where no plan meets them, so that nothing is written.
+        Raises UserError at the end if no plan meets them, so that nothing is written.
         """
         among, done, each = self.asked.among, 0, PlanSpace(self.asked.axes).count
-        is_empty = among.count == 1  # another process may have what this one lacks
+        is_empty = among.count == 1  # another process may have plans if this one has none
         shared = f", shared by {among.count} processes" if among.count > 1 else ""
         for at, subject in enumerate(self.asked.subjects):
             for block, part in self._of(subject, at * each):
@@ -97,13 +97,13 @@ class SweptPlans:
 
 
 def met(found: Mapping[str, Array], conditions: Sequence[str], block: PlanBlock) -> np.ndarray | None:
-    """For each plan of a block whether all conditions hold; None where there are none. What is N/A doesn't hold."""
+    """For each plan of a block, whether all conditions hold (N/A doesn't); None if there are none."""
     if not conditions:
         return None
     return block.flat(np.logical_and.reduce(np.broadcast_arrays(*(found[name] == 1 for name in conditions))))
 
 
 def texts(codes: Array) -> np.ndarray:
-    """The texts that codes stand for, in an array of objects; None for N/A."""
+    """The texts of codes, as an object array; None for N/A."""
     array = np.asarray(codes)
     return np.array([text_of(float(each)) for each in array.reshape(-1)], dtype=object).reshape(array.shape)

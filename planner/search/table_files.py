@@ -1,6 +1,6 @@
-"""A table written to a file part by part, in bounded memory, whole or not at all: .csv and .parquet; and .xlsx.
+"""Writes tables to files part by part, in bounded memory, completely or not at all: .csv and .parquet, also .xlsx.
 
-Several processes write one together: a folder in which each has a Parquet part, read as one table.
+Several processes write a folder together, with a Parquet part of each, to be read as one table.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from planner.xlsx.atomic import clear_left_over, write_atomically, written_atomi
 
 ENDINGS = (".csv", ".parquet", ".xlsx")
 PARTS = "part-*-of-*.parquet"
-TRIED = 1024  # numbers of a column that tell whether they repeat
+TRIED = 1024  # numbers of a column sampled to see whether values repeat
 
 
 def write(
     path: Path, asked: Request, columns: Sequence[SweepColumn], parts: Iterable[Part], among: Processes = ALONE
 ) -> int:
-    """Write the table at `path` by the ending of its name; returns how many rows it has. Raises UserError.
+    """Write the table to `path` in the format of its suffix; returns the number of rows. Raises UserError.
 
-    Of several processes each writes its own rows, and the rows of all are returned.
+    With several processes, each writes its own rows, and the total number is returned.
     """
     if among.count > 1:
         return _write_shared(path, among, columns, parts)
@@ -49,7 +49,7 @@ def write(
 
 
 def write_found(path: Path, asked: Request, found: Found) -> int:
-    """Write the plans that a search found at `path`; returns how many they are. Raises UserError."""
+    """Write the plans found by a search to `path`; returns their number. Raises UserError."""
     if path.suffix.lower() == ".xlsx":
         from planner.search.search_sheet import workbook
 
@@ -61,9 +61,9 @@ def write_found(path: Path, asked: Request, found: Found) -> int:
 
 
 def check_writable(path: Path, among: Processes = ALONE) -> None:
-    """Raise UserError for a name of another ending, and where what writes it is not installed.
+    """Raise UserError for an unknown suffix, and if the library for it isn't installed.
 
-    For several processes also for a name that is not Parquet's, and for a file in the folder's place.
+    For several processes, also for a suffix other than Parquet's, and for a file in place of the folder.
     """
     if path.suffix.lower() not in ENDINGS:
         raise UserError(f"a table's name ends in {', '.join(ENDINGS)}", place=Place(path), remedy="name it so")
@@ -94,10 +94,10 @@ def _csv(path: Path, columns: Sequence[SweepColumn], parts: Iterable[Part]) -> i
 
 
 def _cells(array: np.ndarray) -> list[str]:
-    """The numbers or texts of a column as cells: to the last digit, whole numbers as such."""
+    """The numbers or texts of a column as cells: numbers with all digits, whole ones without a fraction."""
     if array.dtype == object:
         return ["N/A" if text is None else _quoted(guarded(text)) for text in array]
-    if len(array) > TRIED and len(np.unique(array[:TRIED])) < TRIED // 2:  # what repeats is said once
+    if len(array) > TRIED and len(np.unique(array[:TRIED])) < TRIED // 2:  # repeated values are formatted once
         few, places = np.unique(array, return_inverse=True)
         if len(few) < len(array) // 2:
             texts = _cells(few)
@@ -117,7 +117,7 @@ def _quoted(text: str) -> str:
 
 
 def write_parquet(path: Path, columns: Sequence[SweepColumn], parts: Iterable[Part]) -> int:
-    """Write the table as Parquet, where nobody reads it yet; returns how many rows it has."""
+    """Write the table as Parquet to a path that nobody reads yet; returns the number of rows."""
     import pyarrow
     import pyarrow.parquet
 
@@ -136,10 +136,10 @@ def write_parquet(path: Path, columns: Sequence[SweepColumn], parts: Iterable[Pa
 
 
 def _write_shared(folder: Path, among: Processes, columns: Sequence[SweepColumn], parts: Iterable[Part]) -> int:
-    """Write this process's rows as its part of the folder; returns how many rows all parts have.
+    """Write this process's rows as its part of the folder; returns the number of rows of all parts.
 
-    The parts come to their places when all are whole, and those that stood there before go; else none does. Part after
-    part they have the rows in the order of one process. Raises UserError on all processes where one fails.
+    All parts are moved into place, replacing earlier ones, when all are complete; otherwise none is. In the order of
+    parts, the rows are in the order of a single process. Raises UserError on all processes if one fails.
     """
     path = folder / f"part-{among.index:05d}-of-{among.count:05d}.parquet"
     try:
@@ -159,19 +159,20 @@ def _write_shared(folder: Path, among: Processes, columns: Sequence[SweepColumn]
 
 
 def clear(output: Path) -> None:
-    """Remove what a process that was killed left half-written, and a folder that holds nothing."""
+    """Remove half-written files of killed processes, and an empty folder."""
     clear_left_over(output)
     with suppress(OSError):
         output.rmdir()
 
 
-TIE = "is_tie"  # the column that says 1 of a plan that can't be told from the best
+TIE = "is_tie"  # the column with 1 for plans indistinguishable from the best
 
 
 def listed(asked: Request, found: Found) -> tuple[list[SweepColumn], Part]:
-    """The columns and rows: model, chip, whether it is a tie, what moves, objectives with their ranges, memory.
+    """The columns and rows: model, chip, whether it is a tie, varied inputs, objectives with ranges, memory,
+    extrapolation.
 
-    Last is whether a plan lies outside of the fitted runs. Of several objectives the whole front.
+    With several objectives, the whole front.
     """
     template = asked.template
     objectives = [each.row.name for each in found.objectives]

@@ -1,9 +1,10 @@
-"""Ranks plans: by one objective, with ties that published runs can't distinguish, or the front of several objectives.
+"""Ranks plans: by one objective, with ties that published runs can't distinguish, or by the front of several
+objectives.
 
-The range of a single run covers differences between runs, sources and models. Two plans of one model on one chip have
-most of these errors in common, and so do two chips of one calibration, which is fitted to the same runs. The rest is
-measured: in pairs of published runs of one source, model and chip that differ in layout, 80 % of the errors agree
-within the calibration's `tie` (planner/validation/left_out.py). No tie is wider than a range.
+The range of a single run covers differences between runs, sources and models. Two plans of one model on one chip share
+most of these errors, and so do two chips of one calibration, which is fitted to the same runs. The rest is measured: in
+pairs of published runs of one source, model and chip that differ in layout, 80 % of the errors agree within the
+calibration's `tie` (planner/validation/left_out.py). No tie is wider than a range.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ CALIBRATION = "calibration"
 
 
 def share_errors(one: Subject, other: Subject) -> bool:
-    """Whether they are one model on one chip, or on two chips of one calibration that is fitted to runs of its own."""
+    """Whether two subjects share errors: one model on one chip, or on two chips of one calibration with runs of its
+    own.
+    """
     if one.model != other.model:
         return False
     calibrations = {(each.facts.hardware or {}).get(CALIBRATION) for each in (one, other)}
@@ -31,14 +34,14 @@ def share_errors(one: Subject, other: Subject) -> bool:
 
 
 def unshared(subject: Subject, plan: Results) -> Results:
-    """A plan of a subject with ranges that hold the error alone which another plan doesn't share with it."""
+    """A plan of a subject with ranges for only the error that another plan doesn't share with it."""
     by_id = subject.facts.by_id
     rows = {name: {**cells, **dict(_ends(cells))} for name, cells in by_id.get(CALIBRATION, {}).items()}
     return evaluate(plan.template, replace(subject.facts, by_id={**by_id, CALIBRATION: rows}), plan.given)
 
 
 def _ends(cells: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
-    """The ends of each kind's range, drawn together to what a tie may be."""
+    """Yields the ends of each kind's range, narrowed to those of a tie."""
     for name in (f"{kind}_{mix}_" for kind in OF_LAYOUTS for mix in MIXES):
         tie, low, high = cells.get(name + TIE), cells.get(name + "low"), cells.get(name + "high")
         if isinstance(tie, float) and isinstance(low, float) and isinstance(high, float):
@@ -46,18 +49,18 @@ def _ends(cells: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
             yield name + "high", min(high, tie)
 
 
-Costs = np.ndarray  # plans x objectives, the less the better
+Costs = np.ndarray  # [plans, objectives], lower is better
 
 
 def off(cost: float, best: float) -> float | None:
-    """How far a cost is off the best one, relative; None where the best is 0 and the cost is not."""
+    """A cost's relative deviation from the best one; None if the best is 0 and the cost isn't."""
     return cost / best - 1 if best else None if cost else 0.0
 
 
 def front(costs: Costs) -> np.ndarray:
-    """The places of the plans that no other beats, in rising order of the objectives; of equal plans the first.
+    """The places of the non-dominated plans, in ascending order of the objectives; of equal plans the first.
 
-    One beats another where it is better in one objective and no worse in the others.
+    One plan dominates another if it is better in one objective and no worse in the others.
     """
     order = np.lexsort([np.arange(len(costs)), *costs.T[::-1]])
     found: list[int] = []
@@ -73,9 +76,9 @@ def front(costs: Costs) -> np.ndarray:
 
 
 def within(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """The places of the plans that are no worse than the error bar of the best ends; the less the better.
+    """The places of plans whose value is within the range of the best one; values are to be minimized.
 
-    `ends` are the worse ends of the plans' error bars.
+    `ends` are the worse ends of the plans' ranges.
     """
     if not len(values):
         return np.array([], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The layouts of a training run: the splits of the chips over the ways of a mesh, with microbatches."""
+"""The layouts of a training run: how the chips are split over the ways of a mesh, with microbatches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.search.space import PlanAxis
 
 WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context")
 SCHEDULE = ("n_microbatches", "pipeline_interleave")
-OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes")  # what layouts move, or take as it is given
+OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes")  # the inputs that layouts set, or keep as given
 READ = (
     "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
     "max_chips", "torus_axes", "longest_axis", "slice_x", "tensor_axes", "slices_are",
@@ -20,9 +20,9 @@ READ = (
 
 
 def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> PlanAxis | None:
-    """The layouts on each number of chips: ways, microbatches, chunks, and torus axes of the tensor ways.
+    """The layouts for each number of chips: ways, microbatches, chunks, and torus axes of the tensor ways.
 
-    `values` are the plan's own (`READ`); `fixed` are the values of names that are typed or moved otherwise.
+    `values` are the plan's own (`READ`); `fixed` are the values of names that are set or varied otherwise.
     """
     return PlanAxis.of(OWN, _all(values, fixed, chips))
 
@@ -32,7 +32,7 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
     sequences = layout_rules.number(values, "batch_tokens") / layout_rules.number(values, "seq_len", 1.0)
     for count, slices in ((each, slices) for each in chips for slices in _slices(values, fixed, each)):
         each = count / slices
-        joined = slices if values.get("slices_are") == "pipeline" else 1.0  # slices that are stages of one pipeline
+        joined = slices if values.get("slices_are") == "pipeline" else 1.0  # slices that are the stages of one pipeline
         for axes in fixed.get("tensor_axes", layout_rules.torus_axes(values)):
             allowed = _allowed(values, axes)
             for ways in _shared_out(int(each), fixed, allowed) if each == int(each) else ():
@@ -50,7 +50,7 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
 
 
 def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) -> Sequence[float]:
-    """How many slices: those that are named, else the fewest that are no larger than a torus may be."""
+    """The numbers of slices: those given, else the fewest slices of possible size."""
     if "n_slices" in fixed:
         return fixed["n_slices"]
     most = layout_rules.number(values, "max_chips", chips) if values.get("topology") == "torus" else chips
@@ -58,9 +58,9 @@ def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) 
 
 
 def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
-    """By name whether so many ways make sense."""
+    """By name, whether a number of ways is sensible."""
     tensor = layout_rules.most_tensor_ways(values, axes)
-    fewest = 1 if axes == 1 else 2  # on one way there is nothing to lie along more axes
+    fewest = 1 if axes == 1 else 2  # one way needs no further axes
     heads, experts = layout_rules.number(values, "n_heads", 1.0), layout_rules.number(values, "n_experts", 1.0)
     layers, context = (
         layout_rules.number(values, "n_layers", 1.0),
@@ -77,7 +77,7 @@ def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
 def _shared_out(
     chips: int, fixed: Mapping[str, Sequence[float]], allowed: Mapping[str, Callable[[int], bool]]
 ) -> Iterator[tuple[float, ...]]:
-    """Every choice of ways whose product is so many chips; those of `fixed` among their values alone."""
+    """Every choice of ways with the product `chips`; names in `fixed` only have their values."""
     dividing = divisors(chips)
     order = sorted(WAYS, key=lambda name: (name not in fixed, name in ("mesh_data", "mesh_fsdp")))
     choices = {

@@ -1,1 +1,1 @@
-"""Expected times against published runs: the runs, what is expected of them, the fit to them, its error."""
+"""Expected times compared with published runs: the runs, their expected times, the fit to them, its error."""

@@ -1,4 +1,4 @@
-"""`python -m planner.validation`: fit the shipped calibrations to the published runs, and write their files."""
+"""`python -m planner.validation`: fits the shipped calibrations to the published runs, and writes their files."""
 
 from planner.validation.refit import refit
 

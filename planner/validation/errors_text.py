@@ -1,4 +1,4 @@
-"""The errors of runs as text and as JSON."""
+"""The errors of expected times over runs, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOTE = (
 
 
 def as_json(rows: Sequence[Judged]) -> str:
-    """One object: `kinds`, `mixes` and `sources` with their errors as fractions, `rows` in each row's own unit."""
+    """One JSON object: `kinds`, `mixes` and `sources` with errors as fractions, `rows` in each row's own unit."""
     mixes: dict[str, dict[str, object]] = {}
     for name, found in by(rows, lambda row: f"{row.run.kind} {row.mix}").items():
         kind, _, mix = name.rpartition(" ")
@@ -53,10 +53,10 @@ def _row(row: Judged) -> dict[str, object]:
 
 
 def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each: bool = False) -> str:
-    """A table for kinds, with dense models and mixtures of experts apart, and one for sources.
+    """A table by kind, with dense and mixture-of-experts models separate, and one by source.
 
-    By calibrations of a person's own (`is_own`), sources that these were fitted to stand apart from all others. A table
-    of the runs comes first where each is asked for (`is_each`) and they are few.
+    With the user's own calibrations (`is_own`), sources to which these were fitted are separate from others. If
+    `is_each`, a table of the runs comes first, if they are few.
     """
 
     def apart(name: str, row: Judged) -> str:
@@ -66,7 +66,7 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each
         about,
         *(
             ["", _runs(rows)]
-            if is_each and len(rows) <= MOST_TOLD and any(row.expected is not None for row in rows)
+            if is_each and len(rows) <= MOST_LISTED and any(row.expected is not None for row in rows)
             else []
         ),
     ]
@@ -87,7 +87,7 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each
 
 
 def _runs(rows: Sequence[Judged]) -> str:
-    """A line for each run: what was measured, what is expected, its range, and how far that is off, on time."""
+    """A line for each run: measured, expected, its range, and the error on time."""
     body, answered = [], [row for row in rows if row.expected is not None]
     loaded = {name: library.load(name) for name in dict.fromkeys(row.run.template for row in answered)}
     for row in answered:
@@ -108,7 +108,7 @@ def _table(title: str, summaries: dict[str, Summary]) -> str:
 
 
 def cells(name: str, each: Summary) -> list[str]:
-    """A line of a table, as TITLES has it."""
+    """A line of a table, by TITLES."""
     shares = (
         each.median_error, each.p90_error, each.median_error_bound, each.p90_error_bound, each.median_error_null,
         each.p90_error_null,
@@ -119,24 +119,24 @@ def cells(name: str, each: Summary) -> list[str]:
 
 
 ROUNDING = 0.01
-MOST_TOLD = 40  # runs that are told one by one: more are for --json
+MOST_LISTED = 40  # runs listed one by one; --json has all
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Errors of some runs on time, as fractions; None where no run has such a number."""
+    """Errors of some runs on time, as fractions; None if no run has such a number."""
 
     n: int  # all runs
-    n_na: int  # those of which nothing can be expected
+    n_na: int  # runs without an expected number
     median_error: float | None
     p90_error: float | None
     median_error_bound: float | None
     p90_error_bound: float | None
     median_error_null: float | None
     p90_error_null: float | None
-    bias: float | None  # the median of expected over measured
-    in_range: float | None  # the share of the runs that lie within their range
-    range_width: float | None  # the median of high/low - 1
+    bias: float | None  # median of expected over measured
+    in_range: float | None  # fraction of the runs within their range
+    range_width: float | None  # median of high/low - 1
 
 
 def summary(rows: Sequence[Judged]) -> Summary:
@@ -160,7 +160,7 @@ def summary(rows: Sequence[Judged]) -> Summary:
 
 
 def by(rows: Iterable[Judged], key: Callable[[Judged], str]) -> dict[str, Summary]:
-    """The errors of rows with the same key, in the order in which keys come."""
+    """The errors of rows grouped by a key, in order of first occurrence."""
     groups: dict[str, list[Judged]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -168,7 +168,7 @@ def by(rows: Iterable[Judged], key: Callable[[Judged], str]) -> dict[str, Summar
 
 
 def reasons(rows: Iterable[Judged]) -> dict[str, list[Judged]]:
-    """The rows of which nothing is expected, by the reason: the most frequent one first."""
+    """The rows without an expected time by reason, the most frequent first."""
     found: dict[str, list[Judged]] = {}
     for row in rows:
         if row.expected is None:
@@ -177,14 +177,14 @@ def reasons(rows: Iterable[Judged]) -> dict[str, list[Judged]]:
 
 
 def _where(rows: Sequence[Judged]) -> str:
-    """Where a fault of rows stands in their file, in brackets; nothing where it stands in no column."""
+    """The lines and column of a fault in the rows' file, in parentheses; blank if it is in no column."""
     column = rows[0].run.column
     lines = f"line{'s' if len(rows) > 1 else ''} {few([str(row.run.line) for row in rows])}"
     return f" ({lines}, column {column})" if column else ""
 
 
 def impossible(rows: Iterable[Judged]) -> list[Judged]:
-    """The rows that are faster than their bound, by more than rounding: of another plan, or in another unit."""
+    """The rows faster than their bound, beyond rounding: they must be of another plan or in another unit."""
     return [row for row in rows if (ratio := row.over_measured(row.bound)) is not None and ratio > 1 + ROUNDING]
 
 

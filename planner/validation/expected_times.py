@@ -1,4 +1,4 @@
-"""What is expected of runs: those of a template are computed together, as arrays with a number for each run."""
+"""The expected times of runs; those of a template are computed together, as arrays with a number for each run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BOUNDS = {
     "prefill_batch_time_expected": "prefill_batch_lower_bound_time",
     "expected_time": "lower_bound_time",
 }
-"""The bounds that are not named as their expected rows are; others say `_bound` for `_expected`."""
+"""Bounds whose names don't follow from their expected row; others replace `_expected` by `_bound`."""
 
 
 def bound_of(output: str) -> str:
@@ -37,7 +37,7 @@ def bound_of(output: str) -> str:
 
 
 def is_rate(row: Row) -> bool:
-    """Whether a row is the more the less time something takes: tokens a second, a utilisation."""
+    """Whether a row decreases with time, such as tokens per second or a utilization."""
     return row.name.startswith("mfu") or any(
         symbol == "s" and power < 0 for symbol, power in parse_unit(row.unit).powers
     )
@@ -52,24 +52,24 @@ class Together:
     results: Results
 
     def of(self, name: str) -> Numbers:
-        """A row's numbers, one for each run; NaN where the template has no such row."""
+        """A row's numbers, one for each run; NaN if the template lacks the row."""
         if name not in self.template.by_name:
             return np.full(len(self.runs), np.nan)
         return spread(self.results[name], len(self.runs))
 
     def chosen(self, names: Sequence[str]) -> Numbers:
-        """For each run the number of its own row."""
+        """For each run, the number of its row in `names`."""
         columns = {name: self.of(name) for name in set(names)}
         return np.array([columns[name][at] for at, name in enumerate(names)])
 
     @property
     def outputs(self) -> list[str]:
-        """The row that each run is a measurement of."""
+        """The row that each run measures."""
         return [run.output for run in self.runs]
 
     @cached_property
     def is_rate(self) -> NDArray[np.bool_]:
-        """Whether what was measured of a run is a rate."""
+        """Whether each run's measured number is a rate."""
         return np.array([is_rate(self.template.row(name)) for name in self.outputs])
 
     @cached_property
@@ -94,16 +94,16 @@ class Together:
 
     @cached_property
     def is_moe(self) -> NDArray[np.bool_]:
-        """Whether a run is of a mixture of experts."""
+        """Whether each run is of a mixture of experts."""
         return self.of("n_moe_layers") > 0
 
     @cached_property
     def range_power(self) -> Numbers:
-        """How many times as wide, in logarithms, the range of each run is for its attention."""
+        """The factor, in logarithms, by which the range of each run is widened for its attention."""
         return np.where(np.isnan(powers := self.of("range_power")), 1.0, powers)
 
     def calibration(self, at: int) -> str:
-        """The calibration of a run's chip; blank where the template reads none."""
+        """The calibration of a run's chip; blank if the template reads none."""
         if "calibration_id" not in self.template.by_name:
             return ""
         return text_of(float(self.of("calibration_id")[at])) or ""
@@ -116,12 +116,12 @@ class Together:
 
 
 def spread(array: Array, count: int) -> Numbers:
-    """An array with a number for each run, also of a number that all share."""
+    """An array with a number for each run, broadcast from a scalar if needed."""
     return np.array(np.broadcast_to(np.asarray(array, dtype=np.float64), (count,)))
 
 
 def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[Together]:
-    """The runs that have no fault, by their templates."""
+    """The runs without a fault, grouped by template."""
     sound = [run for run in runs if not run.fault]
     templates = {name: library.load(name) for name in dict.fromkeys(run.template for run in sound)}
     groups: dict[tuple[str, frozenset[str]], list[Run]] = {}
@@ -131,13 +131,13 @@ def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[
 
 
 def _overridden(run: Run, template: Template) -> frozenset[str]:
-    """The settings of a run that stand for a lookup by another row's text: they have no number to fall back to."""
+    """The settings of a run that override a lookup by another row's text, which have no default."""
     rows = [template.row(name) for name in run.values]
     return frozenset(row.name for row in rows if row.kind in LOOKUPS and not _is_plain(row))
 
 
 def _is_plain(row: Row) -> bool:
-    """Whether a row is looked up in the model's or the chip's own cells."""
+    """Whether a row is looked up directly in the model's or chip's row."""
     return row.kind in ("model", "hardware") and not row.column[1]
 
 

@@ -1,7 +1,7 @@
-"""Calibrations fitted to runs: least squares of the logarithm of expected over measured, drawn towards priors.
+"""Fits calibrations to runs: least squares of the logarithm of expected over measured, with priors.
 
-The forms are the templates' own rows: nothing is computed here a second way. Sources count with the root of the number
-of their runs to the power 0.7, so that one with a hundred runs doesn't decide alone; residuals beyond 10 % count less.
+The model functions are the templates' own rows. A source's weight is its number of runs to the power of 0.3, so that
+one with a hundred runs doesn't dominate; residuals beyond 10 % count less.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from planner.formulas.template import Row
 from planner.validation.expected_times import Numbers, Together, spread
 from planner.validation.parameters import DEVIATION, FAMILIES, START, UNMEASURED, Group, Prior, bounds, prior_of
 
-SHARE = 0.35  # a run's weight is its source's number of runs to the power of minus this
-OUTLYING = 0.1  # from this residual on a run counts less
+SHARE = 0.35  # a run's weight is (number of its source's runs) ** -SHARE
+OUTLYING = 0.1  # residual above which a run is down-weighted
 
 STACKS = ("default", "tuned", "unfused", "ideal")
-Key = tuple[str, str]  # a calibration or a stack, and its parameter
+Key = tuple[str, str]  # (calibration or stack, parameter)
 
 
 @dataclass
 class Fit:
-    """Fitted numbers: of calibrations (`any`, `gpu`, `tpu`, `h100`, ...) and of stacks, by id and parameter."""
+    """Fitted numbers of calibrations (`any`, `gpu`, `tpu`, `h100`, ...) and of stacks, by id and parameter."""
 
     calibrations: dict[Key, float] = field(default_factory=dict)
     stacks: dict[Key, float] = field(default_factory=dict)
 
 
 class Fitter:
-    """Runs of one group, whose expected times can be computed again for other parameters.
+    """Runs of one group, whose expected times can be recomputed for other parameters.
 
     `families` says of each calibration whether it is of GPUs or TPUs. `fixed` are numbers of an earlier group's fit.
     """
@@ -56,7 +56,9 @@ class Fitter:
         self.unknown = _unknown(group, sorted(chips))
 
     def fit(self, mask: NDArray[np.bool_]) -> Fit:
-        """The parameters that fit the runs of the mask best; those of experts fit such models alone, after the rest."""
+        """The best-fitting parameters for the runs of the mask; those of experts are fitted to such models only, after
+        the rest.
+        """
         numbers = np.array([each.start for each in self.unknown])
         is_of_experts = np.array([each.name in self.group.of_experts for each in self.unknown])
         if not is_of_experts.any():
@@ -91,11 +93,11 @@ class Fitter:
         return whole(solution.x)
 
     def expected(self, fit: Fit) -> Numbers:
-        """What is expected of every run with these parameters."""
+        """The expected number of every run with these parameters."""
         return np.concatenate([part.expected(fit) for part in self.parts])
 
     def as_fit(self, numbers: Numbers) -> Fit:
-        """The numbers of a solution as parameters of calibrations and stacks; of an earlier group's fit the rest."""
+        """A solution's numbers as parameters of calibrations and stacks, with the rest from the earlier group's fit."""
         fit = Fit(dict(self.fixed.calibrations), dict(self.fixed.stacks))
         for each, number in zip(self.unknown, numbers, strict=True):
             if each.deviates:
@@ -111,7 +113,7 @@ class Fitter:
 
 @dataclass(frozen=True)
 class _Unknown:
-    """One number that is fitted: whose it is and its name, where the fit begins, what it may be, and its prior."""
+    """One fitted number: its owner and name, its starting value, its bounds, and its prior."""
 
     owner: str
     name: str

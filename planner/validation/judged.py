@@ -1,6 +1,6 @@
-"""Runs beside what is expected of them: by the shipped calibrations, by fits without their source, by a null model.
+"""Runs compared with predictions: by the shipped calibrations, by fits without their source, and by a null model.
 
-The null model: a run takes its bound times what published runs of such chips take over theirs, in the median.
+The null model multiplies a run's bound by the median ratio of measured time to bound of published runs on such chips.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judged:
-    """A run, and what is expected of it, in the unit of the template's row; None for no such number."""
+    """A run and its predictions, in the unit of the template's row; None if there is no such number."""
 
     run: Run
     expected: float | None = None
     low: float | None = None
     high: float | None = None
     bound: float | None = None
-    null: float | None = None  # what the null model says: the bound times what such chips take over theirs
+    null: float | None = None  # prediction of the null model
     is_moe: bool = False
     is_rate: bool = False
     calibration: str = ""
-    fault: str = ""  # why nothing is expected
-    is_fitted_to: bool = False  # whether what is expected was fitted to runs of its source
+    fault: str = ""  # why there is no expected number
+    is_fitted_to: bool = False  # whether the calibration was fitted to runs of the same source
 
     def over_measured(self, number: float | None) -> float | None:
-        """A number over the measured one, as times: of rates the inverse."""
+        """A number over the measured one, as times: for rates the inverse."""
         if number is None or not number > 0:
             return None
         return self.run.measured / number if self.is_rate else number / self.run.measured
 
     def error(self, number: float | None) -> float | None:
-        """How far a number is from the measured one, on time, as a fraction."""
+        """The deviation of a number from the measured one, on time, as a fraction."""
         ratio = self.over_measured(number)
         return None if ratio is None else abs(ratio - 1)
 
     @property
     def is_in_range(self) -> bool:
-        """Whether the measured number lies in the range."""
+        """Whether the measured number is in the range."""
         return self.low is not None and self.high is not None and self.low <= self.run.measured <= self.high
 
     @property
     def width(self) -> float | None:
-        """How much more the high end of the range is than the low one, as a fraction."""
+        """The high end of the range over the low one, minus 1."""
         return None if not self.low or self.high is None else self.high / self.low - 1
 
     @property
@@ -81,7 +81,7 @@ def judged(runs: Sequence[Run], together: Iterable[Together]) -> list[Judged]:
 
 
 def without_own_source(rows: Sequence[Judged], groups: Iterable[LeftOut]) -> list[Judged]:
-    """The rows with what fits without their source expect of them; a range is what the other sources tell."""
+    """The rows with the expectations of fits without their source, and ranges from the other sources."""
     numbers = {(run.source, run.id): (group, at) for group in groups for at, run in enumerate(group.runs)}
     return [_without(row, numbers.get((row.run.source, row.run.id))) for row in rows]
 
@@ -100,10 +100,10 @@ def _without(row: Judged, found: tuple[LeftOut, int] | None) -> Judged:
 
 
 def with_null(rows: Iterable[Judged], published: Sequence[Judged]) -> list[Judged]:
-    """The rows with what the null model says of each.
+    """The rows with the prediction of the null model.
 
-    It knows the published runs of the same kind and calibration, but none of the row's own source; where there are no
-    such runs all of that kind, and where it has one source alone, all of that template.
+    It knows the published runs of the same kind and calibration, except those of the row's source; if there are none,
+    all of that kind, and if these have a single source, all of that template.
     """
     of_template, of_kind = defaultdict[str, list[Judged]](list), defaultdict[tuple[str, str], list[Judged]](list)
     for row in published:
@@ -130,7 +130,7 @@ def _null(row: Judged, of_template: Sequence[Judged], of_kind: Sequence[Judged])
 def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = False) -> list[Judged]:
     """The runs of a CSV, by default the published ones, each with what is expected of it.
 
-    With `leave_one_out` each source's runs are expected by a fit to all other sources, of the file and published.
+    With `leave_one_out`, each source's runs are predicted by a fit to all other sources, of the file and published.
     Raises UserError for a fault in a file.
     """
     ours = Databases()
@@ -141,7 +141,7 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
     if path is None and databases == ours:
         published, known = runs, rows
     else:
-        # The null model of a run knows the runs of its template alone.
+        # The null model of a run uses only runs of its template.
         published, known = published_judged(None if leave_one_out else frozenset(run.template for run in runs))
     if leave_one_out:
         from planner.validation.left_out import fitted
@@ -159,14 +159,14 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
 
 
 def published_judged(templates: frozenset[str] | None) -> tuple[list[Run], list[Judged]]:
-    """The published runs of some templates, or of all, and what is expected of each with the shipped databases."""
+    """The published runs of some templates (None: all), and what is expected of each with the shipped databases."""
     ours = Databases()
     published = read(shipped(), ours, models_of(ours), templates)
     return published, judged(published, predicted(published, ours, models_of(ours)))
 
 
 def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
-    """For each row the sources whose runs the calibration was fitted to that it is expected by."""
+    """For each row, the sources to whose runs its calibration was fitted."""
     stated = stated_calibrations(databases.calibrations_csv, only=databases.only)
     fitted = {
         identifier: {

@@ -1,6 +1,6 @@
-"""What is expected of runs by fits that have not seen their source, and the ranges that their errors lie in.
+"""The expectations for runs of fits without their source, and the ranges of their errors.
 
-The range of runs is of each by itself, that of plans to choose from is of two runs beside each other.
+A run's range is for a single run, that for plans to choose from is for the comparison of two runs.
 """
 
 from __future__ import annotations
@@ -25,48 +25,48 @@ from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.runs import Run
 
 LOW, HIGH = 0.1, 0.9  # quantiles of the range
-FEWEST_SOURCES = 3  # of runs of a kind that have a range of their own
-FEWEST_OF_A_SOURCE = 5  # runs of each of them
+FEWEST_SOURCES = 3  # a kind with fewer sources has no range of its own
+FEWEST_OF_A_SOURCE = 5  # least number of runs of each of them
 FEWEST_RUNS = 8
-WIDER = 1.5  # times as wide in logarithms where a chip has no runs, or hardly any are of such models
-LEAST = 1e-3  # of an end of a range away from the expected time
-FEW = 1.2  # where few sources tell of such runs
+WIDER = 1.5  # factor on the log width if there are (almost) no runs of the chip or of such models
+LEAST = 1e-3  # least relative distance of a range's end from the expected time
+FEW = 1.2  # factor on the log width if there are few sources of such runs
 ASKED = ("stack", "optimizer", "compute_dtype", "weight_dtype", "kv_dtype", "activation_dtype", "seq_len",
          "context_len", "prompt_len", "generate_len")  # fmt: skip
-"""The settings that are alike in two runs of the same question: what a search for a layout leaves as it is."""
+"""Settings that two runs must share to answer the same question: those that a layout search leaves alone."""
 
 
 class Range(NamedTuple):
-    """Of measured over expected times, the least and the most of the 80 % in the middle."""
+    """The 10 % and 90 % quantiles of measured over expected times."""
 
     low: float
     high: float
 
     def wider(self, times: float) -> Range:
-        """The range, so many times as wide in logarithms, within its bounds."""
+        """The range widened by a factor in logarithms, within its bounds."""
         return Range(max(0.1, self.low**times), min(10.0, self.high**times))
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Measured over expected times of runs; or of pairs of runs, the one's over the other's."""
+    """Measured over expected times of runs; or, for pairs of runs, the ratio of the two."""
 
     ratio: Numbers
     sources: NDArray[np.str_]
     kinds: NDArray[np.str_]
-    is_moe: NDArray[np.bool_]  # of mixtures of experts, else of dense models
-    counts: NDArray[np.bool_]  # which of them tell a range
+    is_moe: NDArray[np.bool_]  # True for mixtures of experts, False for dense models
+    counts: NDArray[np.bool_]  # which of them contribute to a range
     has_kinds: bool  # whether there are several kinds
 
     def range(self, kind: str, mix: str) -> Range:
-        """The range of a kind, dense or of experts."""
+        """The range of a kind and mix (dense or experts)."""
         tells, times = self.telling(kind, mix)
         return self._range(tells).wider(times)
 
     def telling(self, kind: str, mix: str) -> tuple[NDArray[np.bool_], float]:
-        """Which errors tell the range of a kind and mix, and how many times as wide that makes it.
+        """Which errors determine the range of a kind and mix, and the factor by which it is widened.
 
-        Of a kind with few sources all kinds of the group tell it; of mixtures of experts with few runs dense models do.
+        For a kind with few sources, all kinds of the group count; for mixtures of experts with few runs, dense models.
         """
         of_mix = self.counts & (self.is_moe == (mix == "moe"))
         own = of_mix & (self.kinds == kind)
@@ -81,10 +81,9 @@ class Errors:
         return self.counts, WIDER
 
     def _range(self, mask: NDArray[np.bool_]) -> Range:
-        """The range of these errors, in which each source counts alike.
+        """The range of these errors, with equal weight for each source.
 
-        It is the wider the fewer the sources are: by the root of 1 + 1/n for n of them, as for a prediction of one
-        more.
+        It is widened for few sources: by the root of 1 + 1/n for n of them, as for the prediction of one more.
         """
         if not mask.any():
             return Range(1.0, 1.0)
@@ -94,7 +93,7 @@ class Errors:
 
 
 def quantiles(numbers: Numbers, sources: NDArray[np.str_], shares: Sequence[float]) -> list[float]:
-    """The numbers below which these shares of them lie, where every source counts alike."""
+    """The quantiles of the numbers for these shares, with equal weight for each source."""
     counts = Counter(sources)
     weights = np.array([1 / counts[source] for source in sources])
     order = np.argsort(numbers, kind="stable")
@@ -103,9 +102,9 @@ def quantiles(numbers: Numbers, sources: NDArray[np.str_], shares: Sequence[floa
 
 
 def pairs(runs: Sequence[Run], counts: NDArray[np.bool_]) -> NDArray[np.int_]:
-    """The places of every two runs that count and plan the same question otherwise, in both orders: pairs x 2.
+    """The places of pairs of counting runs that plan the same question differently, in both orders: pairs x 2.
 
-    They are of one source, model and chip, in precision, lengths and stack alike, and differ in layout, chips or batch.
+    They have the same source, model, chip, precision, lengths and stack, and differ in layout, chips or batch.
     """
     groups: dict[tuple[object, ...], list[int]] = {}
     for at in np.flatnonzero(counts).tolist():
@@ -121,7 +120,7 @@ def pairs(runs: Sequence[Run], counts: NDArray[np.bool_]) -> NDArray[np.int_]:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A group's runs, what is expected of each without its source, and which of them count in a fit."""
+    """A group's runs, the expectation of each without its source, and which of them are fitted."""
 
     group: Group
     fitter: Fitter
@@ -132,12 +131,12 @@ class LeftOut:
 
     @cached_property
     def ratio(self) -> Numbers:
-        """Measured over expected times: of a rate the inverse."""
+        """Measured over expected times; the inverse for a rate."""
         return (self.fitter.measured / self.expected) ** np.where(self.fitter.is_rate, -1, 1)
 
     @property
     def error(self) -> float:
-        """The median error on time of the runs that count, as a fraction."""
+        """The median error on time of the fitted runs, as a fraction."""
         return float(np.median(np.abs(1 / self.ratio - 1)[self.fitter.is_fitted]))
 
     @cached_property
@@ -147,7 +146,7 @@ class LeftOut:
 
     @cached_property
     def times_of_attention(self) -> Numbers:
-        """How many times as wide the range of each run is for its attention, which no fitted run tells of."""
+        """The factor, in logarithms, by which the range of each run is widened for attention that no fitted run has."""
         return np.concatenate([part.range_power for part in self.fitter.parts])
 
     @cached_property
@@ -156,18 +155,18 @@ class LeftOut:
         return [stack for part in self.fitter.parts for stack in part.stacks.each]
 
     def errors(self, without: str | None = None) -> Errors:
-        """The errors of the runs that make a range: without a source, unless one other alone were left."""
+        """The errors of runs that determine a range: without a source, unless only one other would be left."""
         others = self.fitter.is_fitted & (self.fitter.sources != without)
         counts = others if len(set(self.fitter.sources[others])) > 1 else self.fitter.is_fitted
         return self._errors(self.ratio, np.arange(len(self.runs)), counts)
 
     @cached_property
     def pairs(self) -> NDArray[np.int_]:
-        """The places of every two fitted runs that plan the same question otherwise: pairs x 2."""
+        """The places of pairs of fitted runs that plan the same question differently: pairs x 2."""
         return pairs(self.runs, self.fitter.is_fitted)
 
     def of_pairs(self) -> Errors:
-        """The error of the one run of each pair over that of the other."""
+        """For each pair, the error of the one run over that of the other."""
         one, other = self.pairs.T
         return self._errors(self.ratio[one] / self.ratio[other], one, np.ones(len(one), dtype=bool))
 
@@ -178,15 +177,15 @@ class LeftOut:
         return Errors(ratio, self.fitter.sources[places], kinds[places], self.is_moe[places], counts, has_kinds)
 
     def range_of_chip(self, kind: str, mix: str, chip: str, without: str | None = None) -> Range:
-        """The range, and a wider one for a calibration of which no source tells."""
+        """The range, widened for a calibration without its own sources."""
         errors = self.errors(without)
         own = {each for each, counts in zip(self.chips, errors.counts, strict=True) if counts}
-        is_seen = chip == COMMON or (chip in own and chip not in FAMILIES)  # of its kind's other chips nothing is known
+        is_seen = chip == COMMON or (chip in own and chip not in FAMILIES)  # not so other chips of its kind
         usual = errors.range(kind, mix)
         return usual if is_seen else usual.wider(WIDER)
 
     def range_of(self, at: int, without: str | None = None) -> Range:
-        """The range of the run at a place: that of its kind, mix and chip, as wide as its stack's runs need it."""
+        """The range of the run at a place, by its kind, mix and chip, widened as its stack's runs require."""
         usual = self.range_of_chip(*self._range_key(at), without)
         return usual.wider(self.times_of_stack(self.stacks[at], without) * self.times_of_attention[at])
 
@@ -195,9 +194,9 @@ class LeftOut:
         return self.runs[at].judged_as, MIXES[int(self.is_moe[at])], self.chips[at]
 
     def times_of_stack(self, stack: str, without: str | None = None) -> float:
-        """How many times as wide, in logarithms, the range must be to hold 80 % of the runs of a fitted stack too.
+        """The factor, in logarithms, by which the range must be widened to cover 80 % of the runs of a fitted stack.
 
-        1 at least, and where few runs or a single source tell, or the group has no such factor.
+        At least 1, and 1 if there are few runs or a single source, or if the group has no such factor.
         """
         if not self.group.range_factor or stack not in {name for name, *_ in self.group.stacks}:
             return 1.0
@@ -245,7 +244,7 @@ def fitted(together: Sequence[Together], hardware: Table) -> Fitted:
 
 
 def left_out(group: Group, fitter: Fitter) -> LeftOut:
-    """What is expected of a group's runs by fits without their source."""
+    """The expectations for a group's runs by fits without their source."""
     expected = np.full(len(fitter.measured), np.nan)
     sources = list(dict.fromkeys(fitter.sources))
     for at, source in enumerate(sources, 1):
@@ -258,7 +257,7 @@ def left_out(group: Group, fitter: Fitter) -> LeftOut:
 
 
 def families_of(hardware: Table) -> dict[str, str]:
-    """For each calibration of the chips whether it is of GPUs or TPUs; those of families come first."""
+    """For each calibration of the chips, whether it is of GPUs or TPUs; families come first."""
     names = {str(cells["calibration"]) for cells in hardware.rows.values()}
     ordered = (*FAMILIES, *sorted(names.difference(FAMILIES)))
     return {name: kind_of(name) for name in ordered}
@@ -267,16 +266,16 @@ def families_of(hardware: Table) -> dict[str, str]:
 def ranges(found: Fitted) -> dict[tuple[str, str], float]:
     """The range of each kind and mix by calibration and parameter, and that of two plans of one model and chip."""
     kinds = [(each, kind, mix) for each in found.groups for kind in each.group.kinds for mix in MIXES]
-    alone = {
+    limits = {
         (owner, f"{kind}_{mix}_{end}"): value
         for each, kind, mix in kinds
         for owner in (COMMON, *found.families)
         if kind_of(owner) in each.group.families
         for end, value in zip(("low", "high"), each.range_of_chip(kind, mix, owner), strict=True)
     }
-    beside = {
+    ties = {
         (COMMON, f"{kind}_{mix}_{TIE}"): each.of_pairs().range(kind, mix).high
         for each, kind, mix in kinds
         if kind in OF_LAYOUTS and kind_of(COMMON) in each.group.families
     }
-    return alone | beside
+    return limits | ties

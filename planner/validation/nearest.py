@@ -1,12 +1,11 @@
-"""The published runs that are nearest to a plan, with what they reported and what is expected of them.
+"""The published runs nearest to a plan, with what they reported and what is expected of them.
 
-Near is what a practitioner takes for the same kind of run. Each number of a run counts by how many times it is
-doubled or halved on the way to the plan's: parameters most, since they decide the shapes of all matmuls, then what
-a chip has to do at once (tokens of a batch and length of a sequence, or sequences and context) and the number of
-chips. Each text that differs counts as some doublings: another generation of chip (told by its calibration), another
-kind of chip (TPU or GPU), another dtype of the matmuls, a mixture of experts beside a dense model, another software
-stack. The distance is the root of the sum of their squares. Where two are equally near, the first of the file is.
-Runs whose dimensions are inferred are none of them.
+The distance reflects what a practitioner considers a similar run. Each number counts by how often it must be doubled or
+halved to reach the plan's: parameters most, since they determine the shapes of all matmuls, then the work of a step
+(tokens of a batch and sequence length, or sequences and context) and the number of chips. Each text that differs counts
+as some doublings: another generation of chip (by its calibration), another kind of chip (TPU or GPU), another dtype of
+the matmuls, a mixture of experts instead of a dense model, another software stack. The distance is the root of the sum
+of squares; ties are in file order. Runs with inferred dimensions are excluded.
 """
 
 from __future__ import annotations
@@ -35,24 +34,24 @@ NUMBERS: Mapping[str, Mapping[str, float]] = {
     "collectives": {"collective_bytes": 0.5, "n_chips": 1.0},
     "matmul": {"tokens": 0.5, "d_in": 0.5, "d_out": 0.5},
 }
-"""By template the numbers that are compared, and what a doubling of each counts."""
+"""For each template the numbers to compare, and the distance that a doubling of each adds."""
 SIZES: Mapping[str, Mapping[str, str]] = {
     "training": {"n_chips": "chips", "batch_tokens": "tokens/step", "seq_len": "seq len"},
     "inference": {"n_chips": "chips", "batch": "batch", "context_len": "context"},
     "collectives": {"n_chips": "chips", "collective_bytes": "bytes"},
     "matmul": {"tokens": "B", "d_in": "D", "d_out": "F"},
 }
-"""By template the sizes of a run that a reader wants to see, and what to call them above a column."""
+"""For each template the sizes of a run to show, and their column titles."""
 TEXTS = {"chip_calibration": 2.0, "compute_dtype": 1.5, "stack": 1.0}
-"""What a text that differs counts, in doublings of parameters."""
+"""The distance that a differing text adds, in doublings of parameters."""
 ANOTHER_KIND, EXPERTS = 3.0, 3.0
-"""What a TPU counts beside a GPU, and a mixture of experts beside a dense model, in doublings of parameters."""
+"""The distance between TPU and GPU, and between mixture of experts and dense model, in doublings of parameters."""
 UNKNOWN = 3.0
-"""What a number counts that the plan lacks."""
+"""The distance added by a number that the plan lacks."""
 
 
 class NearColumn(NamedTuple):
-    """A column of the table of nearest runs: its name, what stands above it, and the unit of its numbers."""
+    """A column of the table of nearest runs: its name, its label, and the unit of its numbers."""
 
     name: str
     label: str
@@ -60,7 +59,7 @@ class NearColumn(NamedTuple):
 
 
 class NearCell(NamedTuple):
-    """A number or a text of that table, its unit, and how it reads."""
+    """A number or text of that table, its unit, and its display text."""
 
     value: float | str
     unit: str
@@ -68,19 +67,19 @@ class NearCell(NamedTuple):
 
 
 class NearRun(NamedTuple):
-    """A published run: what was measured and what is expected of it, in the unit of `output`'s row."""
+    """A published run: the measured and the expected number, in the unit of `output`'s row."""
 
     run: Run
     model: str  # its name
-    what: str  # that row's label
+    what: str  # label of the compared row
     unit: str
-    sizes: tuple[float, ...]  # the numbers of SIZES, in their order
+    sizes: tuple[float, ...]  # the numbers named by SIZES, in order
     expected: float
-    distance: float  # in doublings of parameters
+    distance: float  # distance from the plan in doublings of parameters
 
     @property
     def cells(self) -> list[NearCell]:
-        """A line of the table of nearest runs, as `Nearest.columns` has it."""
+        """A line of the table of nearest runs, by `Nearest.columns`."""
         measured, error = self.run.measured, self.expected / self.run.measured - 1
         return [
             *(NearCell(text, "text", text) for text in (self.run.id, self.model, self.run.hardware)),
@@ -93,15 +92,15 @@ class NearRun(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The published runs that are nearest to a plan, nearest first."""
+    """The published runs nearest to a plan, nearest first."""
 
     runs: tuple[NearRun, ...]
     sizes: tuple[str, ...]  # the labels of their sizes
-    own: int  # how many there are of the template on the plan's chip, or on chips of its calibration
+    own: int  # number of runs of the template on the plan's chip, or on chips with its calibration
 
     @property
     def columns(self) -> list[NearColumn]:
-        """What a table of the runs has: who each is, its sizes, what was reported and expected, and the error."""
+        """The columns of a table of the runs: identity, sizes, reported and expected numbers, error."""
         who = [("run", "run"), ("model", "model"), ("hardware", "chip")]
         return [
             *(NearColumn(name, label, "text") for name, label in who),
@@ -113,13 +112,13 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedRuns:
-    """The published runs of a template, with what is expected of each: computed once, asked for many plans."""
+    """The published runs of a template with their expectations, computed once for many plans."""
 
     together: Together
     models: Table
 
     def nearest(self, value: Callable[[str], Value], hardware: str) -> Nearest:
-        """Those nearest to a plan; `value` gives its rows by name, None for N/A, `hardware` is its chip's id."""
+        """The runs nearest to a plan; `value` gives its rows by name, None for N/A, `hardware` is its chip's id."""
         found = self.together
         known = np.isfinite(found.expected) & np.isfinite(found.low) & np.isfinite(found.high)
         distances = np.where(known, _distances(found, value), np.inf)
@@ -132,10 +131,9 @@ class PublishedRuns:
 
 
 def published_runs(template: Template, databases: Databases | None = None) -> PublishedRuns | None:
-    """The published runs of a template; None where there are none of it.
+    """The published runs of a template; None if there are none.
 
-    What is expected of them is said with the shipped models and chips, and with the calibrations of `databases` before
-    ours.
+    Their expectations use the shipped models and chips, and the calibrations of `databases` before the shipped ones.
     """
     if template.name not in NUMBERS:
         return None
@@ -148,13 +146,13 @@ def published_runs(template: Template, databases: Databases | None = None) -> Pu
 def nearest(
     template: Template, value: Callable[[str], Value], hardware: str = "", databases: Databases | None = None
 ) -> Nearest | None:
-    """The published runs of a template that are nearest to one plan; None where there are none of it."""
+    """The published runs of a template nearest to one plan; None if there are none."""
     found = published_runs(template, databases)
     return found.nearest(value, hardware) if found else None
 
 
 def _runs(template: Template, databases: Databases, models: Table) -> Iterator[Run]:
-    """The shipped runs of one template whose dimensions are known; the others are not even parsed."""
+    """The shipped runs of one template with known dimensions; others aren't even parsed."""
     sheet = csvfile.read(shipped(), required=REQUIRED, known=COLUMNS)
     for _, cells in sheet.records():
         if cells["template"] != template.name or cells["fit"] == "0":
@@ -180,7 +178,7 @@ def _near(together: Together, models: Table, at: int, distance: float) -> NearRu
 
 
 def _distances(together: Together, value: Callable[[str], Value]) -> Numbers:
-    """How far each run is from the plan."""
+    """The distance of each run from the plan."""
     squares = np.zeros(len(together.runs))
     for name, weight in NUMBERS[together.template.name].items():
         own = value(name)
@@ -204,5 +202,5 @@ def _distances(together: Together, value: Callable[[str], Value]) -> Numbers:
 
 
 def _code(text: Value) -> float:
-    """A text as arrays hold it; nothing equals what is N/A."""
+    """A text's code in arrays; NaN for N/A, which equals nothing."""
     return code(text) if isinstance(text, str) else float("nan")

@@ -1,7 +1,7 @@
-"""What is fitted to runs of which kinds, and the priors of what runs alone can't tell.
+"""Which parameters are fitted to runs of which kinds, and the priors for what runs alone don't determine.
 
 A parameter of `of_chips` has a number for each calibration: the number of its kind, `gpu` or `tpu`, times a deviation
-that is drawn towards 1. A prior draws a parameter towards a number, as much as `weight` says in units of a source's.
+with a prior of 1. The `weight` of a prior is relative to that of a source.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from planner.catalog.calibrations import BY_NAME
 
 SERVING = ("static", "prefill", "decode", "tpot")
 FAMILIES = ("gpu", "tpu")
-MEASURED = "measured"  # the calibration of chips that `planner hardware add` measured
+MEASURED = "measured"  # the calibration of chips measured by `planner hardware add`
 
 
 @dataclass(frozen=True)
 class Prior:
-    """A number that a parameter is drawn towards, and where it is from."""
+    """The prior value of a parameter, and its source."""
 
     value: float
     weight: float
@@ -26,25 +26,25 @@ class Prior:
 
 @dataclass(frozen=True)
 class Group:
-    """Parameters that are fitted together, to the runs of some kinds."""
+    """Parameters that are fitted together, to runs of some kinds."""
 
     name: str
     kinds: tuple[str, ...]
-    common: tuple[str, ...] = ()  # one number for all chips
-    of_families: tuple[str, ...] = ()  # one for GPUs and one for TPUs
-    of_chips: tuple[str, ...] = ()  # one for each calibration
-    stacks: tuple[tuple[str, str, float, float], ...] = ()  # stack, its factor, and from where to where that may be
-    of_experts: tuple[str, ...] = ()  # those that mixtures of experts alone tell; dense models tell the rest
-    range_factor: str = ""  # the factor by which the range of a stack's runs is wider
-    drawn: float = 0.1  # how much a calibration's deviation is drawn towards 1
-    families: tuple[str, ...] = FAMILIES  # of which kinds of chips the runs are
+    common: tuple[str, ...] = ()  # parameters with one value for all chips
+    of_families: tuple[str, ...] = ()  # parameters with one value for GPUs and one for TPUs
+    of_chips: tuple[str, ...] = ()  # parameters with one value per calibration
+    stacks: tuple[tuple[str, str, float, float], ...] = ()  # (stack, factor, lower bound, upper bound)
+    of_experts: tuple[str, ...] = ()  # parameters fitted to mixtures of experts only; the others to dense models
+    range_factor: str = ""  # name of the factor that widens the range of a stack's runs
+    drawn: float = 0.1  # strength of the shrinkage of a calibration's deviation towards 1
+    families: tuple[str, ...] = FAMILIES  # kinds of chips with runs
 
 
 GROUPS = (
     Group(
         "collectives", ("collective",),
         common=("fabric_latency",), of_families=("node_latency",), of_chips=("collective_efficiency",),
-        drawn=0.6,  # few sizes of one source each
+        drawn=0.6,  # few sizes, one source each
     ),
     Group(
         "serving", SERVING,
@@ -65,7 +65,7 @@ GROUPS = (
             "serve_expert_overhead",
         ),
         of_chips=("serve_matmul_efficiency", "hbm_efficiency"), of_experts=("serve_expert_overhead",),
-        drawn=0.6,  # three sources, and of most chips one; what it leaves out is as of GPUs
+        drawn=0.6,  # three sources, one for most chips; parameters not listed are those of GPUs
         families=("tpu",),
     ),
     Group(
@@ -100,7 +100,7 @@ START = {
     "attention_read_speed": 1.0, "train_matmul_factor": 1.0, "train_attention_factor": 1.5,
     "serve_overhead_factor": 2.6, "cache_reads_power": 0.75,
 }  # fmt: skip
-"""Where a fit begins."""
+"""Starting values of a fit."""
 
 PRIORS: dict[str | tuple[str, str], Prior] = {
     ("tpu", "expert_layer_overhead"): Prior(0.2e-3, 1.0, "a compiled program: no host between router and experts"),
@@ -132,11 +132,11 @@ def prior_of(owner: str, name: str) -> Prior | None:
     return PRIORS.get((owner, name)) or PRIORS.get(name)
 
 
-DEVIATION = (0.6, 1.6)  # its bounds
+DEVIATION = (0.6, 1.6)  # bounds of a deviation
 
 
 def bounds(name: str) -> tuple[float, float]:
-    """The least and the most that a parameter may be."""
+    """The least and greatest value of a parameter."""
     return BY_NAME[name].lower, BY_NAME[name].upper
 
 
@@ -164,4 +164,4 @@ UNMEASURED = {
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
     (MEASURED, "operation_hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
 }
-"""What no fitted run tells of: layers on TPUs, experts that are spread over nodes, scans and sparse attention."""
+"""Parameters that no fitted run determines: layers on TPUs, experts across nodes, scans and sparse attention."""

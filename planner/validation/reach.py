@@ -1,4 +1,4 @@
-"""How far the fitted runs go: the most chips, ways and stages and the smallest microbatch, of GPUs and of TPUs."""
+"""The reach of the fitted runs: the most chips, ways and stages and the smallest microbatch, for GPUs and for TPUs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MOST: Mapping[str, Mapping[str, str]] = {
     },
     "inference": {"serve_most_chips": "n_chips"},
 }  # fmt: skip
-"""By template the parameters that are the most of a row over the fitted runs."""
+"""For each template the parameters that are the maximum of a row over the fitted runs."""
 LEAST = {"training": {"train_least_tokens": "microbatch_tokens"}}
 TELLS = {
     "training": {"train_tells_moe": "n_moe_layers"},
     "inference": {"serve_tells_moe": "n_moe_layers", "serve_tells_sparse": "index_topk"},
 }
-"""By template the parameters that say whether enough fitted runs are of a kind of models: those with some of a row."""
+"""For each template the parameters that say whether enough fitted runs have a nonzero value of a row."""
 
 
 class Reach(NamedTuple):
-    """How far runs go: a number, and the source of each run that tells it."""
+    """The reach of runs: a number, and the sources of the runs that determine it."""
 
     value: float
     sources: tuple[str, ...]
@@ -42,9 +42,9 @@ NAMES = {name for names in (*MOST.values(), *LEAST.values(), *TELLS.values()) fo
 def reaches(
     together: Sequence[Together], families: Mapping[str, str], used: Container[str] | None = None
 ) -> dict[Key, Reach]:
-    """By kind of chip, `gpu` or `tpu`, and parameter how far the fitted runs go; 0 where there are none.
+    """The reach of the fitted runs by kind of chip, `gpu` or `tpu`, and parameter; 0 if there are none.
 
-    `used` are the ids of the runs that a fit used; without it all that are to be fitted to count.
+    `used` are the ids of the runs that a fit used; without it, all runs that are to be fitted count.
     """
     found: dict[Key, Reach] = {}
     for template in MOST:
@@ -57,15 +57,15 @@ def reaches(
             for parameter, row in LEAST.get(template, {}).items():
                 found[family, parameter] = Reach(_over(parts, masks, row, min), sources)
             for parameter, row in TELLS[template].items():
-                told = tuple(
+                nonzero = tuple(
                     _sources(parts, [mask & (part.of(row) > 0) for part, mask in zip(parts, masks, strict=True)])
                 )
-                found[family, parameter] = Reach(float(len(told) >= FEWEST_RUNS), told)
+                found[family, parameter] = Reach(float(len(nonzero) >= FEWEST_RUNS), nonzero)
     return found
 
 
 def _fitted_on(part: Together, family: str, families: Mapping[str, str], used: Container[str] | None) -> np.ndarray:
-    """Which runs are fitted to and of such chips."""
+    """A mask of the runs that are fitted and on such chips."""
     chips = [families.get(part.calibration(at), "") for at in range(len(part.runs))]
     counts = [run.is_fitted if used is None else run.id in used for run in part.runs]
     return np.array([is_told and chip == family for is_told, chip in zip(counts, chips, strict=True)], bool)
@@ -74,7 +74,7 @@ def _fitted_on(part: Together, family: str, families: Mapping[str, str], used: C
 def _over(
     parts: Sequence[Together], masks: Sequence[np.ndarray], row: str, of: Callable[[list[float]], float]
 ) -> float:
-    """The most or the least of a row over the chosen runs; 0 where there are none."""
+    """The maximum or minimum (`of`) of a row over the chosen runs; 0 if there are none."""
     numbers = [float(each) for part, mask in zip(parts, masks, strict=True) for each in part.of(row)[mask]]
     return of(numbers) if numbers else 0.0
 

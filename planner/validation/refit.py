@@ -1,4 +1,4 @@
-"""The shipped calibrations and stacks written anew from the published runs: the same runs give the same files."""
+"""Rewrites the shipped calibrations and stacks from the published runs, reproducibly."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from planner.validation.runs import models_of, read, shipped
 from planner.xlsx.atomic import write_atomically
 
 DIGITS = 4
-CHANGED = 0.8  # a parameter times this is another
+CHANGED = 0.8  # a parameter that changes by more than this factor counts as changed
 ROUNDING = 1e-9
 
 
 def refit(folder: Path | None = None) -> Fitted:
-    """Fit to the published runs and write `calibrations.csv` and `stacks.csv` into the folder of the chips."""
+    """Fit to the published runs and write `calibrations.csv` and `stacks.csv` into the hardware folder."""
     folder = folder or data.folder("hardware_db")
     databases = Databases()
     _begin(databases.calibration)
@@ -40,7 +40,7 @@ def refit(folder: Path | None = None) -> Fitted:
 
 
 def _begin(calibrations: Table) -> None:
-    """Give a parameter that the file hasn't yet the number where fits begin: without one nothing would be expected."""
+    """Set parameters that the file lacks to their starting values, since otherwise nothing would be expected."""
     for cells in calibrations.rows.values():
         for name in BY_NAME:
             if cells.get(name) is None:
@@ -49,21 +49,21 @@ def _begin(calibrations: Table) -> None:
 
 
 def calibrations_csv(found: Fitted, far: Mapping[Key, Reach]) -> str:
-    """The lines of calibrations.csv; `far` is how far the runs of each kind of chip go."""
+    """The lines of calibrations.csv; `far` is the reach of the runs of each kind of chip."""
     values = {**{key: prior.value for key, prior in UNMEASURED.items()}, **found.fit.calibrations, **ranges(found)}
     values |= {key: each.value for key, each in far.items()}
     values |= {(COMMON, name): values["gpu", name] for _, name in far}
     lines: list[list[str]] = []
     for owner in (COMMON, *found.families, MEASURED):
-        kind = "gpu" if owner == COMMON else found.families.get(owner, "")  # a chip of no kind counts as a GPU
+        kind = "gpu" if owner == COMMON else found.families.get(owner, "")  # a chip of unknown kind counts as a GPU
         for each in PARAMETERS:
             value = values.get((owner, each.name), values.get((kind, each.name)))
             reach = far.get((kind, each.name))
             may_be_left_out = owner != COMMON and (reach or _is_range(each.name))
             if value is not None and not (may_be_left_out and value == values[COMMON, each.name]):
                 cells = [_digits(value), each.unit, f"{each.lower:g}", f"{each.upper:g}"]
-                told = _reached(found, kind, each.name, reach) if reach else _told(found, owner, each.name)
-                lines.append([owner, each.name, *cells, *told])
+                provenance = _reached(found, kind, each.name, reach) if reach else _provenance(found, owner, each.name)
+                lines.append([owner, each.name, *cells, *provenance])
     return csvfile.written([list(FITTED), *lines])
 
 
@@ -77,8 +77,8 @@ def stacks_csv(found: Fitted) -> str:
     return csvfile.written([list(rows[0]), *(list(cells.values()) for cells in rows)])
 
 
-def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
-    """What a value is fitted on: the number of runs, their sources, the error with each source left out."""
+def _provenance(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
+    """The provenance of a value: the number of fitted runs, their sources, the error with each source left out."""
     family = found.families.get(owner, owner)
     if unmeasured := UNMEASURED.get((owner, name)) or UNMEASURED.get((family, name)):
         return "", f"prior: {unmeasured.source}", ""
@@ -92,7 +92,7 @@ def _told(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
 
 
 def _reached(found: Fitted, kind: str, name: str, reach: Reach) -> tuple[str, str, str]:
-    """The runs that tell how far they go, with the error of the group that they are fitted in."""
+    """The same for a reach: the runs that determine it, with the error of their group."""
     if not reach.sources:
         return "", "prior: no run is fitted to", ""
     of_kind = (each for each in found.groups if kind in each.group.families)
@@ -101,7 +101,7 @@ def _reached(found: Fitted, kind: str, name: str, reach: Reach) -> tuple[str, st
 
 
 def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
-    """The group that fits a parameter, and the source of each run that tells of it."""
+    """The group that fits a parameter, and the source of each run that depends on it."""
     kind = kind_of(owner)
     told_by = [each for each in found.groups if name in _names(each)]
     group = next((each for each in told_by if kind in each.group.families), told_by[0])
@@ -120,14 +120,14 @@ def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
 
 
 def _moved(found: Fitted, group: LeftOut, name: str) -> NDArray[np.bool_]:
-    """The runs of which something else is expected when a parameter is another."""
+    """A mask of the runs whose expectation depends on a parameter."""
     other = {key: value * (CHANGED if key[1] == name else 1) for key, value in found.fit.calibrations.items()}
     expected = [group.fitter.expected(Fit(each, found.fit.stacks)) for each in (found.fit.calibrations, other)]
     return np.abs(expected[1] / expected[0] - 1) > ROUNDING
 
 
 def _is_range(name: str) -> bool:
-    """Whether a parameter is an end of a range; one that is as for all chips has no line of its own."""
+    """Whether a parameter is an end of a range; one equal to that for all chips has no line of its own."""
     return name.endswith(("_low", "_high", f"_{TIE}"))
 
 

@@ -1,7 +1,7 @@
-"""Published or measured runs as a CSV: a row for each, with its settings, the template's row that it is, and its time.
+"""Published or measured runs read from a CSV: one per row, with its settings, the template row it is, and its time.
 
-Columns: id, kind, template, hardware, settings (`name=value name=value`), output, measured, source, and where they
-apply model, unit (of `measured`; blank: the template's), fair (yes, partial, no), fit (0: not to be fitted), assumes.
+Columns: id, kind, template, hardware, settings (`name=value name=value`), output, measured, source, and optionally
+model, unit (of `measured`; blank: the template's), fair (yes, partial, no), fit (0: not to be fitted), assumes.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ KIND_OF_OUTPUT = {
     "expected_time": "matmul",
 }  # fmt: skip
 EXPECTED = "_expected"
-"""What the name of a row that leads ends with, where the row without it is a bound: `mfu` and `mfu_expected`."""
-SERVED = "tpot"  # what else is measured of serving: with prompts between the steps
+"""Suffix of a headline row whose name without it is the bound: `mfu` and `mfu_expected`."""
+SERVED = "tpot"  # another quantity measured when serving: step time with prompts in between
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run: what was run, and what was measured, in the unit of the template's row `output`."""
+    """A run: what was run, and the measured number, in the unit of the template's row `output`."""
 
     id: str
     kind: str
@@ -51,32 +51,32 @@ class Run:
     output: str
     measured: float
     source: str
-    values: dict[str, Value]  # its settings, as values of the template's rows
+    values: dict[str, Value]  # its settings, as values of template rows
     is_fitted: bool = True
     assumes: str = ""
-    fault: str = ""  # why nothing can be expected of it
-    written: float = 1.0  # the file's unit in that of the row: 0.001 where the file has ms
-    weight: float = 1.0  # what it counts in a person's own fit
-    noted: str = ""  # what is to be said of that
-    jax: str = ""  # the version that it was measured with, where known
-    line: int = field(default=0, compare=False)  # of its file
-    column: str = ""  # that its fault stands in
+    fault: str = ""  # why there is no expected number
+    written: float = 1.0  # the file's unit in the row's unit: 0.001 if the file has ms
+    weight: float = 1.0  # weight in a user's own fit
+    noted: str = ""  # remark on the weight
+    jax: str = ""  # the JAX version that it was measured with, if known
+    line: int = field(default=0, compare=False)  # line in its file
+    column: str = ""  # the column of its fault
 
     @property
     def judged_as(self) -> str:
-        """The kind of runs whose range is this one's, and whose errors it is fitted with: by what was measured."""
+        """The kind of runs whose range and fit apply to this one, by what was measured."""
         if self.template in KIND_OF_TEMPLATE:
             return KIND_OF_TEMPLATE[self.template]
         return next((kind for start, kind in KIND_OF_OUTPUT.items() if self.output.startswith(start)), SERVED)
 
 
 def shipped() -> Path:
-    """The published runs that come with planner."""
+    """The published runs that are shipped with planner."""
     return data.folder("hardware_db") / "published_runs.csv"
 
 
 def models_of(databases: Databases) -> Table:
-    """The models that runs may name: a person's own, those of published runs, and the shipped ones."""
+    """The models that runs may name: the user's, those of published runs, and the shipped ones."""
     if databases.models_csv is not None and databases.only:
         return databases.models
     published = load_models(data.folder("model_db") / "published_models.csv")
@@ -85,17 +85,16 @@ def models_of(databases: Databases) -> Table:
 
 
 def read(path: Path, databases: Databases, models: Table, templates: Collection[str] | None = None) -> list[Run]:
-    """The runs of a CSV, in its order. What can't be expected of a row for a reason of its own is told in its `fault`.
+    """The runs of a CSV, in order. If nothing can be expected of a row, its `fault` says why.
 
-    Where `templates` are given, the runs of those alone are returned; the others' times and ids are still checked.
-    Raises UserError with file, line and column for a file that is none of runs: a missing column, an id that stands
-    there twice, a measured time that is no number above 0.
+    If `templates` are given, only their runs are returned; the others' numbers and ids are still checked. Raises
+    UserError with file, line and column for a missing column, a repeated id, or a measured number that isn't positive.
     """
     sheet = csvfile.read(path, required=REQUIRED, known=COLUMNS)
     warn_of_unknown(path, [name for name in sheet.header if name not in COLUMNS], COLUMNS)
     seen: dict[str, int] = {}
     runs: list[Run] = []
-    read_once = cache(library.load)  # a file of a person's too
+    read_once = cache(library.load)  # also a user's own file
     for line, cells in sheet.records():
         place = Place(path, line)
         share = cells["measured"].strip()
@@ -137,12 +136,12 @@ def _run(cells: dict[str, str], place: Place) -> Run:
 def _completed(
     run: Run, settings: str, unit: str, databases: Databases, models: Table, load: Callable[[str], Template]
 ) -> Run:
-    """The run with its settings as values, its ids as the tables write them, and its time in the template's unit."""
+    """The run with its settings as values, ids as spelt in the tables, and its number in the template's unit."""
     column = "template"
     try:
         template = load(run.template)
         column = "output"
-        if run.output + EXPECTED in template.by_name:  # `mfu` was measured: it is compared with what leads, not a bound
+        if run.output + EXPECTED in template.by_name:  # a measured `mfu` is compared with the headline, not the bound
             run = replace(run, output=run.output + EXPECTED)
         if not template.row(run.output).unit or template.row(run.output).kind not in CALCULATED:
             raise UserError(f"{run.output} is no number that the template computes")
@@ -163,7 +162,7 @@ def _completed(
             raise UserError(wrong)
     except UserError as error:
         return replace(run, fault=f"{error.what}; {error.remedy}" if error.remedy else error.what, column=column)
-    except ValueError as error:  # of the unit
+    except ValueError as error:  # an unknown unit
         return replace(run, fault=str(error), column=column)
     return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)
 
