@@ -1,4 +1,4 @@
-"""Profiles of a profiler, whatever framework and format: read into one plain data model.
+"""Reads profiles of any supported profiler, framework and format into one plain data model.
 
-`reading.read` takes a file or a folder and gives a `profile.Profile`; `recognition` says what its operations are.
+`reading.read` turns a file or folder into a `profile.Profile`; `recognition` identifies what its operations are.
 """

@@ -1,7 +1,8 @@
-"""XLA on a host's own processor: operations on whatever threads, each with its device, run and module.
+"""XLA on the host's own processor: operations on any thread, each with its device, run and module.
 
-The event of an operation is only its launch: it lasts until its `end: <operation>`, which may be on another thread and
-is found by the flow's id (`_p` of one is `_c` of the other). A run is of the step in which it was launched.
+An operation's event is only its launch. The operation lasts until its `end: <operation>` event, which may be on another
+thread and is matched by the flow id (`_p` of one equals `_c` of the other). A run belongs to the step in which it was
+launched.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ from planner.profiles.profile import Operation, shown
 from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 _END = "end: "
-_COVERED = 0.5  # of the operations' time, at least, is of steps that are told by when it begins alone
+_COVERED = 0.5  # least share of the operations' time that marks must cover to be steps
 _HALF = UNSIGNED // 2
-_LAUNCH = 5  # the flow's type from the call of a program to its runs
+_LAUNCH = 5  # type of the flow from a program's call to its runs
 
 
 class HostOperations:
-    """The operations that a host's threads ran, and what tells their steps."""
+    """The operations that a host's threads ran, and the events that define their steps."""
 
     def __init__(self, planes: Iterable[Plane], programs: xla.Programs, asked: str) -> None:
         self._programs, self._asked = programs, asked
         self._kinds: list[Operation] = []
         self._keys: dict[tuple[object, ...], int] = {}
-        self._runs: dict[tuple[int, str, str], int] = {}  # run_id, module and program: its number
+        self._runs: dict[tuple[int, str, str], int] = {}  # (run_id, module, program) -> run number
         self._columns = tuple(array("q") for _ in range(6))  # device, kind, begin, end, run, flow
         self._ends = (array("q"), array("q"))  # flow, end
         self._launched: dict[int, int] = {}
@@ -53,12 +54,12 @@ class HostOperations:
 
     @property
     def found(self) -> bool:
-        """Whether there are any."""
+        """Whether there are any operations."""
         return bool(self._columns[0])
 
     @property
     def ends(self) -> bool:
-        """Whether any says when an operation ended."""
+        """Whether any event says when an operation ended."""
         return bool(self._ends[0])
 
     def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
@@ -90,13 +91,13 @@ class HostOperations:
             column.append(value)
 
     def recordings(self, host: str) -> Iterator[Recording]:
-        """One for each device."""
+        """A recording for each device."""
         device, kind, begin, end, run, flow = (np.array(column, np.int64) for column in self._columns)
         (ended,) = looked_up(flow, *(np.array(column, np.int64) for column in self._ends))
         end = np.maximum(end, ended)
         step_of_run = self._steps(run, begin)
         if not self._launched and (end - begin)[step_of_run[run] >= 0].sum() < _COVERED * (end - begin).sum():
-            self._marks = []  # runs begin after the steps that launch them, and which that are isn't told
+            self._marks = []  # runs begin after the step that launches them, which isn't recorded
         for number, mine in grouped(device):
             steps = step_of_run[run[mine]] if self._marks else None
             events = Events(kind[mine], begin[mine], end[mine], steps)
@@ -113,7 +114,7 @@ class HostOperations:
             )  # fmt: skip
 
     def _steps(self, run: Integers, begin: Integers) -> Integers:
-        """The step of each run: in whose time it was launched, or began where that isn't told; -1 for none."""
+        """The step of each run: the one in which it was launched, or began if the launch is unknown; -1 for none."""
         first = np.full(len(self._runs), np.iinfo(np.int64).max, np.int64)
         np.minimum.at(first, run, begin)
         for (run_id, _, _), number in self._runs.items():
@@ -121,7 +122,7 @@ class HostOperations:
         return within(first, self._marks)
 
     def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], list[ProgramRun]]:
-        """The runs of a device and their numbers: from the begin of the first operation to the end of the last."""
+        """A device's run numbers and runs, each from the begin of its first operation to the end of its last."""
         keys = list(self._runs)
         found = []
         for number, mine in grouped(run):
@@ -133,9 +134,9 @@ class HostOperations:
 
 
 def _int(stats: Stats, key: str) -> int:
-    """A whole number among the stats; -1 where there is none.
+    """A whole number among the stats; -1 if missing.
 
-    A run's number may be below 0, and stands without its sign where a flow names the run.
+    A run's number may be negative, and flows write it without the sign.
     """
     value = stats.get(key)
     return (value + _HALF) % UNSIGNED - _HALF if isinstance(value, int) else -1

@@ -1,4 +1,6 @@
-"""What a reader finds on one device, before it is added up: events as arrays of picoseconds, and what they are."""
+"""A device's raw events before they are summarised: arrays of times in picoseconds, and
+the operations they refer to.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,16 @@ from planner.profiles.xspace import AnyLine, Integers
 PS = 1e-12  # seconds
 _COUNTED = 1 << 22
 _NARROW = 1 << 15
-FAR = 1 << 61  # ps, some weeks: no event lies or lasts so far, and sums of two stay numbers of 64 bits
-UNSIGNED = 1 << 64  # a line's ids come as signed numbers
-MOST_STEPS = 1 << 17  # that are kept of a device
-_SHARE = 0.25  # of the longest program's time, at least, takes the one whose runs are steps
+FAR = 1 << 61  # ps, some weeks: beyond any event, and sums of two still fit into 64 bits
+UNSIGNED = 1 << 64  # line ids are stored as signed numbers
+MOST_STEPS = 1 << 17  # most steps to keep per device
+_SHARE = 0.25  # least time of the main program, relative to the longest one
 NONE: Integers = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Events in any order: the number of each one's operation, begin and end, and the step that it is of, if told."""
+    """Events in any order: for each one its operation's index, begin, end, and step if known."""
 
     kinds: Integers
     begin: Integers
@@ -37,13 +39,13 @@ class Events:
         return len(self.kinds)
 
     def where(self, chosen: npt.NDArray[np.bool_] | Integers | slice) -> Events:
-        """Some of them, or all in another order."""
+        """The selected events: a subset, or all in another order."""
         steps = None if self.steps is None else self.steps[chosen]
         return Events(self.kinds[chosen], self.begin[chosen], self.end[chosen], steps)
 
 
 def joined(events: list[Events]) -> Events:
-    """Several after each other."""
+    """Several sets of events concatenated."""
     if len(events) == 1:
         return events[0]
     steps = [each.steps for each in events if each.steps is not None]
@@ -56,7 +58,9 @@ def joined(events: list[Events]) -> Events:
 
 
 def distinct(values: Integers) -> tuple[Integers, Integers]:
-    """The different values in order, and which of them each is. Small ones are counted, which sorts nothing."""
+    """The sorted distinct values, and the index of each value among them. Small values
+    are counted instead of sorted.
+    """
     if not len(values) or values.min() < 0 or values.max() >= _COUNTED:
         found, which = np.unique(values, return_inverse=True)
         return found, which.reshape(-1)
@@ -66,15 +70,15 @@ def distinct(values: Integers) -> tuple[Integers, Integers]:
 
 
 def grouped(values: Integers) -> Iterator[tuple[int, Integers]]:
-    """Each different value, the least first, with the places that have it in their order: all in one sort."""
-    is_narrow = len(values) and values.min() >= -_NARROW and values.max() < _NARROW  # numpy sorts 16 bits in one pass
+    """Each distinct value in ascending order with its positions, found by a single sort."""
+    is_narrow = len(values) and values.min() >= -_NARROW and values.max() < _NARROW  # numpy radix-sorts 16 bits
     order = np.argsort(values.astype(np.int16) if is_narrow else values, kind="stable")
     for places in np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(values) else ():
         yield int(values[places[0]]), places
 
 
 def looked_up(keys: Integers, index: Integers, *columns: Integers) -> list[Integers]:
-    """The columns' values at each key of an index, -1 where it has none."""
+    """The columns' values at each key of an index; -1 for a missing key."""
     if not len(index):
         return [np.full(len(keys), -1, np.int64) for _ in columns]
     order = np.argsort(index, kind="stable")
@@ -85,7 +89,7 @@ def looked_up(keys: Integers, index: Integers, *columns: Integers) -> list[Integ
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """One run of a program: from when to when."""
+    """One run of a program, with its begin and end."""
 
     name: str
     id: str
@@ -94,9 +98,9 @@ class ProgramRun:
 
 
 def main_steps(runs: Sequence[ProgramRun], asked: str = "") -> tuple[list[Marked], Integers]:
-    """The runs of the main program, or of the one that a person asked for, as steps; and the step of each run.
+    """The steps given by the runs of the main (or requested) program, and the step index of each run.
 
-    That is -1 for a run of another program, and for no run: the last entry, at -1.
+    The step index is -1 for runs of other programs; the last entry, at index -1, is also -1, for events in no run.
     """
     totals: dict[str, tuple[int, float]] = {}
     names = [shown(run.name, run.id) for run in runs]
@@ -113,10 +117,10 @@ def main_steps(runs: Sequence[ProgramRun], asked: str = "") -> tuple[list[Marked
 
 
 def _main(programs: Mapping[str, tuple[int, float]], asked: str) -> str | None:
-    """The program whose runs are steps, by how often each ran and its time: of those that repeat that of the most time.
+    """The program whose runs are the steps: of the programs that ran repeatedly, the one with the largest total time.
 
-    None where one that ran once takes so much more that it is the step. Of those that a person asked for that of the
-    most time, be it one run.
+    None if a program that ran once takes so much longer that it must be the step. Among requested programs, the one
+    with the largest total time, even if it ran once.
     """
     if asked:
         wanted = [name for name in programs if is_asked(name, asked)]
@@ -129,9 +133,9 @@ def _main(programs: Mapping[str, tuple[int, float]], asked: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Runs of programs by their begin, however many: the number of each one's program, its begin and end."""
+    """Program runs ordered by begin, as arrays: each one's program index, begin and end."""
 
-    programs: tuple[tuple[str, str], ...] = ()  # name and id
+    programs: tuple[tuple[str, str], ...] = ()  # (name, id) of each program
     which: Integers = field(default_factory=lambda: NONE)
     begin: Integers = field(default_factory=lambda: NONE)
     end: Integers = field(default_factory=lambda: NONE)
@@ -141,14 +145,14 @@ class Runs:
 
     @staticmethod
     def of(runs: Iterable[ProgramRun]) -> Runs:
-        """Runs from a list of them, in any order."""
+        """Converts a list of runs in any order."""
         numbers: dict[tuple[str, str], int] = {}
         rows = [(numbers.setdefault((run.name, run.id), len(numbers)), run.begin, run.end) for run in runs]
         which, begin, end = np.array(rows, np.int64).reshape(-1, 3).T
         return Runs(tuple(numbers), which, begin, end).ordered()
 
     def ordered(self) -> Runs:
-        """By begin."""
+        """The runs sorted by begin."""
         if bool((np.diff(self.begin) >= 0).all()):
             return self
         order = np.argsort(self.begin, kind="stable")
@@ -156,24 +160,24 @@ class Runs:
 
     @property
     def names(self) -> list[str]:
-        """The programs by name and id."""
+        """The programs' names with ids."""
         return [shown(*each) for each in self.programs]
 
     def main(self, chosen: npt.NDArray[np.bool_] | slice, asked: str = "") -> int | None:
-        """The number of the program whose runs, of the chosen ones, are steps; None where there is none."""
+        """The index of the program whose runs, among the chosen ones, are the steps. None if there is none."""
         names = self.names
         counts = np.bincount(self.which[chosen], minlength=len(names))
         totals = np.bincount(self.which[chosen], (self.end - self.begin)[chosen], len(names))
-        told = zip(names, counts.tolist(), totals.tolist(), strict=True)
-        found = _main({name: (count, total) for name, count, total in told if count}, asked)
+        counted = zip(names, counts.tolist(), totals.tolist(), strict=True)
+        found = _main({name: (count, total) for name, count, total in counted if count}, asked)
         return None if found is None else names.index(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A step: its number and how it was found; its window, or that of its own operations where those are told.
+    """A step: its number, how it was found, and its window, which is that of its own operations if those are known.
 
-    `name` is its program's, or of the marks of its kind, numbers aside, where steps are the marks of one kind.
+    `name` is the name of its program, or of its marks without numbers if the steps come from marks.
     """
 
     index: int
@@ -184,10 +188,11 @@ class Marked:
 
 
 def main_marks(named: Iterable[tuple[str, Marked]], asked: str = "") -> tuple[list[Marked], list[StepKind]]:
-    """The marks of one kind by their begin, of those of training, evaluation and an epoch around them; and all kinds.
+    """The marks of the main kind ordered by begin, out of marks for training, evaluation, enclosing epochs and so on;
+    and all kinds.
 
-    That is the kind, by its name without numbers, whose marks take the most time, of those that come more than once; or
-    of those that a person asked for.
+    A kind is a name without its numbers. The main one, among those that occur repeatedly, takes the most time; a
+    requested kind takes precedence.
     """
     kinds: dict[str, list[Marked]] = {}
     for name, mark in named:
@@ -200,11 +205,11 @@ def main_marks(named: Iterable[tuple[str, Marked]], asked: str = "") -> tuple[li
 
 
 def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
-    """Steps that the profiler itself marked, without those in which other programs run than the main one.
+    """The steps marked by the profiler itself, without those that ran other programs than the main one.
 
-    Without a person's marks it takes every call of a program for a step, be it of training or of a sum of two numbers;
-    with them, which hold several, it numbers training and evaluation alike: then programs that come again are others.
-    The main program is the one that takes the most time of those that repeat.
+    Without user marks the profiler takes every program call for a step, be it training or the sum of two numbers. With
+    user marks, which span several programs, it numbers training and evaluation alike; then other programs are those
+    that run repeatedly. The main program is the repeated one with the most time.
     """
     found = within(runs.begin, steps)
     inside = found >= 0
@@ -223,7 +228,7 @@ def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
 
 
 def within(times: Integers, steps: Sequence[Marked]) -> Integers:
-    """The position of the step in whose time each lies, of steps in the order of their begins; -1 for none."""
+    """The index of the step that contains each time; -1 for none. The steps must be ordered by begin."""
     if not steps:
         return np.full(len(times), -1, np.int64)
     ends = np.array([step.end for step in steps], np.int64)
@@ -233,12 +238,12 @@ def within(times: Integers, steps: Sequence[Marked]) -> Integers:
 
 @dataclass
 class Recording:
-    """One device's events. `kinds` are the operations without their times; reading `operations` may add to them.
+    """One device's events. `kinds` are the operations without times; iterating over `operations` may add to them.
 
-    `operations` gives the events in blocks, whose begins should rise from block to block; `flying` are asynchronous
-    operations from their start to their end. `nested` says whether any operation may hold others, as on one queue,
-    or only those of control flow, where operations run beside each other. `asked` is what kind of steps a person wants,
-    blank for the main one; `step_kinds` are those of the marks.
+    `operations` yields the events in blocks, whose begins should rise from block to block. `flying` are asynchronous
+    operations from start to end. `nested` says whether any operation may contain others, as on a single queue, or only
+    control flow may, with operations running concurrently. `asked` is the requested kind of steps, blank for the main
+    one. `step_kinds` are the kinds of the marks.
     """
 
     name: str
@@ -258,9 +263,9 @@ class Recording:
 
 
 def stepped(recording: Recording) -> None:
-    """Give a recording without markers its steps: the runs of its main program.
+    """Set the steps of a recording without markers to the runs of its main program.
 
-    Markers whose numbers come again, as those of each epoch, are numbered in their order.
+    Markers whose numbers repeat, for example in each epoch, are renumbered in order.
     """
     runs = recording.runs
     if len({step.index for step in recording.steps}) < len(recording.steps):
@@ -278,7 +283,7 @@ def stepped(recording: Recording) -> None:
 
 
 def steps_of(line: AnyLine | None) -> list[Marked]:
-    """The steps of a device's line of steps, which the profiler derived: its events are named by their number."""
+    """The steps on a device's step line, which the profiler derived; its events are named by step number."""
     found: list[Marked] = []
     for block in line.blocks() if line else ():
         for key, begin, end in zip(block.kinds.tolist(), block.begin.tolist(), block.end.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""What a file is that is no profile which is read, by its name and its first bytes, and what to give instead."""
+"""Identifies files that are not readable profiles by name and first bytes, and says what to provide instead."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from planner.regularfile import not_fetched
 
 GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
 _OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
-_ROCPROF = "rocprofiler-sdk-tool"  # the key that holds all of a rocprofv3's JSON
-_ROCPROF_LANE = re.compile(r"(?:\d+ )?(?:CPU (?:HIP|HSA|KFD) API|GPU\d+)$")  # processes of older ones' trace
+_ROCPROF = "rocprofiler-sdk-tool"  # the top-level key of rocprofv3's JSON
+_ROCPROF_LANE = re.compile(r"(?:\d+ )?(?:CPU (?:HIP|HSA|KFD) API|GPU\d+)$")  # process names in older versions' traces
 _BEGINS = (
     (b"PK\x03\x04", "this is a zip archive", "unpack it and give the folder"),
     (b"SQLite format 3", "this is a database, as Nsight Systems and rocprof write, and no profile", GIVE),
@@ -22,11 +22,11 @@ _BEGINS = (
     (b"\x89HDF", "this is an HDF5 file, and no profile", GIVE),
     (b"\xff\xfe", "this is text in UTF-16", "save it as UTF-8"),
 )
-_REPORTS = {  # by the end of their names: nothing in them says what they are
+_REPORTS = {  # recognised by name suffix, since their content doesn't identify them
     (".nsys-rep", ".qdrep"): "a report of Nsight Systems", (".ncu-rep",): "a report of Nsight Compute",
     (".pftrace", ".perfetto-trace"): "a trace of Perfetto in its own format",
 }  # fmt: skip
-_TABLES = (  # other profilers', by the heads of their columns
+_TABLES = (  # other profilers' tables, by column titles
     (re.compile(rb"Time ?\(%\)|(?:Start|Duration) ?\(ns\)"), "a table of Nsight Systems"),
     (re.compile(rb'^"?ID"?,"?Process ID"?'), "a table of Nsight Compute"),
     (re.compile(rb"TotalDurationNs|Agent_Id|Dispatch_Id|BeginNs"), "a table of rocprof"),
@@ -37,17 +37,17 @@ _TOOL = re.compile(
     r"(?:^|\.)(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_profile|memory_viewer|pod_viewer"
     r"|tf_data_stats|op_stats)\.pb$"
 )
-_REPLACED = b"\xef\xbf\xbd"  # what stands for each byte that is no text, where a binary file was copied as text
+_REPLACED = b"\xef\xbf\xbd"  # replaces each invalid byte when a binary file is copied as text
 _TAR = slice(257, 262)
 WANTED = (
     "a .xplane.pb, a .trace.json.gz, a PyTorch trace or a tool's JSON is read; "
     "the time that a log or a benchmark tells goes into a workbook with planner record"
 )
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # of no text, though it be coloured (\x1b)
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # bytes that don't occur in text; \x1b does, for colours
 
 
 def foreign(path: Path, head: bytes) -> tuple[str, str] | None:
-    """What a file is that isn't a profile, by its name and first bytes, and the remedy; None where nothing is known."""
+    """What a file that isn't a profile is, by its name and first bytes, and the remedy. None if unknown."""
     if left := not_fetched(head):
         return left
     for begin, what, remedy in _BEGINS:
@@ -73,11 +73,13 @@ def foreign(path: Path, head: bytes) -> tuple[str, str] | None:
 
 
 def other_table(heads: bytes) -> tuple[str, str] | None:
-    """Which profiler's table it is, by the heads of its columns, and the remedy; None for none."""
+    """Which profiler's table has these column titles, and the remedy. None for no known one."""
     name = next((name for words, name in _TABLES if words.search(heads)), "")
     return (_UNREAD.format(f"this is {name}"), _OWN) if name else None
 
 
 def is_rocprof(document: Any, processes: Iterable[str]) -> bool:
-    """Whether a JSON is what rocprof writes, by what it holds beside its events, or by its processes' names."""
+    """Whether a JSON document was written by rocprof, judging by its keys besides the
+    events or by its process names.
+    """
     return _ROCPROF in document or any(map(_ROCPROF_LANE.match, processes))

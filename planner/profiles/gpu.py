@@ -1,8 +1,8 @@
-"""A GPU's plane of XLA's profiler: kernels on `Stream` lines, which name their HLO operation and module where they can.
+"""A GPU plane of XLA's profiler: kernels on `Stream` lines, which name their HLO operation and module if known.
 
-A kernel of a library's graph names none. Steps are those marked on the host, whose launches are the kernels'
-(`correlation_id`); else those of the line `Steps`; else the runs of a module, told apart by how often the host executed
-it or by its operations' turns.
+A kernel of a library's graph names neither. Steps are the marks on the host in which kernels were launched (matched by
+`correlation_id`), else the line `Steps`, else the runs of a module. Runs are separated by the number of times that the
+host executed the module, or by the repetition of its operations.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)
-_WITHIN = re.compile(r"d2d|dtod|devicetodevice", re.I)  # a copy that never leaves the device: no host's
+_WITHIN = re.compile(r"d2d|dtod|devicetodevice", re.I)  # a copy within the device, which doesn't involve the host
 _STEPS = "Steps"
-_COVERED = 0.5  # of the kernels' time, at least, is launched within marks that are steps
+_COVERED = 0.5  # least share of kernel time launched within marks for them to be steps
 _DERIVED = {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name Scope", "TensorFlow Ops", "Source code",
             "TensorFlow Name Scope", "Host Offload Ops", "Source", "XLA TraceMe"}  # fmt: skip
 
 
 def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launches) -> Recording | None:
-    """What a GPU's plane holds; None where it ran nothing."""
+    """The recording of a GPU's plane. None if nothing ran on it."""
     streams = [line for line in plane.lines if _STREAM.search(line.name)]
     lines = streams or [line for line in plane.lines if line.name not in _DERIVED] or [
         line for line in plane.lines if line.name == "XLA Ops"
@@ -65,7 +65,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64), end - begin)
     if not steps and not launches.asked:
-        steps = of_main_program(steps_of(plane.line(_STEPS)), Runs.of(runs))  # that the profiler itself derived
+        steps = of_main_program(steps_of(plane.line(_STEPS)), Runs.of(runs))  # derived by the profiler itself
         step_of = within(begin, steps)
     if not steps:
         steps, step_of_run = main_steps(runs, launches.asked)
@@ -82,7 +82,9 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
 
 
 class Launches:
-    """What a host's threads say of its GPUs: steps, what was launched in them, and how often modules were executed."""
+    """What host threads record about their GPUs: steps, the launches in them, and the number of executions of each
+    module.
+    """
 
     def __init__(self, planes: Iterable[Plane], devices: int, asked: str) -> None:
         self.asked = asked
@@ -94,7 +96,7 @@ class Launches:
             self._take(event, marks)
         self._marks, self.step_kinds = main_marks(marks, asked)
         at = sorted((mark.begin, mark.end) for _, mark in marks)
-        self._marked = merged(*np.array(at, np.int64).reshape(-1, 2).T)  # from when to when any mark lasts
+        self._marked = merged(*np.array(at, np.int64).reshape(-1, 2).T)  # begins and ends of the time covered by marks
 
     def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
         if event.name.endswith("ExecuteThunks"):
@@ -108,13 +110,14 @@ class Launches:
             self._launched[1].append(event.start_ps)
 
     def executed(self, module: str) -> int:
-        """How often a module was executed on each device; 0 where it isn't told."""
+        """The number of executions of a module on each device; 0 if unknown."""
         return round(self._executed[module] / self._devices)
 
     def steps(self, correlation: Integers, duration: Integers) -> tuple[list[Marked], Integers]:
-        """The marked steps, and that of each kernel by its launch; no steps where marks launched little of the time.
+        """The marked steps, and the step of each kernel by its launch. No steps if launches inside marks account for
+        little time.
 
-        A mark may end before what it calls has launched its kernels, or most of them: JAX calls ahead.
+        A mark may end before the code that it calls has launched its kernels, because JAX dispatches asynchronously.
         """
         ids, begins = (np.array(column, np.int64) for column in self._launched)
         if not self._marks or not len(ids):
@@ -124,24 +127,24 @@ class Launches:
         lasting = np.searchsorted(self._marked[0], launched, "right") - 1
         covered = (at >= 0) & (lasting >= 0) & (launched <= self._marked[1][lasting])
         found = np.where(at >= 0, within(launched, self._marks), -1)
-        told = duration[at >= 0].sum()  # of kernels whose launch is in the file
-        is_told = (found >= 0).any() and duration[covered].sum() >= _COVERED * told
-        return (self._marks if is_told else []), found
+        with_launch = duration[at >= 0].sum()  # time of kernels with a known launch
+        is_covered = (found >= 0).any() and duration[covered].sum() >= _COVERED * with_launch
+        return (self._marks if is_covered else []), found
 
 
 class _Table:
-    """The kernels as they are read: columns of numbers, and the operations and modules that they are of."""
+    """The kernels read so far: columns of numbers, with the operations and modules they belong to."""
 
     def __init__(self, programs: xla.Programs) -> None:
         self.numbers, self.begin, self.end, self.correlation = (array("q") for _ in range(4))
         self.kinds: list[Operation] = []
-        self.of_module: list[int] = []  # of each kind; -1 for none
+        self.of_module: list[int] = []  # module of each kind; -1 for none
         self.modules: list[tuple[str, str]] = []
         self._keys: dict[tuple[object, ...], int] = {}
         self._programs = programs
 
     def add(self, event: Event) -> None:
-        """Take one kernel."""
+        """Add a kernel."""
         stats = event.stats
         key = (event.name, stats.get("hlo_module"), stats.get("program_id"), stats.get("hlo_op"))
         if key not in self._keys:
@@ -154,7 +157,7 @@ class _Table:
         self.correlation.append(correlation if isinstance(correlation, int) else -1)
 
     def count_once(self, totals: npt.NDArray[np.float64]) -> None:
-        """Leave an operation's FLOPs to the kernel that takes most of its time, where it has several."""
+        """Assign an operation's FLOPs only to the longest of its kernels if it has several."""
         longest: dict[tuple[str, str], int] = {}
         for at in np.argsort(-totals, kind="stable").tolist():
             kind = self.kinds[at]
@@ -165,7 +168,7 @@ class _Table:
         name, key = str(stats.get("hlo_module", "")), str(stats.get("program_id", ""))
         program = shown(name, key) if name else ""
         of_program = self._programs.get(program) or {}
-        operation = str(stats.get("hlo_op", ""))  # older versions number the kernels of a library's call: `gemm.1.0`
+        operation = str(stats.get("hlo_op", ""))  # older versions number a library call's kernels: `gemm.1.0`
         instruction = of_program.get(operation) or of_program.get(operation.rpartition(".")[0])
         self.kinds.append(xla.kernel(kernel, program, stats, instruction))
         if name and (name, key) not in self.modules:
@@ -177,9 +180,9 @@ def _runs(
     names: list[tuple[str, str]], modules: Integers, kinds: Integers, begin: Integers, end: Integers, order: Integers,
     copies: npt.NDArray[np.bool_], launches: Launches,
 ) -> tuple[list[ProgramRun], Integers]:  # fmt: skip
-    """The runs of each module, from their first kernel to their last, and the run of each kernel (-1 for none).
+    """The runs of each module, from first to last kernel, and the run index of each kernel (-1 for none).
 
-    `copies` says which kinds are copies, which may be the host's.
+    `copies` marks kinds that are copies, which may belong to the host.
     """
     runs: list[ProgramRun] = []
     run_of = np.full(len(kinds), -1, np.int64)
@@ -194,7 +197,7 @@ def _runs(
         for part in _turns(mine, kinds, often, begin, end):
             run_of[part] = len(runs)
             runs.append(ProgramRun(name, key, int(begin[part].min()), int(end[part].max())))
-    if runs:  # what names no module, and isn't a copy, is of the run in which it begins
+    if runs:  # a kernel without a module that isn't a copy belongs to the run in which it begins
         unnamed = np.flatnonzero((modules < 0) & ~copies[kinds])
         by_begin = np.argsort([run.begin for run in runs], kind="stable")
         begins = np.array([runs[each].begin for each in by_begin], np.int64)
@@ -206,16 +209,16 @@ def _runs(
 
 
 def _repeats(counts: Counter[int]) -> int:
-    """How often a module ran, by how often it had each operation: one outside of any loop has it once a run."""
+    """How often a module ran, from the count of each operation: one outside of any loop occurs once per run."""
     usual = Counter(counts.values()).most_common(1)[0][0]
     return min(count for count in counts.values() if usual % count == 0)
 
 
 def _turns(mine: Integers, kinds: Integers, often: dict[int, int], begin: Integers, end: Integers) -> list[Integers]:
-    """Kernels in order cut into runs.
+    """An ordered sequence of kernels split into runs.
 
-    Where the first or last run isn't whole, the first kernel may be of the middle of one: runs begin with the operation
-    before which the device waits longest, if it waits at all.
+    If the first or last run is incomplete, the first kernel may be in the middle of a run. Runs are then taken to begin
+    with the operation before which the device idles longest, if it idles at all.
     """
     found = _cut(mine, kinds, often)
     if len(found) < 3 or len(found) * sum(often.values()) == len(mine):
@@ -231,7 +234,7 @@ def _turns(mine: Integers, kinds: Integers, often: dict[int, int], begin: Intege
 
 
 def _cut(mine: Integers, kinds: Integers, often: dict[int, int]) -> list[Integers]:
-    """A new run begins where an operation comes once more than a run has it."""
+    """Start a new run whenever an operation occurs more often than once per run allows."""
     cuts: list[int] = []
     seen: Counter[int] = Counter()
     for at, kind in enumerate(kinds[mine].tolist()):

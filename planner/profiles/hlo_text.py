@@ -1,4 +1,4 @@
-"""An HLO instruction read from its text, as profiles and profilers' tools hold it.
+"""Parses an HLO instruction from its text, as found in profiles and in profiler tools.
 
 `%fusion.1 = bf16[8,128]{1,0:T(8,128)} fusion(bf16[8,64]{1,0} %a, ...), kind=kLoop, calls=%fused`
 """
@@ -25,10 +25,10 @@ BYTES = {"pred": 1.0, "s4": 0.5, "u4": 0.5, "f4e2m1fn": 0.5, "s2": 0.25, "u2": 0
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One HLO instruction: shapes of what it gives and takes, and what its attributes tell.
+    """One HLO instruction: the shapes of its results and operands, and what its attributes say.
 
-    `contracting` are dimensions of the first operand of a dot, `kernel` the multiplications for one element of a
-    convolution's result; `flops` are there where a reader of the whole program has added them up.
+    `contracting` are the contracted dimensions of a dot's first operand. `kernel` is the number of multiplications per
+    element of a convolution's result. `flops` is set if a reader of the whole program has summed them.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Instruction:
 
 @lru_cache(maxsize=1 << 14)
 def parse(text: str) -> Instruction | None:
-    """The instruction of a text; None where it is none."""
+    """The instruction in a text. None if there is none."""
     head = _HEAD.match(text)
     if head is None:
         return None
     rest = text[head.end() :]
-    plain = _BRACES.sub(lambda match: " " * len(match[0]), rest)  # layouts hold T(8,128), which is no opcode
+    plain = _BRACES.sub(lambda match: " " * len(match[0]), rest)  # layouts contain T(8,128), which is not an opcode
     opcode = _OPCODE.search(plain)
     if opcode is None:
         return None
@@ -68,12 +68,12 @@ def parse(text: str) -> Instruction | None:
 
 
 def shapes(text: str) -> tuple[Shape, ...]:
-    """All shapes in a text, a tuple's one by one."""
+    """All shapes in a text, with tuples flattened."""
     return tuple(Shape(dtype, _dims(dims)) for dtype, dims in _SHAPE.findall(text))
 
 
 def size(shape: Shape) -> float:
-    """Bytes of an array, without padding."""
+    """Bytes of an array without padding."""
     if shape.dtype in BYTES:
         return BYTES[shape.dtype] * math.prod(shape.dims)
     bits = re.match(r"b?[a-z](\d+)", shape.dtype)
@@ -81,7 +81,9 @@ def size(shape: Shape) -> float:
 
 
 def dot_flops(instruction: Instruction) -> float | None:
-    """2 x the result's elements x those contracted, of a dot, a matmul call or a convolution; None of another."""
+    """2 x elements of the result x contracted elements, for a dot, matmul call or convolution; None for other
+    instructions.
+    """
     if instruction.flops is not None:
         return instruction.flops
     if not instruction.result or not instruction.operands:
@@ -98,7 +100,7 @@ def dot_flops(instruction: Instruction) -> float | None:
 
 
 def backend_contraction(config: str) -> tuple[int, ...] | None:
-    """Contracting dimensions of the first operand, from the backend_config of a matmul call on a GPU."""
+    """The contracted dimensions of the first operand, from the backend_config of a GPU's matmul call."""
     try:
         found = json.loads(config)
     except ValueError:
@@ -121,7 +123,7 @@ def _inner(value: object, key: str) -> dict[str, list[str]] | None:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the parenthesis that opens here is closed; the end where it isn't."""
+    """The index of the parenthesis that closes this one, or the end of the text."""
     depth = 0
     for place in range(at, len(text)):
         depth += (text[place] == "(") - (text[place] == ")")
@@ -141,7 +143,9 @@ def _contracting(text: str) -> tuple[int, ...] | None:
 
 
 def _kernel(text: str, operands: tuple[Shape, ...]) -> int | None:
-    """Multiplications for one element of a convolution's result: `dim_labels=bf_io->bf` says which are features."""
+    """Multiplications per element of a convolution's result. `dim_labels=bf_io->bf` says
+    which dimensions are features.
+    """
     found = re.search(r"dim_labels=\w+_(\w+)->", text)
     if found is None or len(operands) < 2 or len(found[1]) != len(operands[1].dims):
         return None
@@ -149,9 +153,9 @@ def _kernel(text: str, operands: tuple[Shape, ...]) -> int | None:
 
 
 def ring_size(pairs: Iterable[tuple[int, int]]) -> int | None:
-    """Devices of a group of a permute, which each send to the next: those that its pairs join, alike for all groups."""
+    """The group size of a collective permute: the number of devices connected by its source-target pairs."""
     after = dict(pairs)
-    chains = after.keys() - set(after.values())  # their first devices; all others are of rings
+    chains = after.keys() - set(after.values())  # first devices of open chains; all others form rings
     sizes = set()
     for at in [*chains, *after]:
         size = int(at in chains and at in after)
@@ -162,7 +166,7 @@ def ring_size(pairs: Iterable[tuple[int, int]]) -> int | None:
 
 
 def _group_size(text: str) -> int | None:
-    """Devices of a group of a collective: `[4,2]<=[8]` has four groups of two, `{{0,1},{2,3}}` two of two."""
+    """The group size of a collective: `[4,2]<=[8]` is four groups of two, `{{0,1},{2,3}}` two groups of two."""
     if pairs := _PAIRS.search(text):
         numbers = [int(each) for each in re.findall(r"\d+", pairs[1])]
         return ring_size(zip(numbers[::2], numbers[1::2], strict=True))

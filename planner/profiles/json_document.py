@@ -1,6 +1,6 @@
-"""A JSON file, gzipped or not, read piece by piece: the events of a trace one at a time, all else as one value.
+"""Reads a JSON file, gzipped or not, incrementally: trace events one at a time, everything else as one value.
 
-A gigabyte of trace takes some megabytes: the decoder works on a buffer that slides over the text.
+A trace of a gigabyte needs a few megabytes, because the decoder works on a buffer that slides over the text.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from planner.profiles.foreign import GIVE
 
 EVENTS = "traceEvents"
 _GZIP = b"\x1f\x8b"
-_CHUNK = 1 << 19  # characters that are read at once
-_LONGEST = 64 << 20  # characters of one value
+_CHUNK = 1 << 19  # characters to read at once
+_LONGEST = 64 << 20  # most characters of a value
 _SPACE = " \t\r\n"
-_TELL = 100_000  # events after which the reader is told how far it is
+_TELL = 100_000  # events between two progress messages
 
 
 def is_gzipped(path: Path) -> bool:
-    """Whether a file is gzipped, by its first bytes."""
+    """Whether a file's first bytes are those of gzip."""
     with path.open("rb") as file:
         return file.read(len(_GZIP)) == _GZIP
 
 
 def unpacked(path: Path) -> IO[bytes]:
-    """A file's bytes, unpacked where it is gzipped."""
+    """A file's bytes, decompressed if gzipped."""
     return cast("IO[bytes]", gzip.open(path)) if is_gzipped(path) else path.open("rb")
 
 
 def walk(path: Path, each: Callable[[dict[str, Any]], None]) -> Any:
-    """Give each event of a trace to `each`, and give back all else that the file holds.
+    """Call `each` with every event of a trace, and return everything else in the file.
 
-    A trace is an object with `traceEvents`, or a list of objects that have a phase (`ph`). Raises UserError where the
-    file is no JSON, or several, is cut short, or can't be read.
+    A trace is an object with `traceEvents`, or a list of objects with a phase (`ph`). Raises UserError for a file that
+    isn't a single JSON document, is truncated, or can't be read.
     """
     again = "it seems cut short or damaged: copy it again, or capture it again"
     try:
@@ -72,17 +72,17 @@ def walk(path: Path, each: Callable[[dict[str, Any]], None]) -> Any:
 
 
 class _Walk:
-    """A buffer of text, and the place in it."""
+    """A text buffer and the position in it."""
 
     def __init__(self, stream: Any, each: Callable[[dict[str, Any]], None], far: Callable[[], str]) -> None:
         self._stream, self._each, self._far = stream, each, far
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-        # a number that is none, as a rate of no time, is missing
+        # NaN and infinity, such as a rate over zero time, count as missing
         self._scan = json.JSONDecoder(strict=False, parse_constant=lambda _: None).raw_decode
         self._text, self._at, self._count, self._ended = "", 0, 0, False
 
     def document(self) -> Any:
-        """All of the file but its events."""
+        """The whole document except its events."""
         first = self._peek()
         if first == "[":
             return self._list()
@@ -93,9 +93,9 @@ class _Walk:
         raise ValueError(f"it begins with {self._text[self._at : self._at + 12]!r}")
 
     def behind(self) -> str:
-        """The beginning of what comes behind the document; empty where nothing does."""
+        """The beginning of any text after the document; empty if there is none."""
         self._peek()
-        return self._text[self._at : self._at + 12].strip("\0")  # with which a file may be filled up
+        return self._text[self._at : self._at + 12].strip("\0")  # NUL padding at the end of a file
 
     def _object(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -110,7 +110,7 @@ class _Walk:
         return found
 
     def _list(self) -> list[Any]:
-        """The items that are no events; those are given away."""
+        """The items that are not events; events are passed to `each`."""
         rest = []
         self._at += 1
         while self._peek() not in ("]", ""):
@@ -128,14 +128,14 @@ class _Walk:
         return rest
 
     def _value(self) -> Any:
-        """The value that begins here, with more text read until it is whole."""
+        """The value at this position, reading more text until it is complete."""
         self._peek()
         wanted = _CHUNK
         while True:
             try:
                 value, end = self._scan(self._text, self._at)
             except json.JSONDecodeError as error:
-                # what is only cut off fails within the last characters, or is a text without its end
+                # a value that is merely incomplete fails at the end, or is an unterminated string
                 cut = error.pos > len(self._text) - 12 or error.msg.startswith("Unterminated")
                 if not cut or wanted > _LONGEST:
                     raise ValueError(f"{error.msg} at {self._text[error.pos : error.pos + 12]!r}") from None
@@ -149,7 +149,7 @@ class _Walk:
             wanted *= 2
 
     def _peek(self) -> str:
-        """The next character that is no space; empty at the end."""
+        """The next non-space character; empty at the end."""
         while True:
             text, at = self._text, self._at
             while at < len(text) and text[at] in _SPACE:
@@ -168,7 +168,7 @@ class _Walk:
         self._at += 1
 
     def _more(self, wanted: int) -> None:
-        """Read on, and forget what was read."""
+        """Read on, discarding text already parsed."""
         chunk = self._stream.read(wanted)
         self._ended = not chunk
         self._text = self._text[self._at :] + self._decode(chunk, not chunk)

@@ -1,8 +1,8 @@
-"""A trace of PyTorch's profiler (Kineto), of CUDA or ROCm: its kernels by device, and what launched them.
+"""Traces of PyTorch's profiler (Kineto) on CUDA or ROCm: kernels by device, and the operators that launched them.
 
-A kernel is of the step in whose annotation its launch stands (`correlation`): on the device it may run later. Its
-shapes are the Input Dims of the operator that it is linked with (`External id`), or else of the innermost one that runs
-on the launch's thread; kernels of a graph have none.
+A kernel belongs to the step whose annotation contains its launch (`correlation`), though it may run later. Its shapes
+are the Input Dims of the operator linked by `External id`, or else of the innermost operator running on the launching
+thread. Kernels of a graph have none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.profiles.device_events import FAR, PS, Events, Recording, distinct, grouped, looked_up
-from planner.profiles.kineto_operators import Operator, kernel_operation, tells
+from planner.profiles.kineto_operators import Operator, has_plain_inputs, kernel_operation
 from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
 from planner.profiles.parts import part, union
 from planner.profiles.profile import Operation
@@ -32,18 +32,18 @@ _LAUNCHES = {
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
 _CALLS = "python_function"
-_UNTOLD = -FAR  # the time of a launch that isn't in the file; others may be below 0, before the first event of it
-_EPOCH = 1e9  # a clock that stands at less counts from the machine's start
+_UNKNOWN_TIME = -FAR  # launch time of a kernel whose launch isn't recorded; others may be negative
+_EPOCH = 1e9  # s; a smaller time counts from the machine's start
 _LABEL = re.compile(r"\[([^\]]+)\] *\S|(rank[ _-]?\d+)[ _:/-]+\S", re.I)
-_WITHIN = 20_000_000  # ps: the driver's call begins not later in the runtime's, which has its number
-_REPEATED = 0.1  # of the launches, at least, have a number of another where several ranks' are merged
-_SHARED = 1 / 3  # of a queue's time, at least, is of several kernels there
-_FEW = 10  # kernels of a queue that tell nothing
+_WITHIN = 20_000_000  # ps: a driver call with the same number begins this soon after the runtime call
+_REPEATED = 0.1  # least share of repeated launch numbers in a trace merged from several ranks
+_SHARED = 1 / 3  # least share of a queue's time with overlapping kernels there
+_FEW = 10  # a queue with fewer kernels is not examined
 CATEGORIES = _KERNELS | _LAUNCHES | _OPERATORS | _ANNOTATIONS
 
 
 def rank_label(event: dict[str, Any]) -> str:
-    """The rank that an event of a merged trace is of, as SGLang writes it into `pid`: TP03 of `[TP03] 812`."""
+    """The rank of an event in a merged trace, as SGLang writes it into `pid`: TP03 in `[TP03] 812`."""
     pid = event.get("pid")
     found = _LABEL.match(pid) if isinstance(pid, str) else None
     return next(filter(None, found.groups())) if found else ""
@@ -61,27 +61,27 @@ class KinetoEvents:
         # device, begin, duration, correlation, external id, text, queue
         self._kernels = tuple(array("q") for _ in range(7))
         self._notes: list[Annotation] = []
-        self._calls: list[Annotation] = []  # of functions that run a server's batches
+        self._calls: list[Annotation] = []  # calls of functions that run a server's batches
         self._processes: set[str] = set()
-        self._lanes: defaultdict[int, set[str]] = defaultdict(set)  # of each device, the processes of its kernels
+        self._lanes: defaultdict[int, set[str]] = defaultdict(set)  # by device, the processes of its kernels
         self.count = 0
-        self.below_zero = 0  # kernels that last less than nothing, as some versions write
+        self.below_zero = 0  # kernels with negative durations, which some versions write
 
     def add(self, event: dict[str, Any]) -> None:
-        """Take one event of the file."""
+        """Add an event of the file."""
         kind = str(event.get("cat", "")).lower()
         is_taken = kind in CATEGORIES or (kind == _CALLS and call(str(event.get("name", ""))))
         if is_taken and event.get("ph") == "X":
             self._clock.add(event)
 
     def settle(self) -> None:
-        """Take the events that still wait for their clock: the file has no more."""
+        """Process the events that are still waiting for the clock, at the end of the file."""
         self._clock.settle()
 
     def _timed(self, event: dict[str, Any], begin: int, duration: int) -> None:
-        """Take one event whose begin and duration are known, in ps."""
-        kind, told = str(event["cat"]).lower(), event.get("args")
-        args = told if isinstance(told, dict) else {}
+        """Add an event with known begin and duration in ps."""
+        kind, given = str(event["cat"]).lower(), event.get("args")
+        args = given if isinstance(given, dict) else {}
         self.count += 1
         name = str(event.get("name", ""))
         external = _number(args.get("External id", args.get("external id")))
@@ -90,13 +90,15 @@ class KinetoEvents:
             device = _number(args.get("device", event.get("pid")))
             self._lanes[device].add(str(event.get("pid")))
             self.below_zero += duration < 0
-            text = self._text(name, kind, *("" if (told := args.get(key)) is None else str(told) for key in COLLECTIVE))
+            text = self._text(
+                name, kind, *("" if (found := args.get(key)) is None else str(found) for key in COLLECTIVE)
+            )
             queue = _number(args.get("stream", event.get("tid")))
             _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text, queue))
         elif kind in _LAUNCHES:
             if correlation >= 0:
                 self._processes.add(str(event.get("pid")))
-                graph = "graphlaunch" in name.lower()  # which operator each of its kernels is of isn't known
+                graph = "graphlaunch" in name.lower()  # the operator of each of its kernels is unknown
                 row = (correlation, begin, -1, -1) if graph else (correlation, begin, external, self._thread(event))
                 _append(self._launches, row)
         elif kind in _ANNOTATIONS or STEP.match(name):
@@ -105,7 +107,7 @@ class KinetoEvents:
             self._calls.append(Annotation(call(name), begin, begin + duration))
         else:
             dims = str(args.get("Input Dims", args.get("Input dims", "")))
-            arguments = str(args.get("Concrete Inputs", "")) if tells(name) else ""
+            arguments = str(args.get("Concrete Inputs", "")) if has_plain_inputs(name) else ""
             text = self._text(name, dims, str(args.get("Input type", "")), arguments)
             _append(self._operators, (external, text, self._thread(event), begin, begin + duration))
 
@@ -117,7 +119,7 @@ class KinetoEvents:
 
     @property
     def merged_of(self) -> str:
-        """What of several ranks stands in the trace, in words, where it was merged of them; empty where it wasn't."""
+        """A description of the ranks merged into this trace; empty if it wasn't merged."""
         if len(self._processes) > 1:
             return f"{len(self._processes)} processes"
         shared = [device for device, processes in self._lanes.items() if len(processes) > 1]
@@ -126,16 +128,16 @@ class KinetoEvents:
         return "ranks under one process" if self._is_of_ranks() else ""
 
     def _is_of_ranks(self) -> bool:
-        """Whether several ranks stand under one process: launches have the numbers of others, or queues overlap.
+        """Whether several ranks were merged under one process: launch numbers repeat, or kernels on a queue overlap.
 
-        A process numbers each launch once, but for the driver's call within one of the runtime. A queue runs its
-        kernels one after the other, but for those of a graph and for one that begins before the last one's end; what
-        communicates or copies has a queue of its own, which AMD's tracer may not tell.
+        A process numbers each launch once, except for a driver call within a runtime call. A queue runs its kernels one
+        after the other, except for those of a graph and small overlaps. Communication and copies have queues of their
+        own, which AMD's tracer may not record.
         """
         device, begin, duration, correlation, _, text, queue = (np.array(column, np.int64) for column in self._kernels)
         ids, at, _, thread = (np.array(column, np.int64) for column in self._launches)
         order = np.lexsort((at, ids))
-        order = order[np.isin(ids[order], correlation)]  # what launches nothing may all be numbered 0
+        order = order[np.isin(ids[order], correlation)]  # calls that launch nothing may all be numbered 0
         ids, at, thread = ids[order], at[order], thread[order]
         apart = (np.diff(at) > _WITHIN) | (np.diff(thread) != 0)
         if ((np.diff(ids) == 0) & apart).sum() > _REPEATED * len(ids):
@@ -148,7 +150,7 @@ class KinetoEvents:
         return any(_overlaps(begin[lane], (begin + duration)[lane]) for lane in lanes if len(lane) >= _FEW)
 
     def when(self, described: dict[str, Any]) -> tuple[float, float] | None:
-        """From when to when kernels ran, in seconds since 1970; None where the trace's clock isn't told."""
+        """The begin and end of the kernels in seconds since 1970. None if the trace's clock is unknown."""
         base = described.get("baseTimeNanoseconds")
         since = (base / 1e9 if isinstance(base, int | float) else 0.0) + self._clock.base / 1e6
         if since < _EPOCH or not self._kernels[1]:
@@ -157,14 +159,16 @@ class KinetoEvents:
         return since + min(self._kernels[1]) * PS, since + max(ends) * PS
 
     def recordings(self, described: dict[str, Any], host: str, asked: str = "") -> list[Recording]:
-        """One for each device that ran a kernel; `described` is what else the file holds, `asked` the kind of steps."""
+        """A recording for each device that ran a kernel. `described` is the rest of the file, `asked` the kind of
+        steps.
+        """
         device, begin, duration, correlation, external, text, _ = (np.array(each, np.int64) for each in self._kernels)
         if not self._launches[0]:
             correlation = np.full(len(begin), -1, np.int64)
         launched, operator, external = self._linked(correlation, external)
         main = _longest(external, duration)
-        # a launch that isn't in the file was before it; where none is told at all, the kernel's own begin must do
-        launched = np.where((launched == _UNTOLD) & (correlation < 0), begin, launched)
+        # a missing launch precedes the trace; without any launches the kernel's own begin is used
+        launched = np.where((launched == _UNKNOWN_TIME) & (correlation < 0), begin, launched)
         texts = list(self._texts)
         step, marks, step_kinds = steps(self._notes, self._calls, Launched(launched, duration, text, texts), asked)
         keys, which = np.unique(np.stack([text, operator, main & (operator >= 0)]), axis=1, return_inverse=True)
@@ -181,13 +185,14 @@ class KinetoEvents:
         return found
 
     def _linked(self, correlation: Integers, external: Integers) -> tuple[Integers, Integers, Integers]:
-        """Of each kernel its launch's time, its operator's text, and a number that all of that operator's share.
+        """For each kernel its launch time, its operator's text index, and a number shared by all kernels of that
+        operator.
 
-        Some versions write the correlation as the external id of kernels, which is of no operator then.
+        Some versions write the correlation as the external id of kernels; it then matches no operator.
         """
         ids, time, launch_external, thread = (np.array(column, np.int64) for column in self._launches)
         launched, by_launch, at = looked_up(correlation, ids, time, launch_external, np.arange(len(ids)))
-        launched = np.where(at >= 0, launched, _UNTOLD)
+        launched = np.where(at >= 0, launched, _UNKNOWN_TIME)
         external = np.where(external < 0, by_launch, external)
         if ((external == correlation) & (external >= 0)).sum() > len(external) / 2:
             external = np.full(len(external), -1, np.int64)
@@ -204,7 +209,7 @@ class KinetoEvents:
 
 
 def _overlaps(begin: Integers, end: Integers) -> bool:
-    """Whether much of the intervals' time is of several, and many lie within another."""
+    """Whether much of the intervals' time is covered more than once, with many intervals nested in others."""
     order = np.argsort(begin, kind="stable")
     begin, end = begin[order], end[order]
     whole = int((end - begin).sum())
@@ -222,7 +227,9 @@ def _kind(texts: list[tuple[str, ...]], kernel: int, operator: int, main: int) -
 
 
 def _described(properties: Any, number: int) -> tuple[str | None, dict[str, str]]:
-    """The name and facts of a device. The list may number devices otherwise: then it must name one product alone."""
+    """The name and facts of a device. If the list numbers devices differently, it is used only if it names a single
+    product.
+    """
     listed = [each for each in properties if isinstance(each, dict)] if isinstance(properties, list) else []
     mine = next((each for each in listed if each.get("id") == number), None)
     names = {str(each.get("name")) for each in listed if each.get("name")}
@@ -235,7 +242,7 @@ def _described(properties: Any, number: int) -> tuple[str | None, dict[str, str]
 
 
 def _longest(external: Integers, duration: Integers) -> npt.NDArray[np.bool_]:
-    """Which kernel of each operator's takes longest: it is the one that its FLOPs are of."""
+    """A mask of the longest kernel of each operator, which is the one that the operator's FLOPs are assigned to."""
     order = np.lexsort((duration, external))
     last = np.append(np.diff(external[order]) != 0, True) if len(external) else np.zeros(0, bool)
     found = np.zeros(len(external), bool)
@@ -244,7 +251,7 @@ def _longest(external: Integers, duration: Integers) -> npt.NDArray[np.bool_]:
 
 
 def innermost(time: Integers, thread: Integers, begin: Integers, end: Integers, threads: Integers) -> Integers:
-    """Which interval is the innermost that lasts at each time on its thread: its position, -1 where none does."""
+    """The index of the innermost interval that contains each time on its thread; -1 for none."""
     found = np.full(len(time), -1, np.int64)
     lane = np.concatenate([threads, thread])
     at = np.concatenate([begin, time])

@@ -1,8 +1,8 @@
-"""What a kernel of a PyTorch trace is: its operator's shapes, FLOPs of a matmul or attention, bytes of a collective.
+"""Describes kernels of a PyTorch trace by their operator: shapes, FLOPs of matmuls and attention, bytes of collectives.
 
-How an attention's arrays lie, and which argument says that it is causal, is from the signatures in PyTorch's
-native_functions.yaml, of flash-attn (FlashAttention-2) and of aiter. A backward pass isn't listed: it is no case of the
-template `attention`.
+The array layouts of attention operators, and the argument that makes them causal, come from the signatures in PyTorch's
+native_functions.yaml, flash-attn (FlashAttention-2) and aiter. Backward passes aren't listed, because the template
+`attention` doesn't cover them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from planner.profiles.profile import Operation, Part, Shape
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """Whether arrays are [batch, heads, length, width] or [batch, length, heads, width]; places of arguments."""
+    """Whether arrays are [batch, heads, length, width] or [batch, length, heads, width], and the positions of
+    arguments.
+    """
 
     heads_first: bool
     causal: int
-    window: int | None = None  # of the left window's size, -1 for none
+    window: int | None = None  # position of the left window size; the argument is -1 for none
 
 
 _SIGNATURES = {
@@ -41,27 +43,27 @@ _SIGNATURES = {
     "fmha_v3_fwd": _Signature(False, 5, 6),
 }
 _LENGTH_FIRST = ("_flash_attention_backward", "_efficient_attention_backward", "_flash_attn_backward", "mha_bwd")
-_CAUSAL = {"true": True, "1": True, "2": True, "false": False, "0": False}  # 1 and 2: kinds of a custom mask
+_CAUSAL = {"true": True, "1": True, "2": True, "false": False, "0": False}  # 1 and 2 are kinds of custom masks
 
 
 def heads_first(operator: str) -> bool:
-    """Whether its arrays are [batch, heads, length, width]; another framework's are."""
+    """Whether an operator's arrays are [batch, heads, length, width]."""
     found = _SIGNATURES.get(_name(operator))
     return found.heads_first if found else not operator.endswith(_LENGTH_FIRST)
 
 
 def attention(operator: str, operands: Sequence[Shape], arguments: Sequence[str]) -> tuple[Shape | None, float | None]:
-    """The result and FLOPs of an attention by its query, key and value, and by its arguments as text.
+    """The result shape and FLOPs of an attention operator, from query, key and value shapes and its arguments as text.
 
-    Two matmuls of each query with each key that it sees. None where it isn't told whether it is causal, where it is of
-    fewer or more queries than keys (which of them see each other differs by library), where its window is narrower, or
-    for packed sequences, whose lengths are not in the trace.
+    Counts two matmuls of each query with each key that it attends to. None if causality is unknown, if query and key
+    lengths differ under a causal mask (libraries align it differently), if the window is narrower, or for packed
+    sequences, whose lengths are not in the trace.
     """
     found = _SIGNATURES.get(_name(operator))
     if found is None or len(operands) < 3 or any(len(each.dims) != 4 for each in operands[:3]):
         return None, None
     if any(len(each.dims) == 1 and each.dtype.startswith(("s", "u")) for each in operands[3:]):
-        return None, None  # where each sequence of a packed batch begins
+        return None, None  # begins of the sequences in a packed batch
     causal = _CAUSAL.get(_argument(arguments, found.causal).lower())
     if causal is None or (found.window is not None and _argument(arguments, found.window) != "-1"):
         return None, None
@@ -100,15 +102,17 @@ _LEFT = {
     "_addmm_activation": 1,
     "_int_mm": 0,
 }
-_MTIA = "mtia_ccp_events"  # what Meta's accelerators run, by its names
+_MTIA = "mtia_ccp_events"  # operator names on Meta's accelerators
 _MTIA_PARTS: dict[str, Part] = {"event_wait": "wait", "event_record": "wait", "dma_request": "copy"}
-_SCALED, _SCALED_TYPE = "_scaled_mm", 6  # the argument that is the result's type, by its number in c10::ScalarType
+_SCALED, _SCALED_TYPE = "_scaled_mm", 6  # position of the result type, a number of c10::ScalarType
 _SCALAR_TYPES = {"5": "f16", "6": "f32", "15": "bf16"}
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What launched a kernel: its name, and as the trace has them its inputs' dims, types and plain arguments."""
+    """The operator that launched a kernel: its name, and its inputs' dims, types and
+    plain arguments as in the trace.
+    """
 
     name: str = ""
     dims: str = ""
@@ -116,31 +120,32 @@ class Operator:
     arguments: str = ""
 
 
-def tells(operator: str) -> bool:
-    """Whether an operator's plain arguments say more than its shapes: then they are to be kept."""
+def has_plain_inputs(operator: str) -> bool:
+    """Whether an operator's plain arguments carry information besides its shapes, and must be kept."""
     return _name(operator) in _SIGNATURES or operator.endswith(_SCALED)
 
 
-def kernel_operation(kernel: str, kind: str, told: Mapping[str, str], by: Operator, *, counts: bool) -> Operation:
-    """An operation without times: a kernel, and the operator that it is linked with (its texts empty where none is).
+def kernel_operation(kernel: str, kind: str, given: Mapping[str, str], by: Operator, *, counts: bool) -> Operation:
+    """The operation, without times, of a kernel and its linked operator (whose texts are empty if there is none).
 
-    `told` are the arguments that a collective's or copy's event has. `counts` says that the operator's FLOPs are this
-    kernel's, which is so of one kernel of each.
+    `given` are the arguments of a collective's or copy's event. `counts` says that the operator's FLOPs are assigned to
+    this kernel, which is true for one kernel per operator.
     """
-    communicates = collective(kernel, "", told.get("Collective name", ""))
-    moved = _bytes(told, communicates)
-    operator, operands = by.name, () if communicates and moved else _shapes(by.dims, by.types)  # may be outputs too
+    communicates = collective(kernel, "", given.get("Collective name", ""))
+    moved = _bytes(given, communicates)
+    operator = by.name
+    operands = () if communicates and moved else _shapes(by.dims, by.types)  # a collective's inputs may be outputs
     result, flops = _counted(by, operands) if counts and not communicates else (None, None)
     return Operation(
         kernel, "", communicates or operator or kind, communicates, _part(kernel, kind, operator), 0, 0.0, 0.0, 0.0,
         flops, moved, (result,) if result else (), operands,
-        operands[0].dtype if operands else _dtype(told.get("dtype", "")),
-        _whole(told.get("Group size", "")) if communicates else None, operator, "shapes" if flops is not None else "",
+        operands[0].dtype if operands else _dtype(given.get("dtype", "")),
+        _whole(given.get("Group size", "")) if communicates else None, operator, "shapes" if flops is not None else "",
     )  # fmt: skip
 
 
 def _counted(by: Operator, operands: tuple[Shape, ...]) -> tuple[Shape | None, float | None]:
-    """The result and FLOPs of a matmul or of attention; None for another operator."""
+    """The result shape and FLOPs of a matmul or attention; None for other operators."""
     arguments = _listed(by.arguments)
     if _name(by.name) in _SIGNATURES:
         return attention(by.name, operands, [str(each) for each in arguments])
@@ -151,7 +156,7 @@ def _counted(by: Operator, operands: tuple[Shape, ...]) -> tuple[Shape | None, f
 
 
 def matmul(operator: str, operands: tuple[Shape, ...]) -> tuple[Shape | None, float | None]:
-    """The result and FLOPs of a matmul by its operands; None for another operator."""
+    """The result shape and FLOPs of a matmul from its operands; None for other operators."""
     name = _name(operator)
     left: tuple[int, ...]
     right: tuple[int, ...]
@@ -176,17 +181,17 @@ def _part(kernel: str, kind: str, operator: str) -> Part:
     return "compute" if kind.endswith("memset") else part(kernel, operator if "c10d" in operator else "")
 
 
-def _bytes(told: Mapping[str, str], communicates: str) -> float | None:
-    """Bytes that a collective takes in, an all-gather gives, or a copy moves."""
-    elements = _whole(told.get("Out msg nelems" if communicates == "all-gather" else "In msg nelems", ""))
-    dtype = _dtype(told.get("dtype", ""))
+def _bytes(given: Mapping[str, str], communicates: str) -> float | None:
+    """The bytes that a collective takes as input (for an all-gather, its output), or that a copy moves."""
+    elements = _whole(given.get("Out msg nelems" if communicates == "all-gather" else "In msg nelems", ""))
+    dtype = _dtype(given.get("dtype", ""))
     if communicates and elements is not None and dtype:
         return size(Shape(dtype, (elements,)))
-    return float(moved) if (moved := _whole(told.get("bytes", ""))) is not None else None
+    return float(moved) if (moved := _whole(given.get("bytes", ""))) is not None else None
 
 
 def _shapes(dims: str, types: str) -> tuple[Shape, ...]:
-    """The arrays among an operator's inputs: `[[8, 16], []]` beside `['float', 'Scalar']`."""
+    """The arrays among an operator's inputs: dims `[[8, 16], []]` with types `['float', 'Scalar']`."""
     found = []
     for each, name in zip(_listed(dims), _listed(types), strict=False):
         if (dtype := _dtype(str(name))) and isinstance(each, list) and all(isinstance(n, int) for n in each):
@@ -195,7 +200,7 @@ def _shapes(dims: str, types: str) -> tuple[Shape, ...]:
 
 
 def _listed(text: str) -> list[Any]:
-    """A list that a trace has; empty where the text is none."""
+    """A list given as text; empty if the text isn't one."""
     try:
         found = ast.literal_eval(text or "[]")
     except (ValueError, SyntaxError, MemoryError, RecursionError):

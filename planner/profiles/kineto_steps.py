@@ -1,7 +1,7 @@
-"""Steps in a trace of PyTorch's profiler (Kineto), by annotations on the host and by when kernels were launched.
+"""Finds the steps of a PyTorch (Kineto) trace from annotations on the host and the launch times of kernels.
 
-Steps are those that the profiler marked, else of the main annotation, else by the optimizer. A server's batches of
-prefill and of decode are kinds of their own: by the marks in a step of the profiler, or by its kernels.
+Steps are those that the profiler marked, else the main annotation's, else those between optimizer calls. A server's
+prefill and decode batches are separate kinds, identified by the marks inside a profiler step or by its kernels.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from planner.profiles.step_kinds import DECODE, is_asked, phase, phase_of_kernel
 from planner.profiles.xspace import Integers
 
 STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
-_OPTIMIZER = "Optimizer.step#"  # PyTorch marks each call of an optimizer so, by itself
-_PARTS = (  # annotations of PyTorch's own, which are parts of a step
+_OPTIMIZER = "Optimizer.step#"  # PyTorch's own annotation of each optimizer call
+_PARTS = (  # PyTorch's own annotations of parts of a step
     "Optimizer.", "enumerate(DataLoader)", "DistributedDataParallel.", "FullyShardedDataParallel.", "FSDP::",
     "Torch-Compiled Region", "## Call CompiledFxGraph", "nccl:", "rccl:", "hccl:", "xccl:", "gloo:", "c10d::",
 )  # fmt: skip
 _BACKWARD = re.compile(r"backward|\bbwd|backprop", re.I)
-_CALLED = re.compile(r"step|iter(?!ator)|batch", re.I)  # within an annotation around all of a run
-_RUNS = ("run_batch", "execute_model", "forward_batch_generation")  # what of SGLang and vLLM runs a batch
-_REPLAY = "/cuda_graph_runner.py("  # SGLang's file whose function replays the graph of decode
+_CALLED = re.compile(r"step|iter(?!ator)|batch", re.I)  # names of steps within an annotation around a whole run
+_RUNS = ("run_batch", "execute_model", "forward_batch_generation")  # functions of SGLang and vLLM that run a batch
+_REPLAY = "/cuda_graph_runner.py("  # SGLang's file with the function that replays the decode graph
 _ENDS = tuple(f"): {name}" for name in (*_RUNS, "forward_extend", "forward_decode", "replay"))
-_COVERED = 0.5  # of the kernels' time, at least, is launched within annotations that are taken for steps
+_COVERED = 0.5  # least share of kernel time launched within annotations for them to be steps
 
 
 class Annotation(NamedTuple):
-    """An annotation on the host: its name, begin and end in ps."""
+    """An annotation on the host: name, begin and end in ps."""
 
     name: str
     begin: int
@@ -43,7 +43,7 @@ class Annotation(NamedTuple):
 
 
 def call(name: str) -> str:
-    """Which function of a server a call in Python is of, that runs a batch or tells its phase; empty for another."""
+    """Which server function that runs a batch or names its phase a Python call belongs to; empty for others."""
     if not name.endswith(_ENDS):
         return ""
     function = name.rpartition(": ")[2]
@@ -51,7 +51,7 @@ def call(name: str) -> str:
 
 
 class Launched(NamedTuple):
-    """Kernels by when each was launched, how long it lasted, and which of the texts, that begin with names, it has."""
+    """Kernels with launch time, duration, and the index of a text that begins with the kernel's name."""
 
     at: Integers
     duration: Integers
@@ -63,11 +63,11 @@ Steps = tuple[Integers, list[Marked], list[StepKind]]
 
 
 def steps(notes: Sequence[Annotation], calls: Sequence[Annotation], kernels: Launched, asked: str = "") -> Steps:
-    """The step of each kernel by when it was launched (-1 for none), the steps, and the kinds of which they are one.
+    """The step of each kernel by launch time (-1 for none), the steps, and all kinds of steps found.
 
-    Without the profiler's own steps those of a person's annotation, if kernels of most of the time are launched in
-    them; else a step is from the end of one call of the optimizer to the end of the next, or a server's call of a
-    function that runs a batch (`calls`). Steps of the kind that a person asked for may also lie within others.
+    Without the profiler's own steps, those of a user's annotation, if most of the kernel time is launched within it.
+    Otherwise a step lasts from the end of one optimizer call to the end of the next, or is a server's call of a
+    function that runs a batch (`calls`). Steps of a requested kind may also be nested in others.
     """
     numbered = [
         Marked(int(match[1]), note.begin, note.end, "marker") for note in notes if (match := STEP.match(note.name))
@@ -88,15 +88,15 @@ def steps(notes: Sequence[Annotation], calls: Sequence[Annotation], kernels: Lau
 
 
 def _covers(marks: list[Marked], kernels: Launched) -> bool:
-    """Whether kernels of most of the time are launched within marks."""
+    """Whether most of the kernel time was launched within the marks."""
     inside = within(kernels.at, marks) >= 0
     return bool(marks) and bool(kernels.duration[inside].sum() >= _COVERED * kernels.duration.sum())
 
 
 def _phased(marks: list[Marked], served: Sequence[Marked], kernels: Launched) -> list[Marked]:
-    """Steps that are called by the server's mark in each, else by the phase that its kernels tell.
+    """The steps renamed after the server's mark inside each, or else after the phase that its kernels indicate.
 
-    One with marks of several kinds, as of all batches of a request, keeps its name.
+    A step with marks of several kinds, such as all batches of a request, keeps its name.
     """
     if not marks or any(phase(mark.name) for mark in marks):
         return marks
@@ -112,18 +112,20 @@ def _phased(marks: list[Marked], served: Sequence[Marked], kernels: Launched) ->
 
 
 def _phases_of_kernels(marks: list[Marked], kernels: Launched) -> list[set[str]]:
-    """The phase of each step, if its kernels tell one."""
+    """The phase of each step, if its kernels indicate one."""
     telling = np.array([bool(phase_of_kernels(text[:1])) for text in kernels.texts], bool)[kernels.text]
     names: list[set[str]] = [set() for _ in marks]
     at = within(kernels.at[telling], marks).tolist()
     for place, text in set(zip(at, kernels.text[telling].tolist(), strict=True)):
         if place >= 0:
             names[place].add(kernels.texts[text][0])
-    return [{told} if (told := phase_of_kernels(each)) else set() for each in names]
+    return [{found} if (found := phase_of_kernels(each)) else set() for each in names]
 
 
 def _of_main_kind(marks: list[Marked], kernels: Launched, asked: str) -> Steps:
-    """Of marks by their begin those whose name is that of most of the kernels' time, or that are asked for."""
+    """The marks with the requested name, or with the name under which most kernel time
+    was launched; ordered by begin.
+    """
     step = within(kernels.at, marks)
     totals = np.bincount(step[step >= 0], kernels.duration[step >= 0], len(marks)) * PS
     seconds: dict[str, float] = {}
@@ -136,17 +138,17 @@ def _of_main_kind(marks: list[Marked], kernels: Launched, asked: str) -> Steps:
     if main is None:
         return np.full(len(step), -1, np.int64), [], kinds
     ours = np.array([mark.name == main.name for mark in marks], bool)
-    number = np.append(np.where(ours, np.cumsum(ours) - 1, -1), -1)  # the last is of kernels of no step
+    number = np.append(np.where(ours, np.cumsum(ours) - 1, -1), -1)  # the last entry is for kernels in no step
     return number[step], [mark for mark in marks if mark.name == main.name], kinds
 
 
 def _unnumbered_steps(
     notes: Sequence[Annotation], calls: Sequence[Annotation], kernels: Launched
 ) -> Iterator[list[Marked]]:
-    """What may be steps where the profiler numbered none, the likeliest first.
+    """Candidate steps if the profiler numbered none, most likely first.
 
-    Annotations that lie in no other; those called steps within one that came once, as around a loop; what is between
-    the calls of the optimizer; a server's calls that run a batch; and the annotation that came once.
+    These are: top-level annotations; annotations called steps within one that occurs once, such as around a loop; the
+    intervals between optimizer calls; a server's batch calls; and the annotation that occurs once.
     """
     named = [note for note in notes if not note.name.startswith(_PARTS)]
     outer = _outermost(named)
@@ -164,10 +166,10 @@ def _unnumbered_steps(
 
 
 def _main_annotation(outer: Sequence[Annotation], kernels: Launched) -> list[Marked]:
-    """Of annotations side by side those of the name that launches most of the kernels' time; numbers in it aside.
+    """Of parallel annotations, those whose name (numbers aside) launches most of the kernel time.
 
-    Those of a server's batches count as one name, be they of prefill or of decode. Where a backward pass has one, each
-    is a part of a step.
+    A server's prefill and decode batches count as one name. If a backward pass has its own annotation, each annotation
+    is only a part of a step.
     """
     if any(_BACKWARD.search(note.name) for note in outer):
         return []
@@ -185,16 +187,16 @@ def _family(name: str) -> str:
 
 
 def _numbered(notes: Sequence[Annotation]) -> list[Marked]:
-    """Annotations as steps in their order, or by the profiler's number, each called by its kind."""
+    """Annotations as steps, numbered in order or by the profiler's number, and named after their kind."""
     numbers = [int(match[1]) if (match := STEP.match(note.name)) else n for n, note in enumerate(notes)]
     named = zip(numbers, notes, strict=True)
     return [Marked(number, note.begin, note.end, "marker", unnumbered(note.name)) for number, note in named]
 
 
 def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:
-    """From the end of each call of the optimizer to the end of the next: what is before the first may be cut off.
+    """Steps from the end of each optimizer call to the end of the next. What precedes the first may be incomplete.
 
-    Of several optimizers that which is called most often, and of these the last.
+    Of several optimizers, the one called most often counts, or the last of these.
     """
     calls = _outermost([note for note in notes if note.name.startswith(_OPTIMIZER)])
     if not calls:
@@ -207,7 +209,7 @@ def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:
 
 
 def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:
-    """Those that lie in no other, by their begin."""
+    """The annotations that aren't nested in others, ordered by begin."""
     outer: list[Annotation] = []
     for note in sorted(notes, key=lambda note: (note.begin, -note.end)):
         if not outer or note.begin >= outer[-1].end:

@@ -1,8 +1,7 @@
-"""The parts of a step: which one an operation is, and how long each takes where operations overlap.
+"""Classifies operations into the parts of a step, and computes the time of each part when operations overlap.
 
-Which one it is say its name, category and opcode: each alone misses some.
-
-A TPU files `async-collective-start` under "custom fusion", a GPU's kernel bears the name of its library.
+Name, category and opcode are all used, because each alone misses some operations. For example, a TPU files
+`async-collective-start` under "custom fusion", and a GPU's kernel is named after its library.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from planner.profiles.profile import Part
 from planner.profiles.xspace import Integers
 
-HOLDERS = ("while", "conditional", "call")  # they only hold others, which run meanwhile
+HOLDERS = ("while", "conditional", "call")  # control flow, which only contains other operations
 
 _COLLECTIVES = (
     ("reduce-scatter", r"(?:reduce|psum)[-_ ]?scatter"),
@@ -36,7 +35,7 @@ _COLLECTIVES = (
     ),
 )
 _COMPILED = tuple((name, re.compile(pattern, re.I)) for name, pattern in _COLLECTIVES)
-INDUCTOR = r"^triton_(?!tem)[a-z]+_fused"  # a kernel that torch.compile names after the operators around it
+INDUCTOR = r"^triton_(?!tem)[a-z]+_fused"  # a kernel that torch.compile names after neighbouring operators
 _FUSED_COMPUTE = re.compile(
     r"(?:matmul|gemm|dot|conv)\w*(?:all[-_]?reduce|scatter|all[-_]?gather)"
     rf"|(?:all[-_]?(?:gather|reduce|to[-_]?all)|reduce[-_]?scatter|collective)_(?:\w*_)?(?:matmul|gemm)|{INDUCTOR}",
@@ -50,15 +49,15 @@ _COPY = re.compile(
 )
 _ASYNC = re.compile(r"[-_](?:start|done)(?![\w-])|\basync-update\b")
 _WAIT = re.compile(r"^%?(?:barrier-cores|dependency-wait|async-(?:start|done|update))\b", re.I)
-HOST_MEMORY = "S(5)"  # in a layout: the memory space that is the host's
+HOST_MEMORY = "S(5)"  # the host's memory space in a layout
 
 
 def collective(name: str, category: str = "", opcode: str = "") -> str:
-    """The kind of collective that an operation is, as all-gather; empty for what is none.
+    """The kind of collective that an operation is, such as all-gather; empty for none.
 
-    The opcode is the surest, then the name, then the category; one that tells the kind is better than one that only
-    tells a collective. A matmul that a collective is fused with computes, and so does a kernel beside it that
-    torch.compile names after it.
+    The opcode is most reliable, then the name, then the category; a specific kind takes precedence over an unspecific
+    collective. A matmul fused with a collective counts as compute, and so does a neighbouring kernel that torch.compile
+    names after the collective.
     """
     found = ""
     for text in (opcode, name, category):
@@ -71,12 +70,12 @@ def collective(name: str, category: str = "", opcode: str = "") -> str:
 
 
 def part(name: str, category: str = "", opcode: str = "", expression: str = "") -> Part:
-    """What an operation's time is: it computes, communicates, copies, or waits for something.
+    """The part that an operation's time counts as: compute, communication, copy or wait.
 
-    A GPU's copies are those within the device too; of the HLO operation `copy`, which may be any kernel, only those
-    to or from the host. `expression` is its HLO text, whose layouts say where a copy goes.
+    On a GPU, copies include those within the device. Of the HLO operation `copy`, which may be any kernel, only
+    transfers to or from the host count. `expression` is the HLO text, whose layouts show where a copy goes.
     """
-    if category == "convolution fusion":  # the matmul unit works, with whatever collective it is fused
+    if category == "convolution fusion":  # uses the matmul unit, whatever collective it is fused with
         return "compute"
     if collective(name, category, opcode):
         return "communication"
@@ -92,19 +91,19 @@ def part(name: str, category: str = "", opcode: str = "", expression: str = "") 
     return "compute"
 
 
-COMPUTE, COMMUNICATION, COPY, WAIT, CONTROL, GAP = range(6)  # a moment is the first of what covers it
+COMPUTE, COMMUNICATION, COPY, WAIT, CONTROL, GAP = range(6)  # each moment counts as the first of these that covers it
 LAYERS = {"compute": COMPUTE, "communication": COMMUNICATION, "copy": COPY, "wait": WAIT}
 
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Time cut where anything begins or ends: `edges` in ps, and between each two of them what counts there."""
+    """Time cut at every begin and end: `edges` in ps, and the part that counts between each two of them."""
 
     edges: Integers
     labels: npt.NDArray[np.int8]
 
     def within(self, begin: Integers, end: Integers) -> npt.NDArray[np.float64]:
-        """Picoseconds of each label in disjoint windows in order, whose edges are among the edges: windows x 6."""
+        """Picoseconds of each label in ordered disjoint windows with edges among `edges`; shape [windows, 6]."""
         if not len(begin) or len(self.edges) < 2:
             return np.zeros((len(begin), GAP + 1))
         owner = np.searchsorted(begin, self.edges[:-1], "right") - 1
@@ -116,7 +115,7 @@ class Segments:
 
 
 def segments(begin: Integers, end: Integers, layers: npt.NDArray[np.int8], cuts: Integers) -> Segments:
-    """What counts at each moment from intervals and their layers, cut also at `cuts`."""
+    """The part that counts at each moment, from intervals and their layers, also cut at `cuts`."""
     edges = np.sort(np.concatenate([begin, end, cuts]))
     edges = edges[np.append(True, np.diff(edges) > 0)]
     labels = np.full(max(len(edges) - 1, 0), GAP, np.int8)
@@ -130,7 +129,7 @@ def segments(begin: Integers, end: Integers, layers: npt.NDArray[np.int8], cuts:
 
 
 def union(begin: Integers, end: Integers) -> int:
-    """Picoseconds in which at least one of the intervals lasts; they are sorted by begin."""
+    """Picoseconds in which at least one interval is active. The intervals must be sorted by begin."""
     if not len(begin):
         return 0
     until = np.maximum.accumulate(end)
@@ -139,7 +138,7 @@ def union(begin: Integers, end: Integers) -> int:
 
 
 def merged(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """The times in which at least one of the intervals lasts: disjoint begins and ends; they are sorted by begin."""
+    """The union of intervals as disjoint begins and ends. The intervals must be sorted by begin."""
     if not len(begin):
         return begin, end
     until = np.maximum.accumulate(end)
@@ -148,15 +147,15 @@ def merged(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
 
 
 def self_times(begin: Integers, end: Integers, parents: npt.NDArray[np.bool_]) -> Integers:
-    """Each interval's time without those that lie in it, by the innermost that may hold others (`parents`).
+    """Each interval's time without nested intervals, attributed to the innermost that may contain others (`parents`).
 
-    Sorted by begin, and of equal begins the longest first.
+    The intervals must be sorted by begin, and for equal begins by descending length.
     """
     own = end - begin
     if not len(begin) or not parents.any() or bool((np.maximum.accumulate(end)[:-1] <= begin[1:]).all()):
         return own
     times = own.tolist()
-    open_ones: list[tuple[int, int]] = []  # end and position
+    open_ones: list[tuple[int, int]] = []  # (end, position)
     for at, (low, high, holds) in enumerate(zip(begin.tolist(), end.tolist(), parents.tolist(), strict=True)):
         while open_ones and open_ones[-1][0] <= low:
             open_ones.pop()

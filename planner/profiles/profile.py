@@ -1,6 +1,6 @@
-"""What a profile says, in plain data: devices, steps and their parts, programs and operations; all times in seconds.
+"""The content of a profile as plain data: devices, steps and their parts, programs and operations; times in seconds.
 
-A fact that the format doesn't hold is None (or an empty text or tuple), and `Profile.lacks` says why.
+A fact that the format doesn't record is None (or an empty text or tuple), and `Profile.lacks` gives the reason.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # facts of a profile or a device, by their names
-ALL_CORES = "all cores"  # the device of a tool's table, which adds them up
-_CUT, _REST = 0.5, 0.1  # of a usual step's time: one that was cut off, and what is behind the last one, have less
-Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap
+CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # names of facts of a profile or device
+ALL_CORES = "all cores"  # device name of a tool's table, which sums over cores
+_CUT, _REST = 0.5, 0.1  # shares of a usual step's time below which a step was truncated, or follows the loop
+Part = Literal["compute", "communication", "copy", "wait"]  # of a step: what an operation's time counts as
 Found = Literal["marker", "line", "module", "whole", "tool"]
 HOW_FOUND: dict[Found, str] = {
     "marker": "marked in the profile",
@@ -31,11 +31,11 @@ HOW_FOUND: dict[Found, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A span of time on one device in disjoint parts that add up to it.
+    """A span of time on one device, divided into disjoint parts that add up to it.
 
-    `compute` is when an operation computes; `communication` is exposed: nothing computes meanwhile, and so are `copy`
-    (between host and device, or within it) and `wait` (for what isn't known to be one of these). `gap` is when nothing
-    runs; None where the format doesn't tell.
+    `compute` is the time in which an operation computes. `communication` is exposed, that is, without concurrent
+    compute, and so are `copy` (between host and device, or within it) and `wait` (operations not known to be any of
+    these). In `gap` nothing runs; None if the format doesn't record it.
     """
 
     compute: float = 0.0
@@ -46,23 +46,23 @@ class Parts:
 
     @property
     def busy(self) -> float:
-        """Seconds in which something ran, waits included."""
+        """Seconds in which anything ran, including waits."""
         return self.compute + self.communication + self.copy + self.wait
 
     @property
     def span(self) -> float:
-        """All of them."""
+        """The sum of all parts."""
         return self.busy + (self.gap or 0.0)
 
     @property
     def idle(self) -> float | None:
-        """The gaps' share of the span; None where it isn't known."""
+        """The gaps' share of the span; None if unknown."""
         return None if self.gap is None or not self.span else self.gap / self.span
 
 
 @dataclass(frozen=True, slots=True)
 class StepKind:
-    """Steps of one kind on one device, by what their marks or their program are called: how many, and their seconds."""
+    """The number and total seconds of steps of one kind on one device, with the name of their marks or program."""
 
     name: str
     count: int
@@ -71,7 +71,9 @@ class StepKind:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step on one device. `index` is the number in the file, or counts from 0; `name` its mark's or program's."""
+    """One step on one device. `index` is its number in the file or counts from 0; `name` is that of its mark or
+    program.
+    """
 
     index: int
     begin: float
@@ -82,13 +84,13 @@ class Step:
 
     @property
     def seconds(self) -> float:
-        """How long it took, to the picosecond: steps of one length have no spread."""
+        """Its duration rounded to the picosecond, so that steps of equal length have no spread."""
         return round(self.end - self.begin, 12)
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled program (an XLA module) and its runs on one device. `id` is the program's in the file, if any."""
+    """A compiled program (an XLA module) and its runs on one device. `id` is the program's id in the file, if any."""
 
     name: str
     id: str
@@ -98,18 +100,18 @@ class Program:
 
     @property
     def shown(self) -> str:
-        """Its name and id, as operations name it."""
+        """Its name and id, as operations refer to it."""
         return shown(self.name, self.id)
 
 
 def shown(name: str, key: str) -> str:
-    """A program by its name and id: `jit_f(12)`."""
+    """A program's name and id: `jit_f(12)`."""
     return f"{name}({key})" if key else name
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An array's type (HLO's name, as bf16) and dimensions."""
+    """An array's type (as named in HLO, such as bf16) and dimensions."""
 
     dtype: str
     dims: tuple[int, ...]
@@ -122,10 +124,10 @@ class Shape:
 class Operation:
     """All runs of one operation of one program on one device.
 
-    `total` counts nested operations, `self_time` doesn't. `flops` and `bytes` are of one run. `result` and `operands`
-    are its shapes; `flops_from` says where the FLOPs come from: file, hlo or shapes. `source` is the framework's name.
-    `times` are the runs' own, in seconds, or every so many of very many; None where a tool added them up.
-    `step_time` is what of `self_time` is of steps, where each run is told to be of one or of none.
+    `total` includes nested operations, `self_time` doesn't. `flops` and `bytes` are per run. `result` and `operands`
+    are shapes. `flops_from` says where the FLOPs come from: file, hlo or shapes. `source` is the framework's name.
+    `times` are the durations of the runs in seconds, subsampled if there are very many; None if a tool added them up.
+    `step_time` is the part of `self_time` that lies in steps, if known for each run.
     """
 
     name: str
@@ -151,13 +153,13 @@ class Operation:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells it from every other operation, of whichever device."""
+        """The key that distinguishes it from other operations, regardless of the device."""
         return self.program, self.name, self.category, self.result, self.operands, self.expression
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Time in which nothing ran on a device, with the operations before and after it."""
+    """A time in which nothing ran on a device, with the operations before and after it."""
 
     seconds: float
     before: str
@@ -166,13 +168,13 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device (as TPUs count: a core or a chip) of one host.
+    """One device (in a TPU's counting, a core or a chip) of one host.
 
-    `name` is its place in the file, as `/device:TPU:0`; `kind` the product's name as the file has it, else None.
-    `facts` are what else tells what it is, as text. `parts` are of its whole span, from where its first program or
-    operation begins to where the last ends. `busy` is when at least one operation ran: overlapping ones count once, and
-    what is only under way (an asynchronous copy) doesn't. `gaps` are the largest ones. `kinds` are those of marks that
-    could be its steps, if there are several. Peaks are the file's own, in FLOP/s and byte/s.
+    `name` is its name in the file, such as `/device:TPU:0`; `kind` is the product name if the file has it. `facts` are
+    other identifying facts as text. `parts` cover its whole span, from the begin of its first program or operation to
+    the end of the last. `busy` is the time in which at least one operation ran, not counting pending asynchronous ones.
+    `gaps` are the largest ones. `kinds` are the kinds of marks that could be its steps, if there are several. Peaks are
+    the file's own, in FLOP/s and byte/s.
     """
 
     name: str
@@ -193,17 +195,17 @@ class Device:
 
     @property
     def idle(self) -> float | None:
-        """The share of its span in which no operation ran; None where the span isn't known."""
+        """The share of its span in which no operation ran; None if the span is unknown."""
         return 1 - self.busy / (self.end - self.begin) if self.end > self.begin else None
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A profile of one run: what was read, from which files, on which hosts and devices.
+    """A profile of one run: what was read, from which files, and on which hosts and devices.
 
-    `device` is the name that all its devices bear, else None; `facts` then tell what the device may be. `lacks` has the
-    reason for each kind of fact that isn't there, by the field's name (device, steps, programs, flops, bytes, shapes,
-    gap, ...). `notes` are what a reader should know of how its files belong together.
+    `device` is the product name shared by all its devices, else None; `facts` then hint at it. `lacks` gives the reason
+    for each kind of missing fact, by field name (device, steps, programs, flops, bytes, shapes, gap, ...). `notes` are
+    remarks on how its files belong together.
     """
 
     paths: tuple[str, ...]
@@ -222,7 +224,7 @@ class Profile:
 
     @property
     def stepping(self) -> str:
-        """The program whose runs are its steps, as operations name it; empty where steps were found otherwise."""
+        """The program whose runs are the steps, as operations refer to it; empty if steps were found in another way."""
         if self.found not in ("module", "line"):
             return ""
         named: dict[str, float] = defaultdict(float)
@@ -232,12 +234,12 @@ class Profile:
 
     @property
     def step_name(self) -> str:
-        """What its steps are called: the program whose runs they are, else the marks; empty where nothing tells."""
+        """The name of its steps: that of the program whose runs they are, else of their marks; empty if unknown."""
         return self.stepping or next((step.name for device in self.devices for step in device.steps), "")
 
     @property
     def active(self) -> tuple[Device, ...]:
-        """The devices that ran anything."""
+        """The devices on which anything ran."""
         return tuple(device for device in self.devices if device.operations)
 
     @property
@@ -251,13 +253,13 @@ class Profile:
 
     @property
     def step_distances(self) -> list[float]:
-        """Seconds from the end of each step to that of the next on its device: with what is between them."""
-        marked = (device.steps for device in self.devices if self.found != "tool")  # a tool tells no begins and ends
+        """Seconds from the end of each step to the end of the next on its device, including the time in between."""
+        marked = (device.steps for device in self.devices if self.found != "tool")  # tools report no begins and ends
         return [after.end - before.end for steps in marked for before, after in pairwise(steps)]
 
     @property
     def step_parts(self) -> Parts:
-        """The mean parts of a step over all steps and devices; of the whole spans where there is no step."""
+        """The mean parts of a step over all steps and devices, or of the whole spans if there are no steps."""
         found = [step.parts for device in self.devices for step in device.steps]
         return mean_parts(found or [device.parts for device in self.active])
 
@@ -268,7 +270,7 @@ class Profile:
 
 
 def step_kinds(devices: Iterable[Device]) -> list[StepKind]:
-    """The kinds of what could be steps, by marks or else by programs: as many as on a device, the seconds of all."""
+    """The kinds of possible steps, by marks or else by programs: their number on one device, and the seconds on all."""
     found: dict[str, StepKind] = {}
     for device in devices:
         programs = (StepKind(each.shown, each.count, each.total) for each in device.programs if each.count)
@@ -279,9 +281,9 @@ def step_kinds(devices: Iterable[Device]) -> list[StepKind]:
 
 
 def pooled(operations: Iterable[Operation]) -> list[Operation]:
-    """The operations of several devices, those of one name and program as one: runs and times of all, longest first.
+    """Operations of several devices with equal name and program pooled into one, longest first.
 
-    The median is of all their runs where the times are known, else of the devices' medians.
+    The median is over all runs if their times are known, else over the devices' medians.
     """
     groups: dict[tuple[object, ...], list[Operation]] = {}
     for each in operations:
@@ -307,9 +309,10 @@ def _pool(members: list[Operation]) -> Operation:
 
 
 def whole_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps without a first or last one that the capture cut off: one under half of the others'.
+    """The steps without a first or last one that the capture truncated, that is, one under half as long as the others.
 
-    Of those that PyTorch or JAX numbers, which are whole, without a last one that holds but what came after the loop.
+    Steps numbered by PyTorch or JAX are complete; of these only a last one that covers what follows the loop is
+    dropped.
     """
     if len(steps) <= 2:
         return tuple(steps)
@@ -320,7 +323,7 @@ def whole_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def mean_parts(found: Sequence[Parts]) -> Parts:
-    """The mean of each part; of none, zeros."""
+    """The mean of each part; zeros if there are none."""
     n = len(found) or 1
     gaps = [each.gap for each in found]
     known = [gap for gap in gaps if gap is not None]
@@ -334,7 +337,7 @@ def mean_parts(found: Sequence[Parts]) -> Parts:
 
 
 def spread(seconds: Iterable[float]) -> tuple[float, float, int]:
-    """Median, interquartile range and number of some times; raises StatisticsError where there is none."""
+    """Median, interquartile range and number of times. Raises StatisticsError if there are none."""
     ordered = sorted(seconds)
     n = len(ordered)
     half = (n + 1) // 2

@@ -1,4 +1,4 @@
-"""Which files of a folder are one run's profile: the newest run, one file for each host."""
+"""Selects the files of one run's profile in a folder: the newest run, one file per host."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OTHERS = (".json.gz", ".json")
 _TABLES = (".csv", ".csv.gz")
 _REMEDY = "give a .xplane.pb, a .trace.json.gz or the folder plugins/profile/RUN that the profiler wrote"
 _TOOL = re.compile(r"^(?P<host>.+)\.[a-z]+(?:_[a-z]+)+$")
-_OF_RANK = re.compile(r"(?:global[-_]?)?(?:rank|worker|process|host|node)[-_]?\d+$", re.I)  # folders of one run
-_CAPTURE = re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$")  # of PyTorch's handler for TensorBoard
+_OF_RANK = re.compile(r"(?:global[-_]?)?(?:rank|worker|process|host|node)[-_]?\d+$", re.I)  # a rank's folder
+_CAPTURE = re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$")  # file names of PyTorch's TensorBoard handler
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one run, named `run`; `left` are those of other runs beside it, which aren't read."""
+    """The files of one run, named `run`; `left` are files of other runs next to it, which aren't read."""
 
     files: tuple[Path, ...]
     left: int = 0
@@ -32,7 +32,7 @@ class Files:
 
 
 def profile_files(paths: Sequence[Path]) -> Files:
-    """The files to be read of files and folders. Raises UserError where one isn't there, or a folder has no profile."""
+    """The profile files among files and folders. Raises UserError for a missing path or a folder without a profile."""
     files: list[Path] = []
     left, run = 0, ""
     for path in paths:
@@ -48,24 +48,24 @@ def profile_files(paths: Sequence[Path]) -> Files:
 
 
 def named(path: Path) -> str:
-    """A file's name, behind that of its folder where each rank has one: rank0/trace.json."""
+    """A file's name, prefixed by its folder's if each rank has a folder: rank0/trace.json."""
     return f"{path.parent.name}/{path.name}" if _OF_RANK.match(path.parent.name) else path.name
 
 
 def host(path: Path) -> str:
-    """The host that a file is of: its name without what says the format."""
+    """The host of a file: its name without the format's suffix."""
     ending = next((suffix for suffix in (*XPLANE, *TRACES, *_OTHERS) if path.name.endswith(suffix)), path.suffix)
     return named(path).removesuffix(ending)
 
 
 def host_of_tool(path: Path) -> str:
-    """The host that a tool's output is of, as TensorBoard names it (`HOST.overview_page.json`); empty for none."""
+    """The host of a tool's output, as TensorBoard names it (`HOST.overview_page.json`); empty for none."""
     found = _TOOL.match(host(path))
     return found["host"] if found else ""
 
 
 def _of_folder(folder: Path) -> Files:
-    """The newest run at or below a folder: runs are folders that hold profiles, or a folder for each rank."""
+    """The newest run at or below a folder. A run is a folder that contains profiles, or a folder for each rank."""
     runs: dict[Path, list[Path]] = {}
     for file in sorted(folder.rglob("*")):
         if file.is_file() and not file.name.startswith(".") and _may_be_read(file):
@@ -83,7 +83,7 @@ def _of_folder(folder: Path) -> Files:
 
 
 def _may_be_read(file: Path) -> bool:
-    """Whether a file is a profile by its name; of CSVs those alone that are a tool's table."""
+    """Whether a file may be a profile, judging by its name; a CSV must be a tool's table."""
     if not file.name.endswith(_TABLES):
         return file.name.endswith((*XPLANE, *_OTHERS))
     try:
@@ -94,9 +94,9 @@ def _may_be_read(file: Path) -> bool:
 
 
 def _of_run(files: list[Path]) -> tuple[list[Path], int]:
-    """Of each host the file that says most; of each PyTorch worker the newest; of tools' outputs all.
+    """The most complete file of each host, the newest of each PyTorch worker, and all tools' outputs.
 
-    And how many older captures there are of PyTorch workers.
+    Also returns the number of older captures of PyTorch workers.
     """
     best: dict[str, Path] = {}
     captures = sum(bool(_CAPTURE.match(host(file))) for file in files)
@@ -109,7 +109,7 @@ def _of_run(files: list[Path]) -> tuple[list[Path], int]:
             best[name] = file
     chosen = list(best.values())
     kind = min(_kind(file) for file in chosen)
-    if kind < 2:  # tools' outputs beside a trace are made of it
+    if kind < 2:  # tools' outputs next to a trace are derived from it
         chosen = [file for file in chosen if _kind(file) == kind or (kind == 0 and _kind(file) == 1)]
         named = [file for file in chosen if not file.name.startswith("perfetto_trace")]
         chosen = named or chosen
@@ -117,5 +117,5 @@ def _of_run(files: list[Path]) -> tuple[list[Path], int]:
 
 
 def _kind(path: Path) -> int:
-    """How much a file says: 0 for planes, 1 for a trace, 2 for other JSON and for tables."""
+    """Rank of a file by completeness: 0 for planes, 1 for a trace, 2 for other JSON and for tables."""
     return 0 if path.name.endswith(XPLANE) else 1 if path.name.endswith(TRACES) else 2

@@ -1,7 +1,7 @@
-"""A profile read from whatever a user has: a file of any format, or a folder of them, told apart by their content.
+"""Reads a profile from a file of any supported format, or a folder of them, identified by their content.
 
-Several files are joined as one run: devices of all hosts, or the tables of all tools. What can't be of one run is
-refused, what may not be is said.
+Several files are joined as one run: the devices of all hosts, or the tables of all tools. Files that can't belong to
+one run are refused; doubtful combinations are noted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from planner.profiles.tool_table import ToolTable
 from planner.spoken import few
 from planner.terminal_table import counted
 
-_APART = 60.0  # seconds between captures of one run, at most: hosts' clocks differ, and a person starts one by one
-_TOP = 20  # operations that take the most time, of which hosts of one run share some
-_NAMED = 4  # kinds of steps, or files, that are named
-_MINOR = 0.05  # of the time of the steps that are taken, at least, takes another kind that is told
+_APART = 60.0  # most seconds between captures of one run: clocks differ, and hosts are started one by one
+_TOP = 20  # longest operations compared between hosts, of which those of one run share some
+_NAMED = 4  # most step kinds or files to name
+_MINOR = 0.05  # least time of another kind to mention, relative to the chosen steps
 _REMEDY = "give the files of one run"
 _CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
 _UNKNOWN = {
@@ -37,15 +37,15 @@ _UNKNOWN = {
 
 
 def read(*paths: Path, asked: str = "") -> Profile:
-    """The profile in files or folders of one run, one of several hosts joined.
+    """The profile in the files or folders of one run, with several hosts joined.
 
-    Of a folder with several runs the newest is read. Steps are those of the kind that is `asked` for: prefill, decode,
-    mixed, or a part of the name of their marks or program; blank for the main kind. Raises UserError where a file can't
-    be read as a profile, a folder holds none, nothing ran on any device, or no step is of that kind.
+    Of a folder with several runs, the newest is read. Steps are of the kind that is `asked` for: prefill, decode,
+    mixed, or a part of the name of their marks or program; blank for the main kind. Raises UserError if a file can't be
+    read as a profile, a folder contains none, nothing ran on any device, or no step is of that kind.
     """
     found = profile_files(paths)
     by_name = _of_phase(found.files, asked)
-    if by_name != found.files:  # their names say what a person asked for
+    if by_name != found.files:  # file names indicate the requested phase
         found, asked = replace(found, files=by_name), ""
     parts = []
     for file in found.files:
@@ -60,33 +60,35 @@ def read(*paths: Path, asked: str = "") -> Profile:
         what = "no device ran anything in this profile"
         raise UserError(what, place=Place(found.files[0]), remedy=sources.TRACE)
     if asked and not any(_is_of_kind(step) for device in profile.devices for step in device.steps):
-        told = _told_kinds(step_kinds(profile.devices))
-        what = f"no step of this profile is one of {asked!r}: " + (f"it has {told}" if told else "none tells its kind")
+        there = _in_words(step_kinds(profile.devices))
+        what = f"no step of this profile is one of {asked!r}: " + (
+            f"it has {there}" if there else "none tells its kind"
+        )
         raise UserError(what, place=Place(found.files[0]), remedy="leave --steps away, or say a part of such a name")
     return profile
 
 
 def _of_phase(files: tuple[Path, ...], asked: str) -> tuple[Path, ...]:
-    """The files that by their names are of the phase that is asked for, where others are of another, as SGLang's are.
+    """The files whose names indicate the requested phase, if others indicate another one, as SGLang's do.
 
-    Raises UserError where none is asked for: their steps are of no one kind.
+    Raises UserError if files indicate different phases and none was requested.
     """
-    told = {file: phase(host(file)) for file in files}
-    phases = sorted({each for each in told.values() if each})
+    by_file = {file: phase(host(file)) for file in files}
+    phases = sorted({each for each in by_file.values() if each})
     if len(phases) < 2:
         return files
     if (wanted := asked.strip().lower()) in phases:
-        return tuple(file for file in files if told[file] in ("", wanted))
+        return tuple(file for file in files if by_file[file] in ("", wanted))
     what = f"by their names these files are of {' and '.join(phases)}, whose steps are no one run's"
     raise UserError(what, place=Place(files[0].parent), remedy=f"say which you mean, as --steps {phases[0]}")
 
 
 def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
-    """One profile of what was read. Without any device it is left to the caller to say so.
+    """One profile from several sources. A profile without devices is left to the caller to report.
 
-    Raises UserError where the files can't be of one run.
+    Raises UserError if the files can't be of one run.
     """
-    _refuse_strangers(parts)
+    _refuse_other_runs(parts)
     tables = [part.table for part in parts if part.table]
     devices = [device for part in parts for device in part.devices]
     formats = sorted({part.format for part in parts})
@@ -99,7 +101,7 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
         if table.cores:
             facts[CORES] = str(table.cores)
     if any(map(_has_steps, devices)):
-        # a device that only copied has no steps beside those that have
+        # a device that only copied has no steps if others do
         devices = [each if _has_steps(each) else replace(each, steps=()) for each in devices]
     _refuse_mixed_kinds(parts)
     notes = [*_notes(parts, files), *_note_of_kinds(devices)]
@@ -123,22 +125,24 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
 
 
 def _is_of_kind(step: Step) -> bool:
-    """Whether a step is told by what it is: a tool's table numbers its steps alone."""
+    """Whether a step has a name; a tool's table only numbers its steps."""
     return step.found in ("marker", "module")
 
 
 def _has_steps(device: Device) -> bool:
-    """Whether a device has steps other than all of the profile as one."""
+    """Whether a device has steps besides the one of the whole profile."""
     return any(step.found != "whole" for step in device.steps)
 
 
 def _are_runs(device: Device) -> bool:
-    """Whether a device's steps are runs on it, or numbered marks, all alike: the first or last may be none."""
+    """Whether a device's steps are program runs or uniformly numbered marks, of which the first or last may be
+    incomplete.
+    """
     return all(step.found in ("module", "line") or (step.found == "marker" and not step.name) for step in device.steps)
 
 
 def _of_table(table: ToolTable, name: str) -> Device:
-    """All cores of a capture as one device: the tools add them up."""
+    """All cores of a capture as one device, since the tools add them up."""
     parts = tools.parts_of(table.operations, table.idle)
     if not table.operations and table.steps:
         parts = table.steps[0].parts
@@ -152,11 +156,11 @@ def _of_table(table: ToolTable, name: str) -> Device:
 def _lacks(
     formats: Sequence[str], devices: Sequence[Device], device: str | None, table: ToolTable | None
 ) -> dict[str, str]:
-    """Why facts are missing that are: what is there needs no reason."""
+    """The reason for each missing fact, by field name. Facts that are present are left out."""
     operations = [each for one in devices for each in one.operations]
     computing = [each for each in operations if each.part == "compute"]
-    apart = not set(formats) <= {"framework_op_stats", "overview_page"}  # collectives are told from what computes
-    is_told = table is not None and table.tells_communication
+    apart = not set(formats) <= {"framework_op_stats", "overview_page"}  # communication is separate from compute
+    has_communication = table is not None and table.tells_communication
     there = {
         "device": device is not None,
         "steps": any(map(_has_steps, devices)),
@@ -166,8 +170,8 @@ def _lacks(
         "flops": all(each.flops is not None for each in computing),
         "bytes": all(each.bytes is not None for each in computing),
         "operations": len(formats) > 1 and bool(operations),
-        "communication": (bool(operations) and apart) or is_told,
-        "compute": apart or is_told,
+        "communication": (bool(operations) and apart) or has_communication,
+        "compute": apart or has_communication,
     }
     reasons = {
         "device": next((_UNKNOWN[each] for each in formats if each in _UNKNOWN), "the files don't name the device"),
@@ -182,16 +186,18 @@ def _lacks(
     return {key: reason for key, reason in reasons.items() if not there.get(key, False)}
 
 
-def _refuse_strangers(parts: Sequence[ProfileSource]) -> None:
-    """Raise UserError where files can't be of one run: other devices, one host or trace twice, other sizes or times."""
+def _refuse_other_runs(parts: Sequence[ProfileSource]) -> None:
+    """Raise UserError if files can't be of one run: different devices, a host or trace
+    twice, different sizes or times.
+    """
     for one, other in combinations([part for part in parts if part.devices], 2):
-        if why := _stranger(one, other):
+        if why := _mismatch(one, other):
             raise UserError(why, remedy=_REMEDY)
 
 
 def _refuse_mixed_kinds(parts: Sequence[ProfileSource]) -> None:
-    """Raise UserError where the steps of one device are a server's prefill, and those of another its decode."""
-    phases = {told: device for part in parts for device in part.devices if (told := phase(_step_name(device)))}
+    """Raise UserError if one device's steps are a server's prefill steps and another's are decode steps."""
+    phases = {one: device for part in parts for device in part.devices if (one := phase(_step_name(device)))}
     if len(phases) > 1:
         found = " and ".join(f"{which} on {device.name} of {device.host}" for which, device in sorted(phases.items()))
         what = f"the steps that take most time are of several kinds: {found}"
@@ -202,8 +208,8 @@ def _step_name(device: Device) -> str:
     return device.steps[0].name if device.steps else ""
 
 
-def _told_kinds(kinds: Sequence[StepKind]) -> str:
-    """Kinds in words, those of the most time: each by its phase, if its name tells one, its name and number."""
+def _in_words(kinds: Sequence[StepKind]) -> str:
+    """The kinds with the most time in words, each with its phase (if its name indicates one), name and number."""
     said = []
     for kind in kinds:
         which = phase(kind.name)
@@ -213,17 +219,17 @@ def _told_kinds(kinds: Sequence[StepKind]) -> str:
 
 
 def _note_of_kinds(devices: Sequence[Device]) -> Iterator[str]:
-    """Which kinds of steps there are, and which was taken, where others take as much as a part of its time."""
+    """A note on the kinds of steps and the one chosen, if others take a comparable time."""
     taken = next((step.name for device in devices for step in device.steps if step.name), "")
     kinds = step_kinds(devices)
     mine = next((kind for kind in kinds if kind.name == taken), None)
     others = [kind for kind in kinds if mine and kind is not mine and kind.seconds >= _MINOR * mine.seconds]
     if mine and others:
         other = quote(phase(others[0].name) or others[0].name)
-        yield f"steps of several kinds: {_told_kinds([mine])} is taken, not {_told_kinds(others)}: --steps {other}"
+        yield f"steps of several kinds: {_in_words([mine])} is taken, not {_in_words(others)}: --steps {other}"
 
 
-def _stranger(one: ProfileSource, other: ProfileSource) -> str:
+def _mismatch(one: ProfileSource, other: ProfileSource) -> str:
     both = f"{_name(one.path, other.path)} and {_name(other.path, one.path)}"
     kinds = [{device.kind for device in part.devices if device.kind} for part in (one, other)]
     if all(kinds) and not kinds[0] & kinds[1]:
@@ -245,12 +251,12 @@ def _stranger(one: ProfileSource, other: ProfileSource) -> str:
 
 
 def _recorded(part: ProfileSource) -> list[tuple[object, ...]]:
-    """What two files share only where one is a copy of the other: all begins and times, to the picosecond."""
+    """All begins and durations to the picosecond, which two files share only if one is a copy of the other."""
     return [(device.begin, device.end, device.busy, device.steps, device.operations) for device in part.devices]
 
 
 def _notes(parts: Sequence[ProfileSource], files: Files) -> Iterator[str]:
-    """What a reader should know: other runs beside this one, and hosts that have nothing in common."""
+    """Remarks for the reader: other runs next to this one, and hosts with no programs in common."""
     if files.left:
         yield f"{counted(files.left, 'file')} of other runs beside it not read: this is the newest, {files.run}"
     yield from (note for part in parts for note in part.notes)
@@ -266,7 +272,7 @@ def _notes(parts: Sequence[ProfileSource], files: Files) -> Iterator[str]:
 
 
 def _work(part: ProfileSource) -> set[str]:
-    """The programs of a file, or the operations that take the most time where it has none."""
+    """The programs of a file, or its longest operations if it has no programs."""
     if programs := {program.name for device in part.devices for program in device.programs if program.name}:
         return programs
     operations = [operation for device in part.devices for operation in device.operations]
@@ -274,5 +280,5 @@ def _work(part: ProfileSource) -> set[str]:
 
 
 def _name(path: Path, beside: Path) -> str:
-    """A file's name, with its folder where the other one's is the same."""
+    """A file's name, with its folder if the other file has the same name."""
     return path.name if path.name != beside.name else f"{path.parent.name}/{path.name}"

@@ -1,4 +1,4 @@
-"""Which operations are matmuls, attention and collectives, with the sizes that a case of a measurement has."""
+"""Recognises matmuls, attention and collectives among operations, with the sizes that a case of a measurement needs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from planner.profiles.kineto_operators import heads_first
 from planner.profiles.parts import INDUCTOR, collective
 from planner.profiles.profile import Operation, Shape
 
-# A TPU's fusion counts its epilogue with its matmul: 2 x out x K / FLOPs is a little below 1.
+# A TPU fusion's FLOPs include the epilogue: 2 x out x K / FLOPs is a little below 1.
 _LEAST, _MOST = 0.97, 1.0001
 _ATTENTION = re.compile(
     r"flash(?!infer)|splash|(?:^|[_./:-])mha|attention|attn|fmha|\bRPA\b|RPA-bq|ragged_paged|paged_att|scaled_dot_product"
     r"|sdpa|(?:prefill|decode)with\w*kvcache|merge_?states|(?:^|[\d:])mla_(?:a\d|dec|pfl)|mla_reduce",
     re.I,
 )
-_BESIDE_IT = re.compile(  # what attention needs, or is named after it
+_BESIDE_IT = re.compile(  # operations around attention, or named after it
     rf"reshape_and_cache|kv_indices|quantiz|rotary|rope|metadata|{INDUCTOR}", re.I
 )
 _BRACKETS = re.compile(r"\[[^\]]*\]")
@@ -31,7 +31,7 @@ _FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
 
 @dataclass(frozen=True, slots=True)
 class Matmul:
-    """An operation that multiplies `batch` times [m, k] by [k, n]; `dtype` is of what it multiplies."""
+    """An operation that multiplies [m, k] by [k, n] `batch` times; `dtype` is the type that is multiplied."""
 
     operation: Operation
     m: int
@@ -43,7 +43,7 @@ class Matmul:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """An operation that computes attention. Sizes are there where its operands are [batch, length, heads, width]."""
+    """An operation that computes attention. Sizes are known if its operands are [batch, length, heads, width]."""
 
     operation: Operation
     batch: int | None = None
@@ -57,9 +57,10 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """An operation that communicates: its kind, bytes of a device's input (of the output of an all-gather), group.
+    """An operation that communicates: its kind, input bytes per device (output bytes for an all-gather), and group
+    size.
 
-    `is_half` says that its time is not the collective's: it starts one, or waits for its end.
+    `is_half` says that its time isn't the collective's, because the operation only starts one or waits for its end.
     """
 
     operation: Operation
@@ -71,7 +72,7 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """What was recognised among some operations, and its share of all their time."""
+    """The recognised operations, and their share of the total time."""
 
     matmuls: tuple[Matmul, ...]
     attention: tuple[Attention, ...]
@@ -80,7 +81,7 @@ class Recognised:
 
 
 def recognised(operations: Iterable[Operation]) -> Recognised:
-    """What the operations are. Each is one of the three, or none."""
+    """What each of the operations is: a matmul, attention, a collective or none of these."""
     matmuls: list[Matmul] = []
     attentions: list[Attention] = []
     collectives: list[Collective] = []
@@ -101,24 +102,26 @@ def recognised(operations: Iterable[Operation]) -> Recognised:
 
 
 def is_attention(operation: Operation) -> bool:
-    """Whether an operation's names say that it is attention: a kernel of its own, and no matmul before or after it."""
+    """Whether an operation's names indicate an attention kernel, rather than a matmul before or after it."""
     kernel = operation.opcode in ("custom-call", "") or operation.category == "custom-call"
     names = (operation.name, operation.expression if not operation.opcode else "", operation.source.rpartition("::")[2])
-    told = [_of_path(name) for name in names if " = " not in name]
-    return kernel and any(map(_ATTENTION.search, told)) and not any(map(_BESIDE_IT.search, told))
+    paths = [_of_path(name) for name in names if " = " not in name]
+    return kernel and any(map(_ATTENTION.search, paths)) and not any(map(_BESIDE_IT.search, paths))
 
 
 def _of_path(name: str) -> str:
-    """What of a framework's path tells what an operation is: its last part, or all of it where that calls a kernel."""
+    """The decisive part of a framework's name path: the last part, or the whole path if
+    the last part calls a kernel.
+    """
     path = _BRACKETS.sub("", name)
     last = path.rpartition("/")[2]
     return path if "_call" in last else last
 
 
 def matmul(operation: Operation) -> Matmul | None:
-    """The matmul that an operation is by its shapes and FLOPs; None where it isn't plainly one.
+    """The matmul that an operation is, by its shapes and FLOPs. None if it isn't clearly one.
 
-    A kernel whose FLOPs nobody tells is one by its name and shapes, such as a quantized matmul in Pallas.
+    A kernel with unknown FLOPs, such as a quantized matmul in Pallas, is recognised by name and shapes.
     """
     if operation.flops is None and operation.opcode == "custom-call":
         return _of_kernel(operation)
@@ -126,7 +129,7 @@ def matmul(operation: Operation) -> Matmul | None:
         return None
     arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) >= 2]
     for out in (each for each in operation.result if math.prod(each.dims)):
-        for k in sorted({n for each in arrays for n in each.dims if n > 1}, reverse=True):  # the nearest is the largest
+        for k in sorted({n for each in arrays for n in each.dims if n > 1}, reverse=True):  # the closest is the largest
             whole = _LEAST <= 2.0 * math.prod(out.dims) * k / operation.flops <= _MOST
             if whole and (found := _split(operation, out, arrays, k)):
                 return found
@@ -134,7 +137,9 @@ def matmul(operation: Operation) -> Matmul | None:
 
 
 def _of_kernel(operation: Operation) -> Matmul | None:
-    """A kernel that is called a matmul, of [m, k] and [k, n] or [n, k] to [m, n]; its scales stand beside them."""
+    """A kernel named matmul with operands [m, k] and [k, n] or [n, k] and result [m, n], possibly with scales as
+    operands.
+    """
     if not _NAMED.search(f"{operation.name} {operation.source}"):
         return None
     arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) == 2]
@@ -153,10 +158,11 @@ def _of_kernel(operation: Operation) -> Matmul | None:
 
 
 def _split(operation: Operation, out: Shape, arrays: Sequence[Shape], k: int) -> Matmul | None:
-    """M, N and the batch of a matmul by its contracted size.
+    """M, N and batch size of a matmul from its contracted size.
 
-    With batch B, two operands of B x M x K and B x K x N elements give a result of B x M x N; or one alone is K x N,
-    and the other is computed within the fusion. N is the result's last dimension where one of the two sizes is.
+    With batch size B, two operands with B x M x K and B x K x N elements give the result. If only one operand, K x N,
+    is there, the other is computed within the fusion. N is the result's last dimension if one of the two sizes equals
+    it.
     """
     elements = math.prod(out.dims)
     sized = [each for each in arrays if k in each.dims]
@@ -175,24 +181,24 @@ def _split(operation: Operation, out: Shape, arrays: Sequence[Shape], k: int) ->
 
 
 def _oriented(operation: Operation, out: Shape, m: int, k: int, n: int, batch: int, dtype: str) -> Matmul:
-    """The matmul with its N as the result's last dimension, where M is it."""
+    """The matmul with M and N exchanged if M is the result's last dimension."""
     if n != out.dims[-1] and m == out.dims[-1]:
         m, n = n, m
     return Matmul(operation, m, k, n, batch, dtype)
 
 
 def _has_batch(batch: int, *shapes: Shape) -> bool:
-    """Whether leading or trailing dimensions of all the shapes multiply to a batch."""
+    """Whether leading or trailing dimensions of all the shapes multiply to a batch size."""
     return all(any(math.prod(each.dims[:n]) == batch for n in range(1, len(each.dims))) for each in shapes)
 
 
 def _dtype(left: Shape, right: Shape) -> str:
-    """The type that is multiplied: the wider one, for the other is converted to it."""
+    """The type that is multiplied: the wider one, since the other is converted to it."""
     return max((left.dtype, right.dtype), key=lambda dtype: size(Shape(dtype, (1,))))
 
 
 def _attention(operation: Operation) -> Attention:
-    """Its queries, keys and values are its first arrays of four dimensions: [B, H, T, D], or torch's [B, T, H, D]."""
+    """Sizes from its first four-dimensional arrays (query, key, value): [B, H, T, D], or PyTorch's [B, T, H, D]."""
     arrays = [each for each in operation.operands if len(each.dims) == 4 and each.dtype.startswith(_FLOATS)][:3]
     if len(arrays) < 3 or len({each.dims[3] for each in arrays}) > 1 or len({each.dims[0] for each in arrays}) > 1:
         return Attention(operation, dtype=operation.dtype)
@@ -212,13 +218,13 @@ def _collective(operation: Operation) -> Collective:
     arrays = tuple(each for each in arrays if each.dims or len(arrays) == 1)
     if operation.opcode.endswith(HALVES):
         arrays = tuple(_of_half(operation, kind))
-    is_ragged = operation.opcode.startswith("ragged")  # what it sends is in its sizes, which are data
+    is_ragged = operation.opcode.startswith("ragged")  # the amount sent depends on its sizes, which are data
     payload = None if is_ragged else sum(map(size, arrays)) if arrays else operation.bytes
     return Collective(operation, kind, payload or None, operation.group_size, _is_half(operation))
 
 
 def _of_half(operation: Operation, kind: str) -> Sequence[Shape]:
-    """The arrays of a collective by its start, which gives its inputs and then its outputs; by its done the largest."""
+    """The arrays of a collective from its start (inputs, then outputs), or from its done (the largest array)."""
     inputs, both = ([each for each in found if each.dims] for found in (operation.operands, operation.result))
     if operation.opcode.endswith("-start") and inputs:
         outputs = both[len(inputs) :] if both[: len(inputs)] == inputs else both
@@ -227,7 +233,9 @@ def _of_half(operation: Operation, kind: str) -> Sequence[Shape]:
 
 
 def _is_half(operation: Operation) -> bool:
-    """Whether it starts a collective or ends one. A GPU's start is a kernel, and that is all of it."""
-    told = f"{operation.name} {operation.opcode}"
+    """Whether it only starts or ends a collective. On a GPU the start is the kernel itself, so it is the whole
+    collective.
+    """
+    words = f"{operation.name} {operation.opcode}"
     kernel = operation.expression if " = " not in operation.expression else ""
-    return any(half in told for half in HALVES) and not collective(kernel)
+    return any(half in words for half in HALVES) and not collective(kernel)

@@ -1,4 +1,4 @@
-"""One file of a profile read by what it holds: planes, a trace's events, or a tool's table."""
+"""Reads one profile file according to its content: planes, trace events, or a tool's table."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from planner.terminal_table import counted
 
 _AS_WRITTEN = "give each as it was written"
 _MOST_RANKS = 1 << 24
-_TASK = "Task Environment"  # the plane of the capture itself
-_TIMES = 2 << 20  # runs whose times are kept, over all devices of a file
+_TASK = "Task Environment"  # the plane that describes the capture
+_TIMES = 2 << 20  # most run times to keep, over all devices of a file
 _DAMAGED = (*wire.DAMAGED, KeyError, AttributeError, ZeroDivisionError)
 _TIMELESS = "this trace has no event with a time of its own (`ph` X) of a device"
 TRACE = "capture it with the device's tracer on, while the program runs"
-_JSON = re.compile(  # of a log only its first word is in brackets
+_JSON = re.compile(  # in a log only the first word is in brackets
     rb"""\{\s*(?:["}]|\Z)|\[\s*(?:[\[\]{"]|[-+.0-9eE]+\s*[,\]]|true|false|null|\Z)"""
 )
 
 
 class UnknownJsonError(UserError):
-    """A JSON file that is none of the formats: in a folder it may lie beside a profile."""
+    """A JSON file of no known format; in a folder it may be next to a profile."""
 
 
 @dataclass
 class ProfileSource:
-    """What one file holds: devices, or a tool's table; and what it lacks.
+    """The content of one file: devices or a tool's table, and the facts it lacks.
 
-    `names_host` says whether its devices' host is told, by the file's name or in it; `when` are the begin and end of
-    the capture in seconds since 1970, where they are told. `notes` are what a reader should know of the file.
+    `names_host` says whether the file's name or content identifies the host of its devices. `when` is the (begin, end)
+    of the capture in seconds since 1970, if known. `notes` are remarks for the reader.
     """
 
     path: Path
@@ -63,9 +63,9 @@ class ProfileSource:
 
 
 def read_file(path: Path, asked: str = "") -> ProfileSource:
-    """What a file of any format holds; `asked` is the kind of steps that a person wants, blank for the main one.
+    """The content of a file of any format. `asked` is the requested kind of steps, blank for the main one.
 
-    Raises UserError where it can't be read as a profile.
+    Raises UserError if it can't be read as a profile.
     """
     head = _head(path)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -81,7 +81,7 @@ def read_file(path: Path, asked: str = "") -> ProfileSource:
 
 
 def _head(path: Path) -> bytes:
-    """The first bytes of a file, unpacked."""
+    """The first bytes of a file, decompressed."""
     try:
         with json_document.unpacked(path) as stream:
             return stream.read(tool_table.HEAD)
@@ -99,7 +99,7 @@ def _damaged(path: Path) -> UserError:
 def _of_planes(path: Path, asked: str) -> ProfileSource:
     if not json_document.is_gzipped(path):
         return _devices(path, path, asked)
-    # Windows removes no file that is still mapped into memory, as those of an error's traceback are.
+    # Windows can't remove a file that is still memory-mapped, for example by an error's traceback.
     with tempfile.TemporaryDirectory(prefix="profile-", ignore_cleanup_errors=True) as folder:
         unpacked = Path(folder, "unpacked.xplane.pb")
         try:
@@ -111,7 +111,7 @@ def _of_planes(path: Path, asked: str) -> ProfileSource:
 
 
 def _devices(path: Path, data: Path, asked: str) -> ProfileSource:
-    """The devices of a file of planes."""
+    """The devices in a file of planes."""
     try:
         planes = xspace.read(data, lambda far: progress.step(f"reading {path.name}: {far}"))
         if name := _twice(planes):
@@ -126,13 +126,15 @@ def _devices(path: Path, data: Path, asked: str) -> ProfileSource:
 
 
 def _twice(planes: tuple[Plane, ...]) -> str:
-    """The first plane of a device or host that recorded anything and has another's name, as of no one capture."""
+    """The first plane whose device or host occurs a second time under another name, so
+    that it isn't a single capture.
+    """
     names = [plane.name for plane in planes if plane.name and plane.lines]
     return next((name for at, name in enumerate(names) if name in names[:at]), "")
 
 
 def _summed(made: ProfileSource, planes: tuple[Plane, ...], asked: str) -> ProfileSource:
-    """The devices of planes added up; those of a host's own processor where there are no others."""
+    """The summarised devices of planes, or those of the host's own processor if there are no others."""
     name = host(made.path)
     for plane in planes:
         if plane.name == _TASK:
@@ -140,26 +142,24 @@ def _summed(made: ProfileSource, planes: tuple[Plane, ...], asked: str) -> Profi
             if isinstance(begin, int) and isinstance(end, int):
                 made.when = begin / 1e9, end / 1e9
         if plane.name == xla.METADATA:
-            told_of = plane.stats.items()
-            made.facts |= {
-                key: str(value) for key, value in told_of if "version" in key and not isinstance(value, bytes)
-            }
+            stats = plane.stats.items()
+            made.facts |= {key: str(value) for key, value in stats if "version" in key and not isinstance(value, bytes)}
     for recording in _recordings(planes, name, made.lacks, asked):
         if device := summarise(recording):
             made.devices.append(device)
-            while sum(_held(each) for each in made.devices) > _TIMES:
+            while sum(_n_times(each) for each in made.devices) > _TIMES:
                 made.devices = [_thinned(each) for each in made.devices]
                 made.lacks["times"] = "of so many runs only every so many are kept: medians of all devices are of these"
     return made
 
 
-def _held(device: Device) -> int:
-    """The runs whose times a device keeps."""
+def _n_times(device: Device) -> int:
+    """The number of runs whose times a device keeps."""
     return sum(len(each.times) for each in device.operations if each.times is not None and len(each.times) > 1)
 
 
 def _thinned(device: Device) -> Device:
-    """The device with every other of its runs' times."""
+    """The device with every other run's time dropped."""
     rows = (each if each.times is None else replace(each, times=each.times[::2].copy()) for each in device.operations)
     return replace(device, operations=tuple(rows))
 
@@ -188,7 +188,7 @@ def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str], ask
 
 
 def _of_json(path: Path, asked: str) -> ProfileSource:
-    traced, ranks = TraceEvents(), defaultdict[str, KinetoEvents](KinetoEvents)  # of a merged trace several
+    traced, ranks = TraceEvents(), defaultdict[str, KinetoEvents](KinetoEvents)  # several in a merged trace
 
     def take(event: dict[str, Any]) -> None:
         (ranks[rank_label(event)] if "cat" in event else traced).add(event)
@@ -241,13 +241,15 @@ def _of_csv(path: Path) -> ProfileSource:
 
 
 def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str, Any], asked: str) -> ProfileSource:
-    """The devices of a rank, or of each of a merged trace. Raises UserError for ranks that can't be told apart."""
+    """The devices of a rank, or of each rank in a merged trace. Raises UserError for
+    ranks that can't be distinguished.
+    """
     for each in torch.values():
         if several := each.merged_of:
             what = f"this trace is merged of {several}, whose kernels can't be told apart"
             raise UserError(what, place=Place(path), remedy="give the trace of each rank as it was written")
-    told_of = described.get("distributedInfo")
-    distributed = told_of if isinstance(told_of, dict) else {}
+    workers = described.get("distributedInfo")
+    distributed = workers if isinstance(workers, dict) else {}
     rank, ranks = distributed.get("rank"), distributed.get("world_size")
     name = host(path) if rank is None else f"rank {rank}"
     spans = [span for each in torch.values() if (span := each.when(described))]
@@ -267,7 +269,7 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
 
 
 def lacking(formats: Iterable[str]) -> dict[str, str]:
-    """What the formats don't hold at all, with the reason, by the field's name."""
+    """The facts that the formats don't record at all, with the reason, by field name."""
     found: dict[str, str] = {}
     for each in formats:
         found |= {key: reason for key, reason in _LACKS.get(each, {}).items() if key not in found}

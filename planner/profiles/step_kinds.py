@@ -1,7 +1,8 @@
-"""Kinds of a server's steps, of prefill, of decode or of both at once, by what marks, programs and kernels are called.
+"""Kinds of a server's steps (prefill, decode or both at once), identified by names of marks, programs and kernels.
 
-Servers count the requests of each batch in its mark (`execute_context_2(96)_generation_0(0)` of vLLM, `_forward_step 7:
-2 ctx reqs, 0 gen reqs` of TensorRT-LLM) or name what it is (`step[DECODE bs=8]` of SGLang, `jit_prefill` of a program).
+Servers write the number of requests of each batch into its mark (`execute_context_2(96)_generation_0(0)` of vLLM,
+`_forward_step 7: 2 ctx reqs, 0 gen reqs` of TensorRT-LLM), or name its kind (`step[DECODE bs=8]` of SGLang, a program
+`jit_prefill`).
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from functools import lru_cache
 
 PREFILL, DECODE, MIXED = "prefill", "decode", "mixed"
 PHASES = (PREFILL, DECODE, MIXED)
-_COUNTS = re.compile(  # of requests in prefill and in decode: digits, or # for some
+_COUNTS = re.compile(  # number of requests in prefill and decode: digits, or # for an unknown number
     r"(?:context|new|prefill)_?(\d+|#).*?(?:generation|cached|decode)_?(\d+|#)"
     r"|(\d+|#) ctx reqs,.*?(\d+|#) gen reqs",
     re.I,
 )
 _PREFILL = re.compile(r"prefill|(?<!draft_)extend(?!ed)", re.I)
-_DECODE = re.compile(r"decode(?!r)|target_verify|\bjit_+generate(?!d)", re.I)  # the last is MaxText's engine's
+_DECODE = re.compile(r"decode(?!r)|target_verify|\bjit_+generate(?!d)", re.I)  # the last is for MaxText's engine
 _MIXED = re.compile(r"step\[\s*mixed\b", re.I)
-_KERNELS = (  # of attention, that read a cache by its pages for many tokens of a sequence, or for one
+_KERNELS = (  # paged attention kernels for many tokens of a sequence, or for one
     (PREFILL, re.compile(r"prefill|context_?attention|fmha\w*context\b|mla_pfl", re.I)),
     (
         DECODE,
@@ -35,7 +36,7 @@ _KERNELS = (  # of attention, that read a cache by its pages for many tokens of 
 
 @lru_cache(maxsize=1 << 12)
 def phase(name: str) -> str:
-    """Which phase of serving a name is of: `prefill`, `decode` or `mixed`; empty where it tells none."""
+    """The serving phase that a name indicates: `prefill`, `decode` or `mixed`; empty for none."""
     if counts := _COUNTS.search(name):
         prefills, decodes = (each.strip("0") != "" for each in counts.groups() if each)
         return _of(prefills, decodes)
@@ -43,9 +44,9 @@ def phase(name: str) -> str:
 
 
 def phase_of_kernels(names: Iterable[str]) -> str:
-    """Which phase a step is of by the names of its kernels; empty where they are the same in both."""
-    told = {which for name in names for which, words in _KERNELS if words.search(name)}
-    return _of(PREFILL in told, DECODE in told)
+    """The phase of a step by the names of its kernels; empty if they are the same in both phases."""
+    phases = {which for name in names for which, words in _KERNELS if words.search(name)}
+    return _of(PREFILL in phases, DECODE in phases)
 
 
 def _of(prefills: bool, decodes: bool) -> str:
@@ -53,13 +54,15 @@ def _of(prefills: bool, decodes: bool) -> str:
 
 
 def is_asked(name: str, asked: str) -> bool:
-    """Whether steps of a name are those that a person asked for, by a phase or by a part of the name; blank: all."""
+    """Whether steps of this name match the request, which is a phase or a part of the name; blank matches all."""
     word = asked.strip().lower()
     return phase(name) == word if word in PHASES else word in name.lower()
 
 
 def unnumbered(name: str) -> str:
-    """A name with # for each number: the kind of what is numbered; a 0 stays where it counts requests of a phase."""
+    """A name with each number replaced by #, which identifies the kind; a 0 is kept where it counts requests of a
+    phase.
+    """
     counts = _COUNTS.search(name)
     since = counts.start() if counts else len(name)
     return re.sub(r"#?(\d+)", lambda each: "0" if each.start() >= since and not int(each[1]) else "#", name)

@@ -1,4 +1,4 @@
-"""A device's events added up: operations, parts of its steps, gaps. Long recordings are added up piece by piece."""
+"""Summarises a device's events into operations, parts of steps and gaps, piece by piece for long recordings."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from planner.profiles.parts import HOLDERS
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
 from planner.profiles.xspace import Integers
 
-GAPS = 12  # the largest that are kept
-_PIECE = 1 << 17  # events that are added up at once
-_SAMPLES = 1 << 20  # durations that are kept for the medians; of more, every other
+GAPS = 12  # most gaps to keep
+_PIECE = 1 << 17  # events to add up at once
+_SAMPLES = 1 << 20  # most durations to keep for medians; beyond, every other one is dropped
 
 
 def summarise(recording: Recording) -> Device | None:
-    """The device of a recording; None where nothing ran on it."""
+    """The device of a recording. None if nothing ran on it."""
     stepped(recording)
     tally = _Tally(recording)
     count = 0
@@ -40,11 +40,11 @@ def summarise(recording: Recording) -> Device | None:
 
 
 class _UnorderedError(Exception):
-    """Events come that begin before others which were added up: all must be sorted at once."""
+    """An event begins before others that were already added up, so that all must be sorted at once."""
 
 
 def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
-    """The events in order of begin, in pieces that no event reaches beyond, where the blocks rise."""
+    """The events sorted by begin, in pieces that no event extends beyond. The blocks must rise."""
     held: list[Events] = []
     count, wanted = 0, 2 * _PIECE
     reach = None
@@ -63,44 +63,44 @@ def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
                 yield piece.where(slice(0, at))
             held = [piece.where(slice(at, None))]
             count = len(held[0])
-            wanted = 2 * _PIECE if at else 2 * count  # what can't be cut is not sorted again with each block
+            wanted = 2 * _PIECE if at else 2 * count  # so as not to sort uncut events again with each block
     if count:
         yield _ordered(joined(held))
 
 
 def _ordered(events: Events) -> Events:
-    """By begin, and of those that begin together the longest first."""
+    """Events sorted by begin, and for equal begins the longest first."""
     if bool((np.diff(events.begin) > 0).all()):
         return events
     return events.where(np.lexsort((-events.end, events.begin)))
 
 
 class _Tally:
-    """What is known of a device so far."""
+    """The running totals of a device."""
 
     def __init__(self, recording: Recording) -> None:
         self._of = recording
         self._count: Integers = np.zeros(0, np.int64)
         self._total: npt.NDArray[np.float64] = np.zeros(0)
         self._own: npt.NDArray[np.float64] = np.zeros(0)
-        self._of_steps: npt.NDArray[np.float64] = np.zeros(0)  # of their own time, what is of steps
+        self._of_steps: npt.NDArray[np.float64] = np.zeros(0)  # self time within steps
         self._samples: dict[int, list[Integers]] = defaultdict(list)
         self._held, self._stride = 0, 1
         self._busy = 0
         self._labels = np.zeros(parts.GAP + 1)
         self._begin: int | None = None
-        self._until, self._last = 0, -1  # when what ran so far ended, and which it was
-        self._gaps: list[tuple[int, int, int, int]] = []  # length, begin, kind before, kind after
+        self._until, self._last = 0, -1  # latest end so far, and the operation that ended then
+        self._gaps: list[tuple[int, int, int, int]] = []  # (length, begin, kind before, kind after)
         windows = sorted(recording.steps, key=lambda step: step.begin)
         self._windows = windows
         self._starts = np.array([step.begin for step in windows], np.int64)
         ends = np.array([step.end for step in windows], np.int64)
         self._ends = np.minimum(ends, np.append(self._starts[1:], ends[-1:])) if windows else ends
         self._parts = np.zeros((len(windows), parts.GAP + 1))
-        self._told: dict[int, Step] = {}
+        self._known_steps: dict[int, Step] = {}
 
     def add(self, events: Events) -> None:
-        """Add a piece: sorted, and later than all before it."""
+        """Add a sorted piece of events that is later than all pieces before it."""
         kinds = self._of.kinds
         self._operations(events, len(kinds))
         self._busy += parts.union(events.begin, events.end)
@@ -146,7 +146,7 @@ class _Tally:
             self._held //= 2
 
     def _with_flying(self, events: Events, low: int, high: int) -> Events:
-        """The events, and what is under way between two times, sorted by begin."""
+        """The events together with asynchronous operations pending between two times, sorted by begin."""
         flying = self._of.flying
         some = flying.where((flying.begin < high) & (flying.end > low)) if len(flying) else flying
         if not len(some):
@@ -171,9 +171,9 @@ class _Tally:
         self._last = int(events.kinds[lasting[-1]])
 
     def _own_steps(self, events: Events, layers: npt.NDArray[np.int8]) -> None:
-        """Steps that are told which operations are theirs: from the first one's begin to the last one's end.
+        """Add up steps whose operations are known, from the begin of the first one to the end of the last.
 
-        What another step computes meanwhile hides a step's communication as its own does: steps may overlap.
+        Compute of an overlapping step hides communication just as the step's own compute does.
         """
         assert events.steps is not None
         computing = events.where(layers[events.kinds] == parts.COMPUTE)
@@ -188,17 +188,17 @@ class _Tally:
                 layer = np.append(layers[mine.kinds], np.full(len(end) - len(mine), parts.COMPUTE, np.int8))
                 found = parts.segments(begin, end, layer, np.array([low, high]))
                 labels = found.within(np.array([low]), np.array([high]))[0]
-                self._told[at] = _step(self._windows[at], low, high, labels)
+                self._known_steps[at] = _step(self._windows[at], low, high, labels)
 
     def device(self) -> Device | None:
-        """All that was added, in seconds."""
+        """The device with all totals, in seconds."""
         of = self._of
         if self._begin is None:
             return None
         begin = min([self._begin, *self._run_begins(self._begin)])
         end = max(self._until, int(of.runs.end.max()) if len(of.runs) else self._until)
-        steps = [self._told[at] for at in sorted(self._told)]
-        if not self._told:
+        steps = [self._known_steps[at] for at in sorted(self._known_steps)]
+        if not self._known_steps:
             rows = zip(self._windows, self._starts.tolist(), self._ends.tolist(), self._parts, strict=True)
             steps = [_step(marked, low, high, labels) for marked, low, high, labels in rows]
         parts = _parts(self._labels, end - begin)
@@ -218,7 +218,7 @@ class _Tally:
                 own, total = float(self._own[at]) * PS, float(self._total[at]) * PS
                 middle = float(np.median(times))
                 made = replace(kind, count=int(self._count[at]), total=total, median=middle, self_time=own, times=times)
-                of_steps = float(self._of_steps[at]) * PS if self._told else None
+                of_steps = float(self._of_steps[at]) * PS if self._known_steps else None
                 rows.append(replace(made, step_time=of_steps))
         return tuple(sorted(rows, key=lambda row: -row.self_time))
 
@@ -228,7 +228,7 @@ class _Tally:
 
 
 def _grown(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
-    """The array with zeros up to a length."""
+    """The array extended with zeros to a length."""
     return np.pad(array, (0, n - len(array)))
 
 
@@ -237,11 +237,11 @@ def _step(marked: Marked, begin: int, end: int, labels: npt.NDArray[np.float64])
 
 
 def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
-    """The parts of a span from the picoseconds of each label: what nothing covers is the gap."""
+    """The parts of a span from the picoseconds of each label; the uncovered rest is the gap."""
     compute = labels[parts.COMPUTE] + labels[parts.CONTROL]
     busy = compute + labels[parts.COMMUNICATION] + labels[parts.COPY] + labels[parts.WAIT]
     shares = (compute, labels[parts.COMMUNICATION], labels[parts.COPY], labels[parts.WAIT], max(span - busy, 0))
-    return Parts(*(float(share) * PS or 0.0 for share in shares))  # one zero for all
+    return Parts(*(float(share) * PS or 0.0 for share in shares))  # normalises -0.0
 
 
 def _programs(recording: Recording) -> tuple[Program, ...]:

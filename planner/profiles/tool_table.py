@@ -1,6 +1,6 @@
-"""What a profiler's tool tells, in the terms of a profile, and how its rows are read: of JSON, or of a CSV.
+"""The output of a profiler's tool in terms of a profile, and the parsing of its rows from JSON or CSV.
 
-xprof's and TensorBoard's button «Export as CSV» writes labels as heads, or the columns' ids.
+The button «Export as CSV» of xprof and TensorBoard writes labels as column titles, or the columns' ids.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Row = dict[str, Any]
 
 @dataclass
 class ToolTable:
-    """What one tool's file tells; `format` is the tool's name. `idle` is in seconds over all cores.
+    """The content of one tool's file. `format` is the tool's name. `idle` is in seconds over all cores.
 
-    `tells_communication` says that its steps have that apart from their compute, as an overview's of a GPU.
+    `tells_communication` says that its steps separate communication from compute, as a GPU's overview does.
     """
 
     format: str
@@ -42,19 +42,19 @@ class ToolTable:
 
 
 def columns(page: Row) -> list[str]:
-    """The names of a table's columns, as Google's charts have them."""
+    """The column names of a table in Google Charts format."""
     found = page.get("cols")
     return [str(each.get("id")) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def properties(page: Row) -> Row:
-    """What a table says beside its rows."""
+    """The properties of a table besides its rows."""
     found = page.get("p")
     return found if isinstance(found, dict) else {}
 
 
 def rows(page: Row) -> Iterator[Row]:
-    """The rows of a table by column."""
+    """The rows of a table as column -> value."""
     names, listed = columns(page), page.get("rows")
     for row in listed if isinstance(listed, list) else []:
         cells = row.get("c") if isinstance(row, dict) else None
@@ -64,13 +64,13 @@ def rows(page: Row) -> Iterator[Row]:
 
 
 class TableError(UserError):
-    """A tool's table with a number that can't be one: to leave it aside would change what a profile says."""
+    """A tool's table contains an impossible number; ignoring it would falsify the profile."""
 
 
 def number(row: Row, key: str) -> float:
-    """A number of a row, also one that is written as text; 0 where it is missing or none.
+    """A number in a row, possibly written as text; 0 if missing or not a number.
 
-    Raises TableError for a text that has digits and is no number.
+    Raises TableError for text that contains digits but is not a number.
     """
     value = row.get(key)
     if isinstance(value, str) and any(map(str.isdigit, value)):
@@ -81,7 +81,7 @@ def number(row: Row, key: str) -> float:
 
 
 def time(row: Row, key: str) -> float:
-    """A time or a count of a row, in the column's unit, else as `number`; raises TableError for one below 0."""
+    """A time or count in a row, in the column's unit, read as `number` does. Raises TableError for a negative one."""
     value = number(row, key)
     if value < -_ROUNDING:
         raise TableError(f"{value:g} of {key} is below 0, as no time or count is", remedy="export the table again")
@@ -103,24 +103,24 @@ _LABELS = {
 }  # fmt: skip
 _TEXTS = {"program_id", "category", "hlo_op_name", "hlo_op_expression", "tf_op_name", "host_or_device", "type",
           "operation", "step", "hlo_module_id"}  # fmt: skip
-_ENOUGH = 4  # columns that are known
-_ROUNDING = 1e-3  # that a difference may be below 0
+_ENOUGH = 4  # known columns needed to recognise a table
+_ROUNDING = 1e-3  # tolerance for a negative difference
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
-HEAD = 4096  # bytes at the beginning of a file that tell what it is
+HEAD = 4096  # bytes at the beginning of a file that identify it
 
 
 def is_csv(head: bytes) -> bool:
-    """Whether a file begins as such a table does: with the heads of columns that are known."""
+    """Whether a file begins with known column titles of such a table."""
     first = head.decode("utf-8-sig", "replace").partition("\n")[0].rstrip("\r")
     try:
         heads = next(csv.reader([first]), [])
-    except csv.Error:  # a control character: no text at all
+    except csv.Error:  # a control character: not a text file
         return False
     return len({_id(each) for each in heads} & set(_LABELS.values())) >= _ENOUGH
 
 
 def csv_page(path: Path) -> Row:
-    """The table as a page of Google's charts, which the tools' JSON holds. Raises csv.Error, OSError and EOFError."""
+    """A CSV table converted to the Google Charts page of the tools' JSON. Raises csv.Error, OSError and EOFError."""
     with unpacked(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as text:
         listed = csv.reader(text)
         names = [_id(each) for each in next(listed, [])]

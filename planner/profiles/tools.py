@@ -1,7 +1,7 @@
-"""The outputs of xprof's and TensorBoard's tools, exported as JSON: which tool's it is, its table, several joined.
+"""Outputs of the xprof and TensorBoard tools exported as JSON: identifies the tool, reads its table, joins several.
 
-Operations are added up over all cores; only self times add up, for total times count what they hold. op_profile is a
-tree: program, category, and below operations, of which those alike share a node.
+Operations are summed over all cores. Only self times may be added, because total times include nested operations.
+op_profile is a tree of programs, categories and operations, in which similar operations share a node.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _US, _MS, _GIB = 1e-6, 1e-3, 1 << 30
 
 
 def hlo_stats(pages: list[Row]) -> ToolTable:
-    """Every HLO operation, with its text."""
+    """Every HLO operation with its text."""
     made = ToolTable("hlo_stats")
     for row in (row for page in pages for row in rows(page)):
         name, program = str(row.get("hlo_op_name") or ""), str(row.get("program_id") or "")
-        told = {
+        stats = {
             "hlo_category": row.get("category"),
             "long_name": row.get("hlo_op_expression"),
             "tf_op": row.get("tf_op_name"),
         }
-        made.operations.append(_operation(row, name, program, told, _memory(row), _GIB))
+        made.operations.append(_operation(row, name, program, stats, _memory(row), _GIB))
     made.programs = _programs(made.operations)
     return made
 
 
 def framework_op_stats(pages: list[Row]) -> ToolTable:
-    """The framework's operations on the device. The first page has idle time, the second hasn't."""
+    """The framework's operations on the device. The first page includes idle time, the second doesn't."""
     made = ToolTable("framework_op_stats")
     for row in rows(next((page for page in pages if columns(page)), {})):
         name, kind = str(row.get("operation") or ""), str(row.get("type") or "")
@@ -62,7 +62,7 @@ def roofline_model(pages: list[Row]) -> ToolTable:
         for row in rows(page):
             category = row.get("category")
             if row.get("include_infeed_outfeed") is False or row.get("step") != "Total":
-                continue  # the same operations once more
+                continue  # the same operations again
             if category == "IDLE":
                 made.idle = time(row, "total_self_time") * _US
             elif category not in ("Program", None):
@@ -73,14 +73,14 @@ def roofline_model(pages: list[Row]) -> ToolTable:
 
 
 def overview_page(pages: list[Row]) -> ToolTable:
-    """The steps, the device and how many of it."""
+    """The steps, the device and the number of devices."""
     made = ToolTable("overview_page")
     for page in pages:
         found = properties(page)
         made.device = made.device or _known(found.get("device_type"))
         if cores := re.match(
             r"\d{1,7}(?!\d)", str(found.get("device_core_count", ""))
-        ):  # `8 (Replica count = 8)` in older ones
+        ):  # `8 (Replica count = 8)` in older versions
             made.cores = int(cores[0])
         for key in ("host_count", "task_count", "is_training", "hardware_type"):
             if key in found:
@@ -98,9 +98,9 @@ _GAP = ("tcIdleTimeMs", "idleTimeMs", "hostComputeTimeMs", "kernelLaunchTimeMs",
 
 
 def _parts(row: Row) -> Parts:
-    """The parts of a step by an overview's columns: what the host does alone is a gap of its device.
+    """The parts of a step from an overview's columns; host-only time is a gap of the device.
 
-    Where a step's own time is told (`stepTimeMs`), what its columns leave of it is a gap too.
+    If the step's own time is given (`stepTimeMs`), what its columns don't account for is a gap too.
     """
     compute, communication, copy, gap = (
         sum(time(row, key) for key in keys) * _MS for keys in (_COMPUTE, _COMMUNICATION, _COPY, _GAP)
@@ -125,11 +125,11 @@ def _steps(listed: list[Row]) -> list[Step]:
 
 
 def _operation(
-    row: Row, name: str, program: str, told: dict[str, Any], bandwidth: float | None, unit: float
+    row: Row, name: str, program: str, facts: dict[str, Any], bandwidth: float | None, unit: float
 ) -> Operation:
-    """An operation of a row: its times, and what one run does by the rates over the self time of all."""
+    """The operation of a row: its times, and FLOPs and bytes per run from the rates and the total self time."""
     seconds, count = time(row, "total_self_time") * _US, int(time(row, "occurrences"))
-    stats: Stats = {key: str(value or "") for key, value in told.items()}
+    stats: Stats = {key: str(value or "") for key, value in facts.items()}
     rate = _rate(row, "model_flop_rate", "normalized_flop_rate")
     if rate is not None and count:
         stats["model_flops"] = rate * 1e9 * seconds / count
@@ -140,7 +140,7 @@ def _operation(
 
 
 def _programs(operations: list[Operation]) -> list[Program]:
-    """The programs that operations are of; how often each ran isn't told."""
+    """The programs that the operations belong to; the number of their runs is unknown."""
     times: dict[str, float] = {}
     for operation in operations:
         times[operation.program] = times.get(operation.program, 0.0) + operation.self_time
@@ -153,7 +153,7 @@ def _rate(row: Row, *keys: str) -> float | None:
 
 
 def _memory(row: Row) -> float | None:
-    """GiB/s of the device's main memory, where it is told apart from that on the chip."""
+    """GiB/s of the device's main memory, if reported separately from on-chip memory."""
     return _rate(row, "hbm_bw") if isinstance(row.get("hbm_bw"), int | float) else _rate(row, "measured_memory_bw")
 
 
@@ -169,9 +169,9 @@ def _known(value: Any) -> str | None:
 
 
 def table(document: Any) -> ToolTable | None:
-    """The table in a JSON document; None where it is none of these tools'.
+    """The table in a JSON document. None if no known tool wrote it.
 
-    Raises TableError for one whose operations have no times, or numbers that are none.
+    Raises TableError if operations have no times, or for impossible numbers.
     """
     if isinstance(document, dict) and is_op_profile(document):
         return op_profile(document)
@@ -197,7 +197,7 @@ _OPERATIONS = (
 
 
 def parts_of(operations: list[Operation], idle: float | None) -> Parts:
-    """The parts of all time by the operations' self times."""
+    """The parts of the total time, from the operations' self times."""
     sums = {"compute": 0.0, "communication": 0.0, "copy": 0.0, "wait": 0.0}
     for each in operations:
         sums["compute" if each.opcode in HOLDERS else each.part] += each.self_time
@@ -205,7 +205,7 @@ def parts_of(operations: list[Operation], idle: float | None) -> Parts:
 
 
 def joined(tables: list[ToolTable]) -> ToolTable:
-    """Several tools' tables of one capture as one: the operations of the one that says most, and every other fact."""
+    """Several tools' tables of one capture as one: operations from the most detailed table, other facts from any."""
     order = ("hlo_stats", "op_profile", "roofline_model", "framework_op_stats", "overview_page")
     ranked = sorted(tables, key=lambda each: order.index(each.format))
     first = next((each for each in ranked if each.operations), ranked[0])
@@ -226,9 +226,10 @@ def joined(tables: list[ToolTable]) -> ToolTable:
 
 
 def _split(parts: Parts, operations: list[Operation]) -> Parts:
-    """A step's computing time in the proportions of the operations' self times: an overview doesn't tell them apart.
+    """A step's compute time divided in proportion to the operations' self times, since an overview doesn't separate
+    them.
 
-    That of a GPU tells communication, which then is no part of what is split.
+    A GPU's overview does report communication, which is then excluded from the division.
     """
     whole = parts_of(operations, None)
     if parts.communication:
@@ -247,14 +248,14 @@ _BY_PROGRAM, _BY_CATEGORY = ("byProgram", "by_program"), ("byCategory", "by_cate
 
 
 def is_op_profile(document: Row) -> bool:
-    """Whether a JSON object is this tool's: a tree by program, or only by category, as older ones have it."""
+    """Whether a JSON object is op_profile's: a tree by program, or in older versions only by category."""
     return any(isinstance(document.get(key), dict) for key in (*_BY_PROGRAM, *_BY_CATEGORY))
 
 
 def op_profile(document: Row) -> ToolTable:
-    """The operations of all programs. What the tree leaves out of a category or program is one operation of it.
+    """The operations of all programs. What the tree omits from a category or program becomes one operation.
 
-    Raises UserError for the oldest form, which has shares of the time and no times.
+    Raises UserError for the oldest form, which has shares of time but no times.
     """
     made = ToolTable("op_profile")
     trees = [document.get(key) for key in (*_BY_PROGRAM, *_BY_CATEGORY)]
@@ -277,7 +278,7 @@ def op_profile(document: Row) -> ToolTable:
 
 
 def _by_category(made: ToolTable, tree: Row) -> ToolTable:
-    """The operations of categories, without their programs."""
+    """The operations by category, without programs."""
     for category in _children(tree):
         if category.get("name") == "IDLE":
             made.idle = _raw(category, "rawTime") * PS
@@ -287,14 +288,16 @@ def _by_category(made: ToolTable, tree: Row) -> ToolTable:
 
 
 def _leaves(node: Row, program: str, category: str) -> list[Operation]:
-    """The operations of a node. What a fusion holds took no time of its own; of many only the largest are listed."""
+    """The operations below a node. The contents of a fusion have no time of their own; only the largest nodes are
+    listed.
+    """
     timed = [each for each in _children(node) if _raw(each, "rawTime")]
-    told = node.get("xla")
-    told = told if isinstance(told, dict) else {}
+    details = node.get("xla")
+    details = details if isinstance(details, dict) else {}
     whole = bool(program) and node.get("name") == program
-    category = str(told.get("category") or category or node.get("name") or "")
+    category = str(details.get("category") or category or node.get("name") or "")
     if not timed:
-        return [_of_node(node, told, program, category)] if _raw(node, "rawTime") else []
+        return [_of_node(node, details, program, category)] if _raw(node, "rawTime") else []
     found = [each for child in timed for each in _leaves(child, program, "" if whole else category)]
     left: Row = {key: _raw(node, key) - sum(_raw(each, key) for each in timed) for key in _SUMS}
     left["rawBytesAccessedArray"] = [_bytes(node) - sum(_bytes(each) for each in timed)]
@@ -305,12 +308,14 @@ def _leaves(node: Row, program: str, category: str) -> list[Operation]:
     return found
 
 
-def _of_node(node: Row, told: Row, program: str, category: str) -> Operation:
-    """An operation, whose raw numbers are of all its runs; where how many isn't told, as of one."""
+def _of_node(node: Row, details: Row, program: str, category: str) -> Operation:
+    """The operation of a node, whose raw numbers cover all its runs; if their number is
+    unknown, it counts as one run.
+    """
     count, seconds = max(int(_raw(node, "occurrences")), 1), _raw(node, "rawTime") * PS
     stats: Stats = {
-        "hlo_category": category, "long_name": str(told.get("expression") or ""),
-        "tf_op": str(told.get("provenance") or ""), "model_flops": _raw(node, "rawFlops") / count,
+        "hlo_category": category, "long_name": str(details.get("expression") or ""),
+        "tf_op": str(details.get("provenance") or ""), "model_flops": _raw(node, "rawFlops") / count,
         "bytes_accessed": _bytes(node) / count,
     }  # fmt: skip
     made = xla.operation(str(node.get("name") or ""), program, stats)
@@ -328,7 +333,7 @@ def _raw(node: Row, key: str) -> float:
 
 
 def _bytes(node: Row) -> float:
-    """Bytes to and from the device's main memory, the first of its memories."""
+    """Bytes to and from the device's main memory, which is the first of its memories."""
     metrics = node.get("metrics")
     found = metrics.get("rawBytesAccessedArray") if isinstance(metrics, dict) else None
     return float(found[0]) if isinstance(found, list) and found and isinstance(found[0], int | float) else 0.0

@@ -1,6 +1,6 @@
-"""A TPU's plane: programs on the line `XLA Modules`, operations on `XLA Ops`, asynchronous ones on `Async XLA Ops`.
+"""A TPU plane: programs on the line `XLA Modules`, operations on `XLA Ops`, asynchronous ones on `Async XLA Ops`.
 
-Older TensorFlow and newer SparseCores name their lines otherwise. A Pallas kernel has neither FLOPs nor bytes.
+Older TensorFlow and newer SparseCores use other line names. A Pallas kernel has neither FLOPs nor bytes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _MODULES = ("XLA Modules", "Sparse Core Modules")
 _STEPS = ("Steps", "Sparse Core Steps")
 _FLYING = "Async XLA Ops"
 _ID = re.compile(r"\((\d+)\)$")
-_SHARED = 0.1  # of the programs' time, at least, is of several where hosts' files are merged
+_SHARED = 0.1  # least share of overlapping program time in files merged from several hosts
 
 
 def recording(plane: Plane, host: str, programs: xla.Programs, asked: str) -> Recording | None:
-    """What a TPU's plane holds; None where it ran nothing. Without operations its programs stand for them."""
+    """The recording of a TPU's plane. None if nothing ran. Without operations, the programs stand in for them."""
     named = [line for name in (*_OPERATIONS, *_MODULES) for line in plane.lines if line.name == name]
     line = next((line for line in named if next(line.blocks(), None) is not None), None)
     if line is None:
@@ -62,7 +62,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, asked: str) -> Re
 
 
 class _Table:
-    """The operations of a plane by number, as their events come to be read."""
+    """The operations of a plane by index, collected while its events are read."""
 
     def __init__(self, runs: Runs, programs: xla.Programs) -> None:
         self._runs = runs
@@ -73,7 +73,9 @@ class _Table:
         self._numbers: dict[tuple[int, int, str], int] = {}
 
     def events(self, line: AnyLine) -> Iterator[Events]:
-        """The events of a line, in its blocks. One without its program's id is of the program that runs meanwhile."""
+        """The events of a line, block by block. An event without a program id belongs to the program that runs at the
+        time.
+        """
         for block in line.blocks():
             ids, which = distinct(block.kinds)
             numbers = np.empty(len(ids), np.int64)
@@ -90,7 +92,7 @@ class _Table:
             yield Events(kinds, block.begin, block.end)
 
     def _by_run(self, line: AnyLine, keys: Integers, begin: Integers) -> Integers:
-        """The numbers of operations without a program's id, by the run in which each begins."""
+        """The indices of operations without a program id, by the run in which each begins."""
         run = np.maximum(np.searchsorted(self._runs.begin, begin, "right") - 1, 0)
         listed, of_run = self._shown, self._runs.which[run]
         ids, which_id = distinct(keys)
@@ -114,7 +116,7 @@ class _Table:
 
 
 def _runs(line: AnyLine | None) -> Runs:
-    """The programs' runs: their names are `jit_f(id)`. Raises UserError where they overlap, as no core's do."""
+    """The runs of programs, named `jit_f(id)`. Raises UserError if they overlap, which is impossible on one core."""
     if line is None or not len(events := joined([Events(*block) for block in line.blocks()])):
         return Runs()
     order = np.argsort(events.begin, kind="stable")
@@ -130,7 +132,7 @@ def _runs(line: AnyLine | None) -> Runs:
 
 
 def _chip_place(details: bytes) -> str:
-    """Which chip of its host and of all a core lies on (CoreDetails, fields 4 and 5, which are left out where 0)."""
+    """The core's chip within its host and globally (fields 4 and 5 of CoreDetails, omitted if 0)."""
     try:
         found = wire.grouped(memoryview(details))
         return f"{wire.number(found, 4)} of its host, {wire.number(found, 5)} of all"

@@ -1,10 +1,10 @@
-"""The trace.json of XLA's profiler (JAX, TensorFlow, torch_xla) as planes and lines, as its .xplane.pb has them.
+"""The trace.json of XLA's profiler (JAX, TensorFlow, torch_xla) as planes and lines, like those of .xplane.pb.
 
-It has no FLOPs of the device and no device's name, and ends after a million events. What the host launches is told as
-in the planes, of GPUs alone.
+It has neither the device's FLOPs nor its name, and ends after a million events. Host launches are recorded as in the
+planes, but only for GPUs.
 
-Since when its clock counts isn't told: since 1970, since the machine's start or since the profile's. So the first
-events wait for each other: the one in the middle of them tells it, and an event of an absurd time costs only itself.
+The origin of its clock is unknown: 1970, the machine's start or the profile's. The first events are therefore buffered,
+and their median decides it, so that an event with an absurd time affects only itself.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ import numpy as np
 from planner.profiles.device_events import FAR
 from planner.profiles.xspace import Event, EventBlock, Kinds, KindsInMemory, Plane, Stats
 
-_LAUNCH = "correlation_id"  # of a kernel, and of the host's call that launches it
-_PASSING = {  # what is each event's own, and not its operation's
+_LAUNCH = "correlation_id"  # shared by a kernel and the host call that launches it
+_PASSING = {  # arguments of an event rather than of its operation
     "device_offset_ps", "device_duration_ps", "run_id", _LAUNCH, "flow", "id", "_c", "_p", "_ct", "_pt", "_a",
     "group_id", "Time Scale Multiplier", "queue_id", "context_id", "source_stack", "source", "context",
     "memory_access_breakdown",
 }  # fmt: skip
 _IDENTITY = ("long_name", "hlo_op", "hlo_module", "program_id", "device_ordinal", "step_num")
-_BLOCK = 1 << 17  # events that are given at once
-LIMIT = 1_000_000  # events that the profiler writes at most
+_BLOCK = 1 << 17  # events per block
+LIMIT = 1_000_000  # most events that the profiler writes
 
 
 @dataclass
 class JsonLine:
-    """The events of one thread of a trace, as EventLine has them."""
+    """The events of one thread of a trace, with the interface of EventLine."""
 
     name: str
     kinds: Kinds
     numbers: array[int] = field(default_factory=lambda: array("i"))
     begins: array[int] = field(default_factory=lambda: array("q"))
     durations: array[int] = field(default_factory=lambda: array("q"))
-    launches: array[int] = field(default_factory=lambda: array("q"))  # what is launched, or by which; -1: not told
+    launches: array[int] = field(default_factory=lambda: array("q"))  # number of the launch; -1 if unknown
 
     @property
     def events(self) -> Iterator[Event]:
-        """Each event with the stats of its kind, and its launch's number where it has one."""
+        """Each event with its kind's stats, and its launch's number if it has one."""
         for number, begin, duration, launch in zip(
             self.numbers, self.begins, self.durations, self.launches, strict=True
         ):
@@ -52,7 +52,7 @@ class JsonLine:
             yield Event(name, begin, duration, stats if launch < 0 else stats | {_LAUNCH: launch})
 
     def blocks(self) -> Iterator[EventBlock]:
-        """All of them by their begin, many at a time."""
+        """All events ordered by begin, in blocks."""
         begins = np.array(self.begins, np.int64)
         order = np.argsort(begins, kind="stable")
         numbers, durations = np.frombuffer(self.numbers, np.int32), np.frombuffer(self.durations, np.int64)
@@ -62,7 +62,7 @@ class JsonLine:
 
 
 class TraceEvents:
-    """Collects the events of devices: those of lines of a device, and a host's with an operation, step or launch."""
+    """Collects device events: those on a device's lines, and host events with an operation, step or launch."""
 
     def __init__(self) -> None:
         self._names: dict[Any, str] = {}
@@ -71,16 +71,16 @@ class TraceEvents:
         self._numbers: dict[Any, dict[tuple[object, ...], int]] = {}
         self._kinds: dict[Any, Kinds] = {}
         self._clock = Clock(self._timed)
-        self._shifts: dict[Any, int] = {}  # what the host's clock is ahead of a device's, at its first event
+        self._shifts: dict[Any, int] = {}  # by device, the lead of the host's clock at its first event
         self.count = 0
 
     @property
     def processes(self) -> Iterable[str]:
-        """The names of processes that the file tells."""
+        """The process names in the file."""
         return self._names.values()
 
     def add(self, event: dict[str, Any]) -> None:
-        """Take one event of the file."""
+        """Add an event of the file."""
         phase = event.get("ph")
         if phase == "M":
             self._described(event)
@@ -92,7 +92,7 @@ class TraceEvents:
                 self._clock.add(event)
 
     def settle(self) -> None:
-        """Take the events that still wait for their clock: the file has no more."""
+        """Process the events that are still waiting for the clock, at the end of the file."""
         self._clock.settle()
 
     def _described(self, event: dict[str, Any]) -> None:
@@ -104,7 +104,7 @@ class TraceEvents:
             self._threads[_id(event, "pid"), _id(event, "tid")] = str(name)
 
     def _timed(self, event: dict[str, Any], begin: int, duration: int) -> None:
-        """Take one event whose begin and duration are known, in ps."""
+        """Add an event with known begin and duration in ps."""
         pid, args = _id(event, "pid"), _args(event)
         at, lasted = self._clocked(pid, args, begin, duration)
         if max(abs(at), abs(lasted)) > FAR:
@@ -126,7 +126,7 @@ class TraceEvents:
         line.launches.append(launch if isinstance(launch, int) and 0 <= launch < FAR else -1)
 
     def _clocked(self, pid: Any, args: dict[str, Any], begin: int, duration: int) -> tuple[int, int]:
-        """Begin and duration by the device's own clock, where the event has them: `ts` and `dur` are in the host's."""
+        """Begin and duration on the device's own clock if recorded; `ts` and `dur` are on the host's."""
         try:
             offset, lasted = int(args["device_offset_ps"]), int(args["device_duration_ps"])
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -134,7 +134,7 @@ class TraceEvents:
         return offset + self._shifts.setdefault(pid, begin - offset), lasted
 
     def planes(self) -> tuple[Plane, ...]:
-        """What was taken, a plane for each process."""
+        """The collected events, a plane for each process."""
         for key, line in self._lines.items():
             line.name = self._threads.get(key, str(key[1]))
         found = []
@@ -145,19 +145,19 @@ class TraceEvents:
 
 
 def _args(event: dict[str, Any]) -> dict[str, Any]:
-    """What an event says of itself beside its name and time."""
-    told = event.get("args")
-    return told if isinstance(told, dict) else {}
+    """An event's arguments besides name and time."""
+    arguments = event.get("args")
+    return arguments if isinstance(arguments, dict) else {}
 
 
 def _id(event: dict[str, Any], key: str) -> Any:
-    """A process or thread, whose numbers some writers give as text; a value that can't be one as text."""
+    """A process or thread id, which some writers give as text; invalid values are returned as text."""
     value = event.get(key)
     return value if isinstance(value, int | str | float | None) else str(value)
 
 
 def _value(value: Any) -> int | float | str:
-    """A number where it is one, written as text or not."""
+    """The value as a number if it is one, possibly written as text."""
     if isinstance(value, int | float):
         return value
     text = str(value)
@@ -168,15 +168,15 @@ def _value(value: Any) -> int | float | str:
 
 
 _US = 1_000_000  # ps
-_FIRST = 999  # events that wait: of these most have a true time
-_LATEST = 1e17  # us, some 3,000 years: no clock counts so far
-_STARTED = 60e6  # us, a minute: a clock that stands at more has not just begun, and nothing was at 0 or before
+_FIRST = 999  # events to buffer, of which most have a valid time
+_LATEST = 1e17  # us, some 3,000 years: larger times are absurd
+_STARTED = 60e6  # us, a minute: beyond this the clock didn't start with the profile, so times near 0 are absurd
 
 Take = Callable[[dict[str, Any], int, int], None]
 
 
 class Clock:
-    """Gives each event on to `take` with its begin and duration in ps, those of absurd times aside."""
+    """Passes each event to `take` with its begin and duration in ps, except those with absurd times."""
 
     def __init__(self, take: Take) -> None:
         self._take = take
@@ -185,11 +185,11 @@ class Clock:
 
     @property
     def base(self) -> float:
-        """The microseconds since which the events are counted."""
+        """The origin of the event times, in microseconds."""
         return self._base or 0.0
 
     def add(self, event: dict[str, Any]) -> None:
-        """Take one event of the file, in order."""
+        """Add an event of the file, in order."""
         try:
             microseconds, duration = float(event["ts"]), round(float(event.get("dur") or 0) * _US)
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -204,7 +204,7 @@ class Clock:
             self.settle()
 
     def settle(self) -> None:
-        """Give those that still wait: the file has no more events, or the clock is known."""
+        """Pass on the waiting events, once the clock is known or the file has ended."""
         waiting, self._waiting = self._waiting, []
         if waiting:
             times = [microseconds for _, microseconds, _ in waiting]
@@ -219,5 +219,5 @@ class Clock:
 
 
 def _is_near(known: float, microseconds: float) -> bool:
-    """Whether an event may be of a trace that has one at a known time."""
+    """Whether a time is close enough to a known one to be in the same trace."""
     return abs(microseconds - known) * _US <= FAR and not microseconds <= 0 < _STARTED < known

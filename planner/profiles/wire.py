@@ -1,4 +1,4 @@
-"""Protobuf's wire format: the fields of a message, from its bytes. Damaged bytes raise ValueError or IndexError."""
+"""Protobuf's wire format: decodes the fields of a message. Damaged bytes raise ValueError or IndexError."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 Value = float | int | str | bytes
-Fields = dict[int, list[Any]]  # by number: an int for a varint, else the bytes
-DAMAGED = (ValueError, TypeError, IndexError, struct.error, OverflowError)  # what reading damaged bytes raises
+Fields = dict[int, list[Any]]  # field number -> values: an int for a varint, else bytes
+DAMAGED = (ValueError, TypeError, IndexError, struct.error, OverflowError)  # raised when reading damaged bytes
 
 
 def fields(data: memoryview) -> Iterator[tuple[int, Any]]:
-    """Number and raw value of each field of a message, as they come."""
+    """The number and raw value of each field of a message, in order."""
     at, end = 0, len(data)
     while at < end:
         tag, at = varint(data, at)
@@ -34,7 +34,7 @@ def fields(data: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def messages(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Number and place of each field that holds bytes; 0 for another."""
+    """The number and position of each length-delimited field; number 0 for other fields."""
     while at < end:
         tag, after = varint(data, at)
         if tag & 7 != 2:
@@ -48,7 +48,7 @@ def messages(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, in
 
 
 def skip(data: memoryview, at: int, end: int) -> int:
-    """The place after the field that begins here."""
+    """The position after the field that begins here."""
     tag, at = varint(data, at)
     wire_type = tag & 7
     if wire_type == 0:
@@ -66,7 +66,7 @@ def skip(data: memoryview, at: int, end: int) -> int:
 
 
 def grouped(data: memoryview) -> Fields:
-    """The fields of a message by number, in order."""
+    """The fields of a message grouped by number, in order."""
     found: Fields = {}
     for number, value in fields(data):
         found.setdefault(number, []).append(value)
@@ -74,14 +74,14 @@ def grouped(data: memoryview) -> Fields:
 
 
 def entries(blobs: list[Any]) -> Iterator[tuple[int, Fields]]:
-    """The entries of a map: field 1 is the key, field 2 the message."""
+    """The entries of a map field: field 1 is the key, field 2 the message."""
     for blob in blobs:
         entry = dict(fields(blob))
         yield entry.get(1, 0), grouped(entry.get(2, memoryview(b"")))
 
 
 def varint(data: memoryview, at: int) -> tuple[int, int]:
-    """The number at a position, seven bits a byte, lowest first, and the position after it."""
+    """The varint at a position (seven bits per byte, lowest first), and the position after it."""
     byte = data[at]
     at += 1
     if byte < 0x80:
@@ -98,22 +98,22 @@ def varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def number(found: Fields, key: int) -> int:
-    """A field's last value as a number; 0 where it is missing."""
+    """A field's last value as a number; 0 if missing."""
     return int(found.get(key, [0])[-1])
 
 
 def signed(raw: int) -> int:
-    """An int64 from its varint."""
+    """The int64 of a varint."""
     return raw - (1 << 64) if raw >> 63 else raw
 
 
 def text(found: Fields, key: int) -> str:
-    """A field's last value as text; empty where it is missing."""
+    """A field's last value as text; empty if missing."""
     return str(found.get(key, [b""])[-1], "utf-8", "replace")
 
 
 def numbers(found: Fields, key: int) -> list[int]:
-    """The int64s of a repeated field, packed or not."""
+    """The int64 values of a repeated field, packed or not."""
     values: list[int] = []
     for raw in found.get(key, []):
         if isinstance(raw, int):

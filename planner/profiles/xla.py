@@ -1,7 +1,7 @@
-"""An operation of an XLA program from what a profile tells of it: its HLO text, or its instruction in the program.
+"""Builds an operation of an XLA program from a profile: from its HLO text or its instruction in the program.
 
-A program's bytes (HloProto) have the fields of xla/service/hlo.proto and xla/xla_data.proto. A fusion has the FLOPs of
-the dots and convolutions that it computes; a loop's body has instructions of its own.
+A program's bytes (HloProto) have the fields of xla/service/hlo.proto and xla/xla_data.proto. A fusion's FLOPs are those
+of the dots and convolutions that it computes; a loop's body has its own instructions.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from planner.profiles.profile import Operation, Part, Shape
 from planner.profiles.wire import Fields, Value
 from planner.profiles.xspace import Plane, Stats
 
-Programs = dict[str, dict[str, Instruction]]  # by a program's name and id, as `jit_f(12)`: its instructions
+Programs = dict[str, dict[str, Instruction]]  # program's name and id, such as `jit_f(12)` -> its instructions by name
 METADATA = "/host:metadata"
 _MAIN_MEMORY = 1
-_ASYNC = ("async-start", "async-done")  # of whatever the computation that they call holds
+_ASYNC = ("async-start", "async-done")  # their kind is that of the computation that they call
 
 
 def programs(planes: Iterable[Plane]) -> Programs:
-    """The programs whose HLO a profile holds; one that can't be read is left out."""
+    """The programs whose HLO is in the profile; unreadable ones are left out."""
     found: Programs = {}
-    bare: dict[str, list[str]] = {}  # names without an id, which older profiles have alone
+    bare: dict[str, list[str]] = {}  # names without an id, as in older profiles
     for plane in planes:
         if plane.name == METADATA:
             for name, stats in plane.kinds.values():
@@ -47,14 +47,14 @@ def programs(planes: Iterable[Plane]) -> Programs:
 
 
 def operation(name: str, program: str, stats: Stats, instruction: Instruction | None = None) -> Operation:
-    """What all runs of an operation share; times are zero.
+    """What all runs of an operation have in common; times are zero.
 
-    `name` may be its whole HLO text, or the profile's name of it beside a stat `long_name`. FLOPs are those of the
-    file; else they are counted from the instruction. A custom call's zeros say nothing.
+    `name` is its whole HLO text, or its name in the profile if there is a stat `long_name`. FLOPs are the file's if it
+    has them, otherwise computed from the instruction. Zeros of a custom call mean unknown.
     """
     expression = next((text for text in (name, _text(stats, "long_name")) if " = " in text), "")
     read = hlo_text.parse(expression) or instruction
-    if read and instruction and read.opcode.startswith("async-"):  # what it starts or ends stands in its program
+    if read and instruction and read.opcode.startswith("async-"):  # the operation it starts or ends is in its program
         read = instruction
     category = _text(stats, "hlo_category") or _text(stats, "category")
     opcode = read.opcode if read else ""
@@ -74,7 +74,7 @@ def operation(name: str, program: str, stats: Stats, instruction: Instruction | 
 
 
 def _kernel_part(shown: str, by_operation: Part) -> Part:
-    """What a kernel's time is: it runs, so it waits for nothing."""
+    """The part of a kernel's time. A kernel that runs is never waiting."""
     if by_operation == "communication":
         return by_operation
     found = part(shown)
@@ -82,7 +82,7 @@ def _kernel_part(shown: str, by_operation: Part) -> Part:
 
 
 def _flops(stats: Stats, category: str, opcode: str) -> float | None:
-    """FLOPs of one run by the file: what the model asks for, else what the device does."""
+    """FLOPs of one run according to the file: those of the model, else those of the device."""
     found = [value for key in ("model_flops", "flops") if (value := _number(stats.get(key))) is not None]
     if not found or ("custom-call" in (category, opcode) and not any(found)):
         return None
@@ -90,12 +90,12 @@ def _flops(stats: Stats, category: str, opcode: str) -> float | None:
 
 
 def _bytes(stats: Stats, opcode: str) -> float | None:
-    """Bytes of one run to and from the device's main memory, where the file tells them from those on the chip."""
+    """Main-memory traffic of one run in bytes, if the file separates it from on-chip traffic."""
     if isinstance(breakdown := stats.get("memory_access_breakdown"), bytes) and breakdown:
         entries = [wire.grouped(blob) for blob in wire.grouped(memoryview(breakdown)).get(1, [])]
         return float(sum(wire.number(entry, 3) for entry in entries if wire.number(entry, 2) == _MAIN_MEMORY))
-    told = (_number(stats.get(key)) for key in ("bytes_accessed", "raw_bytes_accessed"))
-    found = [value for value in told if value is not None]
+    numbers = (_number(stats.get(key)) for key in ("bytes_accessed", "raw_bytes_accessed"))
+    found = [value for value in numbers if value is not None]
     return None if not found or (opcode == "custom-call" and not any(found)) else found[0]
 
 
@@ -113,9 +113,9 @@ def _text(stats: Stats, key: str) -> str:
 
 
 def kernel(name: str, program: str, stats: Stats, instruction: Instruction | None) -> Operation:
-    """What all runs of a GPU's kernel share: the HLO operation that it is of tells its shapes and FLOPs.
+    """What all runs of a GPU kernel have in common; shapes and FLOPs come from its HLO operation.
 
-    A kernel of a library beside another of the same operation has that operation's name and the kernel's as text.
+    A library kernel that shares its operation with others is named after the operation, with the kernel's name as text.
     """
     made = operation(_text(stats, "hlo_op") or name, program, stats, instruction)
     shown = f"{_text(stats, 'memcpy_details')} {name}" if "memcpy" in name.lower() else name
@@ -138,7 +138,7 @@ _TYPES = dict(enumerate(_NAMES.split(), start=1))
 
 
 def instructions(data: bytes) -> dict[str, Instruction]:
-    """Every instruction of a program by its name. Raises one of wire.DAMAGED where the bytes are no HloProto."""
+    """Every instruction of a program by name. Raises one of wire.DAMAGED if the bytes are no HloProto."""
     module = wire.grouped(wire.grouped(memoryview(data))[1][-1])
     found: dict[str, Instruction] = {}
     of_computation: dict[int, list[Instruction]] = {}
@@ -163,7 +163,7 @@ def _instruction(row: Fields, shapes: dict[int, tuple[Shape, ...]]) -> Instructi
 
 
 def _counted(instruction: Instruction, computations: dict[int, list[Instruction]], depth: int = 0) -> Instruction:
-    """The instruction with its FLOPs: its own, or those of what it calls."""
+    """The instruction with its FLOPs: its own, or those of the computations that it calls."""
     if instruction.calls and depth < 8:
         inner = [each for key in instruction.calls for each in computations.get(key, [])]
         held = next((each for each in inner if collective(each.opcode)), None) if instruction.opcode in _ASYNC else None
@@ -177,7 +177,7 @@ def _counted(instruction: Instruction, computations: dict[int, list[Instruction]
 
 
 def _shape(row: Fields) -> tuple[Shape, ...]:
-    """The shapes of a ShapeProto in field 3, a tuple's one by one."""
+    """The shapes of a ShapeProto in field 3, with tuples flattened."""
     return tuple(shape for blob in row.get(3, []) for shape in _shapes(wire.grouped(blob), 0))
 
 
@@ -190,14 +190,14 @@ def _shapes(shape: Fields, depth: int) -> list[Shape]:
 
 
 def _contraction(row: Fields, opcode: str) -> tuple[int, ...] | None:
-    """Contracting dimensions of the first operand of a dot, or of a library's matmul."""
+    """The contracted dimensions of the first operand of a dot or a library's matmul."""
     if 30 in row and opcode != "fusion":
         return tuple(wire.numbers(wire.grouped(row[30][-1]), 1))
     return backend_contraction(wire.text(row, 43)) if opcode == "custom-call" else None
 
 
 def _kernel(row: Fields, operands: tuple[Shape, ...]) -> int | None:
-    """Multiplications for one element of a convolution's result: its kernel without the output features."""
+    """Multiplications per element of a convolution's result: its kernel's elements without the output features."""
     if 16 not in row or len(operands) < 2:
         return None
     features = wire.number(wire.grouped(row[16][-1]), 4)
@@ -205,7 +205,7 @@ def _kernel(row: Fields, operands: tuple[Shape, ...]) -> int | None:
 
 
 def _group_size(row: Fields) -> int | None:
-    """Devices of a group of a collective: listed, as an iota of groups x devices, as axes of a mesh, or by pairs."""
+    """The group size of a collective, given as lists, an iota of groups x devices, mesh axes or pairs."""
     if pairs := [wire.grouped(blob) for blob in row.get(52, [])]:
         return ring_size((wire.number(each, 1), wire.number(each, 2)) for each in pairs)
     lists = [row] + [wire.grouped(blob) for blob in row.get(87, [])]
@@ -220,7 +220,7 @@ def _group_size(row: Fields) -> int | None:
 
 
 def _mesh_size(group: Fields) -> int | None:
-    """The product of the mesh's axes that a group lies along; of an axis that is split, its part."""
+    """The product of the mesh axes that a group spans; for a split axis, the size of its part."""
     if 1 not in group:
         return None
     axes = [wire.number(wire.grouped(blob), 2) for blob in wire.grouped(group[1][-1]).get(1, [])]

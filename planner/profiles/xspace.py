@@ -1,9 +1,9 @@
-"""The profiler's .xplane.pb read from its bytes: planes, lines, events and stats, in picoseconds.
+"""Reads the profiler's .xplane.pb: planes, lines, events and stats, in picoseconds.
 
-A reader of our own, because JAX's ProfileData leaves out the stats of event metadata (hlo_category, flops,
-bytes_accessed) and rounds to ns, and the xprof package brings fifty others. Fields as in
-tsl/profiler/protobuf/xplane.proto. The file is mapped, and what was read of it is given back, so that one of
-gigabytes takes no more memory than what is kept of it.
+A reader of our own, because JAX's ProfileData omits the stats of event metadata (hlo_category, flops, bytes_accessed)
+and rounds to ns, and the xprof package brings fifty dependencies. Fields as in tsl/profiler/protobuf/xplane.proto. The
+file is memory-mapped and pages already read are released, so that a file of gigabytes takes no more memory than the
+data that is kept.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from planner.profiles.wire import Fields, Value
 Stats = dict[str, Value]
 Integers = npt.NDArray[np.int64]
 Kinds = dict[int, tuple[str, Stats]]
-BLOCK = 2 << 20  # bytes of events that are read at once
-EVENT = 4 << 3 | 2  # the tag of a line's events
-_SINCE_1970 = 10**21  # ps, some 30 years: a line that begins so late has a clock of the world, and not of the capture
+BLOCK = 2 << 20  # bytes of events to read at once
+EVENT = 4 << 3 | 2  # protobuf tag of a line's events
+_SINCE_1970 = 10**21  # ps, some 30 years: a line that begins later uses Unix time instead of the capture's
 REMEDY = "if it was copied as text or cut short, copy it again as binary"
 
 
 @dataclass(frozen=True)
 class Plane:
-    """A device, or a host's threads."""
+    """A device, or the threads of a host."""
 
     name: str
     stats: Stats
@@ -43,42 +43,44 @@ class Plane:
 
     @property
     def kinds(self) -> Kinds:
-        """Names and stats of its events' metadata, by id."""
+        """The names and stats of its events' metadata, by id."""
         return self.metadata.kinds
 
     def line(self, *names: str) -> AnyLine | None:
-        """The first line of one of these names."""
+        """The first line with one of these names."""
         return next((line for name in names for line in self.lines if line.name == name), None)
 
 
 def host_events(planes: Iterable[Plane]) -> Iterator[Event]:
-    """The events of all threads of the hosts."""
+    """The events of all host threads."""
     lines = (line for plane in planes if plane.name.startswith("/host:") for line in plane.lines)
     return (event for line in lines for event in line.events)
 
 
-def read(path: Path, told: Callable[[str], None] = lambda _: None) -> tuple[Plane, ...]:
-    """The planes of a profile; `told` hears how far it is. Raises UserError when the file can't be read as one."""
+def read(path: Path, progress_to: Callable[[str], None] = lambda _: None) -> tuple[Plane, ...]:
+    """The planes of a profile. `progress_to` is called with progress messages. Raises UserError
+    if the file isn't a profile.
+    """
     planes: tuple[Plane, ...] = ()
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
             data = _FileBytes(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
-        planes = _planes(data, told)
+        planes = _planes(data, progress_to)
     except OSError as error:
         raise UserError(f"can't be read: {error.strerror}", place=Place(path)) from None
     except wire.DAMAGED:
-        pass  # no profile, or a damaged one
+        pass  # not a profile, or damaged
     if not any(plane.name for plane in planes):
         raise UserError("this is not a profile (XSpace), or it is damaged", place=Place(path), remedy=REMEDY)
     return planes
 
 
-def _planes(data: _FileBytes, told: Callable[[str], None]) -> tuple[Plane, ...]:
+def _planes(data: _FileBytes, progress_to: Callable[[str], None]) -> tuple[Plane, ...]:
     planes = []
     for number, begin, end in wire.messages(data.view, 0, len(data.view)):
         if number == 1:
-            told(f"{end / max(len(data.view), 1):.0%} of the planes found")
+            progress_to(f"{end / max(len(data.view), 1):.0%} of the planes found")
             planes.append(_plane(data, begin, end))
     begins = [line.begin_ps for plane in planes for line in plane.lines if isinstance(line, EventLine)]
     base = min((begin for begin in begins if begin > _SINCE_1970), default=0)
@@ -86,7 +88,7 @@ def _planes(data: _FileBytes, told: Callable[[str], None]) -> tuple[Plane, ...]:
 
 
 def _later(plane: Plane, base: int) -> Plane:
-    """A plane whose times since 1970 count from a later time: no number of 64 bits holds so many picoseconds."""
+    """The plane with its times relative to a later origin, since picoseconds since 1970 don't fit into 64 bits."""
     lines = (
         replace(line, begin_ps=line.begin_ps - base) if isinstance(line, EventLine) and line.begin_ps >= base else line
         for line in plane.lines
@@ -167,29 +169,29 @@ class AnyLine(Protocol):
 
     @property
     def kinds(self) -> Kinds:
-        """Names and stats that events share, by id."""
+        """The names and stats shared by events, by id."""
 
     @property
     def events(self) -> Iterator[Event]:
-        """Each event, with all its stats."""
+        """Each event with all its stats."""
 
     def blocks(self) -> Iterator[EventBlock]:
-        """The events without their own stats, many at a time."""
+        """The events without their own stats, in blocks."""
 
 
 @dataclass(frozen=True)
 class EventLine:
-    """Events of one thread, stream or queue, which are read when they are asked for."""
+    """The events of one thread, stream or queue, read on demand."""
 
     name: str
     begin_ps: int
     _metadata: _Metadata = field(repr=False)
     _data: _FileBytes = field(repr=False)
-    _at: tuple[int, int] = field(repr=False)  # where its message lies
+    _at: tuple[int, int] = field(repr=False)  # (begin, end) of its message in the file
 
     @property
     def kinds(self) -> Kinds:
-        """Names and stats that its plane's events share, by id."""
+        """The names and stats shared by its plane's events, by id."""
         return self._metadata.kinds
 
     @property
@@ -203,7 +205,7 @@ class EventLine:
             yield Event(name, begin, wire.number(event, 3), stats)
 
     def blocks(self) -> Iterator[EventBlock]:
-        """The events without their own stats, many at a time and a hundred times as fast."""
+        """The events without their own stats, in blocks; a hundred times as fast as `events`."""
         for tags, _, after in _scanned(self._data, *self._at):
             if not tags:
                 continue
@@ -213,7 +215,7 @@ class EventLine:
             size, at = _varints(data, at, np.full(len(at), after - low), EVENT)
             end = at + size
             found = []
-            for tag in (1 << 3, 2 << 3, 3 << 3):  # they stand in order where they stand at all
+            for tag in (1 << 3, 2 << 3, 3 << 3):  # the fields are optional but in order
                 value, at = _varints(data, at, end, tag)
                 found.append(value)
             kinds, offset, duration = found
@@ -229,13 +231,13 @@ class EventLine:
 
 
 class _Metadata:
-    """What a plane's events share, read when it is asked for: a profile of a pod has that of thousands of planes."""
+    """The metadata of a plane's events, read on demand because a pod's profile has thousands of planes."""
 
     def __init__(self, data: _FileBytes, begin: int, end: int) -> None:
         self._data, self._at = data, (begin, end)
 
     def _blobs(self, wanted: int) -> list[memoryview]:
-        """The fields of a number in the plane's message."""
+        """The plane message's fields with this number."""
         view = self._data.view
         return [view[low:high] for number, low, high in wire.messages(view, *self._at) if number == wanted]
 
@@ -250,7 +252,7 @@ class _Metadata:
         return {key: _kind(value, self.names) for key, value in wire.entries(self._blobs(4))}
 
     def forget(self) -> None:
-        """Give the memory back; it is read again where it is asked for again."""
+        """Release the memory; the metadata is read again if needed."""
         self.__dict__.pop("kinds", None)
         self.__dict__.pop("names", None)
         self._data.release()
@@ -258,18 +260,18 @@ class _Metadata:
 
 @dataclass
 class KindsInMemory:
-    """What a plane's events share, of a format that is read once and kept."""
+    """The metadata of a plane's events in a format that is read once and kept."""
 
     kinds: Kinds
 
     def forget(self) -> None:
-        """Keep it: the file isn't read twice."""
+        """Does nothing: the file isn't read twice."""
 
 
 def _scanned(data: _FileBytes, at: int, end: int) -> Iterator[tuple[list[int], list[tuple[int, int]], int]]:
-    """For some bytes of a line at a time: where events begin, where its other fields lie, and where the last one ends.
+    """For successive chunks of a line: where events begin, where its other fields are, and where the last event ends.
 
-    The bytes are given back when the next are asked for.
+    A chunk's memory is released when the next one is requested.
     """
     view = data.view
     while at < end:
@@ -296,7 +298,7 @@ def _scanned(data: _FileBytes, at: int, end: int) -> Iterator[tuple[list[int], l
 
 
 def _varints(data: npt.NDArray[np.uint8], at: Integers, end: Integers, tag: int) -> tuple[Integers, Integers]:
-    """The number after a tag at each place that has it, else 0; and the places after them."""
+    """The varint after a tag at each position that has the tag, else 0; and the positions after them."""
     has = (at < end) & (data[at] == tag)
     at = at + has
     value = np.zeros(len(at), np.int64)
@@ -314,7 +316,7 @@ def _varints(data: npt.NDArray[np.uint8], at: Integers, end: Integers, tag: int)
 
 
 def _kind(found: Fields, names: dict[int, str]) -> tuple[str, Stats]:
-    """What all events of one metadata entry share: name and stats. The name on display is a stat."""
+    """What all events of one metadata entry have in common: name and stats. The display name is stored as a stat."""
     stats = _read_stats(found.get(5, []), names)
     if shown := wire.text(found, 4):
         stats.setdefault("display_name", shown)
@@ -322,18 +324,18 @@ def _kind(found: Fields, names: dict[int, str]) -> tuple[str, Stats]:
 
 
 def _read_stats(blobs: list[Any], names: dict[int, str]) -> Stats:
-    """Each stat by its name; a reference stands for the name of another stat."""
+    """The stats by name; a reference is replaced by the name of the stat it refers to."""
     found: Stats = {}
     for blob in blobs:
         parts = dict(wire.fields(blob))
         key = parts.pop(1, 0)
-        for number, raw in parts.items():  # one: the value's kind decides its number
+        for number, raw in parts.items():  # a single field: its number is the value's type
             found[names.get(key, str(key))] = _value(number, raw, names)
     return found
 
 
 def _value(number: int, raw: Any, names: dict[int, str]) -> Value:
-    """A stat's value by its field: 2 double, 3 uint64, 4 int64, 5 text, 6 bytes, 7 a stat's name."""
+    """A stat's value according to its field number: 2 double, 3 uint64, 4 int64, 5 text, 6 bytes, 7 name of a stat."""
     match number:
         case 2:
             return float(struct.unpack("<d", raw)[0])
