@@ -43,7 +43,7 @@ _ROOMS = {
     "sensitivity": "planner.api.sensitivity",
     "sweep": "planner.api.search",
 }
-"""The module of each public name, which is imported when the name is first used."""
+"""The module of each public name, imported when the name is first used."""
 
 
 def __getattr__(name: str) -> Any:
@@ -56,8 +56,8 @@ def __dir__() -> list[str]:
     return [*globals(), *_ROOMS]
 
 
-# `measure`, `templates` and the two databases are top-level folders of the repository, and lie inside this
-# package when it is installed from a wheel. In a checkout they are found beside it. (planner/measure is a link
-# for what doesn't run this line, such as mypy and editors.)
+# `measure`, `templates` and the two databases are top-level folders of the repository, and are inside this
+# package when it is installed from a wheel. In a checkout they are next to it. (planner/measure is a link
+# for tools that don't run this line, such as mypy and editors.)
 if not Path(__path__[0], "templates").is_dir():
     __path__.append(str(Path(__path__[0]).parent))

@@ -1,6 +1,6 @@
-"""The program's entry, for the console script and `python -m planner`: it answers Ctrl-C before it loads anything.
+"""The entry point of the console script and of `python -m planner`. It handles Ctrl-C before anything else is loaded.
 
-What is left is Python's own start, in which Ctrl-C is Python's: 15 ms, or 45 ms of an editable install.
+Before it runs, Ctrl-C is handled by Python's own start, for 15 ms, or 45 ms in an editable install.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from types import FrameType
 
 
 def stop(_signal: int, _frame: FrameType | None) -> None:
-    """Answer Ctrl-C where no command is at work, so that nothing is left half-done: one line, and the process ends."""
+    """The handler of Ctrl-C outside commands, where nothing can be left half-done: print one line and exit."""
     progress = sys.modules.get("planner.progress")
-    said = getattr(progress, "outcome", None)  # there once it is loaded
+    said = getattr(progress, "outcome", None)  # defined once the module is loaded
     outcome = said() if said else "nothing was changed"
     os.write(2, f"Error: interrupted; {outcome}\n".encode(errors="replace"))
     os._exit(2)
 
 
 def main() -> None:
-    """Run the command line. A process that was told to ignore Ctrl-C, as one in the background is, goes on doing so."""
+    """Run the command line. A process started with Ctrl-C ignored, such as a background job, keeps ignoring it."""
     before = signal.signal(signal.SIGINT, stop)
     if before is not signal.default_int_handler:
         signal.signal(signal.SIGINT, before)

@@ -1,7 +1,7 @@
-"""The `planner` command: a group whose commands load when they are called. Imports click and nothing heavy.
+"""The `planner` command: a group whose commands are loaded when called. Imports click and nothing heavy.
 
-Where not every character can be printed, as on a console or a pipe of an older code page of Windows, one that means the
-same stands for it: of question marks the bars of `planner sensitivity` would lose their meaning.
+On output that can't encode every character, such as a Windows console or pipe with an older code page, a similar
+character is printed instead. Question marks would make the bars of `planner sensitivity` meaningless.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ COMMANDS = {
     "validate": "Compare expected times with measured runs.",
 }
 
-_FAILED = 2  # exit code of a command that could not do what it was asked
-MOMENT = 0.002  # seconds after which a lost Ctrl-C comes again
+_FAILED = 2  # exit code of a failed command
+MOMENT = 0.002  # seconds until a lost Ctrl-C is raised again
 
 
 class Lazy(click.Group):
-    """A group that imports a command's module when it is called, so that --help stays quick."""
+    """A group that imports a command's module only when it is called, so that --help stays fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return list(COMMANDS)
@@ -66,7 +66,7 @@ class Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called; of an unknown one the nearest is named."""
+        """The called command; the error for an unknown one suggests the nearest name."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise UserError(f"no command {args[0]!r}", remedy=nearest(args[0], COMMANDS))
         return super().resolve_command(ctx, args)
@@ -76,7 +76,7 @@ class Lazy(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what went wrong outside the program is one line on stderr and exit code 2."""
+        """Run the command; errors outside the program become one line on stderr and exit code 2."""
         try:
             with progress.cleared(), _interruptible():
                 done = super().invoke(ctx)
@@ -104,36 +104,38 @@ class Lazy(click.Group):
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt in a command, so that it ends what it has begun; before and behind it ends all.
+    """Within the block, Ctrl-C raises KeyboardInterrupt, so that a command can clean up; outside it, Ctrl-C exits.
 
-    Where somebody else than planner's entry handles Ctrl-C, everything stays as it is.
+    If another handler than that of planner's entry point is installed, nothing changes.
     """
     outside = signal.getsignal(signal.SIGINT)
     if _Entry.stop is None or outside is not _Entry.stop:
         yield
         return
-    told = sys.unraisablehook
+    previous = sys.unraisablehook
     try:
         sys.unraisablehook = _raise_again
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
         signal.signal(signal.SIGINT, outside)
     except BaseException:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it has failed and says so: one line is enough
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the error is being printed; Ctrl-C would add a second message
         raise
     finally:
-        sys.unraisablehook = told
+        sys.unraisablehook = previous
 
 
 def _is_interrupted(error: BaseException | None) -> bool:
-    """Whether an error came of a Ctrl-C: Python wraps one within an import, openpyxl one while it checks a value."""
+    """Whether Ctrl-C caused an error: Python wraps it during an import, openpyxl while it validates a value."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
 def _raise_again(lost: Any) -> None:
-    """Python can't raise out of the callbacks of its memory: a Ctrl-C that fell into one comes again a moment later."""
+    """Raise Ctrl-C again a moment later if it occurred in a garbage-collector callback or
+    finaliser, which can't raise.
+    """
     if lost.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(lost)
         return
@@ -146,7 +148,7 @@ def _raise_again(lost: Any) -> None:
 
 
 class _Entry:
-    """What handles Ctrl-C outside commands: nothing where planner is not the program."""
+    """The Ctrl-C handler outside commands; None if planner isn't the running program."""
 
     stop: Any = None
 
@@ -161,9 +163,9 @@ def group(verbose: bool) -> None:
 
 
 def main(stop: Any = None) -> None:
-    """Run the command line; output survives a terminal that can't show every character.
+    """Run the command line, printing similar characters for those that the terminal can't encode.
 
-    `stop` is the handler of Ctrl-C that planner's entry has set.
+    `stop` is the Ctrl-C handler installed by planner's entry point.
     """
     _Entry.stop = stop
     for stream in (sys.stdout, sys.stderr):
@@ -173,12 +175,12 @@ def main(stop: Any = None) -> None:
         group(prog_name="planner")
     finally:
         if stop is not None and signal.getsignal(signal.SIGINT) is stop:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Python's own end would die of it without a word
-        gc.freeze()  # what is left goes with the process, and is not walked once more
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # finished: Ctrl-C would make Python's shutdown fail silently
+        gc.freeze()  # spare the remaining objects a last collection
 
 
 LIKE_IT = "planner.like_it"
-"""The name of the handler of errors, for `stream.reconfigure(errors=LIKE_IT)`."""
+"""The name of the encoding error handler, for `stream.reconfigure(errors=LIKE_IT)`."""
 _PLAIN = {
     "≤": "<=", "≥": ">=", "≠": "<>", "→": "->", "◄": "<", "►": ">", "█": "#", "░": "-", "│": "|", "…": "...",
     "·": "*", "×": "x", "−": "-", "–": "-", "—": "-", "µ": "u", "μ": "u", "’": "'", "‘": "'", "“": '"', "”": '"',
@@ -186,7 +188,7 @@ _PLAIN = {
 
 
 def plain(text: str) -> str:
-    """The text in ASCII: signs as those that mean the same, letters without their accents, `?` for any other."""
+    """The text in ASCII: signs replaced by similar ones, letters without accents, `?` for anything else."""
     return "".join(_PLAIN.get(each) or _without_marks(each) for each in text)
 
 

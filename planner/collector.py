@@ -1,4 +1,4 @@
-"""Python's collector of reference cycles, and when it is better left alone."""
+"""Suspends Python's garbage collector for reference cycles."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def still() -> Iterator[None]:
-    """Collect no cycles meanwhile: for a short command that makes many objects and needs nearly all of them to its end.
+    """Disable the garbage collector within the block, for a short command that creates many objects and keeps most of
+    them.
 
-    A build makes hundreds of thousands, of which what isn't needed any more is freed by its count of references. To
-    walk the others again and again, from the imports on, takes up to a tenth of its time and frees nothing to speak of:
-    at its height a build of 60 scenarios takes as much memory with the collector as without.
+    A build creates hundreds of thousands of objects; those no longer needed are freed by reference counting. Repeatedly
+    traversing the others, from the imports on, takes up to a tenth of the time and frees almost nothing: the peak
+    memory of a build of 60 scenarios is the same with and without the collector.
     """
     was_on = gc.isenabled()
     gc.disable()

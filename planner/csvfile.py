@@ -1,4 +1,4 @@
-"""A CSV read as a person wrote it: every fault named with file, line, column and remedy.
+"""Reads CSV files written by people; every error names the file, line, column and remedy.
 
 UTF-8 with or without a byte-order mark, commas, `.` decimals; LF or CRLF.
 """
@@ -19,17 +19,17 @@ from planner import progress, regularfile
 from planner.errors import Place, UserError, nearest
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
-_CONTROLS = bytes(set(range(1, 32)) - {9, 10, 13})  # what a workbook can't hold
-_NONE = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")  # U+FFFE and U+FFFF, which are no characters: nor can it hold those
+_CONTROLS = bytes(set(range(1, 32)) - {9, 10, 13})  # characters that a workbook can't hold
+_NONE = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")  # U+FFFE and U+FFFF, noncharacters that it can't hold either
 BOM = b"\xef\xbb\xbf"
-_STEP = 100_000  # rows between two words on how far reading is
-_CHUNK = 2**20  # bytes that are checked at a time, so that a large file isn't held twice
+_STEP = 100_000  # rows between two progress messages
+_CHUNK = 2**20  # bytes to check at a time, so that a large file isn't held twice
 CELL_LIMIT = 32_767  # characters that a spreadsheet cell can hold
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file's bytes and header; `records` yields its rows. A million rows are held as the bytes of the file."""
+    """A CSV file's bytes and header; `records` yields its rows. Large files are kept as bytes and parsed on demand."""
 
     path: Path
     header: tuple[str, ...]
@@ -43,15 +43,15 @@ class CsvFile:
         return self.data.decode("utf-8-sig")
 
     def records(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Each row that isn't blank as (line number, column -> text). Raises UserError as `placed` does."""
+        """Each non-blank row as (line number, column -> text). Raises UserError as `placed` does."""
         for line, _, cells in self.placed():
             yield line, dict(zip(self.header, cells, strict=True))
 
     def placed(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Each row that isn't blank: its line, the byte where it begins (for `row_at`), its cells as the header's.
+        """Each non-blank row as (line number, byte offset for `row_at`, cells in header order).
 
-        Raises UserError for a row with too few or too many cells, or a cell that a spreadsheet can't hold: too long,
-        or with control characters.
+        Raises UserError for a row with too few or too many cells, or for a cell that a spreadsheet can't hold: too
+        long, or with control characters.
         """
         lines = _Lines(self.data)
         reader = _reader(lines)
@@ -69,12 +69,12 @@ class CsvFile:
                 progress.step(f"reading {self.path}: {number:,} rows")
 
     def row_at(self, start: int) -> list[str]:
-        """The row that begins at a byte which `placed` gave."""
+        """The row at a byte offset given by `placed`."""
         cells: list[str] = next(_reader(_Lines(self.data, start)))
         return cells
 
     def line_at(self, start: int) -> int:
-        """The line, counted from 1, that begins at a byte which `placed` gave."""
+        """The 1-based line number at a byte offset given by `placed`."""
         lines = _Lines(self.data)
         return next(number for number, _ in enumerate(lines, 2) if lines.end >= start)
 
@@ -84,7 +84,7 @@ class CsvFile:
                 raise _controlled(Place(self.path, line, column))
 
     def _misfit(self, cells: Sequence[str], line: int) -> UserError:
-        """The fault of a row of another width than the header's, or with a cell too long."""
+        """The error for a row whose width differs from the header's, or with a cell that is too long."""
         if len(cells) != len(self.header):
             what = f"{len(cells)} cells, but the header has {len(self.header)} columns"
             remedy = "put a text that holds a comma in double quotes"
@@ -95,7 +95,7 @@ class CsvFile:
 
 
 class _Lines:
-    """The lines of a file as text, one by one; `end` is the byte behind the last that was given."""
+    """Iterates over a file's lines as text; `end` is the byte offset after the last line returned."""
 
     def __init__(self, data: bytes, start: int = 0) -> None:
         self.end = start or (len(BOM) if data.startswith(BOM) else 0)
@@ -116,14 +116,14 @@ def read(
 ) -> CsvFile:
     """Read a CSV of at most `largest` bytes whose header has the `required` columns.
 
-    Raises UserError: no regular file, too large, unreadable, a web page or a pointer in its place, not UTF-8, separated
-    by semicolons or tabs, a column missing, misnamed (near one of `known`) or there twice.
+    Raises UserError if it isn't a regular file, is too large, unreadable, a web page or a pointer file, not UTF-8, or
+    separated by semicolons or tabs, or if a column is missing, misnamed (close to one of `known`) or duplicated.
     """
     return sheet_of(regularfile.read_bytes(path, largest=largest), path, required, known)
 
 
 def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Sequence[str] = ()) -> CsvFile:
-    """The bytes of a CSV as a sheet; `path` is how its faults call it. Raises UserError as `read` does."""
+    """A CSV given as bytes; error messages call it `path`. Raises UserError as `read` does."""
     _check_encoding(data, path)
     if not data.removeprefix(BOM).strip():
         raise UserError("the file is empty", place=Place(path), remedy="its first line names the columns")
@@ -136,23 +136,23 @@ def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Seque
 
 
 def written(rows: Iterable[Iterable[object]]) -> str:
-    """The text of a CSV that has these rows, the first of them its header."""
+    """The CSV text of these rows, the first of which is the header."""
     stream = io.StringIO(newline="")
     csv.writer(stream, lineterminator="\n").writerows(rows)
     return stream.getvalue()
 
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet begins a formula with
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # characters that begin a formula in spreadsheets
 _UNHELD = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def holdable(text: str) -> str:
-    """A text as a cell can hold it: blanks for control characters and for what is no character, and its beginning."""
-    return _UNHELD.sub(" ", text)[: CELL_LIMIT - 1]  # of one that a quote may be put before
+    """A text made to fit a cell: truncated, with blanks for control and invalid characters."""
+    return _UNHELD.sub(" ", text)[: CELL_LIMIT - 1]  # leaves room for a quote in front
 
 
 def guarded(text: str) -> str:
-    """A text that no spreadsheet program takes for a formula when it opens the CSV: with an apostrophe before it."""
+    """A text with an apostrophe in front if a spreadsheet program would take it for a formula when opening the CSV."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) or unguarded(text) != text else text
 
 
@@ -162,7 +162,7 @@ def unguarded(text: str) -> str:
 
 
 def _has_controls(data: bytes) -> bool:
-    """Whether there is what a workbook can't hold. Taking it out and counting is ten times as fast as a search."""
+    """Whether the bytes contain control characters. Deleting and comparing lengths is ten times as fast as a search."""
     if any(none in data for none in _NONE):
         return True
     pieces = (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
@@ -174,7 +174,7 @@ def _controlled(place: Place) -> UserError:
 
 
 def _check_encoding(data: bytes, path: Path) -> None:
-    """Raise UserError for what is no UTF-8 text: another encoding, a workbook, other binary data."""
+    """Raise UserError for anything but UTF-8 text: another encoding, a workbook, other binary data."""
     remedy = "save it as CSV UTF-8 (comma delimited)"
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise UserError("this is UTF-16 text", place=Place(path), remedy=remedy)
@@ -223,7 +223,7 @@ def _check_header(header: Sequence[str], path: Path) -> None:
 
 
 def require(header: Sequence[str], path: Path, required: Sequence[str], known: Sequence[str]) -> None:
-    """Raise UserError where a `required` column is missing, with one that is none of `known` and may be meant."""
+    """Raise UserError if a `required` column is missing, naming a column not in `known` that may be meant."""
     missing = [column for column in required if column not in header]
     if missing:
         extra = [column for column in header if column not in known]

@@ -1,4 +1,4 @@
-"""Where the data folders are, as `planner/__init__.py` says, and the tables that lie beside the templates."""
+"""Locates the data folders declared in `planner/__init__.py`, and reads the tables next to the templates."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from planner import csvfile
 
 @cache
 def folder(name: str) -> Path:
-    """The folder of `templates`, `hardware_db` or `model_db`."""
+    """The path of `templates`, `hardware_db` or `model_db`."""
     return Path(import_module(f"planner.{name}").__path__[0])
 
 
 def table(name: str, columns: Sequence[str]) -> csvfile.CsvFile:
-    """The CSV of this name in the folder of templates, which has these columns. Raises UserError as reading does."""
+    """A CSV in the templates folder that must have these columns. Raises UserError as reading does."""
     return csvfile.read(folder("templates") / f"{name}.csv", required=columns, known=columns)

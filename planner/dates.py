@@ -1,4 +1,4 @@
-"""The date that a file bears, and dates as texts and the cells of a workbook hold them."""
+"""The creation date of written files, and conversion of dates from texts and to and from workbook cells."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import UTC, date, datetime, timedelta
 
 from planner.errors import UserError
 
-_BEFORE_THE_FIRST = date(1899, 12, 30)  # from it a cell counts days
-LAST_DAY = 2_958_465.0  # the end of 9999, the last that a spreadsheet shows
+_BEFORE_THE_FIRST = date(1899, 12, 30)  # day 0 of a cell's serial numbers
+LAST_DAY = 2_958_465.0  # the end of 9999, the last day that a spreadsheet can show
 
 
 def made_now() -> datetime:
-    """When what is written now is made: SOURCE_DATE_EPOCH where set, so that it can be written again to the byte."""
+    """The creation time of output written now: SOURCE_DATE_EPOCH if set, for byte-identical rebuilds."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if epoch and not re.fullmatch("[0-9]{1,11}", epoch):
         raise UserError(
@@ -23,7 +23,7 @@ def made_now() -> datetime:
 
 
 def moment_of(text: str) -> datetime | None:
-    """The moment that a text such as 2026-05-01T10:00:00+00:00 tells, in UTC where it names no zone; else None."""
+    """The time in a text such as 2026-05-01T10:00:00+00:00, in UTC if it has no zone; None for another text."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -32,10 +32,10 @@ def moment_of(text: str) -> datetime | None:
 
 
 def cell_number(day: date, *, since_1904: bool = False) -> float:
-    """The number that a cell holds of a day; `since_1904` in workbooks that count from there."""
+    """The serial number of a day in a cell; `since_1904` for workbooks with the 1904 date system."""
     return float((day - (date(1904, 1, 1) if since_1904 else _BEFORE_THE_FIRST)).days)
 
 
 def day_of(number: float) -> date:
-    """The day of which a cell holds the number."""
+    """The day of a cell's serial number."""
     return _BEFORE_THE_FIRST + timedelta(days=int(number))

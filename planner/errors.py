@@ -1,4 +1,4 @@
-"""What a user sees when the input is wrong: one line with what, where and the remedy."""
+"""User errors: one line with what is wrong, where, and the remedy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-_COMPARED = 4000  # names that a text is compared with
-NEAR = 0.6  # how alike a text and the name that it was meant to be are at least
+_COMPARED = 4000  # most names to compare a text with
+NEAR = 0.6  # least similarity of a text to the name that was meant
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fault stands: a file, and in it a line and a column (1-based), a sheet or a cell."""
+    """The location of an error: a file, and in it a 1-based line and column, a sheet or a cell."""
 
     path: str | Path | None = None
     line: int | None = None
@@ -33,9 +33,9 @@ class Place:
 
 
 class UserError(Exception):
-    """A fault in what the user gave. The command prints it as one line and exits with 2.
+    """An error in the user's input. The command prints it as one line and exits with 2.
 
-    `what` says what is wrong, `place` where it stands, `remedy` what to do about it.
+    `what` says what is wrong, `place` where, `remedy` what to do about it.
     """
 
     def __init__(self, what: str, *, place: Place | None = None, remedy: str = "") -> None:
@@ -43,7 +43,7 @@ class UserError(Exception):
         super().__init__(self.line())
 
     def at(self, place: Place) -> UserError:
-        """The same fault, told where it stands."""
+        """The same error with a place."""
         return UserError(self.what, place=place, remedy=self.remedy)
 
     def line(self) -> str:
@@ -54,15 +54,14 @@ class UserError(Exception):
 
 
 def closest(name: str, known: Iterable[str], count: int = 4, cutoff: float = 0.3) -> list[str]:
-    """The few known names that are most like a text, whatever the case of its letters: the likest first.
+    """Up to `count` known names most similar to a text, ignoring case, most similar first.
 
-    Before all others come those that begin with the text: h200-sxm is meant by h200, not h20.
-
-    `cutoff` is how alike they are at least, from 0 to 1.
+    Names that begin with the text come first: h200 means h200-sxm, not h20. `cutoff` is the least similarity, from 0 to
+    1.
     """
     lowered = {known_name.lower(): known_name for known_name in sorted(set(known))}
     possible, name = list(lowered), name.lower()
-    if len(possible) > _COMPARED:  # comparing takes some 10 us a name: of very many those that begin alike
+    if len(possible) > _COMPARED:  # comparing takes about 10 us per name: prefilter very many by first letters
         possible.sort()
         at = max(0, bisect_left(possible, name) - _COMPARED // 2)
         possible = possible[at : at + _COMPARED]
@@ -71,7 +70,7 @@ def closest(name: str, known: Iterable[str], count: int = 4, cutoff: float = 0.3
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The remedy that names the nearest known name, or lists a few where none is near."""
+    """The remedy that suggests the nearest known name, or lists a few if none is similar."""
     names = set(known)
     close = closest(name, names, 3, NEAR)
     if close:

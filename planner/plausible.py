@@ -1,7 +1,7 @@
-"""What a number usually is, by its name or else by its unit (templates/plausible.csv), and what is meant beyond it.
+"""Plausible ranges of numbers by name or by unit (templates/plausible.csv), and what is likely meant outside them.
 
-A number that is beyond is doubted and not refused: a peak of `600` FLOP/s was written in TFLOP/s, and half a chip is
-meant where one of its cores is measured. 0 is never doubted; where it can't be, it is refused.
+An implausible number is doubted, not refused: a peak of `600` FLOP/s was meant in TFLOP/s, and half a chip is valid if
+one of its cores is measured. 0 is never doubted; where it is impossible, it is refused elsewhere.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from planner.typed_numbers import said
 
 _COLUMNS = ("name", "unit", "least", "typical", "most", "whole", "reason")
 _SCALED = {"byte": "B", "byte/s": "B/s", "bit/s": "bit/s", "FLOP/s": "FLOP/s", "1/s": "Hz", "1": "", "s": "s"}
-"""What a prefix is written before, by the unit that it scales."""
-_PREFIXES = "kMGTP", "munp"  # of anything, and of seconds
+"""The unit symbol that prefixes are put before, by unit."""
+_PREFIXES = "kMGTP", "munp"  # for any unit, and for seconds
 
 
 class Usual(NamedTuple):
-    """What numbers of a name or a unit usually are: in its unit, from `least` to `most`; `typical` is the likeliest.
+    """The plausible range of numbers with a name or a unit, `least` to `most`; `typical` is the most likely number.
 
-    `whole` says why they are whole numbers, where they are.
+    `whole` says why the numbers are whole, if they are.
     """
 
     unit: str
@@ -35,7 +35,7 @@ class Usual(NamedTuple):
 
 
 def doubt(name: str, unit: str, value: float) -> str:
-    """What is doubtful about the number of a row or a column, with what is likely meant; blank for a usual one."""
+    """A remark on an implausible number of a row or column, with what is likely meant; blank for a plausible one."""
     usual = _usual().get(name) or _usual().get(unit)
     if usual is None or usual.unit != unit or value == 0:
         return ""
@@ -51,13 +51,13 @@ def doubt(name: str, unit: str, value: float) -> str:
 
 
 def is_counted(name: str) -> bool:
-    """Whether a number of this name is whole, as far as is said of it."""
+    """Whether numbers of this name are whole, according to the table."""
     usual = _usual().get(name)
     return usual is None or bool(usual.whole)
 
 
 def _likely(value: float, usual: Usual) -> str:
-    """The scaled unit in which a number would be as usual as can be; blank where there is none."""
+    """The scaled unit in which a number would be most plausible; blank if there is none."""
     scaled = _SCALED.get(usual.unit.removesuffix("/chip"))
     if scaled is None:
         return ""
@@ -68,7 +68,7 @@ def _likely(value: float, usual: Usual) -> str:
 
 @cache
 def _usual() -> dict[str, Usual]:
-    """The rows of templates/plausible.csv: by name, and by unit where a row has no name."""
+    """The rows of templates/plausible.csv by name, or by unit for rows without a name."""
     sheet = data.table("plausible", _COLUMNS)
     return {
         cells["name"] or cells["unit"]: Usual(

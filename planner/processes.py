@@ -1,8 +1,8 @@
-"""The processes that run one command together, on one host or on several, as `jax.distributed` joins them.
+"""The processes that run one command together, on one or several hosts, joined by `jax.distributed`.
 
-The same command is started on each. On TPU pods, under Slurm and Open MPI and in Kubernetes JAX finds out itself who
-they are; elsewhere JAX_COORDINATOR_ADDRESS (`host:port` of the first), JAX_NUM_PROCESSES and JAX_PROCESS_ID say so.
-JAX_NUM_PROCESSES=1 leaves a process by itself wherever it runs.
+The same command is started on each. On TPU pods, under Slurm and Open MPI and in Kubernetes, JAX finds the processes
+itself. Elsewhere JAX_COORDINATOR_ADDRESS (`host:port` of the first), JAX_NUM_PROCESSES and JAX_PROCESS_ID define them.
+JAX_NUM_PROCESSES=1 keeps a process separate in any environment.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from planner.errors import UserError
 
 Value = TypeVar("Value")
 NAMES = ADDRESS, COUNT, INDEX = "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
-JOIN_S = 60  # seconds in which all processes must have come
-LOST_S = 30  # seconds without a sign of life after which a process counts as lost
-PATIENCE_MS = 2**31 - 1  # that a process waits for the others while they live
-FAILED = 2  # exit code of a process that could not do what it was asked
+JOIN_S = 60  # seconds within which all processes must connect
+LOST_S = 30  # seconds without a heartbeat after which a process counts as lost
+PATIENCE_MS = 2**31 - 1  # wait for the other processes as long as they are alive
+FAILED = 2  # exit code of a failed process
 LOST, AGAIN = "of this command ended early", "see what it said, and run all of them again"
 _GATHERED = itertools.count()
 
 
 @dataclass(frozen=True)
 class Processes:
-    """How many processes run this command together, and which of them this one is, from 0 on."""
+    """The number of processes that run this command, and the 0-based index of this one."""
 
     count: int = 1
     index: int = 0
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the process that prints, and writes what is written once."""
+        """Whether this is the process that prints and writes files."""
         return self.index == 0
 
     def share(self, first: int, of: int) -> Callable[[int], bool]:
-        """What tells whether the piece of work number `first` + n of all `of` is this process's.
+        """A predicate: whether work item number `first` + n, of `of` items in all, belongs to this process.
 
-        Each has one share, all about as large, in the order of the processes.
+        Each process gets one contiguous share of about equal size, in process order.
         """
         return lambda number: (first + number) * self.count // max(1, of) == self.index
 
     def gather(self, value: Value) -> list[Value]:
-        """The value that each process gives, in their order; all must call it, and each waits for the last.
+        """The values of all processes, in process order. All processes must call it; each waits for the last.
 
-        A value is anything that pickle takes. Raises UserError where a process fails instead (`agreed`), or is lost.
+        A value must be picklable. Raises UserError if a process fails instead (see `agreed`) or is lost.
         """
         if self.count == 1:
             return [value]
-        from jax._src import distributed  # JAX's public gathering is a collective of the devices, and prints
+        from jax._src import distributed  # JAX's public gather is a device collective, and prints messages
 
         client: Any = distributed.global_state.client
         number = next(_GATHERED)
@@ -71,7 +71,7 @@ class Processes:
                 pickle.loads(client.blocking_key_value_get_bytes(f"planner/{number}/{index}", PATIENCE_MS))
                 for index in range(self.count)
             ]
-        except RuntimeError:  # as JAX's own are
+        except RuntimeError:  # JAX's own errors
             _leave()
             raise AgreedError(f"another process {LOST}", remedy=AGAIN) from None
         faults = {index: each for index, each in enumerate(found) if isinstance(each, _Fault)}
@@ -83,11 +83,11 @@ class Processes:
 
     @contextmanager
     def agreed(self) -> Iterator[None]:
-        """What is done within it is done on all processes or fails on all: each waits at its end for the others.
+        """A block that succeeds on all processes or fails on all; each process waits for the others at its end.
 
-        Raises UserError on every process where one raised one, or an OSError: with its line, and which it was. Another
-        exception is raised where it was, and is a UserError of the others. A nested one is a point at which all are
-        known to have come so far.
+        If one process raises UserError or OSError, every process raises UserError with its message and process index.
+        Any other exception is re-raised where it occurred, and becomes a UserError in the others. A nested block is a
+        checkpoint: its end shows that all processes got this far.
         """
         try:
             yield
@@ -101,7 +101,7 @@ class Processes:
                     if isinstance(error, (UserError, OSError)):
                         raise agreed from None
             raise
-        except BaseException:  # a Ctrl-C waits for nobody: the others find this process lost
+        except BaseException:  # on Ctrl-C don't wait: the others notice that this process is lost
             if self.count > 1:
                 _leave()
             raise
@@ -112,19 +112,19 @@ ALONE = Processes()
 
 
 class AgreedError(UserError):
-    """A fault of one process that all of them know of."""
+    """A failure of one process that all processes know about."""
 
 
 @dataclass(frozen=True)
 class _Fault:
-    """What a process gives in the place of a value where it fails."""
+    """What a failed process sends in place of a value."""
 
     host: str
     line: str
 
 
 def _leave() -> None:
-    """Let this process, which fails, end without the others: JAX would wait for them."""
+    """Let this failed process exit without the others; JAX would otherwise wait for them."""
 
     def end() -> None:
         for stream in (sys.stdout, sys.stderr):
@@ -143,11 +143,11 @@ def _line(error: Exception) -> str:
 
 
 def join(clean: Callable[[], None] = lambda: None) -> Processes:
-    """The processes that run this command, this one joined with them; to be called before JAX is imported.
+    """Join this process with the others that run this command. Must be called before JAX is imported.
 
-    Where JAX is in use already, they are those that it was joined with. From here on the others than the first are
-    silent. JAX ends a process of which another is lost; a process that watches this one says so in one line, and
-    calls `clean` to take away what was half done. Raises UserError where they don't come together.
+    If JAX is already in use, returns the processes it was joined with. From here on only the first process prints. JAX
+    kills a process when another one is lost; a watching parent process then reports it in one line and calls `clean` to
+    remove half-finished output. Raises UserError if the processes fail to connect.
     """
     address, count, index = os.environ.get(ADDRESS, ""), _number(COUNT), _number(INDEX)
     if count == 1:
@@ -166,7 +166,7 @@ def join(clean: Callable[[], None] = lambda: None) -> Processes:
         return ALONE
     try:
         found = Processes(jax.process_count(), jax.process_index())
-    except RuntimeError as error:  # each waits to hear of the devices of all
+    except RuntimeError as error:  # each waits for the device lists of all
         _leave()
         what = f"another process {LOST}" if "oordination" in str(error) else str(error).splitlines()[0]
         raise UserError(what, remedy=AGAIN) from None
@@ -190,14 +190,14 @@ def _initialize(count: int | None, index: int | None) -> None:
     progress.step(f"waiting at most {JOIN_S} s for the processes to come together")
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     try:
-        with warnings.catch_warnings(action="ignore"):  # of clusters that JAX can't ask
+        with warnings.catch_warnings(action="ignore"):  # JAX warns of clusters that it can't query
             jax.distributed.initialize(
                 num_processes=count, process_id=index, initialization_timeout=JOIN_S,
                 heartbeat_timeout_seconds=LOST_S, shutdown_timeout_seconds=LOST_S,
             )  # fmt: skip
     except ValueError as error:
         missing = [name for name in NAMES if not os.environ.get(name)]
-        if len(missing) < len(NAMES):  # else there is nobody to be joined with
+        if len(missing) < len(NAMES):  # otherwise there are no other processes
             what = f"the processes can't be joined: {', '.join(missing) or error}"
             raise UserError(f"{what}{' not set' if missing else ''}", remedy=f"set {', '.join(NAMES)}") from None
     except RuntimeError as error:
@@ -206,10 +206,10 @@ def _initialize(count: int | None, index: int | None) -> None:
 
 
 def _watch(clean: Callable[[], None]) -> None:
-    """Go on in a process of its own, which this one waits for, ending as it ends; or say in one line why JAX ended it.
+    """Continue in a child process while this one waits and exits like it, or reports in one line why JAX killed it.
 
-    JAX's runtime ends a process from outside Python. What it writes meanwhile goes to a file, of which the reason is
-    told. Windows knows no such way: there JAX's own words stand.
+    JAX's runtime kills a process from outside Python. Its messages go to a file, from which the reason is extracted.
+    This isn't possible on Windows, where JAX's own messages are shown.
     """
     if not hasattr(os, "fork"):
         return
@@ -224,7 +224,7 @@ def _watch(clean: Callable[[], None]) -> None:
         )
         os.dup2(log.fileno(), 2)
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it reaches the child too, which answers it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child receives it too and handles it
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code >= 0:
@@ -234,19 +234,19 @@ def _watch(clean: Callable[[], None]) -> None:
 
 
 def _unwatch() -> None:
-    """What is written outside Python goes where it went before."""
+    """Restore the destination of output written outside Python."""
     if _Watched.stderr is not None:
         os.dup2(_Watched.stderr, 2)
 
 
 class _Watched:
-    """Where a watched process's own words go: none where nobody watches."""
+    """The destination of a watched process's own output; None if it isn't watched."""
 
     stderr: int | None = None
 
 
 def _ended(signal_number: int, log: IO[bytes]) -> UserError:
-    """Why the process that computes was ended by a signal, from what JAX wrote."""
+    """The error for the computing process having been killed by a signal, according to JAX's log."""
     log.seek(0)
     text = log.read().decode(errors="replace")
     if signal_number != signal.SIGABRT or "distributed service" not in text:

@@ -1,6 +1,6 @@
-"""What a long command is doing, on stderr: a line that comes and goes, lines that stay with -v, and warnings.
+"""Progress of a long command on stderr: transient lines, permanent lines with -v, and warnings.
 
-And what it has written, for one that is ended on its way.
+Also keeps track of the files written, for a command that is interrupted.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
-_PATIENCE_S = 0.5  # what is done sooner needs no word
-MOST_REMARKS = 24  # that are said; the rest are counted
+_PATIENCE_S = 0.5  # shorter steps aren't announced
+MOST_REMARKS = 24  # most remarks to print; the rest are counted
 
 
 class _State:
@@ -24,7 +24,7 @@ class _State:
     shown = 0
     warned: ClassVar[dict[str, None]] = {}
     remarked: ClassVar[dict[str, None]] = {}
-    replaced: ClassVar[dict[Path, os.stat_result]] = {}  # by path: the file that was to be moved there
+    replaced: ClassVar[dict[Path, os.stat_result]] = {}  # by path: stat of the temporary file to be moved there
 
 
 def be_verbose() -> None:
@@ -33,12 +33,14 @@ def be_verbose() -> None:
 
 
 def be_silent() -> None:
-    """Say nothing from here on: another process of the same command does."""
+    """Print nothing from here on, because another process of the same command does."""
     _State.silent = True
 
 
 def step(text: str) -> None:
-    """Say what begins now. Without -v it is said on a terminal alone, once the command has taken a while."""
+    """Announce a step that begins. Without -v it is shown only on a terminal, and only once the command has run for a
+    while.
+    """
     seconds = time.perf_counter() - _State.begun
     if _State.silent:
         return
@@ -51,18 +53,18 @@ def step(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Keep what a user would want to know though the command goes on; `say_warnings` says it, once."""
+    """Record a warning about a condition that doesn't stop the command; `say_warnings` prints it once."""
     _State.warned[text] = None
 
 
 def remark(text: str) -> None:
-    """Keep what is only worth knowing, as what a typed number was read as; said with the warnings, and before them."""
+    """Record information, such as how a typed number was read; printed before the warnings."""
     _State.remarked[text] = None
 
 
 @contextmanager
 def unsaid() -> Iterator[None]:
-    """Keep nothing of what is warned or remarked within: it is of what was read, and told, before."""
+    """Discard warnings and remarks made within the block, because they repeat what was already reported."""
     warned, remarked = dict(_State.warned), dict(_State.remarked)
     try:
         yield
@@ -71,12 +73,12 @@ def unsaid() -> Iterator[None]:
 
 
 def warnings() -> list[str]:
-    """What `warn` kept, for who says it otherwise than on stderr."""
+    """The warnings recorded by `warn`, for callers that don't print them on stderr."""
     return list(_State.warned)
 
 
 def say_warnings() -> None:
-    """Say on stderr what `remark` and `warn` kept: at a command's end, so that one which fails says its fault alone."""
+    """Print the remarks and warnings on stderr. Called at the end, so that a failing command prints only its error."""
     clear()
     if _State.silent:
         _forget()
@@ -95,12 +97,12 @@ def _forget() -> None:
 
 
 def replacing(path: Path, temporary: Path) -> None:
-    """Say that a temporary file is about to be moved to `path`: whether it was is seen when `outcome` is asked."""
+    """Record that a temporary file is about to be moved to `path`; `outcome` checks whether it was."""
     _State.replaced[path] = temporary.stat()
 
 
 def put_back(path: Path) -> None:
-    """Say that `path` holds again what it held before this command."""
+    """Record that `path` has its original content again."""
     _State.replaced.pop(path, None)
 
 
@@ -118,7 +120,7 @@ def outcome() -> str:
 
 
 def clear() -> None:
-    """Take the last step off the terminal."""
+    """Remove the last step from the terminal."""
     if _State.shown:
         print("\r" + " " * _State.shown + "\r", end="", file=sys.stderr, flush=True)
         _State.shown = 0
@@ -126,7 +128,9 @@ def clear() -> None:
 
 @contextmanager
 def cleared() -> Iterator[None]:
-    """What the command prints stands on a clean line, however it ends; its warnings and what it wrote are its own."""
+    """Ensures that output after the block starts on a clean line, however it ends; warnings and written files are
+    reset.
+    """
     _forget()
     _State.replaced.clear()
     try:

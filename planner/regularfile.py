@@ -1,4 +1,4 @@
-"""A user's file: a regular one of at most so many bytes, whatever a path leads to, read whole; or one yet to come."""
+"""Reads users' files whole, if they are regular files up to a given size, and checks output paths."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from pathlib import Path
 
 from planner.errors import Place, UserError
 
-SMALL = 16 << 20  # bytes of a template or a config, which have a few thousand
-LARGE = 1 << 30  # bytes of a database, of measurements
+SMALL = 16 << 20  # bytes; ample for a template or config
+LARGE = 1 << 30  # bytes; ample for a database or measurements
 _KINDS = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 _PAGE = re.compile(rb"<!doctype html|<html|<head", re.I)
 
 
 def not_fetched(head: bytes) -> tuple[str, str] | None:
-    """What a download left in a file's place, by its first bytes, and the remedy; None where it may be the file."""
+    """What a failed download left in place of a file, judging by its first bytes, and the remedy. None for anything
+    else.
+    """
     head = head[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"version https://git-lfs"):
         return "this is a pointer of Git LFS, and not the file", "fetch it with git lfs pull"
@@ -25,10 +27,10 @@ def not_fetched(head: bytes) -> tuple[str, str] | None:
 
 
 def read_bytes(path: Path, kind: str = "a CSV file", largest: int = LARGE, hint: str = "") -> bytes:
-    """The bytes of a file; `kind` is what it should be, `hint` what to do about a folder in its place.
+    """The bytes of a file; `kind` names the expected type, `hint` is the remedy for a folder in its place.
 
-    Raises UserError, before anything is read, for no file, a folder, a pipe, a device or a socket, a loop of links
-    and more than `largest` bytes.
+    Raises UserError, before reading anything, for a missing file, folder, pipe, device, socket, loop of links, or more
+    than `largest` bytes.
     """
     try:
         found = path.stat()
@@ -38,10 +40,10 @@ def read_bytes(path: Path, kind: str = "a CSV file", largest: int = LARGE, hint:
         if found.st_size > largest:
             raise _too_large(path, kind, largest)
         with path.open("rb") as stream:
-            data = stream.read(largest + 1)  # it may have grown meanwhile
+            data = stream.read(largest + 1)  # it may have grown since
     except FileNotFoundError:
         raise UserError("there is no such file", place=Place(path)) from None
-    except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
+    except (OSError, ValueError) as error:  # ValueError for a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UserError(f"can't be read: {reason}", place=Place(path)) from None
     if len(data) > largest:
@@ -50,7 +52,7 @@ def read_bytes(path: Path, kind: str = "a CSV file", largest: int = LARGE, hint:
 
 
 def _name(mode: int) -> str:
-    """What is no regular file, in a word."""
+    """The type of a non-regular file in a word."""
     if stat.S_ISDIR(mode):
         return "a folder"
     return next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
@@ -62,9 +64,9 @@ def _too_large(path: Path, kind: str, largest: int) -> UserError:
 
 
 def refuse_existing(output: Path, *, force: bool, by: str = "--force", may_be_folder: bool = False) -> None:
-    """Raise UserError for an output that exists, unless it is to be replaced, which one says by `by`.
+    """Raise UserError if the output exists, unless it may be replaced, which the user requests with `by`.
 
-    A folder is none, but where several processes write the parts of one.
+    A folder is refused too, unless several processes write their parts into one.
     """
     if output.is_dir() and not may_be_folder:
         raise UserError("this is a folder, not a file", place=Place(output), remedy="name a file in it")
@@ -74,6 +76,6 @@ def refuse_existing(output: Path, *, force: bool, by: str = "--force", may_be_fo
 
 
 def refuse_other(output: Path, ending: str, kind: str) -> None:
-    """Raise UserError for the name of an output of some kind (`a workbook`) that doesn't end as it should."""
+    """Raise UserError if the name of an output of a kind (such as `a workbook`) lacks the proper suffix."""
     if output.suffix.lower() != ending:
         raise UserError(f"{kind}'s name ends in {ending}", place=Place(output), remedy="name the output so")

@@ -1,8 +1,8 @@
-"""Units as people say them, each a factor of a template's unit: `ms` and `days` of s, `GB/s` of byte/s, `%` of 1.
+"""Units as people write them, converted to a template's unit: `ms` and `days` to s, `GB/s` to byte/s, `%` to 1.
 
-A scaled unit is written as a template's unit is, and each symbol may bear a prefix: k, M, G, T, P, E (thousands), Ki to
-Ei (1,024 times; of bytes, bits, tokens and plain numbers), m, u, n and p of s, W and USD. `b` is a bit, `B` a byte,
-`FLOPS` and `OPS` are FLOP/s. What is counted, as tokens, requests and steps are, has the unit 1.
+A scaled unit is written like a template's unit, and each symbol may have a prefix: k, M, G, T, P, E (powers of 1,000),
+Ki to Ei (powers of 1,024; for bytes, bits, tokens and plain numbers), m, u, n and p for s, W and USD. `b` is a bit, `B`
+a byte, `FLOPS` and `OPS` are FLOP/s. Counted things such as tokens, requests and steps have the unit 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from planner.errors import nearest
 
-Powers = tuple[tuple[str, int], ...]  # of each symbol of SI, sorted; () is a plain number
+Powers = tuple[tuple[str, int], ...]  # (SI symbol, power) sorted; () is a plain number
 _DAY = 86400
 _SYMBOLS: dict[str, tuple[dict[str, int], Fraction]] = {
     name: (powers, Fraction(size))
@@ -42,8 +42,8 @@ _SMALL: _Scales = {
 }
 _BINARY: _Scales = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 _WORDS: _Scales = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_SCALES = _LARGE | _BINARY | _WORDS  # which may stand alone: 8k, 8Ki, 2 million
-_BEARERS = (  # the symbols that may bear each prefix
+_SCALES = _LARGE | _BINARY | _WORDS  # these may be used alone: 8k, 8Ki, 2 million
+_BEARERS = (  # the symbols that may have each prefix
     ("B bytes byte Bps b bits bit bps tokens token tok", _LARGE | _BINARY),
     ("FLOPs FLOP FLOPS OPS Hz", _LARGE),
     ("s W J Wh USD $", _LARGE | _SMALL),
@@ -61,35 +61,36 @@ _KNOWN: dict[str, tuple[dict[str, int], Fraction]] = (
 
 
 def factor(scaled: str, unit: str) -> float:
-    """How many of a template's `unit` one of a `scaled` unit is: 1e-3 for `ms` and `s`, 3600 for `h` and `s`.
+    """The factor from a `scaled` unit to a template's `unit`: 1e-3 for `ms` and `s`, 3600 for `h` and `s`.
 
-    What is of one chip may leave /chip away: `GB` for byte/chip. Raises ValueError for a unit that isn't known, or that
-    is of something else than `unit`.
+    A quantity per chip may omit /chip: `GB` for byte/chip. Raises ValueError for an unknown unit, or one of another
+    quantity than `unit`.
     """
     number, powers = parsed(scaled)
     return float(number * converted(powers, unit, scaled))
 
 
 def is_unit(text: str) -> bool:
-    """Whether a text is a unit that people say."""
+    """Whether a text is a known unit."""
     return all(_is_known(piece.strip()) for piece in re.split(r"[*/]", text.strip()))
 
 
 def _is_known(piece: str) -> bool:
-    """Whether one symbol, with its prefix or its number word, is known: told without a remedy for one that isn't."""
+    """Whether one symbol, with its prefix or number word, is known. Its error has no remedy."""
     word, _, rest = piece.partition(" ")
     return _is_known(rest.strip()) if rest and word in _SCALES else piece in _KNOWN
 
 
 def is_scale(text: str) -> bool:
-    """Whether a text says how many alone, of whatever is counted: `k`, `million`."""
+    """Whether a text is a mere multiplier for things counted: `k`, `million`."""
     return text in _SCALES
 
 
 def converted(powers: Powers, unit: str, said: str) -> Fraction:
-    """How many of a template's `unit` one of SI with these `powers` is; `said` is how it was written.
+    """The factor from an SI unit with these `powers` to a template's `unit`; `said` is its original spelling, for
+    errors.
 
-    Raises ValueError where it is of something else.
+    Raises ValueError if it is of another quantity.
     """
     size, wanted = parsed(unit)
     if "chip" not in dict(powers):
@@ -102,7 +103,7 @@ def converted(powers: Powers, unit: str, said: str) -> Fraction:
 
 @lru_cache(maxsize=512)
 def parsed(text: str) -> tuple[Fraction, Powers]:
-    """A unit as its factor of SI, and the powers of its symbols. Raises ValueError for one that isn't known."""
+    """A unit as its factor to SI and the powers of its symbols. Raises ValueError for an unknown one."""
     number, sign = Fraction(1), 1
     powers: Powers = ()
     for index, piece in enumerate(re.split(r"([*/])", text.strip())):
@@ -116,7 +117,7 @@ def parsed(text: str) -> tuple[Fraction, Powers]:
 
 
 def combined(left: Powers, right: Iterable[tuple[str, int]], sign: int) -> Powers:
-    """The powers of a product, or of a quotient where `sign` is -1."""
+    """The powers of a product, or of a quotient if `sign` is -1."""
     powers = dict(left)
     for symbol, power in right:
         powers[symbol] = powers.get(symbol, 0) + sign * power
@@ -124,14 +125,14 @@ def combined(left: Powers, right: Iterable[tuple[str, int]], sign: int) -> Power
 
 
 def _piece(piece: str, text: str) -> tuple[Fraction, dict[str, int]]:
-    """One symbol with its prefix or its number word, as a factor and the powers of SI."""
+    """One symbol with its prefix or number word, as a factor to SI and the powers."""
     word, _, rest = piece.partition(" ")
     if rest and word in _SCALES:  # million USD, k tokens
         scale, symbols = _piece(rest.strip(), text)
         return _SCALES[word] * scale, symbols
     if piece not in _KNOWN:
         within = "" if piece == text.strip() else f" in {text!r}"
-        offered = [name for name in _KNOWN if not (name.endswith("b") or name.startswith("K"))]  # gb is GB, and no Gb
+        offered = [name for name in _KNOWN if not (name.endswith("b") or name.startswith("K"))]  # gb means GB, not Gb
         raise ValueError(f"unknown unit {piece!r}{within}; {nearest(piece, offered)}")
     symbols, scale = _KNOWN[piece]
     return scale, symbols

@@ -1,8 +1,8 @@
-"""Numbers with their units as people read them, and the first of a long list of names.
+"""Formats numbers with their units for readers, and abbreviates long lists of names.
 
-`spoken` says them in three digits and in the words of speech: `8.61 ms`, `26.7 days`, `41.0 %`, `$22.0 million`.
-`shown` is for tables, with four digits and whole numbers to the last: `8.581 ms`, `113.5 GB`, `70,553,706,496`.
-A time so short that nobody waits for it is `under 1 ns` in both.
+`spoken` uses three digits and everyday units: `8.61 ms`, `26.7 days`, `41.0 %`, `$22.0 million`. `shown` is for tables,
+with four digits and whole numbers in full: `8.581 ms`, `113.5 GB`, `70,553,706,496`. A negligibly short time is `under
+1 ns` in both.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import re
 from collections.abc import Sequence
 
 PERCENT = "%"
-DIGITS = 3  # of a number that is said
+DIGITS = 3  # significant digits in sentences
 _TIMES = (
     (1000 * 86400, 365.25 * 86400, "years"), (2 * 86400, 86400, "days"), (7200, 3600, "h"), (120, 60, "min"),
     (1, 1, "s"), (1e-3, 1e-3, "ms"), (1e-6, 1e-6, "us"), (1e-9, 1e-9, "ns"), (0, 1e-12, "ps"),
 )  # fmt: skip
-NO_TIME = 1e-9  # s: a shorter one is said to be under it, a clock cycle or less
+NO_TIME = 1e-9  # s: a shorter time, a clock cycle or less, is shown as below this
 _MONEY = ((1e9, " billion"), (1e6, " million"))
 _UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
-SHOWN = 4  # significant digits of a number that is shown scaled or fractional
+SHOWN = 4  # significant digits of a scaled or fractional number in tables
 EXACT_DIGITS = 7  # significant digits that distinguish close numbers
-MOST = 15  # significant digits that a float holds for certain
-EXACT = 1e15  # whole counts below it are shown to the digit
+MOST = 15  # significant digits that a float represents exactly
+EXACT = 1e15  # whole numbers below this are shown in full
 _STEPS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SCALED = {"byte": "B", "byte/chip": "B/chip", "byte/s": "B/s", "byte/s/chip": "B/s/chip", "FLOP": "FLOP",
            "FLOP/s": "FLOP/s", "FLOP/s/chip": "FLOP/s/chip"}  # fmt: skip
@@ -31,31 +31,33 @@ _NAMES = {"1": "", "text": "", "chip": "chips", "1/s": "/s", "1/s/chip": "/s per
 
 
 def few(names: Sequence[str], most: int = 4) -> str:
-    """The first names, at most `most`, and how many more there are: `a, b and 3 more`."""
+    """At most `most` names, and the number of further ones: `a, b and 3 more`."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most so many characters: of a longer one its beginning, and three dots."""
+    """A text cut to at most `most` characters, ending in three dots if cut."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def within(label: str) -> str:
-    """A label within a sentence: a small first letter, but for an abbreviation."""
+    """A label as used within a sentence: with a lower-case first letter, except for abbreviations."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
 
 def where_goes(label: str, what: str = "") -> str:
-    """The title of the parts of a time: `Where the time of a step goes`; `what` is said of the time, as `expected `."""
+    """The title of a time's breakdown, `Where the time of a step goes`; `what` qualifies
+    the time, such as `expected `.
+    """
     of = within(label)
     return f"Where the {what}{of} goes" if of.startswith("time ") else f"Where the {what}time of a {of} goes"
 
 
 def spoken(value: float | None, unit: str, like: float | None = None) -> str:
-    """A number with its unit; N/A for None. A share is said in percent where its `unit` is `%`.
+    """A number with its unit; N/A for None. A fraction is shown in percent if its `unit` is `%`.
 
-    `like` is a number beside which it stands: it is said in days where that is said in days.
+    `like` is a number whose scale it shares: if that is shown in days, so is this.
     """
     if value is None:
         return "N/A"
@@ -79,36 +81,36 @@ def spoken(value: float | None, unit: str, like: float | None = None) -> str:
 
 
 def between(low: float | None, high: float | None, unit: str, like: float | None = None) -> str:
-    """A range: `7.5 s to 10.2 s`; N/A where an end is."""
+    """A range: `7.5 s to 10.2 s`; N/A if an end is."""
     if low is None or high is None:
         return "N/A"
     return f"{spoken(low, unit, like)} to {spoken(high, unit, like)}"
 
 
 def percent(share: float | None, digits: int = 1, *, signed: bool = False) -> str:
-    """A share, or what a number is off by, with so many digits behind the point: `9.6 %`, `-8 %`; N/A for None."""
+    """A fraction in percent with `digits` decimals: `9.6 %`, or signed `-8 %`; N/A for None."""
     return "N/A" if share is None else f"{100 * share:{'+' if signed else ''}.{digits}f} %"
 
 
 def rounded(value: float) -> str:
-    """Three significant digits and no exponent: `8.61`, `48,700`, `0.0123`; noughts at the end are kept."""
+    """Three significant digits without an exponent: `8.61`, `48,700`, `0.0123`; trailing zeros are kept."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     places = DIGITS - 1 - math.floor(math.log10(abs(value)))
     near = round(value, places)
-    places = DIGITS - 1 - math.floor(math.log10(abs(near)))  # 9.999 is 10.0
+    places = DIGITS - 1 - math.floor(math.log10(abs(near)))  # 9.999 becomes 10.0
     return f"{near:,.{max(0, places)}f}"
 
 
 def _money(value: float) -> str:
-    """Cents where they count: `0.0123`, `1.43`, `10.80`, `1,430`."""
+    """An amount with cents if they matter: `0.0123`, `1.43`, `10.80`, `1,430`."""
     return rounded(value) if abs(value) < 1 or abs(value) >= 100 else f"{value:,.2f}"
 
 
 def shown(value: object, unit: str, figures: int = SHOWN) -> str:
-    """A cell's value with its unit: `113.5 GB`, `8.581 ms`, `70,553,706,496`, `N/A`; a text as it is.
+    """A cell's value with its unit: `113.5 GB`, `8.581 ms`, `70,553,706,496`, `N/A`; a text unchanged.
 
-    `figures` are the significant digits of a number that is scaled or fractional.
+    `figures` are the significant digits of a scaled or fractional number.
     """
     if value is None or not isinstance(value, (int, float, str)):
         return "N/A"
@@ -122,7 +124,7 @@ def shown(value: object, unit: str, figures: int = SHOWN) -> str:
 
 
 def _joined(value: float, unit: str, figures: int) -> str:
-    """A number with its unit, in so many digits."""
+    """A number with its unit, with this number of significant digits."""
     number, suffix = _parts(value, unit, figures)
     if unit.startswith("USD"):
         return f"${number}{suffix}"
@@ -130,25 +132,25 @@ def _joined(value: float, unit: str, figures: int) -> str:
 
 
 def in_seven_digits(value: object, unit: str) -> str:
-    """As `shown`, in seven digits with plain blanks, and no noughts at the end of a number: `30 ms`, `29.38081 ms`."""
+    """Like `shown` with seven digits and plain spaces, without trailing zeros: `30 ms`, `29.38081 ms`."""
     text = shown(value, unit, EXACT_DIGITS).replace("\N{NO-BREAK SPACE}", " ")
     return re.sub(r"(\.[0-9]*?)0+(?![0-9e])", lambda found: found[1].removesuffix("."), text)
 
 
 def printed(value: object, unit: str) -> str:
-    """The same for a terminal or a cell: with plain blanks."""
+    """Like `shown` with plain spaces, for a terminal or a cell."""
     return shown(value, unit).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def apart(one: float, other: float, unit: str) -> tuple[str, str]:
-    """Two numbers as `shown` has them, with as many digits as it takes to tell them apart where they differ."""
+    """Two numbers formatted like `shown`, with enough digits to distinguish them if they differ."""
     for figures in range(SHOWN, MOST + 1):
         (first, suffix), (second, another) = (_parts(value, unit, figures) for value in (one, other))
         pair = (first.replace(",", ""), second.replace(",", ""))
-        if suffix != another:  # 999.99 us and 1.0000 ms
+        if suffix != another:  # such as 999.99 us and 1.0000 ms
             pair = (f"{one:.{figures - 1}e}", f"{other:.{figures - 1}e}")
         if float(pair[0]) != float(pair[1]):
-            said = _joined if suffix == another else shown  # of two times under 1 ns each has its own
+            said = _joined if suffix == another else shown  # two times under 1 ns have different texts
             return said(one, unit, figures), said(other, unit, figures)
     return shown(one, unit), shown(other, unit)
 
@@ -172,9 +174,9 @@ def _parts(value: float, unit: str, figures: int) -> tuple[str, str]:
 
 
 def digits(value: float, figures: int = SHOWN) -> str:
-    """A plain number: whole ones to the digit, others to some significant digits and never fewer than the units.
+    """A plain number: whole ones in full, others with `figures` significant digits but no rounding before the point.
 
-    Noughts at the end are left away only where the number has no further digits.
+    Trailing zeros are dropped only if the number has no further digits.
     """
     if value == int(value) and abs(value) < EXACT:
         return f"{int(value):,}"
@@ -193,7 +195,7 @@ def _scaled(value: float, unit: str, figures: int) -> tuple[str, str]:
 
 
 def _no_time(value: float) -> str:
-    """A time, or a difference of two, that is as good as none."""
+    """The text for a negligible time or time difference."""
     return "under 1 ns" if value > 0 else "above -1 ns"
 
 
@@ -205,7 +207,7 @@ def _seconds(value: float, figures: int) -> tuple[str, str]:
 
 
 def significant(value: float, figures: int = SHOWN) -> str:
-    """Some significant digits, without an exponent unless they end far before the units: `113.5`, `8.581`, `1,234`."""
+    """`figures` significant digits, with an exponent only for very large numbers: `113.5`, `8.581`, `1,234`."""
     if abs(value) >= EXACT:
         return f"{value:.{figures - 1}e}"
     whole = len(str(int(abs(value))))

@@ -1,4 +1,4 @@
-"""A row put into a CSV of a person's own: appended, or in place of one, and every other byte left where it can be."""
+"""Adds a row to a user's own CSV, or replaces one, leaving all other bytes unchanged as far as possible."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
 
 @dataclass(frozen=True)
 class Kind:
-    """What a CSV holds rows of.
+    """The type of rows that a CSV holds.
 
-    `first` are the columns of a new file, of those that its row has; further ones come as a row needs them. The
-    `descriptive` are filled where a file has them, and aren't added to it. `rename` is how a user chooses another id.
+    `first` are the columns of a new file, limited to those that its row has; others are added when a row needs them.
+    `descriptive` columns are filled if the file has them but never added. `rename` is the remedy for choosing another
+    id.
     """
 
     fields: Sequence[Field]
@@ -37,11 +38,11 @@ class Kind:
 
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
-        """The fields by their names and aliases."""
+        """The fields by names and aliases."""
         return {name: field for field in self.fields for name in (field.name, *field.aliases)}
 
     def column_in(self, columns: Iterable[str], name: str) -> str:
-        """A column under the name that it has among others, as those of a file."""
+        """A field's column among those of a file, under its name or an alias."""
         known = self.by_name
         return next((column for column in columns if known.get(column) is known[name]), name)
 
@@ -62,7 +63,7 @@ HARDWARE = Kind(
 
 @dataclass(frozen=True)
 class Record:
-    """Lines of a file that hold one row: from `start` to before `end`, counted from 0."""
+    """The lines of one row in a file: 0-based, from `start` to before `end`."""
 
     start: int
     end: int
@@ -70,15 +71,15 @@ class Record:
 
     @property
     def is_blank(self) -> bool:
-        """Whether it is a blank line, or one of commas alone."""
+        """Whether it is a blank line or one of only commas."""
         return not any(cell.strip() for cell in self.cells)
 
 
 def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Value]:
-    """The row of a file that has these cells alone, complete. Raises UserError for a row that can't be."""
+    """The complete row of a file that has only these cells. Raises UserError for an impossible row."""
     text = csvfile.written([cells, cells.values()])
     sheet = csvfile.CsvFile(path, tuple(cells), text.encode(), "")
-    reader = Reader(sheet, kind.fields, kind.laws, has_lines=False)  # the cells' own lines, not the file's
+    reader = Reader(sheet, kind.fields, kind.laws, has_lines=False)  # its lines aren't the file's
     try:
         ((_, start, _),) = reader.read()
     except UserError as error:
@@ -87,10 +88,10 @@ def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Val
 
 
 def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
-    """Add a row to a CSV, which is made where there is none; `force` replaces the row of the same id.
+    """Add a row to a CSV, creating the file if necessary; `force` replaces the row with the same id.
 
-    A column that the file hasn't is added where the row means something else without it. The file is written
-    whole or not at all. Raises UserError: the file is no such CSV, or open, or has the id already.
+    A missing column is added if the row would mean something else without it. The file is written atomically. Raises
+    UserError if the file isn't such a CSV, is open, or already has the id.
     """
     old = readable(kind, path, cells["id"], force=force)
     new = [name for name in kind.first if name in cells or name == "name" or kind.by_name[name].required]
@@ -109,7 +110,7 @@ def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False
 
 
 def readable(kind: Kind, path: Path, identifier: str, *, force: bool) -> csvfile.CsvFile | None:
-    """The file that a row of this id can be put into; None where there is none yet. Raises UserError as `put` does."""
+    """The file that a row with this id can be added to. None if it doesn't exist. Raises UserError as `put` does."""
     refuse_if_unwritable(path)
     if not path.exists():
         return None
@@ -117,7 +118,7 @@ def readable(kind: Kind, path: Path, identifier: str, *, force: bool) -> csvfile
     reader = Reader(sheet, kind.fields)
     lines = {known.lower(): line for line, _, known in reader.read()}
     if lines:
-        kind.load(path)  # raises what else may be wrong with it
+        kind.load(path)  # raises for any other error in it
     if identifier.lower() in lines and not force:
         what, remedy = f'the id "{identifier}" is there already', f"{kind.rename}, or replace it with --force"
         raise UserError(what, place=Place(path, lines[identifier.lower()]), remedy=remedy)
@@ -125,7 +126,7 @@ def readable(kind: Kind, path: Path, identifier: str, *, force: bool) -> csvfile
 
 
 def _needed(kind: Kind, placed: Mapping[str, str], header: Sequence[str]) -> list[str]:
-    """The columns that a file lacks and without which the row would mean something else."""
+    """The columns that a file lacks and without which the row would have another meaning."""
     kept = {name: text for name, text in placed.items() if name in header or name not in kind.descriptive}
     whole = completed(kind, kept, Path())
     for name in [name for name in kept if name not in header]:
@@ -139,7 +140,7 @@ def _needed(kind: Kind, placed: Mapping[str, str], header: Sequence[str]) -> lis
 
 
 def _edited(text: str, added: Sequence[str], row: str, identifier: str) -> str:
-    """A file's text with columns added at the right, and a row appended or in the place of the one of its id."""
+    """A file's text with columns added at the right, and a row appended or replacing the one with its id."""
     lines = io.StringIO(text, newline="").readlines()
     header, *records = _records(lines)
     ending = lines[header.end - 1][len(lines[header.end - 1].rstrip("\r\n")) :] or "\n"

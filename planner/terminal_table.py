@@ -1,4 +1,4 @@
-"""Plain-text tables that fit a terminal, and numbers as people read them."""
+"""Plain-text tables that fit the terminal, and numbers formatted for reading."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 
 def digits(value: float | str | None, name: str = "") -> str:
-    """A number for a reader: whole numbers to the digit, others to seven significant digits, N/A for None."""
+    """A number for reading: whole numbers in full, others with seven significant digits, N/A for None."""
     if value is None:
         return "N/A"
     if isinstance(value, str):
@@ -21,17 +21,17 @@ def digits(value: float | str | None, name: str = "") -> str:
 
 
 def joined(*texts: str) -> str:
-    """Those of some texts that say something, as one: `note; source`."""
+    """The non-empty texts joined: `note; source`."""
     return "; ".join(text for text in texts if text)
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: `1 scenario`, `3,000 scenarios`."""
+    """A count with its noun: `1 scenario`, `3,000 scenarios`."""
     return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> str:
-    """A table with aligned columns, cut where the terminal ends; the columns named in `right` are right-aligned."""
+    """A table with aligned columns, cut at the terminal's width; the columns named in `right` are right-aligned."""
     table = [list(header), *[list(row) for row in rows]]
     widths = [max(len(row[index]) for row in table) for index in range(len(header))]
     limit = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 0

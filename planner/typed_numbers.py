@@ -1,8 +1,8 @@
-"""Numbers as people type them: `10ms`, `8k`, `96GiB`, `600TFLOP/s`, `8*128*8192`, `2^20`, `40%`.
+"""Parses numbers as people type them: `10ms`, `8k`, `96GiB`, `600TFLOP/s`, `8*128*8192`, `2^20`, `40%`.
 
-Numbers, brackets and + - * / ^ with a spreadsheet's precedence; a unit stands behind a number, a bracket or the whole:
-`8*80GB`, `3/4 GB`. What has no unit is in the template's. Where bytes can't be meant, B is a billion: `200B tokens`.
-Decimals are computed as they are written and rounded once: 3ms is 0.003 to the bit.
+Numbers, parentheses and + - * / ^ with a spreadsheet's precedence; a unit may follow a number, a parenthesis or the
+whole: `8*80GB`, `3/4 GB`. A number without a unit is in the template's. If bytes are impossible, B is a billion: `200B
+tokens`. Decimals are computed exactly and rounded once, so that 3ms is exactly the float 0.003.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from planner.errors import UserError
 from planner.scaled_units import Powers, combined, converted, is_scale, parsed
 
 PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-LONGEST, DEEPEST = 120, 12  # characters and brackets: more is no number that a person types
-_MOST_DIGITS = 400  # of a power of ten: beyond it a float is 0 or infinite
-_MOST_BITS = 1 << 14  # of a power's result
-_WHOLE = 1e15  # whole numbers below it are said to the digit
+LONGEST, DEEPEST = 120, 12  # most characters and nested parentheses of a typed number
+_MOST_DIGITS = 400  # largest decimal exponent: beyond it a float is 0 or infinite
+_MOST_BITS = 1 << 14  # bits of a power's result
+_WHOLE = 1e15  # whole numbers below this are shown in full
 _SYMBOL = "[A-Za-z\u00b5\u03bc$%]+"
 _TOKEN = re.compile(
     rf"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
@@ -33,7 +33,7 @@ _SUCH_AS = (("byte", "GB"), ("FLOP", "TFLOP"), ("USD", "$"), ("s", "ms"))
 
 
 class _Quantity(NamedTuple):
-    """A number in SI with the powers of its symbols; `size` is that of the unit which stands right behind it."""
+    """A number in SI with the powers of its symbols; `size` is the factor of the unit directly behind it."""
 
     number: Fraction
     powers: Powers = ()
@@ -41,9 +41,9 @@ class _Quantity(NamedTuple):
 
 
 def read(text: str, unit: str) -> float:
-    """The number that a text writes, in a template's `unit`: `10ms` is 0.01 of s.
+    """The number in a text, in a template's `unit`: `10ms` is 0.01 for s.
 
-    Raises UserError for what is no number, with what to write, and for a unit of something else.
+    Raises UserError, with what to write instead, for text that isn't a number and for a unit of another quantity.
     """
     text = text.strip()
     if PLAIN.fullmatch(text):
@@ -70,7 +70,7 @@ def read(text: str, unit: str) -> float:
 
 
 def _value(text: str, unit: str) -> float:
-    """The number of a text in a unit; one that has no unit of its own is in that. Raises ValueError."""
+    """The number in a text, in `unit`; without a unit of its own it is taken to be in `unit`. Raises ValueError."""
     quantity, units = _Parser(text, unit).whole(), _units_of(text)
     if not quantity.powers and all(is_scale(each) for each in units):
         return float(quantity.number)
@@ -78,7 +78,7 @@ def _value(text: str, unit: str) -> float:
 
 
 def _completed(text: str, unit: str) -> str:
-    """What to write where the rest of the unit is missing behind a text: `2.5USD/h`; blank where that is no number."""
+    """The text completed with a missing rest of the unit, such as `2.5USD/h`; blank if that isn't a number either."""
     rest = unit.partition("/")[2].removesuffix("chip").rstrip("/")
     try:
         _value(f"{text}/{rest}", unit)
@@ -93,13 +93,13 @@ def is_scaled(text: str) -> bool:
 
 
 def echo(name: str, text: str, unit: str, value: float) -> None:
-    """Have the command say once what a number was read as that wasn't typed as a plain one."""
+    """Record a remark on how a number was read that wasn't typed as a plain one."""
     if is_scaled(text):
         progress.remark(f"{name} = {text}, read as {said(value, unit)}")
 
 
 def said(value: float, unit: str) -> str:
-    """A number to the last digit, with its unit: `103,079,215,104 byte/chip`."""
+    """A number in full precision with its unit: `103,079,215,104 byte/chip`."""
     number = f"{value:,.0f}" if value == int(value) and abs(value) < _WHOLE else f"{value:.15g}"
     return number if unit == "1" else f"{number} {unit}"
 
@@ -112,12 +112,12 @@ def _no_number(text: str, unit: str) -> UserError:
 
 
 def _such_as(unit: str) -> str:
-    """A unit, and how a number of it may be written: `byte/s, such as 80GB/s`."""
+    """A unit with an example of a number: `byte/s, such as 80GB/s`."""
     return "plain digits, such as 0.5, 8k, 70B or 1e12" if unit == "1" else f"{unit}, such as {such_as(unit)}"
 
 
 def such_as(unit: str) -> str:
-    """How a number of a unit may be written: `80GB/s`, `8k`."""
+    """An example of a number in a unit: `80GB/s`, `8k`."""
     for symbol, scaled in _SUCH_AS:
         if re.match(rf"{symbol}\b", unit):
             return f"{2 if symbol == 'USD' else 80}{scaled}{unit.removeprefix(symbol).removesuffix('/chip')}"
@@ -125,12 +125,14 @@ def such_as(unit: str) -> str:
 
 
 def _units_of(text: str) -> list[str]:
-    """The units that a text names, as they stand there."""
+    """The units in a text, as written."""
     return list(dict.fromkeys(match["unit"] for match in _TOKEN.finditer(text) if match["unit"]))
 
 
 class _Parser:
-    """Recursive descent over one text, a method for each level of precedence. Raises ValueError with the piece."""
+    """A recursive-descent parser with a method for each level of precedence. Raises ValueError naming the offending
+    part.
+    """
 
     def __init__(self, text: str, unit: str) -> None:
         self.text, self.unit, self.tokens, self.at = text, unit, list[tuple[str, str]](), 0
@@ -144,7 +146,7 @@ class _Parser:
             at = match.end()
 
     def take(self, *wanted: str) -> str:
-        """The next token where it is one of these operators or of this kind, else nothing."""
+        """The next token if it is one of these operators or kinds, else nothing."""
         if self.at < len(self.tokens):
             kind, text = self.tokens[self.at]
             if text in wanted or kind in wanted:
@@ -181,7 +183,7 @@ class _Parser:
         return left
 
     def is_wanted(self, powers: Powers) -> bool:
-        """Whether what is of these powers can be of the wanted unit."""
+        """Whether a quantity with these powers can have the wanted unit."""
         try:
             return bool(converted(powers, self.unit, ""))
         except ValueError:
@@ -226,7 +228,7 @@ class _Parser:
 
 
 def _of(number: Fraction, unit: str) -> _Quantity:
-    """So many of a unit, which may be none."""
+    """A number times a unit, which may be blank."""
     if not unit:
         return _Quantity(number)
     size, powers = parsed(unit)

@@ -116,11 +116,11 @@ class Matched:
     def _known_columns(self) -> list[int]:
         return sorted(self.columns)
 
-    def is_beside(self, row: int, column: int) -> bool:
+    def is_users_cell(self, row: int, column: int) -> bool:
         """Whether a cell is in a line's row but in a column without a role or scenario, and so the user's."""
         return row in self.lines and column not in self.texts and column not in self.scenarios
 
-    def stands_as(self, other: Matched) -> bool:
+    def has_same_positions(self, other: Matched) -> bool:
         """Whether every row and column is where it is in the other workbook."""
         return (self.rows, self.columns, self.columns_within) == (other.rows, other.columns, other.columns_within)
 

@@ -17,7 +17,7 @@ Found = TypeVar("Found")
 
 
 def warned(function: Callable[Arguments, Found]) -> Callable[Arguments, Found]:
-    """The function; what it would warn of on the command line comes as a UserWarning at the caller's line."""
+    """The function with its command-line warnings turned into UserWarnings at the caller's line."""
 
     @wraps(function)
     def with_warnings(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:

@@ -19,7 +19,7 @@ from planner.xlsx.cellvalue import exact_text
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-NAME = Path("the frame")  # what faults call it
+NAME = Path("the frame")  # how errors refer to it
 
 
 @warned

@@ -30,14 +30,14 @@ from planner.formulas.template import Row, Template
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-KEPT = 64  # prepared plans
+KEPT = 64  # prepared plans to cache
 Setting = float | str | bool | None
 File = str | Path | None
-Stamp = tuple[int, int] | None  # when a file was written, and its bytes; None where there is none
+Stamp = tuple[int, int] | None  # (modification time, size) of a file; None without a file
 
 
 class OwnTables(NamedTuple):
-    """The databases with a person's own tables, and the stamp of each: one that has changed is another."""
+    """The databases with a user's own tables, and each file's stamp; a changed file makes the key differ."""
 
     databases: Databases
     stamps: tuple[Stamp, ...]
@@ -65,7 +65,7 @@ def calc(
 
 
 def own_tables(models_csv: File, hardware_csv: File, calibrations_csv: File, *, only: bool) -> OwnTables:
-    """A person's own tables as their files stand now, which are read when they are first asked for."""
+    """The user's own tables with their files' current stamps; a table is read on first use."""
     own = [None if path is None else Path(path).absolute() for path in (models_csv, hardware_csv, calibrations_csv)]
     return _tables(own[0], own[1], own[2], only, tuple(_stamp(path) for path in own))
 
@@ -86,9 +86,9 @@ def _stamp(path: Path | None) -> Stamp:
 
 
 def plan_of(template: str | Path, model: str | None, hardware: str | None, own: OwnTables) -> PreparedPlan:
-    """A prepared plan, kept if its template is a shipped one; a template of one's own is read each time.
+    """A prepared plan, cached for shipped templates; a user's own template is read each time.
 
-    Raises UserError for several models or chips, as a list of them is.
+    Raises UserError for several models or chips, such as a list.
     """
     for name, one in (("model", model), ("hardware", hardware)):
         if not isinstance(one, str | None):
@@ -104,7 +104,7 @@ def _plan(template: str, model: str | None, hardware: str | None, own: OwnTables
 
 
 def texts(settings: Mapping[str, Setting]) -> Iterable[str]:
-    """Settings as they are typed on the command line: `n_chips=16384.0`. Raises UserError for what can't be typed."""
+    """Settings as command-line texts: `n_chips=16384.0`. Raises UserError for values that can't be typed."""
     for name, value in settings.items():
         if value is None:
             yield f"{name}=N/A"
@@ -134,7 +134,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class PreparedPlan:
-    """A question: a prepared template, and the ids of the model and the chip."""
+    """A prepared template with the ids of the model and chip."""
 
     prepared: Prepared
     model: str | None
@@ -143,7 +143,7 @@ class PreparedPlan:
 
     @classmethod
     def of(cls, template: Template, model: str | None, hardware: str | None, databases: Databases) -> PreparedPlan:
-        """The plan of a model on a chip. Raises UserError for an id that the databases haven't."""
+        """The plan of a model on a chip. Raises UserError for an id that isn't in the databases."""
         model = databases.models.identify(model) if model else model
         hardware = databases.hardware.identify(hardware) if hardware else hardware
         return cls(Prepared(template, facts(template, model, hardware, databases)), model, hardware, databases)
@@ -155,11 +155,11 @@ class PreparedPlan:
 
     @property
     def facts(self) -> Facts:
-        """What its lookups read."""
+        """The rows that its lookups read."""
         return self.prepared.facts
 
     def warn_of_untaken(self, given: Mapping[str, Value]) -> None:
-        """Warn where a model or a chip is named that the template doesn't take."""
+        """Warn if a model or chip is named that the template doesn't use."""
         for kind, identifier, record in (
             ("model", self.model, self.facts.model),
             ("hardware", self.hardware, self.facts.hardware),
@@ -168,7 +168,7 @@ class PreparedPlan:
                 progress.warn(warning)
 
     def calculated(self, given: Mapping[str, Value]) -> Calculation:
-        """The plan's numbers with these values typed. Raises UserError as `Prepared.results` does."""
+        """The plan's results with these typed values. Raises UserError as `Prepared.results` does."""
         return Calculation(self, self.prepared.results(given))
 
 
@@ -206,7 +206,7 @@ class Calculation(Mapping[str, Value]):
 
     def lines(self, *, in_full: bool = False) -> list[str]:
         """The first screen of `planner calc`; `in_full`: every row is printed below it."""
-        from planner.api.leading import lines  # it reads the published runs
+        from planner.api.leading import lines  # imported late, since it reads the published runs
 
         plan = self.plan
         return lines(self.results, plan.model, plan.hardware, plan.databases, in_full=in_full)
@@ -253,13 +253,13 @@ class Calculation(Mapping[str, Value]):
     def why(self, *names: str, depth: int | None = None) -> str:
         """Numbers explained down to their inputs and sources, as `planner calc --why` does.
 
-        `depth` is how many levels below them are told. Raises UserError for an unknown name.
+        `depth` is the number of levels below them to include. Raises UserError for an unknown name.
         """
         return explanation.explain(self.results, names, self._facts, depth)
 
     @cached_property
     def _facts(self) -> Facts:
-        """The facts, and where each number of a calibration is from."""
+        """The facts, and the source of each calibration number."""
         found, databases = self.plan.facts, self.plan.databases
         said = calibration_origins(databases.calibrations_csv, only=databases.only)
         fitted = {("calibration", f"{identifier}.{name}"): text for (identifier, name), text in said.items()}

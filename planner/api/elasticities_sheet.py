@@ -1,4 +1,4 @@
-"""The sheet Elasticities of a workbook: what a number of each scenario depends on, as a table and a tornado chart."""
+"""The sheet Elasticities of a workbook: the elasticities of each scenario as a table and a tornado chart."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ PURPOSE = "By how many percent a number changes for each percent of what it is m
 TITLES = ("Quantity", "Name", "Unit", "Now", "1 % less of it", "1 % more of it", "Note")
 VALUE, LESS, MORE, NOTE = range(4, 8)
 RIGHT = range(VALUE, NOTE)
-DRAWN = (9, 10)  # closed columns: what the bars are as long as
+DRAWN = (9, 10)  # grouped columns with the lengths of the bars
 WIDTHS = (44.0, 30.0, 14.0, 18.0, 14.0, 14.0, 40.0)
-TOP = 12  # bars of a chart
+TOP = 12  # most bars of a chart
 SLOPE, SIDES = "+0.000;-0.000;0.000", ("1 % less of it", "1 % more of it")
-LEFT, PLACES = 4, 2  # where a chart stands, and how wide it is: a quarter of a laptop's screen each
+LEFT, PLACES = 4, 2  # a chart's position and width, in quarters of a laptop's screen
 
 
-def write(path: Path, told: Mapping[str, Sensitivity]) -> str:
-    """Put the sheet into the workbook at `path`, of its scenarios by their ids; returns the sheet's name.
+def write(path: Path, by_scenario: Mapping[str, Sensitivity]) -> str:
+    """Write the sheet into the workbook at `path`, with the sensitivities by scenario id; returns the sheet's name.
 
     Raises UserError as reading and writing do.
     """
     with in_place(path) as package:
-        return put(package, KIND, PURPOSE, lambda page: _fill(page, told))
+        return put(package, KIND, PURPOSE, lambda page: _fill(page, by_scenario))
 
 
-def _fill(page: Page, told: Mapping[str, Sensitivity]) -> None:
+def _fill(page: Page, by_scenario: Mapping[str, Sensitivity]) -> None:
     page.widths(*WIDTHS)
     page.close_columns(range(DRAWN[0], DRAWN[-1] + 1))
     page.corner = f"B{FIRST_ROW - 1}"
     at = FIRST_ROW
-    for scenario, found in told.items():
+    for scenario, found in by_scenario.items():
         at = max(_block(page, at, scenario, found), at + charts.LINE_ROWS + 1) + 1
 
 
 def _block(page: Page, at: int, scenario: str, found: Sensitivity) -> int:
-    """The table of a scenario, its chart beside it; returns the row below."""
+    """Write a scenario's table with its chart; returns the next free row."""
     value = printed(found.value, found.row.unit)
     page.section(at, f"{scenario}: {within(found.row.label)} ({found.row.name}), {value}", len(TITLES))
     page.header(TITLES, at + 1, right=RIGHT)
@@ -66,7 +66,9 @@ def _block(page: Page, at: int, scenario: str, found: Sensitivity) -> int:
 
 
 def _line(page: Page, row: int, each: Elasticity, most: float) -> None:
-    """A quantity: who it is, what it is now, and what less and more of it do; closed, bars that are cut at `most`."""
+    """Write a quantity's name, current value and effects of less and more of it; grouped
+    rows have bars cut at `most`.
+    """
     texts = (each.row.label, "plan_wrapped"), (each.row.name, "plan_text"), (each.row.unit, "plan_text")
     for column, (text, style) in enumerate(texts, start=1):
         page.put(row, column, text, style)
@@ -85,7 +87,7 @@ def _said(tried: Tried | None) -> float | str | None:
 
 
 def _tornado(page: Page, scenario: str, found: Sensitivity, first: int, last: int) -> BarChart:
-    """Bars to both sides: by how many percent the number changes with 1 % less and 1 % more of each quantity."""
+    """A bar chart of the percent change of the number for 1 % less and 1 % more of each quantity."""
     chart = charts.bars(f"{scenario}: {within(found.row.label)}", "", "", 30, stacked=False)
     charts.plain_axis(chart.y_axis, "% of change for 1 % (a longer bar is cut)", "0.0#")
     chart.x_axis.title, chart.overlap = None, 0

@@ -21,13 +21,13 @@ from planner.validation.nearest import Nearest, nearest
 
 TITLES = ["", "expected", OF_RUNS, "bound"]
 TIMES = ("expected_time", "expected_time_low", "expected_time_high", "lower_bound_time")
-"""What an operation's time is called in its template, that which leads first."""
+"""Names of an operation's times in its template, headline first."""
 
 
 def lines(
     results: Results, model: str | None, hardware: str | None, databases: Databases, *, in_full: bool
 ) -> list[str]:
-    """The first screen of a plan as lines of text; `in_full`: every row is printed below it."""
+    """The first screen of a plan as lines of text; with `in_full`, every row follows."""
     found = leading(headline_template(results.template), results.template.by_name)
     more = ["", "All rows:"] if in_full else _more(results)
     if not found:
@@ -45,20 +45,20 @@ def lines(
 
 
 def asked(template: Template) -> list[str]:
-    """The names of the rows that the first screen is made of."""
+    """The names of the rows shown on the first screen."""
     if not leading(headline_template(template), template.by_name):
         return [row.name for row in _shown(template)]
-    told = [(*each.rows, each.binds, each.target) for each in headlines(template)]
-    found = [row.name for rows in told for row in rows if row]
+    groups = [(*each.rows, each.binds, each.target) for each in headlines(template)]
+    found = [row.name for rows in groups for row in rows if row]
     parts = [name for each in headlines(template) for part in each.parts for name in parse(part.text).names]
     return [*found, *parts]
 
 
 def _shown(template: Template) -> list[Row]:
-    """The results of a template, an operation's expected time and its bound first.
+    """The results of a template, with an operation's expected time and bound first.
 
-    Of a template that has no results, as it is there to be included, what it calculates itself and what nothing of it
-    reads, but under no prefix; of one that calculates nothing, all its rows.
+    For a template without results, which is meant to be included, the rows that it calculates itself and that none of
+    its rows reads, except under a prefix; for one that calculates nothing, all its rows.
     """
     times = [template.by_name[name] for name in TIMES if name in template.by_name]
     return list({row.name: row for row in (*times, *_results_of(template))}.values())
@@ -74,7 +74,7 @@ def _results_of(template: Template) -> list[Row]:
 
 
 def _plan(before: str, results: Results, model: str | None, hardware: str | None) -> str:
-    """What the numbers are of: `What to expect of training, llama3-70b on 512 h100-sxm, stack default:`."""
+    """What the numbers are for: `What to expect of training, llama3-70b on 512 h100-sxm, stack default:`."""
     rows = results.template.by_name
     model, hardware = (
         text if results.template.of_kind(kind) else None for kind, text in (("model", model), ("hardware", hardware))
@@ -87,7 +87,7 @@ def _plan(before: str, results: Results, model: str | None, hardware: str | None
 
 
 def _results(results: Results, model: str | None, hardware: str | None) -> list[str]:
-    """The results of a template that leads with nothing: each with its label, its number and its name."""
+    """The results of a template without headlines: label, number and name of each."""
     rows = _shown(results.template)
     body = [[row.label, _said(results, row), row.name] for row in rows]
     title = _plan("", results, model, hardware)
@@ -95,35 +95,35 @@ def _results(results: Results, model: str | None, hardware: str | None) -> list[
 
 
 def _said(results: Results, row: Row) -> str:
-    """A row's value in the unit that people speak."""
+    """A row's value in everyday units."""
     unit = PERCENT if row.display == PERCENT else row.unit
     return printed(results.value(row.name), unit)
 
 
 def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:
-    """Why some of the rows are N/A, as a line; none where all are known."""
+    """A line on why some of these rows are N/A; empty if all are known."""
     names = [row.name for row in rows]
     lacking = missing(results, names) or dict.fromkeys(reasons(results, names).values())
     return [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
 
 
 def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
-    """What to expect, its range and the bound, a line each; below them why one is N/A."""
+    """A line for each expected number, its range and bound; below them why one is N/A."""
     rows, has_targets = [], any(each.target for each in found)
     for each in found:
         number, low, high, bound = (results.number(row.name) for row in each.rows)
-        is_ideal = results.value("stack") == expected.IDEAL  # of what is no run there is no range
+        is_ideal = results.value("stack") == expected.IDEAL  # bounds have no range
         said = "" if is_ideal else between(low, high, each.unit, number), spoken(bound, each.unit, number)
         asked = [spoken(results.number(each.target.name), each.unit, number) if each.target else ""]
         rows.append([each.label, spoken(number, each.unit), *said, *(asked if has_targets else [])])
-    told_of = [each.row for each in found]
+    shown_rows = [each.row for each in found]
     titles = [*TITLES, "asked"] if has_targets else TITLES
     right = ("expected", "bound", "asked")
-    return [*terminal_table.aligned(titles, rows, right=right).splitlines(), *_lacking(results, told_of)]
+    return [*terminal_table.aligned(titles, rows, right=right).splitlines(), *_lacking(results, shown_rows)]
 
 
 def _memory(results: Results) -> Iterator[str]:
-    """Whether the memory of a chip is enough, and by how much it is not."""
+    """Whether a chip's memory is sufficient, and by how much it isn't."""
     plan = fit(results.template)
     if plan is None:
         return
@@ -139,34 +139,34 @@ def _memory(results: Results) -> Iterator[str]:
 
 
 def _at_least(needed: str, results: Results) -> str:
-    """The bound of the memory that a plan needs, in words behind it; nothing where it has none."""
+    """The lower bound of the required memory in words; empty if there is none."""
     bounds = [each.bound for each in headlines(results.template) if each.row.name == needed]
     least = results.number(bounds[0].name) if bounds and bounds[0] else None
     return "" if least is None else f", {spoken(least, 'byte')} at least"
 
 
 def _fitting(results: Results) -> list[str]:
-    """Whether the plan fits, and the headlines of which no range is told, such as the largest batch that fits."""
+    """Whether the plan fits, and the headlines without a range, such as the largest batch that fits."""
     plan = fit(results.template)
-    told_elsewhere = {expected.EXTRAPOLATED, *([plan.needed] if plan else [])}
-    others = [each for each in headlines(results.template) if not each.label and each.row.name not in told_elsewhere]
+    elsewhere = {expected.EXTRAPOLATED, *([plan.needed] if plan else [])}
+    others = [each for each in headlines(results.template) if not each.label and each.row.name not in elsewhere]
     said = [*_memory(results), *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     return ["", *said] if said else []
 
 
 def _binding(found: Sequence[Headline[Row]], results: Results) -> list[str]:
-    """What binds each headline, and how far the next part is."""
+    """What binds each headline, and how far behind the next part is."""
     said = [(each.label, words) for each in found if (words := of_headline(each, results))]
     return ["", "What binds", *_columns(said)] if said else []
 
 
 def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Lines of two columns without a head."""
+    """Lines of two columns without titles."""
     return terminal_table.aligned(["", ""], rows).splitlines()[1:]
 
 
 def _made(made: Sequence[Headline[Row]], results: Results) -> list[str]:
-    """Lines for the parts of each headline's time: a table where one headline has parts, else a line for each."""
+    """The breakdown of each headline's time: a table if only one headline has parts, else a line each."""
     said: list[str] = []
     for each in made:
         parts = [(part.label, spoken(part.seconds, "s"), _share(part.share)) for part in each.shares(results.number)]
@@ -185,10 +185,10 @@ def _share(share: float) -> str:
 
 
 def _near(found: Nearest) -> list[str]:
-    """The nearest runs as a table; a column in which all are alike or blank is left out."""
+    """The nearest runs as a table, without blank columns or those with a single value."""
     columns = list(zip(found.columns, *(run.cells for run in found.runs), strict=True))
-    told = [column for column in columns if column[0].name not in ("model", "what") or len(set(column[1:])) > 1]
-    titles, *rows = zip(*told, strict=True)
+    useful = [column for column in columns if column[0].name not in ("model", "what") or len(set(column[1:])) > 1]
+    titles, *rows = zip(*useful, strict=True)
     right = [title.label for title in titles if title.unit != "text"]
     said = terminal_table.aligned(
         [title.label for title in titles], [[cell.text for cell in row] for row in rows], right
@@ -198,7 +198,7 @@ def _near(found: Nearest) -> list[str]:
 
 
 def _more(results: Results) -> list[str]:
-    """How to see the rest."""
+    """How to see more."""
     example = asked(results.template)[0]
     rows = terminal_table.counted(len(results.template.rows), "row")
     return ["", f"--all shows all {rows}, --why {example} explains a number."]

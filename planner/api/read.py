@@ -130,7 +130,7 @@ class Workbook:
 
 
 def _cells(values: Sequence[Value], unit: str) -> list[Any]:
-    """Cells as a column: numbers with NaN, texts with None for what is missing."""
+    """Cells as a column: NaN for missing numbers, None for missing texts."""
     if unit == TEXT:
         return [value if isinstance(value, str) and value else None for value in values]
     return [float(value) if is_number(value) else math.nan for value in values]
@@ -139,7 +139,7 @@ def _cells(values: Sequence[Value], unit: str) -> list[Any]:
 def _frame(
     columns: Mapping[str, Sequence[Any]], units: Mapping[str, str], index: str = "", keys: Sequence[str] = ()
 ) -> DataFrame:
-    """A table of columns with their units; its index has a name and keys, or else counts."""
+    """A table of columns with units, with a named index of keys or a running index."""
     import pandas
 
     made = {name: pandas.Series(list(values), dtype=_dtype(values)) for name, values in columns.items()}

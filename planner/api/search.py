@@ -23,8 +23,8 @@ from planner.search.table_files import listed
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Names = str | Sequence[str] | None  # one, or several
-Over = Mapping[str, Setting | Iterable[Setting]]  # what moves: values, one, or a text as `--over` takes it, `1..64`
+Names = str | Sequence[str] | None  # one name or several
+Over = Mapping[str, Setting | Iterable[Setting]]  # by input: values, a single one, or a text like `--over`'s, `1..64`
 
 
 @warned
@@ -88,7 +88,7 @@ def _several(names: Names) -> list[str]:
 
 
 def _overs(over: Over) -> Iterator[str]:
-    """What moves as `--over` takes it: `batch=1.0,2.0`. Raises UserError for what says no values of names."""
+    """The varied values as `--over` texts: `batch=1.0,2.0`. Raises UserError for values that can't be used so."""
     if not isinstance(over, Mapping):
         raise UserError(f"over={over!r} says no values of names", remedy='write over={"batch": [1, 8, 64]}')
     for name, values in over.items():

@@ -1,6 +1,6 @@
-"""`planner.sensitivity`: what an output of a plan, or of each scenario of a workbook, depends on.
+"""`planner.sensitivity`: the elasticities of an output of a plan, or of each scenario of a workbook.
 
-It is told as a table with a tornado chart of text, as an object for JSON, and as records for a CSV.
+They are formatted as a table with a tornado chart of text, as an object for JSON, and as records for a CSV.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OWN = "a workbook has its own models, chips and values"
 WIDTH = 10  # characters of a bar on each side
 LESS, MORE, AXIS = "░", "█", "│"
-BEYOND = {1: "►", -1: "◄"}  # the end of a bar that is longer than there is room
+BEYOND = {1: "►", -1: "◄"}  # end of a truncated bar
 RECORD = (
     "name", "label", "kind", "unit", "value", "less", "more", "elasticity_less", "elasticity_more", "note",
 )  # fmt: skip
@@ -53,20 +53,20 @@ def sensitivity(
 
 
 def of_plan(plan: PreparedPlan, given: Mapping[str, Value], name: str) -> Sensitivity:
-    """The sensitivity of a row of a plan with these values typed. Raises UserError as calculating it does."""
+    """The sensitivity of a row of a plan with these typed values. Raises UserError as calculating it does."""
     plan.warn_of_untaken(given)
-    plan.calculated(given)  # it refuses values that can't be beside others
+    plan.calculated(given)  # refuses contradictory values
     return elasticities(plan.template, plan.facts, given, name or default_row(plan.template))
 
 
 def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:
-    """The sensitivity of each scenario of a workbook, by its id. Raises UserError where none can be told."""
+    """The sensitivity of each scenario of a workbook, by id. Raises UserError if none is known."""
     from planner.book.read_plan import read_plan
     from planner.report.expectation import planned
     from planner.report.figures import CellFigures
     from planner.report.sensitivities import sensitivities, sensitivities_of_parts
 
-    told: dict[str, Sensitivity] = {}
+    by_scenario: dict[str, Sensitivity] = {}
     cells = CellFigures(read_plan(path))
     found = sensitivities(planned(cells), name) or sensitivities_of_parts(cells, name)
     faults = [each.fault for each in found if each.fault is not None]
@@ -75,37 +75,39 @@ def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:
             why = each.fault.what if each.fault else f"its sheet is not what the template {each.template} says"
             progress.warn(f"{each.scenario.key}: {why}, so nothing is told")
         else:
-            told[each.scenario.key if each.scenario.key not in told else f"{each.scenario.key}, {each.template}"] = (
-                each.found
-            )
-    if faults and not told:
+            by_scenario[
+                each.scenario.key if each.scenario.key not in by_scenario else f"{each.scenario.key}, {each.template}"
+            ] = each.found
+    if faults and not by_scenario:
         asked = faults[0].remedy
         remedy = "type it on Inputs, or choose another row with --of" if "--set" in asked else asked
         raise UserError(faults[0].what, place=Place(path), remedy=remedy)
     if not found:
         what = f"no sheet of a shipped template has the row {name!r}" if name else "no sheet is of a shipped template"
         raise UserError(what, place=Place(path), remedy="planner find, and planner show, name rows")
-    if not told:
+    if not by_scenario:
         raise UserError("no scenario has elasticities", place=Place(path), remedy="planner check says what was edited")
-    return told
+    return by_scenario
 
 
-def _frame(told: Mapping[str, Sensitivity]) -> DataFrame:
+def _frame(by_scenario: Mapping[str, Sensitivity]) -> DataFrame:
     import pandas
 
-    frame = pandas.DataFrame(_records(told), columns=["scenario", *RECORD])
-    frame = frame.drop(columns="scenario") if "" in told else frame
+    frame = pandas.DataFrame(_records(by_scenario), columns=["scenario", *RECORD])
+    frame = frame.drop(columns="scenario") if "" in by_scenario else frame
     frame.attrs["units"] = dict(zip(frame["name"], frame["unit"], strict=True))
-    frame.attrs["of"] = {scenario: (found.row.name, found.value, found.row.unit) for scenario, found in told.items()}
-    frame.attrs["left_out"] = {scenario: dict(found.left_out) for scenario, found in told.items()}
-    if "" in told:
+    frame.attrs["of"] = {
+        scenario: (found.row.name, found.value, found.row.unit) for scenario, found in by_scenario.items()
+    }
+    frame.attrs["left_out"] = {scenario: dict(found.left_out) for scenario, found in by_scenario.items()}
+    if "" in by_scenario:
         frame.attrs |= {name: frame.attrs[name][""] for name in ("of", "left_out")}
     return frame.set_index("name")
 
 
 def lines(found: Sensitivity, top: int = 0) -> list[str]:
-    """The largest elasticities as a table with a bar for each side, and what is left out; a `top` of 0 has them all."""
-    told = found.elasticities[: top or None]
+    """The largest elasticities as a table with a bar for each side, and what is left out; a `top` of 0 shows all."""
+    largest = found.elasticities[: top or None]
     value = printed(found.value, found.row.unit)
     said = [f"Elasticities of {found.row.name} ({found.row.label}), {value}: its % for each % of a quantity"]
     body = [
@@ -113,12 +115,12 @@ def lines(found: Sensitivity, top: int = 0) -> list[str]:
             each.row.name, printed(each.value, each.row.unit), _slope(each.down), _slope(each.up),
             _bar(each, found.scale), each.note,
         ]
-        for each in told
+        for each in largest
     ]  # fmt: skip
     titles = ["", "now", "less", "more", f"{LESS} 1 % less  {MORE} 1 % more".center(2 * WIDTH + 1), ""]
     said += terminal_table.aligned(titles, body, right=("now", "less", "more")).splitlines()
-    if len(told) < len(found.elasticities):
-        said.append(f"and {len(found.elasticities) - len(told)} more: --top 0 tells all")
+    if len(largest) < len(found.elasticities):
+        said.append(f"and {len(found.elasticities) - len(largest)} more: --top 0 tells all")
     if found.left_out:
         said += ["", "Left out", *(f"  {why}: {few(names)}" for why, names in found.left_out.items())]
     return said
@@ -131,9 +133,9 @@ def _slope(tried: Tried | None) -> str:
 
 
 def _bar(each: Elasticity, most: float) -> str:
-    """What more and less of a quantity do to the row, as a bar on each side of an axis; more is drawn over less.
+    """The effects of more and less of a quantity as a bar on each side of an axis; more is drawn over less.
 
-    `most` is an elasticity whose bar is as long as there is room.
+    A bar for the elasticity `most` has full length.
     """
     cells = [" "] * (2 * WIDTH + 1)
     for sign, tried, mark in ((-1, each.down, LESS), (1, each.up, MORE)):
@@ -149,7 +151,7 @@ def _bar(each: Elasticity, most: float) -> str:
 
 
 def as_object(found: Sensitivity) -> dict[str, Any]:
-    """All of it for a program: numbers raw, None for N/A."""
+    """All of it as a JSON-compatible object, with raw numbers and None for N/A."""
     return {
         "name": found.row.name,
         "value": found.value,
@@ -173,15 +175,15 @@ def _of(each: Elasticity) -> dict[str, Any]:
     return {"name": each.row.name, "label": each.row.label, "kind": each.row.kind, "unit": each.row.unit}
 
 
-def as_csv(told: Mapping[str, Sensitivity]) -> str:
-    """The records of some scenarios as a CSV; one that has no name is a template's, which has no column for it."""
-    columns = [*([] if "" in told else ["scenario"]), *RECORD]
-    return csvfile.written([columns, *([row[name] for name in columns] for row in _records(told))])
+def as_csv(by_scenario: Mapping[str, Sensitivity]) -> str:
+    """The records of these scenarios as a CSV, without the scenario column for a template (whose id is blank)."""
+    columns = [*([] if "" in by_scenario else ["scenario"]), *RECORD]
+    return csvfile.written([columns, *([row[name] for name in columns] for row in _records(by_scenario))])
 
 
-def _records(told: Mapping[str, Sensitivity]) -> Iterator[dict[str, Any]]:
-    """The scenario and RECORD of each elasticity: the values that were tried, and the elasticity of each side."""
-    for scenario, found in told.items():
+def _records(by_scenario: Mapping[str, Sensitivity]) -> Iterator[dict[str, Any]]:
+    """The scenario and the RECORD fields of each elasticity: the values tried, and the elasticity on each side."""
+    for scenario, found in by_scenario.items():
         for each in found.elasticities:
             yield _of(each) | {
                 "scenario": scenario,

@@ -68,7 +68,7 @@ def _is_lost(book: Book, table: LineTable, row: int, column: int, to: Reference)
         return False
     database = next((each for each in book.databases.values() if each.sheet.name == to.sheet), None)
     if database is not None:
-        return _is_beside(database, line.names.rpartition(".")[2], to)
+        return _misses_title(database, line.names.rpartition(".")[2], to)
     read = [
         other.row
         for each in (book.inputs, *book.calculations) if each.sheet.name == to.sheet
@@ -77,7 +77,7 @@ def _is_lost(book: Book, table: LineTable, row: int, column: int, to: Reference)
     return bool(read) and to.first.row not in read
 
 
-def _is_beside(database: Database, title: str, to: Reference) -> bool:
+def _misses_title(database: Database, title: str, to: Reference) -> bool:
     """Whether a link to a database's sheet leads to another cell than the title of the named column."""
     column = database.columns.get(title)
     return column is not None and (to.first.row, to.first.column) != (database.header_row, column)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog.calibrations import known_files, load_calibrations, own_stacks
-from planner.catalog.checked_table import NOUNS, ById, Table, beside
+from planner.catalog.checked_table import NOUNS, ById, Table, own_rows_first
 from planner.catalog.columns import BlankRule, Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
@@ -48,7 +48,7 @@ def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
 
 def _own_first(load: Callable[[Path], Table], path: Path | None, ours: Path, *, only: bool) -> Table:
     """The user's table followed by the shipped one, or alone with `only`."""
-    return load(path or ours) if path is None or only else beside(load(path), load(ours))
+    return load(path or ours) if path is None or only else own_rows_first(load(path), load(ours))
 
 
 def only_on(column: str) -> str:
@@ -78,7 +78,7 @@ def load_stacks(path: Path | None = None) -> Table:
     Raises UserError for any fault in a file.
     """
     ours = _shipped_stacks()
-    return ours if path is None else beside(ours, own_stacks(path, ours))
+    return ours if path is None else own_rows_first(ours, own_stacks(path, ours))
 
 
 @cache

@@ -135,7 +135,7 @@ class Table:
         return self.rows[self.identify(identifier)]
 
 
-def beside(own: Table, ours: Table) -> Table:
+def own_rows_first(own: Table, ours: Table) -> Table:
     """The user's table followed by the shipped one, without rows whose ids the user's table has."""
     kept = [identifier for identifier in ours.rows if not own.has(identifier)]
     rows = _Chained(own.rows, ours.rows, kept)

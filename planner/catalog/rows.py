@@ -27,23 +27,23 @@ Batch = Sequence[tuple[int, int, Sequence[str]]]  # (line number, byte offset, c
 class _Texts(dict[str, Value]):
     """A cache of the parsed values of a column's texts, since most columns repeat a few.
 
-    `telling` are the texts to report: numbers read with a unit or arithmetic, or implausible ones.
+    `to_report` are the texts to report: numbers read with a unit or arithmetic, or implausible ones.
     """
 
     def __init__(self, field: Field) -> None:
         super().__init__()
         self.field = field
-        self.telling: set[str] = set()
+        self.to_report: set[str] = set()
 
     def __missing__(self, text: str) -> Value:
         value = parse(self.field, text)
         if len(self) < REMEMBERED:
             self[text] = value
         if isinstance(value, float) and self.field.kind != "flag" and (is_scaled(text) or self._doubt(value)):
-            self.telling.add(text)
+            self.to_report.add(text)
         return value
 
-    def tell(self, text: str, place: Place) -> None:
+    def report_on(self, text: str, place: Place) -> None:
         """Report how a text was read, and whether it is implausible."""
         value = self[text]
         assert isinstance(value, float), "what is told is of a number"
@@ -119,7 +119,7 @@ class Reader:
             for line, _, cells in batch:
                 self._check_cells(line, cells)
         for at, header, texts in zip(self._places, self._columns, self._texts, strict=True):
-            if texts.telling:
+            if texts.to_report:
                 self._remark(batch, at, header, texts)
         if not all(map(str.strip, columns[named])) or not all(self._is_lawful(each, columns) for each in self._rules):
             for line, _, cells in batch:  # at least one row is at fault: raise for the first
@@ -141,10 +141,10 @@ class Reader:
     def _remark(self, batch: Batch, at: int, header: str, texts: _Texts) -> None:
         """Report about a column's texts, each at the first line with it; only the first if very many."""
         for line, _, cells in batch:
-            if (text := cells[at]) in texts.telling:
-                texts.telling.discard(text)
+            if (text := cells[at]) in texts.to_report:
+                texts.to_report.discard(text)
                 if self._n_remarks < MOST_REMARKS:
-                    texts.tell(text, Place(self._sheet.path, line if self._has_lines else None, header))
+                    texts.report_on(text, Place(self._sheet.path, line if self._has_lines else None, header))
                 elif self._n_remarks == MOST_REMARKS:
                     progress.warn(f"{self._sheet.path}: further numbers with a unit, or doubtful ones, are not listed")
                 self._n_remarks += 1

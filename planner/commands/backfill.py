@@ -1,4 +1,4 @@
-"""`planner backfill`: a measurements.csv into the Comparison of a workbook that an analyst has been editing."""
+"""`planner backfill`: writes a measurements.csv into the Comparison of a workbook that an analyst has edited."""
 
 from __future__ import annotations
 

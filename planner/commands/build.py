@@ -14,7 +14,7 @@ from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
 
-BOOK = "book"  # not a template but templates/book.csv: problems, each of which names its template
+BOOK = "book"  # not a template but templates/book.csv, whose problems name their templates
 
 
 @click.command("build", cls=Greedy)
@@ -74,7 +74,7 @@ def command(
 
 
 def _book(output: Path, databases: Databases) -> str:
-    """Write the workbook that teaches; returns what it holds, in words."""
+    """Write the teaching workbook; returns a description of its content."""
     from planner.teaching.lesson import build
     from planner.xlsx.atomic import write_atomically
 

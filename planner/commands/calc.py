@@ -1,4 +1,4 @@
-"""`planner calc`: a template on the command line, one number explained down to its sources."""
+"""`planner calc`: calculates a template on the command line, and explains numbers down to their sources."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def command(
         click.echo(calculation.why(*whys, depth=depth))
     elif as_json:
         numbers = {name: calculation[name] for name in names or calculation}
-        click.echo(jsonlib.dumps(numbers if names else _told(calculation) | numbers, indent=2))
+        click.echo(jsonlib.dumps(numbers if names else _problems(calculation) | numbers, indent=2))
         if names:
             _say_missing(calculation.results, names)
     else:
@@ -96,14 +96,14 @@ def command(
 
 
 def _refuse_together(first: Mapping[str, object], others: Mapping[str, object]) -> None:
-    """Raise UserError where two answers are asked for at once, of which only one would be given."""
+    """Raise UserError if two outputs are requested of which only one would be given."""
     asked = [name for name, is_asked in (*first.items(), *others.items()) if is_asked]
     if len(asked) > 1 and asked[0] in first:
         raise UserError(f"{asked[0]} and {asked[1]} ask for different answers", remedy="write one of them")
 
 
 def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence[str] | None) -> None:
-    """Say which settings change nothing of what is printed, of whether the plan fits, or of a check made for them."""
+    """Warn of settings that affect neither the printed rows, nor whether the plan fits, nor a check on them."""
     from planner import progress
     from planner.formulas.asking import unread
     from planner.formulas.headlines import headline_template, memory_check
@@ -111,19 +111,19 @@ def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence
     fits = memory_check(headline_template(template))
     checks = template.of_kind("check")
     targets = given.keys() - {name for row in template.rows if row.kind != "check" for name in row.reads}
-    told = [row.name for row in checks if row.name == fits or not targets.isdisjoint(row.reads)]
-    for warning in unread(template, given, None if asked is None else [*asked, *told]):
+    names_of_checks = [row.name for row in checks if row.name == fits or not targets.isdisjoint(row.reads)]
+    for warning in unread(template, given, None if asked is None else [*asked, *names_of_checks]):
         progress.warn(warning)
 
 
-def _told(calculation: Calculation) -> dict[str, Any]:
-    """For a program that asks for all rows: the checks that fail, and why numbers are N/A, where there are any."""
-    told = {"failed_checks": calculation.failed_checks, "missing": calculation.missing}
-    return {key: said for key, said in told.items() if said}
+def _problems(calculation: Calculation) -> dict[str, Any]:
+    """The failed checks, and why numbers are N/A, if there are any; for a program that asks for all rows."""
+    parts = {"failed_checks": calculation.failed_checks, "missing": calculation.missing}
+    return {key: said for key, said in parts.items() if said}
 
 
 def _print(results: Results, names: Sequence[str]) -> None:
-    """A table of rows; on stderr what is missing for them."""
+    """Print a table of rows, and on stderr what they lack."""
     from planner import terminal_table
     from planner.formulas import explanation as trace
 
@@ -133,13 +133,13 @@ def _print(results: Results, names: Sequence[str]) -> None:
         [[row.name, terminal_table.digits(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
         right=["value"],
     ))  # fmt: skip
-    # What a chip hasn't, as the torus of a switch's, is no reason as long as no calculated row waits for it; nor is a
-    # published count, for which a check alone waits.
+    # A missing property, such as the torus of a switched network, isn't reported unless a calculated row needs it;
+    # nor is a published count that only a check needs.
     _say_missing(results, [row.name for row in rows if row.kind in ("calc", "output") or len(rows) < whole])
 
 
 def _say_missing(results: Results, names: Sequence[str]) -> None:
-    """Say on stderr what is missing for some rows."""
+    """Print on stderr what some rows lack."""
     from planner.formulas import explanation as trace
 
     if missing := trace.missing(results, names):
@@ -147,7 +147,7 @@ def _say_missing(results: Results, names: Sequence[str]) -> None:
 
 
 def _say_failed(calculation: Calculation) -> None:
-    """Name the checks that fail, on stderr, each with the numbers that it compares."""
+    """Print the failed checks on stderr, each with the numbers that it compares."""
     for line in calculation.failures:
         click.echo(line, err=True)
 

@@ -1,4 +1,4 @@
-"""`planner check`: a workbook held against the rules that it must keep."""
+"""`planner check`: checks a workbook against the rules that it must keep."""
 
 from __future__ import annotations
 

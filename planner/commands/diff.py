@@ -1,4 +1,4 @@
-"""`planner diff`: what changed between two workbooks, and what it did to the headline numbers."""
+"""`planner diff`: what changed between two workbooks, and its effect on the headline numbers."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def command(file: Path, output: Path, force: bool) -> None:
     for path in databases.values():
         refuse_existing(path, force=force or to_screen)
     if to_screen:
-        click.echo(exported.text().encode(), nl=False)  # what reads it wants UTF-8, wherever it is written
+        click.echo(exported.text().encode(), nl=False)  # always UTF-8, which its readers expect
     else:
         for kind, path in databases.items():
             write_atomically(path, exported.databases[kind].encode())
@@ -46,15 +46,15 @@ def command(file: Path, output: Path, force: bool) -> None:
         count = counted(len(exported.rows), "scenario")
         click.echo(f"Wrote {output}: {count}, {len(exported.header)} columns.")
         if databases:
-            held = " and ".join(f"{path} ({kind})" for kind, path in databases.items())
-            click.echo(f"Wrote {held}: those of this workbook, yours among them.")
+            written = " and ".join(f"{path} ({kind})" for kind, path in databases.items())
+            click.echo(f"Wrote {written}: those of this workbook, yours among them.")
         click.echo(f"planner build --scenarios {quoted(str(output))}{templates}{tables} makes a workbook of it.")
     for remark in exported.remarks:
         click.echo(f"  {remark}", err=to_screen)
 
 
 def quoted(word: str) -> str:
-    """A word of a command line as the shell of this system reads it."""
+    """A command-line word quoted for this system's shell."""
     import shlex
     import subprocess
 

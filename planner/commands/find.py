@@ -1,4 +1,4 @@
-"""`planner find`: what there is of a name, over rows, templates, models and chips."""
+"""`planner find`: searches rows, templates, models and chips by name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from planner.formulas.finding import NamedThing
 
 TITLES = {"row": "Rows", "template": "Templates", "model": "Models", "chip": "Chips"}
-SHOWN = {"row": 12, "template": 4, "model": 4, "chip": 4}  # lines of each, which make a screen
-PLACES = 3  # templates of a row that are named
+SHOWN = {"row": 12, "template": 4, "model": 4, "chip": 4}  # lines per kind, together a screen
+PLACES = 3  # most templates of a row to name
 
 
 @click.command("find")
@@ -45,7 +45,7 @@ def command(words: tuple[str, ...], in_full: bool) -> None:
 
 
 def _table(kind: str, group: Sequence[NamedThing]) -> str:
-    """What was found of a kind: name and label, of rows their unit and templates too."""
+    """The found items of one kind: name and label; for rows also unit and templates."""
     from planner.spoken import few
     from planner.terminal_table import aligned
 

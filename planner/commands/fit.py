@@ -1,4 +1,4 @@
-"""`planner fit`: a person's own runs as a stack of their own."""
+"""`planner fit`: fits a stack to a user's own runs."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def command(
     for line in found.lines():
         click.echo(line)
     if filled is not None:
-        told = f"Sheet {filled.sheet}: what was fitted, and which runs were used"
-        say(file, [*lines(filled.updated, 4, rest=""), told, *as_it_was(filled.backup)])
+        note = f"Sheet {filled.sheet}: what was fitted, and which runs were used"
+        say(file, [*lines(filled.updated, 4, rest=""), note, *as_it_was(filled.backup)])
     click.echo(f"Wrote {target}: --calibrations {target} reads it, and --set stack={found.first} uses it.")

@@ -1,4 +1,4 @@
-"""`planner hardware`: the accelerators of the database, and this machine measured into a CSV of one's own."""
+"""`planner hardware`: the accelerators of the database, and measuring this machine into a user's own CSV."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ Loader = Callable[..., Table]
 def group(
     name: str, loader: Callable[[], Loader], columns: tuple[str, ...], help_text: str, option: str
 ) -> click.Group:
-    """A command group with `list` and `show`. `loader` is called late, so that --help stays quick.
+    """A command group with `list` and `show`. `loader` is called only when needed, so that --help stays fast.
 
-    `option` is called as in the commands that calculate: it adds a CSV of a person's own.
+    `option` is the name of the option that adds a user's CSV, as in the commands that calculate.
     """
 
     @click.group(name, help=help_text)
@@ -57,7 +57,7 @@ def group(
 
 
 def _list(found: Table, columns: tuple[str, ...], as_json: bool) -> str:
-    """Some columns of all rows."""
+    """These columns of all rows."""
     from planner.terminal_table import aligned, digits
 
     if as_json:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MEANT = "part of a label, template or key, or a value in the key"
 SUITES = ("quick", "full")
-LEFT_OVER = ".measurements.csv"  # beside a workbook that could not be written
+LEFT_OVER = ".measurements.csv"  # next to a workbook that could not be written
 
 
 @click.command("measure")
@@ -71,7 +71,7 @@ def command(is_list: bool, mesh: str, device_order: str, **options: Any) -> None
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for: an argument or option each."""
+    """The arguments and options of the command line."""
 
     file: Path | None
     suite: str | None
@@ -102,7 +102,7 @@ def _list(asked: Asked) -> None:
 
 
 def _planned(package: Package, asked: Asked) -> list[PlannedCase]:
-    """The rows of the Comparison that are asked for: where there is a mesh, those that lie on one."""
+    """The requested rows of the Comparison; with a mesh, only those that run on one."""
     from planner.compare import measuring
 
     planned = measuring.planned_in(package, asked.only)
@@ -142,7 +142,7 @@ def _suite(suite: str, csv: Path, asked: Asked) -> None:
 
 
 def _measured(cases: Sequence[Case], kinds: Mapping[str, str], rules: Rules, asked: Asked) -> list[Measurement]:
-    """Time the cases, and keep each in the CSV, if there is one, as soon as it is timed."""
+    """Time the cases, writing each into the CSV, if there is one, as soon as it is timed."""
     from planner.compare.case_keys import complete_key
     from planner.measure.measurements_csv import keep_measurements
     from planner.measure.timed_cases import measure_cases
@@ -182,7 +182,7 @@ def _side_by_side(asked: Asked) -> None:
 
 
 def _land(file: Path, csv: Path | None, done: Sequence[Measurement], land: Callable[[], Landing]) -> None:
-    """Write what was measured into the workbook; where that fails, into a CSV beside it."""
+    """Write the measurements into the workbook, or into a CSV next to it if that fails."""
     from planner.compare.case_keys import complete_key
     from planner.measure.measurements_csv import keep_measurements
 
@@ -200,7 +200,7 @@ def _land(file: Path, csv: Path | None, done: Sequence[Measurement], land: Calla
 
 
 def _refuse_nothing(path: Path | None, done: Sequence[Measurement]) -> None:
-    """Raise UserError where Ctrl-C came before the first time was there."""
+    """Raise UserError if Ctrl-C came before the first measurement."""
     statuses = {row.status for row in done}
     if "interrupted" in statuses and "measured" not in statuses:
         raise UserError("interrupted before anything was measured", remedy=f"{path} is as it was")
@@ -211,6 +211,6 @@ def _tell(line: str) -> None:
 
 
 def _counts(done: Sequence[Measurement]) -> str:
-    """How many measurements have which status, in the order in which these occur."""
+    """The number of measurements by status, in order of first occurrence."""
     counts = Counter(row.status for row in done)
     return ", ".join(f"{count} {status}" for status, count in counts.items())

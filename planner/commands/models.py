@@ -1,4 +1,4 @@
-"""`planner models`: the models of the database, and a Hugging Face config added to a CSV of one's own."""
+"""`planner models`: the models of the database, and adding a Hugging Face config to a user's own CSV."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ def command(
                 raise UserError(what, place=Place(workbook), remedy="name another with -o")
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, among)
         if not least and not most:
-            led = next((each.row.name for each in headlines(asked.template)), "NAME")
-            raise UserError("no objective is given", remedy=f"write --minimize {led}, or --maximize")
+            example = next((each.row.name for each in headlines(asked.template)), "NAME")
+            raise UserError("no objective is given", remedy=f"write --minimize {example}, or --maximize")
         if workbook is not None:
             plans_as_scenarios.check_takes(workbook, asked)
         first, second = ((*least, *others), most) if least else (least, (*most, *others))

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATH = click.Path(path_type=Path)
 
 
 class _Seconds(click.FloatRange):
-    """Seconds of 0 or more; inf is no limit. NaN is none: it is below no limit, and above none."""
+    """Seconds of 0 or more; inf means no limit. NaN is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         seconds = super().convert(value, param, ctx)
@@ -33,7 +33,9 @@ repeatable = partial(click.option, multiple=True)
 
 
 def databases(command: Command) -> Command:
-    """--models, --hardware-csv, --calibrations and --only: a user's own tables, given to the command as `databases`."""
+    """--models, --hardware-csv, --calibrations and --only: a user's own tables, passed to
+    the command as `databases`.
+    """
 
     @wraps(command)
     def with_databases(
@@ -54,7 +56,7 @@ def databases(command: Command) -> Command:
 
 
 def _once(_: click.Context, option: click.Parameter, paths: tuple[Path, ...]) -> Path | None:
-    """The one file that an option names, None for none. Raises UserError for a second, of which none would be read."""
+    """The file given by an option, None for none. Raises UserError for a second one, which would be ignored."""
     if len(paths) > 1:
         said = " and ".join(map(str, paths))
         raise UserError(f"{option.opts[0]} is given twice: {said}", remedy="put their rows into one CSV")
@@ -68,7 +70,7 @@ hardware_csv = own_csv("--hardware-csv", help="Add your own accelerators from th
 
 
 def say(file: Path, lines: Iterable[str]) -> None:
-    """Print what became of a file: the first line beside its name, the others below it."""
+    """Print the outcome for a file: the first line next to its name, the others below."""
     for at, line in enumerate(lines):
         click.echo(f"  {line}" if at else f"{file}: {line}")
 
@@ -79,7 +81,7 @@ def as_it_was(backup: Path | None) -> list[str]:
 
 
 def settings(command: Command) -> Command:
-    """--set name=value, any number of times."""
+    """--set name=value, repeatable."""
     text = "Set an input, or override a looked-up or calculated row. Repeatable."
     return repeatable("--set", "settings", metavar="NAME=VALUE", help=text)(command)
 
@@ -87,8 +89,8 @@ def settings(command: Command) -> Command:
 class Greedy(click.Command):
     """A command whose repeatable options also take several values: `--set batch=1 n_chips=8`.
 
-    A further value is one that follows an option's value and isn't an option itself; `--set` takes on only
-    name=value. Other options do so only after the command's first argument, which they would swallow.
+    A further value is a word after an option's value that isn't itself an option; for `--set` it must be name=value.
+    Other options take further values only after the command's first argument, which they would swallow otherwise.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -121,7 +123,7 @@ def _spread(args: list[str], repeatable: set[str], single: set[str]) -> list[str
 
 
 def backend(command: Command) -> Command:
-    """--backend, which computes many plans, given to the command with the processes `among` which they are shared."""
+    """--backend for computing many plans; passed to the command with `among`, the processes that share the work."""
 
     @wraps(command)
     def shared(backend: str, **others: Any) -> Any:

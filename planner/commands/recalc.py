@@ -1,4 +1,4 @@
-"""`planner recalc`: fresh cached values in every formula cell of a workbook, and nothing else changed."""
+"""`planner recalc`: stores fresh cached values in every formula cell of a workbook, and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`planner record`: a run of someone's own, a case of a workbook's Comparison or a run of the plan itself."""
+"""`planner record`: records a user's own run, as a case of a workbook's Comparison or a run of the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`planner scenario`: the scenarios of a workbook that an analyst has been editing: listed, added, renamed, removed."""
+"""`planner scenario`: lists, adds, renames and removes the scenarios of a workbook that an analyst has edited."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def add(
     meant = f", for {added.workload}" if added.workload else ""
     done = f"added {added.id} in {columns_in_words(added.columns)}, like {added.like}{meant}."
     remarks = added.remarks + (lines(added.updated, 4)[1:] if added.updated else [])
-    say(file, _told(done, remarks, added.recalculated.note if added.recalculated else "", backup))
+    say(file, _outcome(done, remarks, added.recalculated.note if added.recalculated else "", backup))
 
 
 @command.command("rename")
@@ -75,7 +75,7 @@ def rename(file: Path, scenario: str, name: str) -> None:
 
     identifier, recalculated = rename_in_file(file, scenario, name)
     done = f"{identifier} is shown as {name.strip() or 'its model and chip'}."
-    say(file, _told(done, [], recalculated.note))
+    say(file, _outcome(done, [], recalculated.note))
 
 
 @command.command("remove")
@@ -92,9 +92,9 @@ def remove(file: Path, scenario: str) -> None:
 
     removed, backup = remove_from_file(file, scenario)
     done = f"removed {removed.id}, {columns_in_words(removed.columns)}."
-    say(file, _told(done, removed.remarks, removed.recalculated.note, backup))
+    say(file, _outcome(done, removed.remarks, removed.recalculated.note, backup))
 
 
-def _told(done: str, remarks: Iterable[str], note: str, backup: Path | None = None) -> Iterator[str]:
-    """What was done, and what a person should know of it, line by line."""
+def _outcome(done: str, remarks: Iterable[str], note: str, backup: Path | None = None) -> Iterator[str]:
+    """Lines on what was done, and remarks for the user."""
     return filter(None, (done, *remarks, note, *as_it_was(backup)))

@@ -57,22 +57,24 @@ def command(
     if template.lower().endswith(".xlsx"):
         if model or hardware or settings:
             raise UserError(OWN, remedy="change them in the workbook, or name a template")
-        told = of_scenarios(Path(template), name)
+        results = of_scenarios(Path(template), name)
     elif writes:
         raise UserError("--write is for a workbook", remedy="name FILE.xlsx")
     else:
         plan = PreparedPlan.of(library.load(template), model, hardware, databases)
-        told = {"": of_plan(plan, values(plan.template, settings), name)}
+        results = {"": of_plan(plan, values(plan.template, settings), name)}
     if output is not None:
-        write_atomically(output, as_csv(told).encode())
-        click.echo(f"Wrote {output}: {counted(sum(len(found.elasticities) for found in told.values()), 'row')}.")
+        write_atomically(output, as_csv(results).encode())
+        click.echo(f"Wrote {output}: {counted(sum(len(found.elasticities) for found in results.values()), 'row')}.")
     elif writes:
         from planner.api.elasticities_sheet import write
 
-        click.echo(f"{template}: wrote the sheet {write(Path(template), told)}, {counted(len(told), 'scenario')}.")
+        click.echo(
+            f"{template}: wrote the sheet {write(Path(template), results)}, {counted(len(results), 'scenario')}."
+        )
     elif as_json:
-        objects = {scenario: as_object(found) for scenario, found in told.items()}
+        objects = {scenario: as_object(found) for scenario, found in results.items()}
         click.echo(jsonlib.dumps(objects.get("", objects), indent=2))
     else:
-        pages = ([*([f"{scenario}:"] if scenario else []), *lines(found, top)] for scenario, found in told.items())
+        pages = ([*([f"{scenario}:"] if scenario else []), *lines(found, top)] for scenario, found in results.items())
         click.echo("\n\n".join("\n".join(page) for page in pages))

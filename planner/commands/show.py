@@ -1,4 +1,4 @@
-"""`planner show`: a workbook as text, fit for `git diff`."""
+"""`planner show`: a workbook as text for `git diff`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def command(file: Path, names: tuple[str, ...], formulas: bool | None) -> None:
     wanted = names or known
     try:
         plan = read_workbook(package)
-    except UserError:  # no workbook of planner's, which is text all the same
+    except UserError:  # not a planner workbook; shown nevertheless
         sheets = parse_sheets(package)
         for name in wanted:
             click.echo("\n".join(plain_lines(name, sheets[name], shown)))

@@ -1,4 +1,4 @@
-"""`planner templates`: the shipped templates, the rows of one, and a page of Markdown for each."""
+"""`planner templates`: lists the shipped templates, shows the rows of one, and writes a Markdown page for each."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def list_templates(as_json: bool) -> None:
 
     shelf = library.shelf()
     if as_json:
-        told = [{"name": each.name, "rows": len(each.rows), "about": about(each.name)} for each in shelf]
-        click.echo(jsonlib.dumps(told, indent=2))
+        listed = [{"name": each.name, "rows": len(each.rows), "about": about(each.name)} for each in shelf]
+        click.echo(jsonlib.dumps(listed, indent=2))
         return
     body = [[each.name, str(len(each.rows)), about(each.name)] for each in shelf]
     click.echo(aligned(["template", "rows", "what it calculates"], body, right=["rows"]))

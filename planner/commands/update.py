@@ -1,4 +1,4 @@
-"""`planner update`: an edited workbook brought to today's templates and databases."""
+"""`planner update`: updates an edited workbook to today's templates and databases."""
 
 from __future__ import annotations
 

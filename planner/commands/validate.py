@@ -1,4 +1,4 @@
-"""`planner validate`: expected times against measured ones, with their errors."""
+"""`planner validate`: compares expected times with measured ones and reports their errors."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class _Comparison:
 
         Planner's ranges cover whole tables, whose changed rows are listed anyway.
         """
-        is_own = old.sheet in self._own_sheets or self.formulas.sheets[old.sheet][0].is_beside(old.row, old.column)
+        is_own = old.sheet in self._own_sheets or self.formulas.sheets[old.sheet][0].is_users_cell(old.row, old.column)
         return is_own and not self.formulas.covers_the_same(old, new)
 
     @cached_property
@@ -249,7 +249,7 @@ def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Positi
 
     Cells in rows or columns that only one of the sheets has are left out.
     """
-    if one.stands_as(two):
+    if one.has_same_positions(two):
         yield from ((at, at if at in two.filled else None) for at in one.filled)
         yield from ((None, at) for at in two.filled if at not in one.filled)
         return

@@ -40,7 +40,7 @@ def plain_lines(name: str, sheet: SheetXml, shown: Shown) -> Iterator[str]:
 
 
 def text(value: Value, digits: int) -> str:
-    """A value on one line, a number with so many digits."""
+    """A value on one line, a number with `digits` significant digits."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -80,7 +80,7 @@ class OwnFit:
         """The parameters that the runs move, with their numbers."""
         moved: dict[str, float] = {}
         count = max(1.0, float((self.weights**2).sum()))
-        left = [name for name in names if self.known.get(name, 0) > 0 and self.tells(name)]
+        left = [name for name in names if self.known.get(name, 0) > 0 and self.n_determining(name)]
         while left:
             spread = self.spread(moved, self.weights)
             tried = {name: self._solved(self._start(moved, name, spread), spread, self.weights) for name in left}
@@ -91,7 +91,7 @@ class OwnFit:
             best = min(worth, key=lambda name: self._cost(tried[name], spread))
             moved = tried[best]
             left.remove(best)
-        return self._settled(self._borne_out(self._pruned(moved, WORTH * (1 + math.log(count)))), self.weights)
+        return self._settled(self._confirmed(self._pruned(moved, WORTH * (1 + math.log(count)))), self.weights)
 
     def _pruned(self, moved: dict[str, float], worth: float) -> dict[str, float]:
         """The fitted parameters without those that later additions made redundant."""
@@ -106,7 +106,7 @@ class OwnFit:
             moved = best
         return moved
 
-    def _borne_out(self, moved: dict[str, float]) -> dict[str, float]:
+    def _confirmed(self, moved: dict[str, float]) -> dict[str, float]:
         """The fitted parameters without those that don't help to predict left-out runs; the last added goes first.
 
         A single run confirms nothing: the chip may differ, or the run. A parameter that no published run determines
@@ -158,7 +158,7 @@ class OwnFit:
         found: NDArray[np.bool_] = np.abs(self.residuals(moved)) < USED * self.spread(moved, self.weights)
         return found & (self.weights > 0)
 
-    def tells(self, name: str, among: NDArray[np.bool_] | None = None) -> int:
+    def n_determining(self, name: str, among: NDArray[np.bool_] | None = None) -> int:
         """The number of runs, of all or of those in `among`, whose expected time depends on a parameter."""
         here = self.residuals({})
         others = [self.residuals({name: value}) for value in self._others(name)]

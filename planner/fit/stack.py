@@ -149,7 +149,9 @@ def _fitted(
         for name, value in moved.items():
             lower, upper = bounds(name)
             value = float(np.clip(value, lower, upper))
-            found[name] = FittedParameter(name, value, known[name], fit.tells(name, used) or fit.tells(name), error)
+            found[name] = FittedParameter(
+                name, value, known[name], fit.n_determining(name, used) or fit.n_determining(name), error
+            )
         times = factors.get(group.range_factor)
         for each in _ranges(fit, left_out, used, known, error, times if isinstance(times, float) else 1.0):
             found[each.name] = each

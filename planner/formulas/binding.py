@@ -208,11 +208,11 @@ SAME = 1e-12  # relative difference below which numbers are equal up to rounding
 COUNTS = ("1", "chip")  # units of parts that explain nothing to a reader
 
 
-def kept_by(here: Results, beside: Results, target: str) -> str:
+def kept_by(here: Results, there: Results, target: str) -> str:
     """Why a target doesn't move: `Time to read the weights (param_time) binds decode_step_time`; blank if what binds
     moves too.
 
-    `here` and `beside` are two plans that differ in one input. Of several constraints the one closest to the target
+    `here` and `there` are two plans that differ in one input. Of several constraints the one closest to the target
     counts.
     """
     for each in reversed(on_the_way(here.template, [target])):
@@ -220,7 +220,7 @@ def kept_by(here: Results, beside: Results, target: str) -> str:
         if found is None:
             continue
         part = found.binding
-        values = here.number(part.text), beside.number(part.text)
+        values = here.number(part.text), there.number(part.text)
         if None not in values and math.isclose(*values, rel_tol=SAME):  # type: ignore[arg-type]
             called = part.label if part.label == part.text else f"{part.label} ({part.text})"
             return f"{called} binds {each.row.name}"

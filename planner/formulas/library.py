@@ -45,16 +45,16 @@ def load(name: str | Path) -> Template:
     return _fetched(find(str(name), None), (), {})
 
 
-def find(name: str, beside: Path | None) -> Path:
-    """The file of a template: by its path, in the folder `beside`, or shipped. Raises UserError if there is none."""
+def find(name: str, folder: Path | None) -> Path:
+    """The file of a template: by its path, in `folder`, or shipped. Raises UserError if there is none."""
     if name.endswith(".csv"):
         return Path(name)
-    if beside is not None and (beside / f"{name}.csv").exists():
-        return beside / f"{name}.csv"
+    if folder is not None and (folder / f"{name}.csv").exists():
+        return folder / f"{name}.csv"
     if name not in names():
-        beside_it = [each.stem for each in beside.glob("*.csv") if is_template(each)] if beside else []
+        in_folder = [each.stem for each in folder.glob("*.csv") if is_template(each)] if folder else []
         called = TEMPLATES.get(name.lower())
-        remedy = f"did you mean {called}?" if called else nearest(name, [*names(), *beside_it])
+        remedy = f"did you mean {called}?" if called else nearest(name, [*names(), *in_folder])
         raise UserError(f"no template {name!r}", remedy=remedy)
     return data.folder("templates") / f"{name}.csv"
 

@@ -55,7 +55,7 @@ class TriedValues:
         found = np.unique(np.round(found / self.step) * self.step) if self.step else np.unique(found)
         return found[::-1] if inside > outside else found
 
-    def beside(self, at: float, sign: int) -> float:
+    def next_count(self, at: float, sign: int) -> float:
         """The next count, larger for `sign` 1 and smaller for -1; in a list there must be one."""
         if self.listed_as:
             return float(self.values[np.searchsorted(self.values, at) + sign])
@@ -70,13 +70,13 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedVa
     present = now.value(row.name)
     assert not isinstance(present, str), "a number is no text"
     if not is_count(row, present):
-        return TriedValues(_around(row, present), 0.0)
+        return TriedValues(_tried_values(row, present), 0.0)
     counts = step(now.template, row.name, values)
     sizes = slice_sizes(now) if row.name == CHIPS else None
     if sizes is None and len(dividing := shares(now.template, row.name, values)):
         return TriedValues(dividing, counts, listed_as="number that divides the chips")
     if sizes is None:
-        return TriedValues(_around(row, present) * counts, counts)
+        return TriedValues(_tried_values(row, present) * counts, counts)
     fitting = sizes[sizes % counts == 0]
     if not len(fitting):
         what = f"no slice of this chip, of up to {sizes[-1]:,.0f} chips, has a multiple of {counts:g}"
@@ -107,7 +107,7 @@ def is_count(row: Row, present: float | None) -> bool:
     return row.unit in COUNTED and not is_share(row) and present is not None and present == int(present)
 
 
-def _around(row: Row, present: float | None) -> np.ndarray:
+def _tried_values(row: Row, present: float | None) -> np.ndarray:
     """The values of any other input, ascending; `present` is its present value, None for N/A."""
     allowed = limits(row)
     if allowed.is_flag:

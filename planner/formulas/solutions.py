@@ -26,16 +26,16 @@ def lines(solution: Solution) -> list[str]:
         return [f"any {name} from {low} to {high} gives {target.text}"]
     kind = _kind(solution.space)
     for met, exact in zip(solution.ranges, solution.exact, strict=True):
-        for end, beside, extreme in ((met.low, exact.low, "smallest"), (met.high, exact.high, "largest")):
+        for end, exact_end, extreme in ((met.low, exact.low, "smallest"), (met.high, exact.high, "largest")):
             if end.is_limit:
                 continue
             value = in_seven_digits(answers[end.at].value(target.row.name), target.row.unit)
             line = f"{name} = {_input(solution, end.at)} is the {extreme} {kind} with {target.text}: {value} there"
             if whole:
-                past = solution.at(solution.space.beside(end.at, 1 if extreme == "largest" else -1))
+                past = solution.at(solution.space.next_count(end.at, 1 if extreme == "largest" else -1))
                 beyond = in_seven_digits(past.value(target.row.name), target.row.unit)
                 line += f", {beyond} at {_input(solution, past.value(name))}"
-                line += f"; exactly, {_input(solution, beside.at)}" if beside.at != end.at else ""
+                line += f"; exactly, {_input(solution, exact_end.at)}" if exact_end.at != end.at else ""
             said.append(line)
             said += _range_of(answers[end.at], target.row)
             said += [f"  there {each} = {digits(answers[end.at].value(each))}" for each in solution.followers]

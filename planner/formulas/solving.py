@@ -231,7 +231,7 @@ def _between(target: Target, met: TargetRange, of: Sweeper, space: TriedValues) 
     def end(whole: End, sign: int) -> End:
         if whole.is_limit:
             return whole
-        at = _narrowed(target, of, whole.at, space.beside(whole.at, sign), TriedValues(space.values, 0.0))
+        at = _narrowed(target, of, whole.at, space.next_count(whole.at, sign), TriedValues(space.values, 0.0))
         is_met = math.isclose(float(of(np.array([at]))[0]), target.value, rel_tol=NEAR)
         return End(at, False) if is_met else whole
 

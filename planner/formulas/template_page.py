@@ -37,7 +37,7 @@ def pages(templates: Iterable[Template]) -> dict[str, str]:
 
 def included(template: Template, row: Row) -> Template:
     """The template that an include row lays out."""
-    return library.load(library.find(_named(row)[0], beside=template.path.parent))
+    return library.load(library.find(_named(row)[0], folder=template.path.parent))
 
 
 def page(template: Template) -> str:

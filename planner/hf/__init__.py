@@ -1,1 +1,1 @@
-"""Hugging Face configs as rows of a models CSV: each family's table of columns, read from what the config says."""
+"""Converts Hugging Face configs to rows of a models CSV, by a table of columns for each model family."""

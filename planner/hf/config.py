@@ -1,4 +1,4 @@
-"""A Hugging Face config.json: its fields by name and type, what it leaves out, and what was assumed for it."""
+"""A Hugging Face config.json: typed access to its fields, their defaults, and notes on assumptions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from planner.errors import Place, UserError
 from planner.regularfile import SMALL, not_fetched, read_bytes
 
 T = TypeVar("T")
-MOST = 100_000_000  # of a size or a number of parts, ten times that of any model
+MOST = 100_000_000  # largest accepted number, ten times that of any model
 REMEDY = "give the config.json that lies beside the weights"
-NO_ROW = "use another template, or a model of a like size"  # for what no row can hold
+NO_ROW = "use another template, or a model of a like size"  # for what can't be expressed in a row
 
-# Where a multimodal model keeps its language model.
+# The fields in which multimodal models keep their language model.
 TEXT_PARTS = ("text_config", "llm_config", "language_config")
 
 
 class UnsaidError(Exception):
-    """A field that the config doesn't have. `column` is the first column of a model's row that wants it."""
+    """A field is missing from the config. `column` is the first column of a model's row that needs it."""
 
     def __init__(self, field: str) -> None:
         self.field, self.column = field, ""
@@ -28,10 +28,10 @@ class UnsaidError(Exception):
 
 
 class Config:
-    """The fields of a config. Null counts as not said, as it does to most of transformers' classes.
+    """The fields of a config. Null counts as missing, as in most of transformers' classes.
 
-    `defaults` are what the model's class takes for a field that isn't written: a nested config is written
-    without them, a config of its own with all its sizes. `notes` tells a reader what was assumed or left out.
+    `defaults` are the model class's values for missing fields: a nested config is written without fields that equal
+    them, a standalone config with all its sizes. `notes` are remarks on what was assumed or left out.
     """
 
     def __init__(
@@ -46,33 +46,33 @@ class Config:
         return str(self.fields["model_type"])
 
     def says(self, name: str) -> bool:
-        """Whether the field is written, be it as null."""
+        """Whether the field is present, even as null."""
         return name in self.fields or name in self.defaults
 
     def note(self, text: str) -> None:
-        """Tell the reader something, once."""
+        """Add a note for the user, once."""
         self.notes[text] = None
 
     def assumed(self, name: str, value: T) -> T:
-        """A value that the family takes for a field that isn't said; the reader is told."""
+        """The family's value for a missing field; adds a note."""
         self.note(f"{name} is not said: {json.dumps(value)}, as {self.model_type} has it")
         return value
 
     def _first(self, names: Iterable[str]) -> tuple[str, Any]:
-        """The first of some fields that is said, and its value; None where none is."""
+        """The first of these fields that is present, with its value; None if none is."""
         said = ((name, self.value(name)) for name in names)
         return next((each for each in said if each[1] is not None), ("", None))
 
     def value(self, name: str) -> Any:
-        """The field as it is written, or as its class has it, or None."""
+        """The field's value, its class default, or None."""
         if name not in self.fields and name in self.defaults:
             return self.assumed(self.prefix + name, self.defaults[name])
         return self.fields.get(name)
 
     def count(self, *names: str, least: int = 0) -> int | None:
-        """The first of some fields that is said, a whole number, or None.
+        """The first of these fields that is present, as a whole number, or None.
 
-        Raises UserError for what is no whole number, less than `least` or more than any model has.
+        Raises UserError if it isn't a whole number, is less than `least`, or is larger than in any model.
         """
         name, value = self._first(names)
         if value is None:
@@ -86,21 +86,21 @@ class Config:
         return value
 
     def said(self, *names: str, least: int = 0) -> int:
-        """As `count`. Raises UnsaidError, with the first of the names, where none is said."""
+        """Like `count`, but raises UnsaidError with the first name if none is present."""
         value = self.count(*names, least=least)
         if value is None:
             raise UnsaidError(self.prefix + names[0])
         return value
 
     def flag(self, *names: str, default: bool = False) -> bool:
-        """The first of some fields that is said, true or false. Raises UserError for anything else."""
+        """The first of these fields that is present, as a boolean. Raises UserError for anything else."""
         name, value = self._first(names)
         if value is not None and not isinstance(value, bool):
             raise self.fault(name, "is not true or false", "write true or false without quotes")
         return default if value is None else value
 
     def text(self, name: str) -> str:
-        """A text, empty where it isn't said. Raises UserError for anything else."""
+        """A text; empty if missing. Raises UserError for anything else."""
         value = self.value(name)
         if value is not None and not isinstance(value, str):
             raise self.fault(name, "is not a text", "write it in double quotes")
@@ -117,14 +117,14 @@ class Config:
         return value
 
     def part(self, name: str) -> Config:
-        """A config inside this one. Raises UserError where it is no object."""
+        """A nested config. Raises UserError if it isn't an object."""
         value = self.value(name)
         if value is not None and not isinstance(value, dict):
             raise self.fault(name, "is not an object", "write it in braces")
         return Config(self.path, value or {}, prefix=f"{self.prefix}{name}.")
 
     def fault(self, name: str, what: str, remedy: str) -> UserError:
-        """The error for a field: its name, its value, what is wrong with it, what to do."""
+        """The error for a field: its name and value, what is wrong with it, and the remedy."""
         shown = json.dumps(self.value(name))
         shown = shown if len(shown) <= 40 else shown[:39] + "…"
         return UserError(f"{self.prefix}{name} {shown} {what}", place=Place(self.path), remedy=remedy)
@@ -133,7 +133,7 @@ class Config:
 def read(path: Path) -> Mapping[str, Any]:
     """The fields of a config.json.
 
-    Raises UserError: can't be read, a pointer or a web page in its place, not JSON, holds NaN, not an object.
+    Raises UserError if it can't be read, is a pointer file or a web page, isn't JSON, contains NaN, or isn't an object.
     """
     text = _text(path)
     try:

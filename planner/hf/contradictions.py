@@ -1,4 +1,4 @@
-"""Configs that no row can be made of as they stand: a draft head's, and one whose fields contradict its model_type."""
+"""Refuses configs that can't be converted: those of draft heads, and those whose fields contradict their model_type."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from planner.errors import UserError
 from planner.hf.config import Config
 
-# Classes of draft heads; NVIDIA's Eagle 2.5 VL is a model that sees.
+# Classes of draft heads; NVIDIA's Eagle 2.5 VL isn't one but a vision model.
 _DRAFT_CLASS = re.compile(r"(?:Eagle|EAGLE)(?!.*VL)|Medusa(?!.*ForCausalLM)|Speculator|DFlash|MTP(?:Model)?$")
 _DRAFT_TYPE = re.compile(r"eagle3?|medusa|mlp_speculator|\w+_(?:mtp|assistant)")
 _DRAFT_FIELDS = ("draft_vocab_size", "speculators_model_type")
 
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
-# The columns of a row that such a field is read into, and the least number that means anything.
+# The columns that such a field is read into, and the least value that has an effect.
 _MEANT = {
     **dict.fromkeys(_EXPERTS, ({"moe_experts", "n_experts"}, 2)),
     **{name: ({name}, 1) for name in ("index_topk", "kv_lora_rank")},
@@ -24,7 +24,9 @@ _WRONG = "correct the one that is wrong"
 
 
 def refuse_draft(config: Config) -> None:
-    """Raise UserError for a draft head's config (EAGLE, Medusa, MTP, assistants): its sizes don't say its input's."""
+    """Raise UserError for a draft head's config (EAGLE, Medusa, MTP, assistants), which
+    doesn't give its input's size.
+    """
     fields = config.fields
     names = fields.get("architectures")
     is_said = {
@@ -38,7 +40,7 @@ def refuse_draft(config: Config) -> None:
 
 
 def refuse_unread(config: Config, known: Iterable[str]) -> None:
-    """Raise UserError for experts, an indexer or latent attention that no column is read of.
+    """Raise UserError for experts, an indexer or latent attention that no column accounts for.
 
     `known` are the columns that the family has or that were typed.
     """
@@ -49,7 +51,7 @@ def refuse_unread(config: Config, known: Iterable[str]) -> None:
 
 
 def refuse_other_class(config: Config, own: Mapping[str, Any], other: Callable[[], Mapping[str, Any]]) -> None:
-    """Raise UserError where the class that `architectures` names is another model's, and makes another row or none."""
+    """Raise UserError if the class in `architectures` is another model's and gives a different row, or none."""
     try:
         is_same = own == other()
     except UserError:

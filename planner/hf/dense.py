@@ -1,6 +1,6 @@
-"""Dense families: Llama and what each after it changed (a gated feed-forward block), GPT-2 and after (two matrices).
+"""Dense families: Llama and its successors (gated feed-forward), GPT-2 and its successors (two matrices).
 
-What a config may leave out is as transformers' configuration_*.py has it, or as the checkpoint's own code has it.
+Defaults of missing fields are those of transformers' configuration_*.py or of the checkpoint's own code.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ KV_SAID: ColumnRules = {"n_kv_heads": kv_heads_said}
 
 LLAMA = Family("llama yi deepseek_llm aquila granite", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")})
 
-# A norm more before the output of attention, and one before that of the feed-forward block.
+# A further norm before the output projections of attention and of the feed-forward block.
 BITNET = Family("bitnet", {
     **GENERAL, **ATTENTION_BIAS,
     "extra_params_total": lambda _, row: row.count("n_layers") * (row.count("d_model") + row.count("d_ff")),
@@ -79,7 +79,7 @@ HELIUM = Family("helium", {**LLAMA, "o_bias": False})
 MISTRAL = Family("mistral ministral", {**GENERAL, **KV_SAID, **attention(all_local, window(4096))})
 MINISTRAL3 = Family("ministral3", {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)})
 PHI3 = Family("phi3 phi3_v phi4mm", {**GENERAL, **attention(all_local, window(None))})
-# Its sparse layers see blocks of the context, which is counted as the whole.
+# Its sparse layers attend to blocks of the context, which are counted as the whole context.
 PHI3_SMALL = Family("phi3small", {
     **GENERAL, **KV_SAID, "d_ff": size("ff_intermediate_size", "intermediate_size"), "tied_embeddings": tied(True),
     "norm": "layernorm", "qkv_bias": True, "o_bias": True, "mlp_bias": True,
@@ -90,13 +90,13 @@ QWEN2 = Family("qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_
     **GENERAL, **KV_SAID, **attention(after_first_full, window(4096)), "qkv_bias": True,
 })  # fmt: skip
 QWEN3 = Family("qwen3 qwen3_vl_text", {**QWEN2, **ATTENTION_BIAS, "head_dim": head_dim(128), "qk_norm": "per_head"})
-# Molmo 2 has rows for the marks of images beside the vocabulary, which its head doesn't answer with.
+# Molmo 2's embedding has extra rows for image tokens, which its head doesn't predict.
 MOLMO2 = Family("molmo2_text", {
     **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", "qkv_bias"),
     "qk_norm": lambda config, _: "full" if config.text("qk_norm_type") == "olmo" else "per_head",
     "extra_params_total": lambda config, row: taken(config, "additional_vocab_size", 128) * row.count("d_model"),
 })  # fmt: skip
-# The first Qwen: its intermediate_size is that of the two input matrices together.
+# The first Qwen: its intermediate_size is the width of both input matrices together.
 QWEN = Family("qwen", {
     **GENERAL, "n_kv_heads": of("n_heads"), "head_dim": maybe("kv_channels", default=128), "qkv_bias": True,
     "o_bias": where("no_bias", False, True, default=True), "mlp_bias": where("no_bias", False, True, default=True),
@@ -132,7 +132,7 @@ CHATGLM = Family("chatglm", {
     "o_bias": flag("add_bias_linear", default=True), "mlp_bias": flag("add_bias_linear", default=True),
 })  # fmt: skip
 
-# One norm for attention and the feed-forward block, which work side by side.
+# One norm for attention and feed-forward block, which are parallel.
 COHERE = Family("cohere", {
     **GENERAL, **ATTENTION_BIAS, "tied_embeddings": tied(True), "norm": "layernorm_nobias", "norms_per_layer": 1,
     "qk_norm": where("use_qk_norm", "full", "none"),
@@ -170,7 +170,7 @@ APERTUS = Family("apertus", {
 
 
 def _head_rows(config: Config, _: ModelRow) -> ColumnValue:
-    """Apertus 1.5's head may answer with the first rows of the vocabulary alone: its work is that of these."""
+    """The rows of the head: Apertus 1.5's may predict only the first part of the vocabulary, and computes only that."""
     rows, head = config.said("vocab_size", least=1), config.count("output_vocab_size", least=1) or 0
     if not head or config.flag("tie_word_embeddings"):
         return rows
@@ -191,7 +191,7 @@ SEED_OSS = Family("seed_oss", {
     **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True),
     "o_bias": flag("attention_out_bias"),
 })  # fmt: skip
-# Each fourth layer counted backward sees the whole context, as many as counted from the first; norms of queries and
+# Every fourth layer from the end is global, the same number as from the start; norms of queries and
 # keys have no parameters.
 MUSE_GLIMMER = Family("muse_glimmer_text", {
     **GENERAL, **KV_SAID, **ATTENTION_BIAS, **attention(_first_of_four_full, window(2048)), "head_dim": head_dim(128),
@@ -216,7 +216,7 @@ def _doge_experts(config: Config, row: ModelRow) -> ColumnValue:
     return 0
 
 
-# A number of each value and head says which keys are attended to; scales of the residual before each block.
+# A parameter per value and head selects the keys; residual scales before each block.
 DOGE = Family("doge", {
     **LLAMA, "qk_norm": "per_head", "norms_per_layer": 4, "moe_experts": _doge_experts,
     "extra_params_per_layer": lambda _, row: row.count("n_kv_heads") ** 2 * row.count("head_dim"),
@@ -227,7 +227,7 @@ DOGE = Family("doge", {
 
 
 def biases(rule: ColumnValue | ColumnRule) -> ColumnRules:
-    """One yes or no for the biases of attention and of the feed-forward block."""
+    """The columns of the biases of attention and feed-forward block, from one rule."""
     return {"qkv_bias": rule, "o_bias": rule, "mlp_bias": rule}
 
 
@@ -249,7 +249,7 @@ GPTJ = Family("gptj codegen", {
 
 
 def _neo_kinds(config: Config, row: ModelRow) -> list[str]:
-    """`attention_layers` names each layer's; `attention_types` has patterns with the number of their turns."""
+    """The kind of each layer: `attention_layers` lists them; `attention_types` has patterns with repeat counts."""
     names = config.items("attention_layers", str)
     if names is None:
         types = config.value("attention_types") or [[["global", "local"], row.count("n_layers") // 2]]
@@ -313,7 +313,9 @@ PHI = Family("phi phi-msft", {
 
 
 def _is_new(config: Config) -> bool:
-    """The architecture of Falcon 40B and 180B. As RefinedWeb, 40B alone said how many key and value heads it has."""
+    """Whether it is the architecture of Falcon 40B and 180B. Under model_type RefinedWeb, only 40B had a number of KV
+    heads.
+    """
     return config.flag("new_decoder_architecture", default=config.count("n_head_kv") is not None)
 
 
@@ -324,7 +326,7 @@ def _falcon_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _falcon_norms(config: Config, _: ModelRow) -> ColumnValue:
-    """One norm where attention and feed-forward block share it; two where each has its own."""
+    """One norm if attention and feed-forward block share it, two if each has its own."""
     if not config.flag("parallel_attn", default=True):
         return 2
     said = config.count("num_ln_in_parallel_attn", least=1)
@@ -356,7 +358,7 @@ _MPT_BLOCKS = {"": False, "mptmlp": False, "te_ln_mlp": False, "mptglu": True}
 
 
 def _mpt_gated(config: Config, _: ModelRow) -> ColumnValue:
-    """Whether a block is gated. Raises UserError for one of another form, such as llm-foundry's experts."""
+    """Whether the feed-forward block is gated. Raises UserError for other forms, such as llm-foundry's experts."""
     part = config.part("ffn_config")
     kind = part.text("ffn_type")
     if kind not in _MPT_BLOCKS:
@@ -370,10 +372,10 @@ def _mpt_d_ff(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _mpt_positions(config: Config, row: ModelRow) -> ColumnValue:
-    """Learned positions, unless the attention tells them: ALiBi, or RoPE in the code of llm-foundry."""
+    """Learned positions, unless the attention encodes them with ALiBi, or with RoPE in llm-foundry's code."""
     attention = config.part("attn_config")
-    is_told = attention.flag("alibi", default=True) or attention.flag("rope")
-    return 0 if is_told or not config.flag("learned_pos_emb", default=True) else row["max_context"]
+    has_own_positions = attention.flag("alibi", default=True) or attention.flag("rope")
+    return 0 if has_own_positions or not config.flag("learned_pos_emb", default=True) else row["max_context"]
 
 
 MPT = Family("mpt", {

@@ -1,4 +1,4 @@
-"""How the experts of a model are read from its config: their numbers and widths, and which layers have them."""
+"""Reads a model's experts from its config: their numbers and widths, and the layers that have them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Sparse = Callable[[Config, ModelRow], list[bool]]  # whether each layer has expe
 def experts(
     number: ColumnRule, chosen: ColumnRule, width: ColumnRule, sparse: Sparse, d_ff: ColumnRule | None = None
 ) -> ColumnRules:
-    """The columns of a family with experts. A list `mlp_layer_types` goes before `sparse`.
+    """The columns of a family with experts. A list `mlp_layer_types` takes precedence over `sparse`.
 
-    `d_ff` is the width of the layers without experts; where there is no such layer the config needn't say it.
+    `d_ff` is the width of layers without experts; if there are none, the config doesn't need it.
     """
 
     def has_experts(config: Config, row: ModelRow) -> list[bool]:
@@ -46,7 +46,7 @@ def experts(
 
 
 def where_experts(rule: ColumnRule) -> ColumnRule:
-    """A rule for models with experts, blank for others. Where the config doesn't say how many, both are asked for."""
+    """A rule that is blank for models without experts. If their number is unknown, both columns are requested."""
 
     def guarded(config: Config, row: ModelRow) -> ColumnValue:
         try:
@@ -65,26 +65,26 @@ def all_sparse(_: Config, row: ModelRow) -> list[bool]:
 
 
 def after(first: Callable[[Config], int]) -> Sparse:
-    """All layers have experts but so many first ones."""
+    """All layers have experts except for the first few."""
     return lambda config, row: [index >= first(config) for index in range(row.count("n_layers"))]
 
 
 def after_first_dense(config: Config, row: ModelRow) -> list[bool]:
-    """DeepSeek: from layer `first_k_dense_replace` on, each whose number `moe_layer_freq` divides."""
+    """DeepSeek: layers from `first_k_dense_replace` on whose index is divisible by `moe_layer_freq`."""
     first = config.said("first_k_dense_replace")
     step = config.count("moe_layer_freq", least=1) or 1
     return [index >= first and index % step == 0 for index in range(row.count("n_layers"))]
 
 
 def by_step(config: Config, row: ModelRow) -> list[bool]:
-    """Qwen: each `decoder_sparse_step`-th, but those that `mlp_only_layers` lists."""
+    """Qwen: every `decoder_sparse_step`-th layer except those in `mlp_only_layers`."""
     step = config.count("decoder_sparse_step", least=1) or 1
     dense = config.items("mlp_only_layers", int) or []
     return [index not in dense and (index + 1) % step == 0 for index in range(row.count("n_layers"))]
 
 
 def interleaved(config: Config, row: ModelRow) -> list[bool]:
-    """Llama 4: those that `moe_layers` lists, else each `interleave_moe_layer_step`-th."""
+    """Llama 4: the layers in `moe_layers`, else every `interleave_moe_layer_step`-th."""
     listed = config.items("moe_layers", int)
     step = config.count("interleave_moe_layer_step", least=1) or 1
     layers = range(row.count("n_layers"))
@@ -92,7 +92,7 @@ def interleaved(config: Config, row: ModelRow) -> list[bool]:
 
 
 def between(config: Config, row: ModelRow) -> list[bool]:
-    """ERNIE 4.5: each `moe_layer_interval`-th from `moe_layer_start_index` to `moe_layer_end_index`."""
+    """ERNIE 4.5: every `moe_layer_interval`-th layer from `moe_layer_start_index` to `moe_layer_end_index`."""
     layers = row.count("n_layers")
     step = config.count("moe_layer_interval", least=1) or 1
     first, last = config.said("moe_layer_start_index"), config.count("moe_layer_end_index", least=-1)
@@ -101,7 +101,7 @@ def between(config: Config, row: ModelRow) -> list[bool]:
 
 
 def step_sparse(first: int) -> Sparse:
-    """Step: the layers that `moe_layers_enum` lists, in one text; else all from layer `first` on."""
+    """Step: the layers listed in the text `moe_layers_enum`, else all from layer `first` on."""
 
     def sparse(config: Config, row: ModelRow) -> list[bool]:
         said = config.value("moe_layers_enum")
@@ -117,7 +117,7 @@ def step_sparse(first: int) -> Sparse:
 
 
 def one_shared(width: ColumnRule) -> ColumnRules:
-    """A shared expert, or a dense block that works as one, of its own width; none where that is 0 or not said."""
+    """A shared expert, or a dense block acting as one, with its own width; none if that is 0 or missing."""
     return {
         "moe_shared_experts": lambda _, row: 1 if row["moe_shared_d_ff"] else None,
         "moe_shared_d_ff": where_experts(lambda config, row: width(config, row) or None),
@@ -125,9 +125,11 @@ def one_shared(width: ColumnRule) -> ColumnRules:
 
 
 def narrower(config: Config, row: ModelRow, name: str, latent: int, ways: str) -> int:
-    """The width, `moe_intermediate_size`, as that of experts which work on the model's numbers, not on so few.
+    """`moe_intermediate_size` scaled down for experts on a latent width, so that they count like experts on the
+    model's.
 
-    `name` is the field that says how few; the note tells of `ways`, where the ways to these numbers and back stand.
+    `name` is the field with the latent width; `ways` says, for the note, where the projections to it and back are
+    counted.
     """
     width = config.said("moe_intermediate_size", least=1)
     equal, rest = divmod(width * latent, row.count("d_model"))
@@ -141,20 +143,20 @@ def narrower(config: Config, row: ModelRow, name: str, latent: int, ways: str) -
 
 
 def n_shared(config: Config, _: ModelRow) -> ColumnValue:
-    """`n_shared_experts` as wide as the routed ones; null is none."""
+    """`n_shared_experts` with the width of the routed ones; null means none."""
     names = ("n_shared_experts", "num_shared_experts")
     return config.count(*names) if config.says(names[0]) else config.said(*names)
 
 
 def n_routed(config: Config, _: ModelRow) -> ColumnValue:
-    """`n_routed_experts`; null is a dense model."""
+    """`n_routed_experts`; null means a dense model."""
     if config.says("n_routed_experts") and config.value("n_routed_experts") is None:
         return 0
     return config.said("n_routed_experts", "num_experts", "num_local_experts")
 
 
 def unbiased(name: str) -> ColumnRule:
-    """No biases. Raises UserError where a yes or no of the config gives them to shared experts too."""
+    """No biases. Raises UserError if a flag of the config gives them to shared experts as well."""
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
         if config.flag(name):

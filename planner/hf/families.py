@@ -1,7 +1,7 @@
-"""Which family a model_type belongs to, and where a multimodal config keeps its language model.
+"""Assigns a model_type to its family, and locates the language model in a multimodal config.
 
 transformers writes a nested config without the fields that equal its class's defaults; CLASS_DEFAULTS are those of its
-configuration_*.py. A config that stands alone is written with all its sizes, and needs none of this.
+configuration_*.py. A standalone config is written with all its sizes and doesn't need them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 _PAIR = "it is an encoder with a decoder"
-# Families that are known and have no row in columns of one attention layer for all.
+# Known families that can't be expressed in columns with one attention layer for all.
 _UNREADABLE = {
     **dict.fromkeys(
         ("deepseek_v41", "deepseek_v41_text"), "its layers share compressed keys and indexers, which have no columns"
@@ -62,7 +62,7 @@ _UNREADABLE = {
     ),
 }
 
-# The language model's type where a nested config leaves it out, as the outer class has it.
+# The language model's type if a nested config omits it, by outer class.
 _INNER = {
     "glm5_next": "glm5_next_text",
     "minimax_m3_vl": "minimax_m3_vl_text",
@@ -92,10 +92,10 @@ _BESIDE = (
 
 
 def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
-    """The config of the language model: the whole, or the part of a multimodal config that says it.
+    """The config of the language model: the whole config, or the corresponding part of a multimodal one.
 
-    Raises UserError for a model_type that isn't known, with the nearest, a multimodal one without that part, or a
-    draft head.
+    Raises UserError for an unknown model_type (naming the nearest), a multimodal one without that part, or a draft
+    head.
     """
     refuse_draft(Config(path, fields))
     fields = _named(path, fields)
@@ -110,7 +110,7 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
         # DeepSeek-OCR and the smallest DeepSeek-VL2: the second's code, with the attention of the first
         _reread(config, "deepseek", kv_lora_rank=None)
     if FAMILIES.get(config.model_type.lower()) is latent.DEEPSEEK_V3 and config.value("index_topk") is not None:
-        # what loads DeepSeek-V3.2 without knowing its model_type; its code has the indexer where this field is said
+        # loads DeepSeek-V3.2 without knowing its model_type; there is an indexer if this field is present
         _reread(config, "deepseek_v32")
         config.note("index_topk says sparse attention: read as deepseek_v32")
     _check(config)
@@ -125,12 +125,12 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
 
 
 def _reread(config: Config, model_type: str, **others: None) -> None:
-    """Have a config read as another model_type than is written, of which `architectures` and `others` tell."""
+    """Treat a config as another model_type than its own, as `architectures` and `others` indicate."""
     config.fields = {**config.fields, "model_type": model_type, "architectures": None, **others}
 
 
 def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields with a model_type; where none is written, that of the class which `architectures` names."""
+    """The fields with a model_type; a missing one is that of the class in `architectures`."""
     if fields.get("model_type"):
         if not isinstance(fields["model_type"], str):
             raise Config(path, fields).fault("model_type", "is not a text", REMEDY)
@@ -141,7 +141,7 @@ def _named(path: Path, fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def of_architecture(fields: Mapping[str, Any]) -> str:
-    """The model_type of the class that `architectures` names; empty where there is none that is known."""
+    """The model_type of the class in `architectures`; empty if unknown."""
     architectures = fields.get("architectures")
     stems = [_HEAD.sub("", str(each)).lower() for each in architectures] if isinstance(architectures, list) else []
     return next((name for stem in stems for name in (*FAMILIES, *_INNER) if name.replace("_", "") == stem), "")
@@ -151,7 +151,7 @@ def _inner(path: Path, fields: Mapping[str, Any], part: str) -> Config:
     inner = dict(fields[part])
     if not inner.get("model_type"):
         inner["model_type"] = _INNER.get(fields["model_type"]) or of_architecture(inner)
-    # Qwen's outer classes hold the head; those of others leave it to the inner one, where it says so.
+    # Qwen's outer classes define the head; others leave it to the inner class, if it says so.
     outer = str(fields["model_type"]).startswith("qwen") or inner.get("tie_word_embeddings") is None
     if outer and fields.get("tie_word_embeddings") is not None:
         inner["tie_word_embeddings"] = fields["tie_word_embeddings"]
@@ -181,7 +181,7 @@ _FIELDS = (
     "num_key_value_heads", "max_position_embeddings",
 )  # fmt: skip
 
-# 0 is none: key and value heads as many as the query heads, or no such field.
+# 0 means none: as many KV heads as query heads, or no such field.
 _SIZES = """
 llama               32000 4096 11008 32 32 0 2048
 mistral             32000 4096 14336 32 32 8 131072

@@ -1,4 +1,4 @@
-"""The Gemma families: all layers alike up to Gemma 3; in Gemma 3n and Gemma 4 attention layers differ in size."""
+"""The Gemma families. Up to Gemma 3 all layers are alike; in Gemma 3n and Gemma 4 attention layers differ in size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ VAULTGEMMA = Family("vaultgemma", {**GEMMA2, "norms_per_layer": 2})
 
 
 def _first_shared(config: Config, row: ModelRow, default: int) -> int:
-    """The layer from which on each uses the keys and values of an earlier one, `num_kv_shared_layers` in all."""
+    """The index of the first of the `num_kv_shared_layers` last layers, which use an
+    earlier layer's keys and values.
+    """
     layers = row.count("n_layers")
     shared = min(taken(config, "num_kv_shared_layers", default), layers)
     if shared:
@@ -34,12 +36,12 @@ def _first_shared(config: Config, row: ModelRow, default: int) -> int:
 
 
 def _table(config: Config, row: ModelRow) -> tuple[int, int, int]:
-    """An embedding for each layer: matrices of all layers, parameters of the table and its norm, width."""
+    """Per-layer embeddings: matrix parameters of all layers, parameters of the table and its norm, and the width."""
     width, layers = taken(config, "hidden_size_per_layer_input", 256), row.count("n_layers")
     if not width:
         return 0, 0, 0
     table = taken(config, "vocab_size_per_layer_input", 262144) * layers * width
-    return 3 * layers * row.count("d_model") * width, table + width, width  # into the layer, out of it, the model's
+    return 3 * layers * row.count("d_model") * width, table + width, width  # projections: in, out, the model's
 
 
 # Gemma 3n
@@ -52,7 +54,7 @@ def _kinds_3n(config: Config, row: ModelRow) -> list[str]:
 
 
 def _widths_3n(config: Config, row: ModelRow) -> list[int]:
-    """The feed-forward dimension of each layer: one number, or a list."""
+    """The feed-forward width of each layer: a number or a list."""
     if isinstance(config.value("intermediate_size"), list):
         widths = config.items("intermediate_size", int) or []
         if len(widths) != row.count("n_layers") or min(widths) < 1:
@@ -69,8 +71,8 @@ def _layers_3n(config: Config, row: ModelRow) -> list[Layer]:
     return [usual if index < first else usual.without_kv() for index in range(row.count("n_layers"))]
 
 
-def _beside_3n(config: Config, row: ModelRow) -> tuple[int, int]:
-    """Alternating updates, learned residuals and the embeddings of each layer: matrices, and what is none."""
+def _others_3n(config: Config, row: ModelRow) -> tuple[int, int]:
+    """Alternating updates, learned residuals and per-layer embeddings: parameters in matrices, and others."""
     d_model, layers, widths = row.count("d_model"), row.count("n_layers"), _widths_3n(config, row)
     inputs, rank = taken(config, "altup_num_inputs", 4), taken(config, "laurel_rank", 64)
     of_layers, others, _ = _table(config, row)
@@ -80,7 +82,7 @@ def _beside_3n(config: Config, row: ModelRow) -> tuple[int, int]:
 
 
 GEMMA3N = Family("gemma3n_text", {
-    **GEMMA, **by_layer(_kinds_3n, _layers_3n, _beside_3n, window(512)), "qk_norm": "per_head",
+    **GEMMA, **by_layer(_kinds_3n, _layers_3n, _others_3n, window(512)), "qk_norm": "per_head",
     "d_ff": lambda config, row: min(_widths_3n(config, row)), "norms_per_layer": 8,
 })  # fmt: skip
 
@@ -89,7 +91,7 @@ GEMMA3N = Family("gemma3n_text", {
 
 
 def _seen(config: Config, row: ModelRow) -> list[str]:
-    """Whether each layer sees a window; the last never does."""
+    """The attention kind of each layer; the last one is never windowed."""
     return [*(listed(config, row) or one_full_in(6)(config, row))[:-1], "full"]
 
 
@@ -99,7 +101,7 @@ def _kinds_4(config: Config, row: ModelRow) -> list[str]:
 
 
 def _layers_4(config: Config, row: ModelRow) -> list[Layer]:
-    """Layers without a window have heads of their own, and with `attention_k_eq_v` one matrix for keys and values."""
+    """Global layers have their own head sizes, and with `attention_k_eq_v` one matrix for keys and values."""
     one_matrix, biased = config.flag("attention_k_eq_v"), config.flag("attention_bias")
     d_model, heads = row.count("d_model"), row.count("n_heads")
     local = Layer(d_model, heads, row.count("n_kv_heads"), row.count("head_dim"), 2, biased)
@@ -107,7 +109,7 @@ def _layers_4(config: Config, row: ModelRow) -> list[Layer]:
     width = taken(config, "global_head_dim", 512) or local.width
     full = Layer(d_model, heads, kv_heads, width, 1 if one_matrix else 2, biased)
     overrides = config.part("per_layer_config")
-    named = {int(name): name for name in overrides.fields if name.isdecimal()}  # "05" among them
+    named = {int(name): name for name in overrides.fields if name.isdecimal()}  # keys such as "05" occur
     first = _first_shared(config, row, 0)
     layers = []
     for index, kind in enumerate(_seen(config, row)):
@@ -120,32 +122,32 @@ def _layers_4(config: Config, row: ModelRow) -> list[Layer]:
 
 
 def _wide_4(config: Config, row: ModelRow) -> tuple[int, int]:
-    """In layers that share keys and values the feed-forward block may be twice as wide."""
+    """Layers that share keys and values may have a feed-forward block twice as wide."""
     shared = row.count("n_layers") - _first_shared(config, row, 0) if config.flag("use_double_wide_mlp") else 0
     return 3 * shared * row.count("d_model") * config.said("intermediate_size", least=1), 0
 
 
-def _beside_4(config: Config, row: ModelRow) -> tuple[int, int]:
-    """The embeddings of each layer, and wider blocks."""
+def _others_4(config: Config, row: ModelRow) -> tuple[int, int]:
+    """Per-layer embeddings and wider blocks."""
     matrices, others, _ = _table(config, row)
     return matrices + _wide_4(config, row)[0], others
 
 
 def _norms_4(config: Config, row: ModelRow) -> ColumnValue:
-    """Two before and two after; one after a layer's embedding; three and the router's scale beside the experts."""
+    """Two norms before and two after; one after a layer's embedding; three and the router's scale for the experts."""
     return 4 + (_table(config, row)[2] > 0) + (4 if row["moe_experts"] else 0)
 
 
 GEMMA4 = Family("gemma4_text", {
-    **GEMMA, **by_layer(_kinds_4, _layers_4, _beside_4, window(512)), "qk_norm": "per_head",
+    **GEMMA, **by_layer(_kinds_4, _layers_4, _others_4, window(512)), "qk_norm": "per_head",
     "norms_per_layer": _norms_4,
     "moe_experts": lambda config, _: config.said("num_experts", least=1) if config.flag("enable_moe_block") else 0,
     "moe_top_k": where_experts(size("top_k_experts")), "moe_d_ff": where_experts(size("moe_intermediate_size")),
-    # The dense block works beside the experts, as a shared one would.
+    # The dense block runs in parallel with the experts, like a shared expert.
     "moe_shared_experts": where_experts(lambda _, __: 1), "moe_shared_d_ff": where_experts(size("intermediate_size")),
     "router_score_bias": where("enable_moe_block", True, None),
 })  # fmt: skip
-# The one without an encoder has no embeddings of layers.
+# The variant without an encoder has no per-layer embeddings.
 GEMMA4_UNIFIED = Family("gemma4_unified_text", {
     **GEMMA4, **by_layer(_kinds_4, _layers_4, _wide_4, window(1024)),
     "norms_per_layer": 4, "moe_experts": 0,

@@ -29,7 +29,9 @@ from planner.hf.rules import (
 
 
 def delta_net(config: Config, row: ModelRow) -> ColumnValue:
-    """A gated delta net: keys, queries, values and gates; two numbers for each head; a convolution; the output."""
+    """Parameters of a gated delta net: keys, queries, values and gates; two numbers per head; a convolution; the
+    output.
+    """
     value_heads = config.said("linear_num_value_heads", least=1)
     value_dim = config.said("linear_value_head_dim", least=1)
     keys = config.said("linear_num_key_heads", least=1) * config.said("linear_key_head_dim", least=1)
@@ -40,13 +42,13 @@ def delta_net(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _delta_states(config: Config, row: ModelRow) -> ColumnValue:
-    """A gated delta net keeps a matrix of keys by values for each head of values."""
+    """State size of a gated delta net: a matrix of key width by value width for each value head."""
     value = config.said("linear_num_value_heads", least=1) * config.said("linear_value_head_dim", least=1)
     return n_linear(row) * value * config.said("linear_key_head_dim", least=1)
 
 
 def _lightning(_: Config, row: ModelRow) -> ColumnValue:
-    """Lightning attention: queries, keys, values, gate and output, all of all heads; a norm."""
+    """Parameters of lightning attention: full-width queries, keys, values, gate and output, and a norm."""
     width = row.count("n_heads") * row.count("head_dim")
     return 5 * row.count("d_model") * width + width
 
@@ -56,7 +58,7 @@ def _lightning_states(_: Config, row: ModelRow) -> ColumnValue:
 
 
 def gate_bias(config: Config, row: ModelRow) -> ColumnValue:
-    """The gate's half of the bias on queries, which has no column."""
+    """The gate's half of the query bias, which has no column."""
     if not config.flag("attention_bias"):
         return None
     return (row.count("n_layers") - n_linear(row)) * row.count("n_heads") * row.count("head_dim")
@@ -72,7 +74,7 @@ QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
 
 
 def _lara_turns(_: Config, row: ModelRow) -> list[str]:
-    """LaraMini: of five layers one sees the whole context, two a window, and two are linear."""
+    """LaraMini: of five layers one sees the whole context, two see a window, and two are linear."""
     turns = ["linear", "local", "linear", "full", "local"]
     return [turns[index % 5] for index in range(row.count("n_layers"))]
 
@@ -88,13 +90,13 @@ MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
 
 
 def _conv_kinds(config: Config, row: ModelRow) -> list[str]:
-    """`full_attn_idxs`, or all layers: those with attention; the others have short convolutions."""
+    """Layers in `full_attn_idxs` (all if missing) have attention; the others have short convolutions."""
     full = config.items("full_attn_idxs", int)
     return ["full" if full is None or index in full else "linear" for index in range(row.count("n_layers"))]
 
 
 def _short_conv(config: Config, row: ModelRow) -> ColumnValue:
-    """Three ways in and one out, a convolution between them; biases on each."""
+    """Parameters of a short convolution: three input projections, one output projection, each with biases."""
     d_model = row.count("d_model")
     bias = 5 * d_model if config.flag("conv_bias") else 0
     return 4 * d_model**2 + d_model * config.said("conv_L_cache", least=1) + bias
@@ -104,7 +106,9 @@ MOST_WIDER = 1000
 
 
 def _conv_width(config: Config, _: ModelRow) -> ColumnValue:
-    """Two thirds of what is said, times a factor, in whole blocks; or what is said, where that isn't wanted."""
+    """Two thirds of the configured width, times a factor, rounded up to blocks; or the configured width without
+    adjustment.
+    """
     said = config.said("block_ff_dim", "intermediate_size", least=2)
     if not config.flag("block_auto_adjust_ff_dim", default=True):
         return said
@@ -121,13 +125,15 @@ def _conv_width(config: Config, _: ModelRow) -> ColumnValue:
 LFM2 = Family("lfm2", {
     **GENERAL, **KV_SAID, **attention(_conv_kinds, maybe(), _short_conv), "qk_norm": "per_head",
     "d_ff": _conv_width, "tied_embeddings": tied(True, "tie_embedding"),
-    # What a convolution reaches back to.
+    # The past inputs of a convolution.
     "recurrent_state_elements": lambda config, row: n_linear(row) * row.count("d_model") * config.said("conv_L_cache"),
 })  # fmt: skip
 
 
 def _turns(_: Config, row: ModelRow) -> list[str]:
-    """LFM3: of four layers one has attention to all, one to a window but for the first, and two have convolutions."""
+    """LFM3: of four layers one has global attention, one (except the first) windowed
+    attention, two have convolutions.
+    """
     turns = ["local", "linear", "full", "linear"]
     return [turns[index % 4] if index else "linear" for index in range(row.count("n_layers"))]
 
@@ -151,7 +157,7 @@ LFM2_MOE = Family("lfm2_moe", {
 
 
 def _olmo_kinds(config: Config, row: ModelRow) -> list[str]:
-    """Each fourth layer has softmax attention, or the last where there are fewer."""
+    """Every fourth layer has softmax attention, or the last one if there are fewer."""
     kinds = one_full_in(4, other="linear")(config, row)
     return kinds if "full" in kinds else [*kinds[:-1], "full"]
 
@@ -162,7 +168,7 @@ OLMO_HYBRID = Family("olmo_hybrid", {
 
 
 def _griffin_kinds(config: Config, row: ModelRow) -> list[str]:
-    """Blocks in turn, recurrent or attention; attention sees a window."""
+    """Recurrent and attention blocks in a repeating pattern; attention is windowed."""
     pattern = config.items("block_types", str) or ["recurrent", "recurrent", "attention"]
     known = listed(config, row)
     number = row.count("n_layers")
@@ -174,7 +180,9 @@ def _recurrent_width(config: Config, row: ModelRow) -> int:
 
 
 def _griffin_block(config: Config, row: ModelRow) -> ColumnValue:
-    """A recurrent block: two ways in and one out with biases, a convolution, gates of one square for each head."""
+    """Parameters of a recurrent block: projections with biases, a convolution, and gates
+    with a square matrix per head.
+    """
     d_model, width = row.count("d_model"), _recurrent_width(config, row)
     ways = 2 * (d_model * width + width) + width * d_model + d_model
     convolution = width * config.said("conv1d_width", least=1) + width
@@ -190,7 +198,9 @@ RECURRENT_GEMMA = Family("recurrent_gemma", {
 
 
 def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
-    """`linear_attn_config` counts its layers from 1; else each fourth after the first sees the whole context."""
+    """The layers listed, counted from 1, in `linear_attn_config`; else every fourth after the first has global
+    attention.
+    """
     full = config.part("linear_attn_config").items("full_attn_layers", int)
     number = row.count("n_layers")
     full = [index + 1 for index in range(4, number, 4)] if full is None else full
@@ -198,7 +208,7 @@ def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
 
 
 def _kimi_sizes(config: Config) -> tuple[int, int, int]:
-    """Heads, their width and the convolution's of the delta attention."""
+    """The number of heads, their width and the convolution's width in delta attention."""
     part = config.part("linear_attn_config") if config.value("linear_attn_config") is not None else None
     source, names = (
         (config, ("linear_num_heads", "linear_head_dim", "linear_conv_kernel_dim"))
@@ -210,13 +220,15 @@ def _kimi_sizes(config: Config) -> tuple[int, int, int]:
 
 
 def kimi_states(config: Config, row: ModelRow) -> ColumnValue:
-    """A square of each head's width for each layer of delta attention."""
+    """State size: a square of each head's width for each delta-attention layer."""
     heads, width, _ = _kimi_sizes(config)
     return n_linear(row) * heads * width**2
 
 
 def kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
-    """Kimi delta attention: a convolution over queries, keys and values, gates of low rank, a decay of each channel."""
+    """Parameters of Kimi delta attention: convolutions over queries, keys and values, low-rank gates, a decay per
+    channel.
+    """
     heads, width, kernel = _kimi_sizes(config)
     d_model, all_heads = row.count("d_model"), heads * width
     projections = 4 * d_model * all_heads + 2 * (d_model * width + width * all_heads) + d_model * heads
@@ -240,25 +252,30 @@ KIMI_LINEAR = Family("kimi_linear", {
 
 
 def _is_kimi_delta(config: Config) -> bool:
-    """Whether the linear layers of a Ling have Kimi's delta attention, with its convolution, or lightning attention."""
+    """Whether a Ling model's linear layers have Kimi's delta attention with its convolution, rather than lightning
+    attention.
+    """
     return config.count("short_conv_kernel_size", least=1) is not None
 
 
 def _ling_kinds(config: Config, row: ModelRow) -> list[str]:
-    """Of each group of layers the last has latent attention; of lightning attention also those of no whole group."""
+    """The last layer of each group has latent attention; with lightning attention, so do
+    layers of an incomplete group.
+    """
     number, group = row.count("n_layers"), config.said("layer_group_size", least=1)
     grouped = number if _is_kimi_delta(config) else number // group * group
     return ["full" if (index + 1) % group == 0 or index >= grouped else "linear" for index in range(number)]
 
 
 def _ling_width(config: Config, row: ModelRow) -> int:
-    """The width of a head of linear attention, as transformers or as the hub's code has it: `head_dim` of the first is
-    that of the latent attention beside it."""
+    """The width of a linear-attention head, as in transformers or the hub's code; `head_dim` of the former is that of
+    latent attention.
+    """
     return config.count("linear_head_dim", "head_dim", least=1) or row.count("d_model") // max(1, row.count("n_heads"))
 
 
 def _ling_linear(config: Config, row: ModelRow) -> ColumnValue:
-    """Linear attention of all heads, with a gate; of Kimi's delta attention a decay of each channel beside it."""
+    """Parameters of full-width linear attention with a gate; with Kimi's delta attention also a decay per channel."""
     heads, width, d_model = row.count("n_heads"), _ling_width(config, row), row.count("d_model")
     inner, kernel = heads * width, config.count("short_conv_kernel_size", least=1)
     if kernel:
@@ -273,7 +290,9 @@ def _ling_states(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _ling_further(config: Config, row: ModelRow) -> ColumnValue:
-    """Beside latent attention: biases on the ways down to the ranks; a gate for each head where Kimi's delta stands."""
+    """Parameters besides latent attention: biases of down-projections; with Kimi's delta attention a gate for each
+    head.
+    """
     biases = bias_sum(config, row, "use_qkv_bias", "attention_bias")
     return biases + (row.count("n_heads") * row.count("d_model") if _is_kimi_delta(config) else 0)
 
@@ -301,12 +320,12 @@ def _mllama_kinds(config: Config, row: ModelRow) -> list[str]:
 
 
 def _crossing(_: Config, row: ModelRow) -> ColumnValue:
-    """Attention to images, shaped as attention to text is; norms of its queries and keys, and two gates."""
+    """Parameters of cross attention to images, shaped like self-attention, with query and key norms and two gates."""
     width, d_model = row.count("head_dim"), row.count("d_model")
     return 2 * d_model * width * (row.count("n_heads") + row.count("n_kv_heads")) + 2 * width + 2
 
 
 MLLAMA = Family("mllama_text_model", {
     **GENERAL, **KV_SAID, **attention(_mllama_kinds, maybe(), _crossing),
-    "extra_params_total": lambda _, row: 8 * row.count("d_model"),  # tokens of images, in the embedding alone
+    "extra_params_total": lambda _, row: 8 * row.count("d_model"),  # image tokens, only in the embedding
 })  # fmt: skip

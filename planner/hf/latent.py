@@ -11,16 +11,17 @@ from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided
 
 
 def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
-    """`q_lora_rank`; null is no compression."""
+    """`q_lora_rank`; null means no compression."""
     if not config.says("q_lora_rank"):
         raise UnsaidError(f"{config.prefix}q_lora_rank")
     return config.count("q_lora_rank") or 0
 
 
 def bias_sum(config: Config, row: ModelRow, *flags: str) -> int:
-    """Biases on the ways down to the ranks, with the rotary part, where the first of some flags that is said is true.
+    """The biases of the down-projections including the rotary part, if the first of these flags that is present is
+    true.
 
-    That of the output has a column.
+    The output's bias has its own column.
     """
     if not config.flag(*flags):
         return 0
@@ -28,7 +29,7 @@ def bias_sum(config: Config, row: ModelRow, *flags: str) -> int:
 
 
 def _score_bias(otherwise: bool) -> ColumnRules:
-    """The router's score correction, which `topk_method` noaux_tc brings with it."""
+    """The router's score correction, which `topk_method` noaux_tc implies."""
     return {
         "router_score_bias": lambda config, _: (
             config.text("topk_method") == "noaux_tc" if config.text("topk_method") else otherwise
@@ -37,7 +38,7 @@ def _score_bias(otherwise: bool) -> ColumnRules:
 
 
 def indexer(config: Config, row: ModelRow) -> int:
-    """DeepSeek-V3.2's indexer: queries from the rank, a key with a layer norm, a weight for each head."""
+    """Parameters of DeepSeek-V3.2's indexer: queries from the low rank, a key with layer norm, a weight per head."""
     heads, width = config.said("index_n_heads", least=1), config.said("index_head_dim", least=1)
     queries = row.count("q_lora_rank") * heads * width
     key = row.count("d_model") * width + 2 * width
@@ -46,12 +47,12 @@ def indexer(config: Config, row: ModelRow) -> int:
 
 
 def _chosen(config: Config, _: ModelRow) -> ColumnValue:
-    """`index_topk`: the keys that an indexer leaves a query; transformers' default where the config doesn't say."""
+    """`index_topk`, the number of keys that an indexer selects per query; transformers' default if missing."""
     return config.count("index_topk", least=1) or 2048
 
 
 def _n_indexers(config: Config, row: ModelRow) -> int:
-    """Layers with an indexer of their own: GLM-5.2 shares one's choice among several layers."""
+    """The number of layers with their own indexer; GLM-5.2 shares one indexer's selection among several layers."""
     layers = row.count("n_layers")
     listed = config.items("indexer_types", str)
     if listed is not None:
@@ -67,7 +68,9 @@ def _n_indexers(config: Config, row: ModelRow) -> int:
 
 
 def _indexer_share(config: Config, row: ModelRow) -> ColumnValue:
-    """All indexers in equal parts over all layers, so that their work counts; the rest of the division is elsewhere."""
+    """The indexers' parameters divided evenly among all layers, so that their work is counted; `indexer_rest` has the
+    remainder.
+    """
     number, layers = row.count("n_indexer_layers"), row.count("n_layers")
     if number != layers:
         config.note(f"the indexers of {number} of {layers} layers are spread over all")
@@ -75,7 +78,7 @@ def _indexer_share(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def indexer_rest(config: Config, row: ModelRow) -> ColumnValue:
-    """What the division leaves. A size that isn't said is asked for by the column of the share."""
+    """The remainder of that division. A missing size is reported for the share's column instead."""
     try:
         return row.count("n_indexer_layers") * indexer(config, row) % row.count("n_layers") or None
     except UnsaidError:
@@ -83,7 +86,7 @@ def indexer_rest(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _shared_biases(config: Config, row: ModelRow) -> ColumnValue:
-    """`mlp_bias`: biases of the shared experts, which are one block. The dense layers' have a column."""
+    """`mlp_bias`: biases of the shared experts, which form one block. Those of dense layers have a column."""
     width = row.count("moe_shared_experts") * row.count("moe_d_ff")
     sparse = row.count("n_layers") - row.count("n_dense_layers")
     biased = config.flag("mlp_bias") and width
@@ -98,7 +101,7 @@ _LATENT: ColumnRules = {
     "o_bias": flag("attention_bias"), "mlp_bias": flag("mlp_bias"),
     "extra_params_per_layer": lambda config, row: bias_sum(config, row, "attention_bias") or None,
 }  # fmt: skip
-# The width of a value is that of a head in other families where the config doesn't say it.
+# In other families the value width defaults to the head width.
 MINICPM3 = Family("minicpm3", {
     **_LATENT, "tied_embeddings": tied(True),
     "v_head_dim": lambda config, row: config.count("v_head_dim", least=1) or divided(config, row),
@@ -107,12 +110,12 @@ YOUTU = Family("youtu youtu_llm", {**_LATENT, "tied_embeddings": tied(True)})
 DEEPSEEK_V2 = Family("deepseek_v2", {
     **_LATENT, **ROUTED, **_score_bias(otherwise=False), "extra_params_total": _shared_biases,
 })  # fmt: skip
-# The second alone has biases in its feed-forward blocks (transformers).
+# Only V2 has biases in its feed-forward blocks (transformers).
 DEEPSEEK_V3 = Family("deepseek_v3 kimi_k2 glm4_moe_lite dots_vlm", {
     **DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None,
 })  # fmt: skip
 SARVAM_MLA = Family("sarvam_mla", {**DEEPSEEK_V3, "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0)})
-# A norm more stands behind the experts.
+# One further norm after the experts.
 AXK1 = Family("axk1", {
     **DEEPSEEK_V3, "extra_params_total": lambda _, row: (
         (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model") or None
@@ -127,13 +130,15 @@ DEEPSEEK_V32 = Family("deepseek_v32 glm_moe_dsa", {
 
 
 def _gated_norms(config: Config, row: ModelRow) -> int:
-    """A.X K2's norms before attention and before experts: two ways through a rank, which scale what is normed."""
+    """A.X K2's norms before attention and experts: two low-rank projections that scale the normed values."""
     sparse = row.count("n_layers") - row.count("n_dense_layers")
     return 2 * taken(config, "gated_norm_rank", 16) * row.count("d_model") * (row.count("n_layers") + sparse)
 
 
 def _axk2_further(config: Config, row: ModelRow) -> ColumnValue:
-    """Queries and the gate of each value out of both sides of the query's norm; biases; equal parts of gated norms."""
+    """Queries and value gates projected from both sides of the query norm; biases; each layer's share of the gated
+    norms.
+    """
     rank, heads = row.count("q_lora_rank"), row.count("n_heads")
     queries_and_gate = rank * heads * (row.count("head_dim") + 2 * row.count("v_head_dim"))
     return (
@@ -155,7 +160,7 @@ AXK2 = Family("axk2", {
 
 
 def _zero_experts(config: Config, _: ModelRow) -> ColumnValue:
-    """Of the experts that a token uses some give it back unchanged: the number of others on average."""
+    """The average number of chosen experts without the zero experts, which return a token unchanged."""
     chosen, real, zero = config.said("moe_topk", least=1), config.said("n_routed_experts", least=1), _n_zero(config)
     number, rest = divmod(chosen * real, real + zero)
     if rest or not number:
@@ -170,7 +175,7 @@ def _n_zero(config: Config) -> int:
 
 
 def _zero_routes(config: Config, row: ModelRow) -> int:
-    """The router's part for experts without weights, of which each second layer has one."""
+    """The router's parameters for zero experts, in every second layer."""
     return _n_zero(config) * row.count("d_model")
 
 
@@ -180,7 +185,7 @@ def _twice(config: Config, row: ModelRow) -> ColumnValue:
     return 2 * number if isinstance(number, int) else None
 
 
-# A layer has attention and a dense block twice, and experts beside both: it stands as two, one of them with experts and
+# A layer has attention and a dense block twice, and experts in parallel: it counts as two, one with experts and
 # its dense block as a shared expert.
 LONGCAT = Family("longcat_flash", {
     **_LATENT, "n_layers": _twice,

@@ -1,4 +1,4 @@
-"""Which layers of a model see the whole context, which see a window, and which are linear."""
+"""Which layers of a model have global attention, windowed attention, or linear attention."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _KINDS = {
 def attention(
     kinds: Kinds, window: ColumnRule, linear_params: ColumnRule | None = None, *, whole: bool = False
 ) -> ColumnRules:
-    """The columns of a family whose layers differ in what they see. A list `layer_types` goes before `kinds`.
+    """The columns of a family with several kinds of attention. A list `layer_types` takes precedence over `kinds`.
 
-    A window as long as the context is none. `whole`: `kinds` reads that list itself (`listed`).
+    A window as long as the context counts as none. With `whole`, `kinds` reads that list itself (`listed`).
     """
 
     def found(config: Config, row: ModelRow) -> list[str]:
@@ -50,13 +50,13 @@ def attention(
 
 
 def listed(config: Config, row: ModelRow) -> list[str] | None:
-    """The kinds that `layer_types` lists, or None. Raises UserError as `known_kinds` does."""
+    """The kinds listed in `layer_types`, or None. Raises UserError as `known_kinds` does."""
     names = config.items("layer_types", str)
     return None if names is None else known_kinds(config, row, names)
 
 
 def known_kinds(config: Config, row: ModelRow, names: list[str]) -> list[str]:
-    """The kinds of layers that `layer_types` calls so. Raises UserError for an unknown one, or a wrong length."""
+    """The kinds of layers for these names of `layer_types`. Raises UserError for an unknown one, or a wrong length."""
     unknown = next((kind for kind in names if kind not in _KINDS), None)
     if unknown is not None:
         raise config.fault("layer_types", f'has the kind "{unknown}"', f"known: {', '.join(_KINDS)}")
@@ -71,14 +71,14 @@ def n_linear(row: ModelRow) -> int:
 
 
 def check_length(config: Config, row: ModelRow, name: str, length: int) -> None:
-    """Raise UserError where a list hasn't an entry for each layer."""
+    """Raise UserError unless a list has an entry for each layer."""
     if length != row.count("n_layers"):
         what = f"has {length} entries for {row.count('n_layers')} layers"
         raise config.fault(name, what, "correct one of the two")
 
 
 def window(default: int | None, name: str = "sliding_window") -> ColumnRule:
-    """The window's width: null is none, and what is left out is as the family has it."""
+    """The width of the window: null means none, and a missing one is the family's default."""
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
         if config.says(name):
@@ -89,17 +89,17 @@ def window(default: int | None, name: str = "sliding_window") -> ColumnRule:
 
 
 def all_full(_: Config, row: ModelRow) -> list[str]:
-    """Every layer sees the whole context."""
+    """All layers have global attention."""
     return ["full"] * row.count("n_layers")
 
 
 def all_local(_: Config, row: ModelRow) -> list[str]:
-    """Every layer sees a window."""
+    """All layers have windowed attention."""
     return ["local"] * row.count("n_layers")
 
 
 def one_full_in(default: int, *names: str, other: str = "local") -> Kinds:
-    """Each n-th layer sees the whole context, where n is a field or the family's own; the rest are `other`."""
+    """Every n-th layer has global attention, with n from a field or the family's default; the others are `other`."""
 
     def kinds(config: Config, row: ModelRow) -> list[str]:
         step = config.count(*names, least=1) or default
@@ -109,9 +109,9 @@ def one_full_in(default: int, *names: str, other: str = "local") -> Kinds:
 
 
 def lettered(config: Config, row: ModelRow) -> list[str]:
-    """EXAONE 4: letters that come again and again, L a window and G the whole context; the last layer sees it anyhow.
+    """EXAONE 4: a repeated pattern of letters, L for windowed and G for global; the last layer is always global.
 
-    Where a number is written in their place, or nothing, each so-many-th layer sees it, or each fourth.
+    Instead of letters there may be a number n, for every n-th layer global, or nothing, for every fourth.
     """
     pattern = config.value("sliding_window_pattern")
     if not isinstance(pattern, str):
@@ -124,7 +124,7 @@ def lettered(config: Config, row: ModelRow) -> list[str]:
 
 
 def after_first_full(config: Config, row: ModelRow) -> list[str]:
-    """Where `use_sliding_window` is true, the layers after the first `max_window_layers` see a window."""
+    """If `use_sliding_window` is true, layers after the first `max_window_layers` are windowed."""
     layers = row.count("n_layers")
     first = layers
     if config.flag("use_sliding_window"):
@@ -134,30 +134,32 @@ def after_first_full(config: Config, row: ModelRow) -> list[str]:
 
 
 def first_odd_local(config: Config, row: ModelRow) -> list[str]:
-    """Qwen 2 MoE: where `use_sliding_window` is true, each second of the first `max_window_layers` sees a window."""
+    """Qwen 2 MoE: if `use_sliding_window` is true, every second one of the first `max_window_layers` layers is
+    windowed.
+    """
     said = config.count("max_window_layers")
     last = 0 if not config.flag("use_sliding_window") else 28 if said is None else said
     return ["local" if index % 2 == 0 and index < last else "full" for index in range(row.count("n_layers"))]
 
 
 def all_where_used(config: Config, row: ModelRow) -> list[str]:
-    """Where `use_sliding_window` is true, every layer sees a window."""
+    """If `use_sliding_window` is true, all layers are windowed."""
     return (all_local if config.flag("use_sliding_window") else all_full)(config, row)
 
 
 def local_where_rope(config: Config, row: ModelRow) -> list[str]:
-    """Llama 4: a layer with rotary positions sees a chunk; each fourth has none and sees the whole context."""
+    """Llama 4: layers with rotary positions attend within a chunk; every fourth has none and is global."""
     return ["local" if has_rope else "full" for has_rope in _rope(config, row)]
 
 
 def local_where_no_rope(config: Config, row: ModelRow) -> list[str]:
-    """SmolLM3: where `use_sliding_window` is true, the layers without rotary positions see a window."""
+    """SmolLM3: if `use_sliding_window` is true, layers without rotary positions are windowed."""
     windows = config.flag("use_sliding_window")
     return ["local" if windows and not has_rope else "full" for has_rope in _rope(config, row)]
 
 
 def _rope(config: Config, row: ModelRow) -> list[int]:
-    """1 for each layer with rotary positions: `no_rope_layers` is called after its zeros."""
+    """1 for each layer with rotary positions; the field `no_rope_layers` is named after its zeros."""
     step = config.count("no_rope_layer_interval", least=1) or 4
     marks = config.items("no_rope_layers", int)
     if not marks:

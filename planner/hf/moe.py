@@ -1,4 +1,4 @@
-"""Families with experts (mixture of experts): Mixtral, and what each after it changed."""
+"""Families with mixture-of-experts layers: Mixtral and its successors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from planner.hf.rules import (
 )
 
 _CHOSEN = size("num_experts_per_tok", "num_experts_per_token", "experts_per_token")
-# In the first families with experts the dense width is an expert's.
+# In the first families with experts, the field of the dense width is an expert's.
 _LOCAL = experts(size("num_local_experts", "num_experts"), _CHOSEN, size("intermediate_size"), all_sparse)
 
 MIXTRAL = Family("mixtral", {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL})
@@ -116,13 +116,13 @@ KOLIBRI = Family("kolibri1", {
 
 
 def _flint_kinds(_: Config, row: ModelRow) -> list[str]:
-    """The first two layers, each fourth and the last see the whole context."""
+    """The first two layers, every fourth and the last have global attention."""
     last = row.count("n_layers") - 1
     return ["full" if index < 2 or index % 4 == 1 or index == last else "local" for index in range(last + 1)]
 
 
 def _flint_sparse(config: Config, row: ModelRow) -> list[bool]:
-    """As Qwen has it; the first two layers are dense where the config doesn't list the dense ones."""
+    """As in Qwen; the first two layers are dense if the config doesn't list the dense ones."""
     listed = config.items("mlp_only_layers", int) is not None
     return [each and (listed or index > 1) for index, each in enumerate(by_step(config, row))]
 
@@ -185,7 +185,9 @@ BAILING_V2 = Family("bailing_moe_v2", {
 
 
 def _of_all_layers(name: str) -> ColumnRule:
-    """A whole number, or a list that has it for each layer, as Hunyuan writes it; layers that differ have no column."""
+    """A whole number, or a list of it per layer as Hunyuan writes it; layers that differ can't be expressed in a
+    column.
+    """
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
         if not isinstance(config.value(name), list):
@@ -198,7 +200,7 @@ def _of_all_layers(name: str) -> ColumnRule:
     return rule
 
 
-# The shared expert is as wide as a routed one.
+# The shared expert has the width of a routed one.
 HUNYUAN_MOE = Family("hunyuan_v1_moe", {
     **HUNYUAN, "moe_shared_experts": 1,
     **experts(_of_all_layers("num_experts"), _of_all_layers("moe_topk"), size("intermediate_size"), all_sparse),
@@ -214,7 +216,7 @@ ERNIE_MOE = Family("ernie4_5_moe", {
 
 
 def _prefix_kinds(config: Config, row: ModelRow) -> list[str]:
-    """Each n-th layer sees the whole context; the first layers, which have no experts, have an n of their own."""
+    """Every n-th layer has global attention, with a separate n for the first layers, which have no experts."""
     layers, first = row.count("n_layers"), _n_prefix(config)
     steps = [("prefix_dense_sliding_window_pattern", 1, first), ("sliding_window_pattern", 4, layers - first)]
     return [
@@ -248,7 +250,7 @@ DBRX = Family("dbrx", {
 
 
 def _grok_head(config: Config, row: ModelRow) -> ColumnValue:
-    """The first Grok's head is the embedding's table; that of the second is not."""
+    """The first Grok's head is tied to the embedding; the second one's isn't."""
     return tied(not config.flag("residual_moe"))(config, row)
 
 
@@ -264,7 +266,7 @@ def _arctic_sparse(config: Config, row: ModelRow) -> list[bool]:
     return [number % step == 0 for number in range(1, row.count("n_layers") + 1)]
 
 
-# Its dense block is as wide as the model and has a norm of its own.
+# Its dense block has the model's width and its own norm.
 ARCTIC = Family("arctic", {
     **GENERAL, **KV_SAID,
     **experts(size("num_local_experts"), _CHOSEN, size("intermediate_size"), _arctic_sparse),
@@ -276,7 +278,7 @@ ARCTIC = Family("arctic", {
 })  # fmt: skip
 
 
-# Queries come out of a rank with a norm, as those of latent attention do; keys and values are of few heads.
+# Queries are projected through a low rank with a norm, as in latent attention; there are few KV heads.
 STEP3 = Family("step3_text", {
     **GENERAL, "n_kv_heads": size("num_attention_groups"), "q_lora_rank": size("share_q_dim"),
     **experts(size("moe_num_experts"), size("moe_top_k"), size("moe_intermediate_size"), step_sparse(1)),
@@ -296,17 +298,17 @@ def _pooled(config: Config) -> int:
 
 
 def _ways(config: Config, row: ModelRow) -> int:
-    """The ways of all layers with experts to the numbers that these work on, and back."""
+    """Parameters of all expert layers' projections to the latent width and back."""
     return 2 * (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model") * _pooled(config)
 
 
 def _muse_rest(config: Config, row: ModelRow) -> ColumnValue:
-    """Two norms of the experts' numbers, and what equal parts of the ways for each layer leave."""
+    """Two norms of the latent vectors, and the remainder of the projections' even division among layers."""
     norms = 2 * (row.count("n_layers") - row.count("n_dense_layers")) * _pooled(config)
     return norms + _ways(config, row) % row.count("n_layers") or None
 
 
-# Of its four norms one has no parameters; a gate on the residual stands behind each block.
+# One of its four norms has no parameters; each block is followed by a gate on the residual.
 MUSE_SPARK = Family("muse_spark_text", {
     **MUSE_GLIMMER, "head_dim": head_dim(64), "norms_per_layer": 5, "router_score_bias": True,
     **experts(
@@ -319,15 +321,16 @@ MUSE_SPARK = Family("muse_spark_text", {
 
 
 def _zaya_sizes(config: Config, row: ModelRow) -> tuple[int, int, int]:
-    """Of ZAYA: the channels of its convolutions, the router's width, and the experts with the one that does nothing."""
+    """ZAYA's convolution channels, router width, and number of experts including the no-op one."""
     channels = (row.count("n_heads") + row.count("n_kv_heads")) * row.count("head_dim")
     return channels, taken(config, "router_hidden_size", 256), row.count("moe_experts") + 1
 
 
 def _zaya_further(config: Config, row: ModelRow) -> ColumnValue:
-    """Two convolutions over queries and keys, one of each channel and one of each head, and the router.
+    """Two convolutions over queries and keys, per channel and per head, and the router.
 
-    The router's matrix of the columns goes off. Raises UserError where that has more parameters than the layer's.
+    The router's matrix counted by the other columns is subtracted. Raises UserError if it has more parameters than the
+    layer's.
     """
     channels, width, classes = _zaya_sizes(config, row)
     kernels = taken(config, "cca_time0", 2) + row.count("head_dim") * taken(config, "cca_time1", 2)
@@ -344,13 +347,13 @@ def _zaya_chosen(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _zaya_rest(config: Config, row: ModelRow) -> ColumnValue:
-    """Biases of convolutions; a scale of each head's keys; the router's biases, norm and scale; the first scales."""
+    """Convolution biases; a scale of each key head; the router's biases, norm and scale; the first residual scales."""
     channels, width, _ = _zaya_sizes(config, row)
     each = 2 * channels + row.count("n_kv_heads") + 5 * width + 1
     return row.count("n_layers") * each - width + 2 * row.count("d_model")
 
 
-# Scales and biases of what each block adds and of what it adds to stand as eight norms.
+# Scales and biases of each block's output and of the residual are counted as eight norms.
 ZAYA = Family("zaya", {
     **GENERAL, **KV_SAID, **ATTENTION_BIAS, **attention(all_full, window(None)), "head_dim": head_dim(128),
     **experts(size("num_experts"), _zaya_chosen, size("moe_intermediate_size"), all_sparse),
@@ -360,9 +363,9 @@ ZAYA = Family("zaya", {
 
 
 def _of_text(rule: ColumnRule) -> ColumnRule:
-    """A rule of ERNIE 4.5, read from a config whose lists hold a number for text and one for images.
+    """An ERNIE 4.5 rule applied to a config whose lists contain a number for text and one for images.
 
-    Where it doesn't say which layers have experts, all after the first have.
+    If the config doesn't say which layers have experts, all after the first have.
     """
 
     def first(config: Config, row: ModelRow) -> ColumnValue:

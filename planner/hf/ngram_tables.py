@@ -1,7 +1,7 @@
 """Qwen4-Exp, whose layers look up tables by the last tokens (n-grams).
 
-Its residual streams are mixed through a low rank, and its indexers choose blocks of keys by one key for each.
-Sizes as in transformers' modeling_qwen4_exp.py.
+Its residual streams are mixed through a low-rank projection, and its indexers select blocks of keys by one key per
+block. Sizes as in transformers' modeling_qwen4_exp.py.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ _MOST_TABLES = 1000
 
 
 def _mixer(config: Config, row: ModelRow) -> int:
-    """The matrices down to the rank and up from it, by which a block takes its input of all streams."""
+    """Parameters of the low-rank projection that computes a block's input from all streams."""
     return 2 * row.count("residual_streams") * row.count("d_model") * taken(config, "hc_lowrank", 320)
 
 
 def _mixed(config: Config, row: ModelRow) -> int:
-    """A layer's part of the matrices that mix streams: two blocks', which say how much each gives back, and the last's.
+    """Each layer's share of the stream-mixing matrices: those of its two blocks with their output weights, and the last
+    mixer.
 
-    What its division leaves is in the parameters beside the layers.
+    The remainder of the division is counted with the parameters outside layers.
     """
     streams, mixer = row.count("residual_streams"), _mixer(config, row)
     return 2 * (mixer + streams**2 * row.count("d_model")) + mixer // row.count("n_layers")
 
 
 def _lookups(config: Config, row: ModelRow) -> int:
-    """The layers with tables. Raises UserError where they are more than those with linear attention."""
+    """The number of layers with tables. Raises UserError if there are more than layers with linear attention."""
     number = len(set(config.items("ple_layer_ids", int) or []))
     if number > n_linear(row):
         raise config.fault("ple_layer_ids", "has more layers than have linear attention", "correct the config")
@@ -41,12 +42,12 @@ def _lookups(config: Config, row: ModelRow) -> int:
 
 
 def _looked_up(config: Config, row: ModelRow) -> int:
-    """The width of what all tables of a layer say of a token."""
+    """The total width of a layer's table entries for a token."""
     return config.count("ple_embed_dim", least=1) or row.count("d_model")
 
 
 def _lookup_matrices(config: Config, row: ModelRow) -> int:
-    """The matrices of all lookups: keys for each stream, values, and a convolution of each channel of all streams."""
+    """Parameters of all lookups: keys for each stream, values, and a per-channel convolution over all streams."""
     streams, d_model = row.count("residual_streams"), row.count("d_model")
     matrices = d_model * _looked_up(config, row) * (streams + 1)
     convolution = streams * d_model * taken(config, "ple_conv_kernel_size", 4)
@@ -54,9 +55,9 @@ def _lookup_matrices(config: Config, row: ModelRow) -> int:
 
 
 def _tables(config: Config, row: ModelRow) -> int:
-    """The parameters of all tables, each of as many rows as the next prime number says, filled up layer by layer.
+    """Parameters of all tables; each has the next unused prime number of rows, assigned layer by layer.
 
-    Raises UserError for widths that the tables don't divide, and for more tables than a model has.
+    Raises UserError for widths that the number of tables doesn't divide, and for implausibly many tables.
     """
     layers = _lookups(config, row)
     if not layers:
@@ -82,7 +83,7 @@ def _is_prime(number: int) -> bool:
 
 
 def _qwen_rest(config: Config, row: ModelRow) -> ColumnValue:
-    """Tables, norms of the lookups and behind the last layer, half of a bias, and what equal parts leave."""
+    """Tables, norms of the lookups and after the last layer, half of a bias, and remainders of even divisions."""
     streams, bias = row.count("residual_streams") * row.count("d_model"), gate_bias(config, row)
     norms = (3 * _lookups(config, row) + 1) * streams
     parts = _mixer(config, row) % row.count("n_layers") + _lookup_matrices(config, row) % max(1, n_linear(row))
@@ -95,7 +96,7 @@ def _qwen_linear(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _pooling_indexer(_: Config, row: ModelRow) -> ColumnValue:
-    """Queries, a key, and a norm of both."""
+    """Parameters of queries, a key, and a norm of both."""
     heads, width = row.count("index_n_heads"), row.count("index_head_dim")
     return row.count("d_model") * (heads + 1) * width + 2 * width
 
@@ -104,7 +105,7 @@ QWEN4_EXP = Family("qwen4_exp_text", {
     **QWEN3_NEXT, **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), _qwen_linear),
     **experts(size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"), all_sparse),
     "residual_streams": lambda config, _: taken(config, "hc_count", 4),
-    # Each block's norm is of all streams; that of the last mixer stands beside the layers.
+    # Each block's norm spans all streams; the last mixer's is counted outside the layers.
     "norms_per_layer": lambda _, row: 2 * row.count("residual_streams"), "final_norm": False,
     "index_topk": size("indexer_budget"), "index_rate": size("indexer_compress_ratio"),
     "index_n_heads": size("indexer_n_heads"), "index_head_dim": size("indexer_head_dim"),

@@ -1,4 +1,6 @@
-"""What a family's table is made of: for each column of a model's row a value, or a rule that reads the config."""
+"""The building blocks of a family's table: for each column of a model's row a value, or a
+rule that reads the config.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ ColumnRules = Mapping[str, ColumnValue | ColumnRule]
 
 
 class Family(dict[str, ColumnValue | ColumnRule]):
-    """The columns of the models whose config says one of some model_types, separated by blanks."""
+    """The columns for models whose config has one of these model_types, separated by blanks."""
 
     def __init__(self, types: str, columns: ColumnRules) -> None:
         super().__init__(columns)
@@ -23,9 +25,9 @@ class Family(dict[str, ColumnValue | ColumnRule]):
 
 
 class ModelRow:
-    """A model's columns. Each is computed when it is first asked for, so that rules may read one another's.
+    """A model's columns, each computed on first use, so that rules may read other columns.
 
-    `given` are columns that the user typed; they go before what the config says.
+    `given` are columns that the user typed; they take precedence over the config.
     """
 
     def __init__(self, config: Config, family: Family, given: Mapping[str, ColumnValue]) -> None:
@@ -43,12 +45,12 @@ class ModelRow:
         return self._cells[column]
 
     def count(self, column: str) -> int:
-        """A column that holds a number; 0 where it is blank."""
+        """A numeric column; 0 if blank."""
         value = self[column]
         return int(value) if isinstance(value, (int, float)) else 0
 
     def cells(self) -> dict[str, ColumnValue]:
-        """Every column. Raises UserError naming each field that the config should have and hasn't."""
+        """Every column. Raises UserError naming each required field that the config lacks."""
         unsaid: dict[str, str] = {}
         for column in self._family:
             try:
@@ -64,12 +66,12 @@ class ModelRow:
 
 
 def size(*names: str) -> ColumnRule:
-    """A whole number of 1 or more that the config must say, under one of some names."""
+    """A required whole number of 1 or more, under one of these names."""
     return lambda config, _: config.said(*names, least=1)
 
 
 def layers(*names: str) -> ColumnRule:
-    """The number of layers, which the config must say; few enough to list them one by one."""
+    """The required number of layers, limited so that they can be listed one by one."""
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
         number = config.said(*names, least=1)
@@ -82,7 +84,7 @@ def layers(*names: str) -> ColumnRule:
 
 
 def maybe(*names: str, default: int | None = None) -> ColumnRule:
-    """A whole number that the config may say."""
+    """An optional whole number."""
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
         value = config.count(*names)
@@ -92,19 +94,19 @@ def maybe(*names: str, default: int | None = None) -> ColumnRule:
 
 
 def flag(*names: str, default: bool = False) -> ColumnRule:
-    """A yes or no that the config may say, under one of some names."""
+    """An optional boolean under one of these names."""
     return lambda config, _: config.flag(*names, default=default)
 
 
 def where(name: str, then: ColumnValue, otherwise: ColumnValue, default: bool = False) -> ColumnRule:
-    """One of two values, by a yes or no that the config may say."""
+    """One of two values, depending on an optional boolean."""
     return lambda config, _: then if config.flag(name, default=default) else otherwise
 
 
 def tied(default: bool, *names: str) -> ColumnRule:
-    """Whether the head is the embedding's table; what the family takes where the config doesn't say.
+    """Whether the head is tied to the embedding; the family's default if missing.
 
-    `names` are fields that go before tie_word_embeddings.
+    `names` are fields that take precedence over tie_word_embeddings.
     """
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
@@ -116,14 +118,14 @@ def tied(default: bool, *names: str) -> ColumnRule:
 
 
 def apart(config: Config, _: ModelRow) -> ColumnValue:
-    """A head with a table of its own, of a family whose class ties none whatever the config says."""
+    """An untied head, for a family whose class never ties it whatever the config says."""
     if config.flag("tie_word_embeddings"):
         config.note(f"tie_word_embeddings is not heeded: {config.model_type} has a head with a table of its own")
     return False
 
 
 def head_dim(default: int | None = None) -> ColumnRule:
-    """`head_dim`, else the family's own where nothing is written, else d_model over the heads."""
+    """`head_dim`, else the family's default if missing, else d_model / n_heads."""
 
     def rule(config: Config, row: ModelRow) -> ColumnValue:
         said = config.count("head_dim", least=1)
@@ -137,14 +139,14 @@ def head_dim(default: int | None = None) -> ColumnRule:
 
 
 def taken(config: Config, name: str, default: int) -> int:
-    """A whole number that the config says, 0 where it is null, or what the family takes where nothing is written."""
+    """A whole number from the config, 0 if it is null, or the family's default if missing."""
     if config.says(name):
         return config.count(name) or 0
     return config.assumed(name, default)
 
 
 def divided(config: Config, row: ModelRow) -> ColumnValue:
-    """The head dimension of a family that has no field for it. Raises UserError where heads don't divide d_model."""
+    """The head dimension for a family without a field for it. Raises UserError if the heads don't divide d_model."""
     width, rest = divmod(row.count("d_model"), max(1, row.count("n_heads")))
     if rest:
         what = f"d_model {row['d_model']} is no multiple of n_heads {row['n_heads']}"
@@ -154,20 +156,20 @@ def divided(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def kv_heads(config: Config, row: ModelRow) -> ColumnValue:
-    """`num_key_value_heads`, else as many as there are query heads."""
+    """`num_key_value_heads`, by default the number of query heads."""
     said = config.count("num_key_value_heads", least=1)
     return row["n_heads"] if said is None else said
 
 
 def kv_heads_said(config: Config, row: ModelRow) -> ColumnValue:
-    """As `kv_heads`, of a family whose class takes a number of its own where the field is left out: it is asked for."""
+    """Like `kv_heads`, but required, for a family whose class has another default."""
     if not config.says("num_key_value_heads"):
         raise UnsaidError(f"{config.prefix}num_key_value_heads")
     return kv_heads(config, row)
 
 
 def of(column: str) -> ColumnRule:
-    """The same as another column."""
+    """The value of another column."""
     return lambda _, row: row[column]
 
 

@@ -1,9 +1,9 @@
-"""Families whose layers see chosen or compressed keys: DeepSeek-V4, MiniMax-M3, Hy 4, GLM-5.3 Flash.
+"""Families with selected or compressed keys: DeepSeek-V4, MiniMax-M3, Hy 4, GLM-5.3 Flash.
 
-DeepSeek-V4's layers see a window and a key for so many tokens beyond it. Compressed sparse attention (CSA) makes a key
-of every 4 tokens, of which an indexer chooses; heavily compressed attention (HCA) makes one of every 128 and sees them
-all. Layers are joined by several residual streams (hyper-connections). MiniMax-M3's indexers choose blocks of keys.
-Sizes as in transformers' modeling_*.py.
+DeepSeek-V4's layers attend to a window, and beyond it to one key per group of tokens. Compressed sparse attention (CSA)
+has a key for every 4 tokens, of which an indexer selects some; heavily compressed attention (HCA) has one for every 128
+and attends to all. Layers are connected by several residual streams (hyper-connections). MiniMax-M3's indexers select
+blocks of keys. Sizes as in transformers' modeling_*.py.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _CSA, _HCA = _RATES
 
 
 def _kinds(config: Config, row: ModelRow) -> list[str]:
-    """CSA, HCA or none for each layer: of `layer_types`, else of `compress_ratios`, whose tail is of MTP layers.
+    """CSA, HCA or none for each layer, from `layer_types`, else `compress_ratios`, whose tail belongs to MTP layers.
 
-    Raises UserError for a kind or a rate that isn't known, and where the list is too short.
+    Raises UserError for an unknown kind or rate, and if the list is too short.
     """
     types = config.items("layer_types", str)
     field, known = ("layer_types", _KINDS) if types is not None else ("compress_ratios", _BY_RATE)
@@ -45,9 +45,9 @@ def _count(kind: str) -> ColumnRule:
 
 
 def _rate(kind: str) -> ColumnRule:
-    """The tokens of a key: of `compress_rates`, where it is written, else the family's own; blank without such layers.
+    """Tokens per key, from `compress_rates` if present, else the family's default; blank without such layers.
 
-    Raises UserError where `compress_rates` is no table of whole numbers.
+    Raises UserError if `compress_rates` isn't a table of whole numbers.
     """
 
     def rule(config: Config, row: ModelRow) -> ColumnValue:
@@ -61,20 +61,22 @@ def _rate(kind: str) -> ColumnRule:
 
 
 def _indexers(config: Config, row: ModelRow) -> int:
-    """The matrices of all indexers: a compressor of two windows, queries from the rank, a weight for each head."""
+    """Matrix parameters of all indexers: a compressor of two windows, queries from the low rank, a weight per head."""
     heads, width = config.said("index_n_heads", least=1), config.said("index_head_dim", least=1)
     one = row.count("d_model") * (4 * width + heads) + row.count("q_lora_rank") * heads * width
     return row.count("n_csa_layers") * one
 
 
 def _mixes(row: ModelRow) -> int:
-    """Numbers that a hyper-connection computes of all streams: what it takes of each, gives to each, and mixes."""
+    """The number of values that a hyper-connection computes: weights to read each stream, to write each, and to mix
+    them.
+    """
     streams = row.count("residual_streams")
     return (2 + streams) * streams
 
 
 def _joining(row: ModelRow, mixes: int) -> int:
-    """The matrices of two hyper-connections of a layer, which compute so many numbers each."""
+    """Matrix parameters of a layer's two hyper-connections, each of which computes `mixes` values."""
     return 2 * mixes * row.count("residual_streams") * row.count("d_model")
 
 
@@ -84,22 +86,23 @@ def _joined(row: ModelRow, mixes: int, scales: int) -> int:
 
 
 def _last(row: ModelRow) -> int:
-    """What makes one stream of all behind the last layer."""
+    """Parameters that merge the streams after the last layer."""
     streams = row.count("residual_streams")
     return streams * streams * row.count("d_model") + streams + 1
 
 
 def _matrices(row: ModelRow) -> int:
-    """The matrices of all compressors, which make values and their weights, and of two hyper-connections a layer."""
+    """Matrix parameters of all compressors, for values and their weights, and of two hyper-connections per layer."""
     windows = 2 * row.count("n_csa_layers") + row.count("n_hca_layers")
     compressors = windows * 2 * row.count("d_model") * row.count("head_dim")
     return compressors + row.count("n_layers") * _joining(row, _mixes(row))
 
 
 def _vectors(config: Config, row: ModelRow) -> int:
-    """What is no matrix, in all layers: norms and positions of compressors, offsets and scales, and the last streams'.
+    """Non-matrix parameters of all layers: norms and positions of compressors, offsets and scales, and the final
+    merge's.
 
-    Layers that route by a token's number have no score correction.
+    Layers that route by a token's id have no score correction.
     """
     width, index = row.count("head_dim"), row.count("index_head_dim")
     norms = width * (row.count("n_layers") + row.count("n_csa_layers") + row.count("n_hca_layers"))
@@ -110,13 +113,13 @@ def _vectors(config: Config, row: ModelRow) -> int:
 
 
 def _n_hashed(config: Config) -> int:
-    """The layers whose experts are chosen by the number of the token."""
+    """The number of layers that choose experts by the token's id."""
     types = config.items("mlp_layer_types", str)
     return taken(config, "num_hash_layers", 3) if types is None else types.count("hash_moe")
 
 
 def _rest(config: Config, row: ModelRow) -> ColumnValue:
-    """What equal parts of the matrices for each layer leave, and the vectors."""
+    """The remainder of the matrices' even division among layers, and the vectors."""
     layers = row.count("n_layers")
     rest = _indexers(config, row) % layers + _matrices(row) % layers + _vectors(config, row)
     if rest < 0:
@@ -142,7 +145,7 @@ DEEPSEEK_V4 = Family("deepseek_v4", {
 
 
 def _n_first(config: Config, row: ModelRow) -> ColumnValue:
-    """Hy 4's layers with an indexer of their own: those that `indexer_types` lists, else the first and each fourth."""
+    """Hy 4's layers with their own indexer: those listed in `indexer_types`, else the first and every fourth."""
     types, layers = config.items("indexer_types", str), row.count("n_layers")
     if types is None:
         return sum(index == 0 or index % 4 == 1 for index in range(layers))
@@ -151,13 +154,13 @@ def _n_first(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _gate(config: Config, row: ModelRow) -> int:
-    """What scales each head's output, of the layer's input, with biases on the ways down to the ranks."""
+    """Parameters of the gate that scales each head's output by the layer's input, with biases of down-projections."""
     scales = row.count("d_model") * row.count("n_heads") * row.count("v_head_dim")
     return scales + bias_sum(config, row, "attention_bias")
 
 
 def _takes(row: ModelRow) -> int:
-    """Numbers that Hy 4's hyper-connections compute: what they take of each stream, and give to each."""
+    """The number of values that Hy 4's hyper-connections compute: weights to read and to write each stream."""
     return 2 * row.count("residual_streams")
 
 
@@ -167,7 +170,7 @@ def _hy_rest(config: Config, row: ModelRow) -> int:
 
 
 def _n_first_dense(config: Config) -> int:
-    """`first_k_dense_replace`, three where the config doesn't say."""
+    """`first_k_dense_replace`, by default three."""
     return taken(config, "first_k_dense_replace", 3)
 
 
@@ -180,14 +183,14 @@ HY_V4 = Family("hy_v4 hy_v4_vl_text", {
 
 
 def _pooled_indexers(config: Config, row: ModelRow) -> int:
-    """GLM-5.3 Flash's indexers: as DeepSeek-V3.2's, with the weights that make one key of several tokens'."""
+    """GLM-5.3 Flash's indexers: like DeepSeek-V3.2's, with weights that pool several tokens' keys into one."""
     width = row.count("index_head_dim")
     pooled = width * (row.count("d_model") + row.count("index_rate"))
     return row.count("n_indexer_layers") * (indexer(config, row) + pooled)
 
 
 def _n_own(config: Config, row: ModelRow) -> ColumnValue:
-    """The layers with softmax attention that have an indexer of their own, of which `indexer_types` tells."""
+    """The number of softmax-attention layers with their own indexer, according to `indexer_types`."""
     kinds, types = _glm_kinds(config, row), config.items("indexer_types", str)
     if types is None:
         return kinds.count("full")
@@ -196,7 +199,7 @@ def _n_own(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _glm_kinds(config: Config, row: ModelRow) -> list[str]:
-    """Of four layers one has attention, as `layer_types` may say otherwise."""
+    """One of four layers has attention, unless `layer_types` says otherwise."""
     return listed(config, row) or one_full_in(4, other="linear")(config, row)
 
 
@@ -221,7 +224,7 @@ _BLOCKS = "sparse_attention_config"
 
 
 def _chosen(config: Config, row: ModelRow) -> int:
-    """MiniMax-M3's layers with an indexer: those that `layer_types` calls so, or that `sparse_attention_freq` marks."""
+    """The number of MiniMax-M3's layers with an indexer, from `layer_types` or `sparse_attention_freq`."""
     types = config.items("layer_types", str)
     marks = types or config.part(_BLOCKS).items("sparse_attention_freq", int)
     if marks is None:
@@ -231,12 +234,12 @@ def _chosen(config: Config, row: ModelRow) -> int:
 
 
 def _where_indexed(rule: ColumnRule) -> ColumnRule:
-    """A rule for models of which a layer has an indexer, blank for others."""
+    """A rule that is blank for models without indexers."""
     return lambda config, row: rule(config, row) if row["n_indexer_layers"] else None
 
 
 def _of_blocks(own: str, nested: str) -> ColumnRule:
-    """A size of the indexers, under transformers' name or under the checkpoint's own in `sparse_attention_config`."""
+    """A size of the indexers, under transformers' name or the checkpoint's own in `sparse_attention_config`."""
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:
         said = config.count(own, least=1)
@@ -246,20 +249,20 @@ def _of_blocks(own: str, nested: str) -> ColumnRule:
 
 
 def _kept(config: Config, row: ModelRow) -> ColumnValue:
-    """The keys of the blocks that an indexer leaves a query, the one that the query stands in among them."""
+    """The number of keys in the blocks that an indexer selects for a query, including the query's own block."""
     sizes = _of_blocks("index_topk_blocks", "sparse_topk_blocks"), _of_blocks("index_block_size", "sparse_block_size")
     number, width = (rule(config, row) for rule in sizes)
     return int(number or 0) * int(width or 0)
 
 
 def _block_indexers(row: ModelRow) -> int:
-    """MiniMax-M3's indexers: queries, a key, and a norm of both."""
+    """Parameters of MiniMax-M3's indexers: queries, a key, and a norm of both."""
     heads, width = row.count("index_n_heads"), row.count("index_head_dim")
     return row.count("n_indexer_layers") * (row.count("d_model") * (heads + 1) * width + 2 * width)
 
 
 def _marked_sparse(config: Config, row: ModelRow) -> list[bool]:
-    """`moe_layer_freq`: 1 for each layer with experts. All have them where it is left out."""
+    """`moe_layer_freq` has 1 for each layer with experts; if missing, all have them."""
     marks = config.items("moe_layer_freq", int)
     if marks is None:
         return all_sparse(config, row)

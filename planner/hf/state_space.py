@@ -16,13 +16,13 @@ from planner.terminal_table import counted
 
 @dataclass(frozen=True)
 class Mamba2:
-    """A state-space block of the second Mamba: its widths, and which of its parts have biases."""
+    """A Mamba-2 state-space block: its widths, and which parts have biases."""
 
     d_model: int
     heads: int
     inner: int  # channels
     groups: int
-    state: int  # numbers that each channel keeps
+    state: int  # state size per channel
     kernel: int
     norm: bool
     conv_bias: bool
@@ -39,12 +39,12 @@ class Mamba2:
 
     @property
     def matrices(self) -> int:
-        """Parameters of the ways in and out and of the convolution."""
+        """Parameters of the input and output projections and of the convolution."""
         return self.d_model * (self._projected + self.inner) + self._convolved * self.kernel
 
     @property
     def vectors(self) -> int:
-        """Time steps, decay and skip of each head; a norm; biases."""
+        """Parameters of time steps, decay and skip per head, of a norm and of biases."""
         biases = self._convolved * self.conv_bias + self._projected * self.bias_in + self.d_model * self.bias_out
         return 3 * self.heads + self.inner * self.norm + biases
 
@@ -55,12 +55,14 @@ class Mamba2:
 
     @property
     def states(self) -> int:
-        """Numbers that the block keeps of a sequence."""
+        """The state size per sequence, in numbers."""
         return self.inner * self.state
 
 
 def _block(config: Config, row: ModelRow, inner: int, *, norm: bool = True, bias_out: bool | None = None) -> Mamba2:
-    """The block of some channels; the way out has a bias where the way in has one, unless that is said otherwise."""
+    """A block with `inner` channels; the output projection has a bias if the input projection has one, unless
+    specified.
+    """
     biased = config.flag("mamba_proj_bias")
     return Mamba2(
         row.count("d_model"), config.said("mamba_n_heads", least=1), inner, config.said("mamba_n_groups", least=1),
@@ -74,7 +76,7 @@ def _expanded(config: Config, row: ModelRow) -> int:
 
 
 def _falcon(config: Config, row: ModelRow) -> Mamba2:
-    """`mamba_d_ssm` channels; null is the model's width expanded."""
+    """`mamba_d_ssm` channels; null means the model's width times the expansion factor."""
     inner = taken(config, "mamba_d_ssm", 1024) or _expanded(config, row)
     norm, bias_out = config.flag("mamba_rms_norm"), config.flag("projectors_bias")
     return _block(config, row, inner, norm=norm, bias_out=bias_out)
@@ -113,7 +115,7 @@ def _states(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
-    """Without experts the shared block is the dense one."""
+    """Without experts the shared block serves as the dense one."""
     return config.said("intermediate_size" if row["moe_experts"] else "shared_intermediate_size", least=1)
 
 
@@ -136,18 +138,18 @@ BAMBA = Family("bamba", {
 
 
 def _marked(config: Config, row: ModelRow, name: str) -> list[bool]:
-    """Of each `NAME_period` layers the one at `NAME_offset`."""
+    """Of every `NAME_period` layers, the one at `NAME_offset`."""
     period, offset = config.said(f"{name}_period", least=1), config.said(f"{name}_offset")
     return [index % period == offset for index in range(row.count("n_layers"))]
 
 
 def _jamba_block(config: Config, row: ModelRow) -> ColumnValue:
-    """The first Mamba: ways in and out, a convolution, time steps of low rank, a decay for each channel and number."""
+    """Parameters of a Mamba-1 block: projections, a convolution, low-rank time steps, a decay per channel and state."""
     inner, d_model = _expanded(config, row), row.count("d_model")
     state, rank = config.said("mamba_d_state", least=1), config.value("mamba_dt_rank")
     low = -(-d_model // 16) if rank in (None, "auto") else config.said("mamba_dt_rank", least=1)
     ways = 3 * d_model * inner + inner * (low + 2 * state) + low * inner
-    vectors = 2 * inner + low + 2 * state  # bias of the time steps, skip; norms
+    vectors = 2 * inner + low + 2 * state  # time-step bias and skip; norms
     biases = inner * config.flag("mamba_conv_bias", default=True) + (2 * inner + d_model) * config.flag(
         "mamba_proj_bias"
     )
@@ -181,7 +183,7 @@ _NAMES = {**{name: name for name in _LETTERS.values()}, "linear_attention": "mam
 
 
 def _nemotron_blocks(config: Config) -> list[str]:
-    """The kinds of all blocks, as a pattern of letters says them, or a list of names."""
+    """The kinds of all blocks, given as a pattern of letters or a list of names."""
     field = next((name for name in ("layers_block_type", "layer_types") if config.value(name) is not None), "")
     said = config.items(field, str) if field else list(config.text("hybrid_override_pattern"))
     if not said:
@@ -221,7 +223,7 @@ def _nemotron_mamba(config: Config, row: ModelRow) -> Mamba2:
 
 
 def _nemotron_spaces(config: Config, row: ModelRow) -> int:
-    """Parameters of all state spaces."""
+    """Parameters of all state-space blocks."""
     number = _nemotron_blocks(config).count("mamba")
     return number * _nemotron_mamba(config, row).params if number else 0
 
@@ -231,7 +233,7 @@ def _nemotron_share(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _nemotron_rest(config: Config, row: ModelRow) -> ColumnValue:
-    """Norms of the blocks that are no layer of their own, and what the division of the state spaces leaves."""
+    """Norms of the blocks that don't count as layers, and the remainder of the state-space blocks' division."""
     norms = (len(_nemotron_blocks(config)) - row.count("n_layers")) * row.count("d_model")
     return norms + (_nemotron_spaces(config, row) % n_linear(row) if n_linear(row) else 0)
 
@@ -242,7 +244,7 @@ def _nemotron_states(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _nemotron_width(config: Config, row: ModelRow) -> ColumnValue:
-    """An expert's width. One that works on fewer numbers than the model's stands narrower by as much."""
+    """An expert's width, scaled down if experts work on a latent width smaller than the model's."""
     latent = _latent(config)
     if not latent:
         return config.said("moe_intermediate_size", least=1)

@@ -1,4 +1,4 @@
-"""A config added to a models CSV, with what the transformer template makes of it."""
+"""Adds a config to a models CSV, and calculates the transformer template for it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ SHOWN = ("n_params_total", "n_params_active", "kv_bytes_per_token")
 
 @dataclass(frozen=True)
 class AddedModel:
-    """What was added: the id, its headline numbers, and notes on what was assumed or left out."""
+    """The added model: its id, headline numbers, and notes on what was assumed or left out."""
 
     identifier: str
-    quantities: Sequence[tuple[str, Value, str, str]]  # name, value, unit and label of rows of the template
+    quantities: Sequence[tuple[str, Value, str, str]]  # (name, value, unit, label) of template rows
     notes: Sequence[str]
 
 
 def add(
     config: Path, to: Path, settings: Mapping[str, str], *, identifier: str = "", name: str = "", force: bool = False
 ) -> AddedModel:
-    """Add the model of a Hugging Face config.json to a models CSV. `settings` are columns that go before the config.
+    """Add the model of a Hugging Face config.json to a models CSV. `settings` are columns that override the config.
 
     Raises UserError as `understand` and planner.stored_rows.put do; nothing is written then.
     """
@@ -60,7 +60,7 @@ def add(
 
 
 def _new_id(typed: str, config: Path) -> str:
-    """The id that was typed, or else the one that the config suggests. Raises UserError for one that can't be."""
+    """The typed id, or else the one suggested by the config. Raises UserError for an invalid one."""
     identifier = typed.strip(" ") or suggested_id(config)
     try:
         refuse_new_id(identifier)
@@ -81,18 +81,18 @@ _HEADS = ("CausalLM", "LMHead", "ConditionalGeneration")
 
 @dataclass(frozen=True)
 class Understood:
-    """A model's columns as the texts of their cells, and notes for the reader."""
+    """A model's columns as cell texts, and notes for the user."""
 
     cells: Mapping[str, str]
     notes: Sequence[str]
 
 
 def understand(path: Path, settings: Mapping[str, str]) -> Understood:
-    """The row that a config makes; `settings` are columns that the user typed, and go before the config.
+    """The row for a config; `settings` are columns typed by the user, which override the config.
 
-    Raises UserError: no config (planner.hf.config.read), a model_type that isn't known, a field of a wrong type,
-    a field that is missing and not typed, a setting that is no column or that its column can't hold, a draft head,
-    fields that contradict one another.
+    Raises UserError for: no config (see planner.hf.config.read), an unknown model_type, a field of a wrong type, a
+    required field neither present nor typed, a setting that isn't a column or doesn't fit it, a draft head,
+    contradictory fields.
     """
     typed = {name: _typed(name, text) for name, text in settings.items()}
     fields = read(path)
@@ -112,25 +112,25 @@ def understand(path: Path, settings: Mapping[str, str]) -> Understood:
 
 
 def _row(config: Config, typed: Mapping[str, Value]) -> ModelRow:
-    """The row of a config's family; columns that were typed go before what the config says."""
+    """The row of a config's family; typed columns override the config."""
     family = FAMILIES[config.model_type.lower()]
     return ModelRow(config, family, {MODELS.column_in(family, name): _cell(value) for name, value in typed.items()})
 
 
 def _read_as(config: Config, model_type: str) -> Config:
-    """A config as another model_type has it, with notes of its own."""
+    """The config read as another model_type, with its own notes."""
     return Config(config.path, {**config.fields, "model_type": model_type}, config.defaults, config.prefix)
 
 
 def _completed(config: Config, typed: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The complete row, in which a column that is left out equals one that is written with what is usual."""
+    """The complete row, so that a missing column equals one written with its default."""
     cells = {column: _text(cell) for column, cell in _row(config, typed).cells().items()}
     with progress.unsaid():
         return completed(MODELS, {"id": "model", **cells}, config.path)
 
 
 def suggested_id(path: Path) -> str:
-    """An id for a config: the file's name if it is not config.json, else the checkpoint's, else the folder's."""
+    """An id for a config: the file's name unless it is config.json, else the checkpoint's name, else the folder's."""
     if path.stem.lower() != "config":
         return path.stem
     checkpoint = str(read(path).get("_name_or_path") or "")
@@ -150,7 +150,7 @@ def _typed(name: str, text: str) -> Value:
 
 
 def _written(name: str, text: str, value: Value) -> str:
-    """A setting as the CSV holds it: as it was typed, but a number with a unit or arithmetic in plain digits."""
+    """A setting as written to the CSV: as typed, but a number with a unit or arithmetic in plain digits."""
     if FIELDS[name].kind != "count" or not isinstance(value, float) or not is_scaled(text):
         return text
     echo(name, text, FIELDS[name].unit, value)

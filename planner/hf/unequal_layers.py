@@ -1,8 +1,8 @@
-"""Attention layers of a model that differ in their heads, in the columns of a models CSV, which have one size for all.
+"""Represents attention layers with different heads in the columns of a models CSV, which have one size for all layers.
 
-`by_layer` sets it to the given columns, puts the further matrices of all layers in equal parts into
-`extra_params_per_layer`, so that parameters and their work are exact, and the rest of that division, with norms and
-tables, into `extra_params_total`.
+`by_layer` sets the columns to the usual layer's sizes. The other layers' extra matrix parameters are divided evenly
+into `extra_params_per_layer`, so that parameters and their work are exact. The remainder of that division, with norms
+and tables, goes into `extra_params_total`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from planner.hf.config import NO_ROW, Config
 from planner.hf.layers import Kinds, attention
 from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, ModelRow
 
-Beside = Callable[[Config, ModelRow], tuple[int, int]]  # further matrices of all layers, and parameters that are none
+Others = Callable[[Config, ModelRow], tuple[int, int]]  # further parameters: in matrices of all layers, and others
 
 
 @dataclass(frozen=True)
 class Layer:
-    """An attention layer: its heads, their width, the matrices for keys and values (0 to 2), biases, norms of heads.
+    """An attention layer: heads, their width, matrices for keys and values (0 to 2), biases, head norms.
 
-    `value_width` is the width of a head of values where it is not that of queries and keys.
+    `value_width` is the width of a value head if it differs from that of queries and keys.
     """
 
     d_model: int
@@ -34,17 +34,17 @@ class Layer:
 
     @property
     def cached(self) -> int:
-        """Numbers that a layer with keys and values caches of a token."""
+        """Numbers that the layer caches per token."""
         return self.kv_heads * (self.width + self._value_width)
 
     @property
     def matrices(self) -> int:
-        """Parameters of queries, keys, values and output."""
+        """Matrix parameters of queries, keys, values and output."""
         return self.d_model * (self.heads * (self.width + self._value_width) + self._kv_width)
 
     @property
     def vectors(self) -> int:
-        """Parameters of the norms of queries and keys, and of the biases."""
+        """Parameters of query and key norms, and of biases."""
         bias = self.heads * self.width + self._kv_width + self.d_model
         return self.width * (2 if self.kv_matrices else 1) + (bias if self.biased else 0)
 
@@ -57,20 +57,20 @@ class Layer:
         return (0, self.kv_heads * self.width, self.cached)[self.kv_matrices]
 
     def of(self, kv_heads: int, width: int) -> Layer:
-        """The layer with other heads."""
+        """The layer with other KV heads and width."""
         return replace(self, kv_heads=kv_heads, width=width)
 
     def without_kv(self) -> Layer:
-        """The layer that uses another's keys and values."""
+        """The layer without its own keys and values, using another layer's."""
         return replace(self, kv_matrices=0)
 
 
 def by_layer(
-    kinds: Kinds, layers: Callable[[Config, ModelRow], list[Layer]], beside: Beside, window: ColumnRule
+    kinds: Kinds, layers: Callable[[Config, ModelRow], list[Layer]], others_of: Others, window: ColumnRule
 ) -> ColumnRules:
-    """The columns of attention. Layers of the kind `linear` keep no cache: they take a share of their own.
+    """The columns of attention. Layers of the kind `linear` have no cache, and their parameters have their own column.
 
-    The rules raise UserError where the layers are smaller than the columns say.
+    The rules raise UserError if the layers are smaller than the columns say.
     """
 
     def of_kind(config: Config, row: ModelRow, *, linear: bool) -> list[Layer]:
@@ -92,7 +92,7 @@ def by_layer(
             raise config.fault("num_hidden_layers", "of layers that all use another's keys has no column", NO_ROW)
         heads, width = row.count("n_heads"), row.count("head_dim")
         usual = replace(found[0], heads=heads, kv_heads=row.count("n_kv_heads"), width=width, kv_matrices=2)
-        matrices, others = beside(config, row)
+        matrices, others = others_of(config, row)
         if different := [layer for layer in found if _heads(layer) != _heads(usual)]:
             _tell(config, usual, different, len(found))
         matrices += sum(layer.matrices for layer in found) - len(found) * usual.matrices
@@ -123,7 +123,7 @@ def _heads(layer: Layer) -> tuple[int, int, int]:
 
 
 def _tell(config: Config, usual: Layer, different: list[Layer], number: int) -> None:
-    """Tell what is counted as if all layers had the usual heads."""
+    """Add a note on what is counted as if all layers had the usual heads."""
     first, same_work = different[0], (usual.heads, usual.width) == (different[0].heads, different[0].width)
     if first.width != usual.width:
         differ, work = f"heads of {first.width} where the others have {usual.width}", f"heads of {usual.width}"

@@ -1,6 +1,6 @@
-"""Families whose layers with a window have more heads than those without: MiMo-V2-Flash, Step-3.5, Laguna, Inkling.
+"""Families whose windowed layers have more heads than the global ones: MiMo-V2-Flash, Step-3.5, Laguna, Inkling.
 
-The columns have the heads of the layers without a window, whose cache and work grow with the context.
+The columns describe the heads of the global layers, whose cache and work grow with the context.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from planner.hf.unequal_layers import Layer, by_layer
 
 
 def _layers(config: Config, row: ModelRow, heads: Sequence[tuple[int, int]], value_width: int | None) -> list[Layer]:
-    """The layers with their query heads and heads of keys and values, all of one width."""
+    """The layers with these (query heads, KV heads), all of the same head width."""
     d_model, width, biased = row.count("d_model"), row.count("head_dim"), config.flag("attention_bias")
     return [Layer(d_model, queries, kv_heads, width, 2, biased, value_width) for queries, kv_heads in heads]
 
 
-# MiMo-V2-Flash: sinks in layers with a window; heads of values are narrower
+# MiMo-V2-Flash: sinks in windowed layers; value heads are narrower
 
 
 def _marked(config: Config, row: ModelRow, name: str) -> list[bool] | None:
-    """A list with 1 or 0 for each layer."""
+    """A list with 1 or 0 for each layer, as booleans; None if missing."""
     marks = config.items(name, int)
     if marks is not None:
         check_length(config, row, name, len(marks))
@@ -34,7 +34,7 @@ def _marked(config: Config, row: ModelRow, name: str) -> list[bool] | None:
 
 
 def _mimo_kinds(config: Config, row: ModelRow) -> list[str]:
-    """Those that `hybrid_layer_pattern` marks see a window; else all but the first and each sixth."""
+    """The layers marked in `hybrid_layer_pattern` are windowed; by default all but the first and every sixth."""
     marks = _marked(config, row, "hybrid_layer_pattern")
     if marks is not None:
         return ["local" if is_local else "full" for is_local in marks]
@@ -52,7 +52,7 @@ def _mimo_layers(config: Config, row: ModelRow) -> list[Layer]:
 
 
 def _mimo_sinks(config: Config, row: ModelRow) -> tuple[int, int]:
-    """A sink for each query head, in layers with a window or without, as the config says."""
+    """Parameters of the attention sinks, one per query head, in windowed or global layers as the config says."""
     has_sinks = {
         "local": config.flag("add_swa_attention_sink_bias", default=True),
         "full": config.flag("add_full_attention_sink_bias"),
@@ -62,7 +62,7 @@ def _mimo_sinks(config: Config, row: ModelRow) -> tuple[int, int]:
 
 
 def _mimo_sparse(config: Config, row: ModelRow) -> list[bool]:
-    """Those that `moe_layer_freq` marks; else all but the first."""
+    """The layers marked in `moe_layer_freq`; by default all but the first."""
     marks = _marked(config, row, "moe_layer_freq")
     return [index > 0 for index in range(row.count("n_layers"))] if marks is None else marks
 
@@ -76,11 +76,11 @@ MIMO_V2 = Family("mimo_v2_flash mimo_v2", {
 })  # fmt: skip
 
 
-# Gates on the answers of attention: one for each head, or one for each of its numbers
+# Gates on the attention output: one per head, or one per element
 
 
 def _gates(config: Config, row: ModelRow, layers: Sequence[Layer], field: str) -> int:
-    """Parameters of the gates of all layers: `field` is true, false, or says that each number has one."""
+    """Parameters of all layers' gates: `field` is true, false, or says that each element has a gate."""
     said = config.value(field)
     if isinstance(said, str) and said not in ("per-head", "per-element"):
         raise config.fault(field, "is no kind of gate", 'known: true, false, "per-head", "per-element"')
@@ -91,7 +91,7 @@ def _gates(config: Config, row: ModelRow, layers: Sequence[Layer], field: str) -
 
 
 def _step_kinds(config: Config, row: ModelRow) -> list[str]:
-    """`layer_types`, behind which the hub's configs have the kinds of layers of multi-token prediction."""
+    """`layer_types`, to which the hub's configs append the kinds of multi-token prediction layers."""
     names = config.items("layer_types", str)
     if names is None:
         return all_full(config, row)
@@ -139,7 +139,7 @@ def _laguna_kinds(config: Config, row: ModelRow) -> list[str]:
 
 
 def _laguna_full(config: Config, row: ModelRow) -> ColumnValue:
-    """The query heads of the first layer without a window."""
+    """The query heads of the first global layer."""
     pairs = zip(_laguna_kinds(config, row), _laguna_heads(config, row), strict=True)
     return next((heads for kind, heads in pairs if kind == "full"), None) or config.said("num_attention_heads", least=1)
 
@@ -163,11 +163,11 @@ LAGUNA = Family("laguna", {
 })  # fmt: skip
 
 
-# Inkling: no rotary positions, but a number for each distance; convolutions over keys, values and both blocks' answers
+# Inkling: no rotary positions but a parameter per distance; convolutions over keys, values and both blocks' outputs
 
 
 def _inkling_kinds(config: Config, row: ModelRow) -> list[str]:
-    """`layer_types`, else `local_layer_ids`; else all but each sixth see a window."""
+    """`layer_types`, else `local_layer_ids`; by default all but every sixth are windowed."""
     local = config.items("local_layer_ids", int)
     known = listed(config, row)
     if known is None and local is not None:
@@ -185,14 +185,14 @@ def _inkling_layers(config: Config, row: ModelRow) -> list[Layer]:
 
 
 def _reach(config: Config, kind: str) -> int:
-    """The distances that have a number of their own: those of the window, where there is one."""
+    """The number of distances with their own parameter: those within the window, if there is one."""
     if kind == "full":
         return taken(config, "rel_extent", 1024)
     return config.count("sliding_window_size", "sliding_window", least=1) or config.assumed("sliding_window_size", 512)
 
 
-def _inkling_beside(config: Config, row: ModelRow) -> tuple[int, int]:
-    """Numbers of distances, convolutions, the routes of shared experts; a scale for each feed-forward block."""
+def _inkling_others(config: Config, row: ModelRow) -> tuple[int, int]:
+    """Distance parameters, convolutions, and routes of shared experts; a scale for each feed-forward block."""
     d_model, width = row.count("d_model"), taken(config, "d_rel", 16)
     kernel = config.count("conv_kernel_size", "sconv_kernel_size", least=1) or config.assumed("conv_kernel_size", 4)
     pairs = zip(_inkling_kinds(config, row), _inkling_layers(config, row), strict=True)
@@ -204,11 +204,11 @@ def _inkling_beside(config: Config, row: ModelRow) -> tuple[int, int]:
     return matrices + sparse * row.count("moe_shared_experts") * d_model, row.count("n_layers")
 
 
-# Where the hub's configs say `dense_intermediate_size`, that is the dense layers', and `intermediate_size` an expert's.
+# If a hub config has `dense_intermediate_size`, that is the dense layers', and `intermediate_size` an expert's.
 INKLING = Family("inkling_text", {
     **GENERAL, **KV_SAID,
     **by_layer(
-        _inkling_kinds, _inkling_layers, _inkling_beside,
+        _inkling_kinds, _inkling_layers, _inkling_others,
         lambda config, _: _reach(config, "local"),
     ),
     "head_dim": head_dim(128), "qk_norm": "per_head", "embed_norm": True, "router_score_bias": True,

@@ -1,1 +1,1 @@
-"""A profile read and summarised, and written into an edited workbook next to what its plan expects of the run."""
+"""Reads and summarises a profile, and writes it into an edited workbook next to the plan's expected numbers."""

@@ -1,6 +1,6 @@
-"""Which chip of the hardware table a profile is of, and how many of them.
+"""Identifies the chip of a profile in the hardware table, and the number of chips.
 
-Which is told by its name in the file, or as a person says, and never guessed; a TPU's profiler counts TensorCores, of
+The chip is identified by its name in the file or by the user, never guessed. A TPU's profiler counts TensorCores, of
 which some chips have two.
 """
 
@@ -16,12 +16,14 @@ from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile
 from planner.terminal_table import counted
 
 UNKNOWN = "unknown"
-NEAR = 0.15  # that a chip's peak may be off a whole number of its cores' peaks
+NEAR = 0.15  # relative tolerance of a chip's peak against a multiple of its cores' peak
 
 
 @dataclass(frozen=True)
 class Chip:
-    """A profile's chip: its row of the hardware table, blank where that isn't known; what the file calls it; why."""
+    """A profile's chip: its id in the hardware table (blank if unknown), its name in the file, and the reason if
+    unknown.
+    """
 
     id: str
     called: str
@@ -30,26 +32,26 @@ class Chip:
 
     @property
     def said(self) -> str:
-        """The chip for a person: what the file calls it and which row that is."""
+        """The chip for a person: its name in the file and its row."""
         if not self.id:
             return f"{self.called} ({self.why})"
         return self.id if self.called in (UNKNOWN, self.id) else f"{self.called}: {self.id}"
 
     @property
     def named(self) -> str:
-        """The device of its measurements: as the file calls it, else the chip that a person says it is."""
+        """The device name for its measurements: the file's name for it, else the chip named by the user."""
         return self.id if self.id and self.called == UNKNOWN else self.called
 
     def number(self, name: str) -> float | None:
-        """A number of its row; None where there is none."""
+        """A number of its hardware row; None if there is none."""
         value = (self.row or {}).get(name)
         return float(value) if isinstance(value, (int, float)) else None
 
 
 def chip_of(profile: Profile, said: str, hardware: Table) -> Chip:
-    """The chip of a profile; `said` is what a person says it is, blank for nothing.
+    """The chip of a profile; `said` is the user's id for it, blank for none.
 
-    Raises UserError for a chip that the table hasn't, and where the file bears the name of another one.
+    Raises UserError for an id that isn't in the table, or if the file names another chip.
     """
     called = profile.device or UNKNOWN
     kinds = {key: str(row.get("jax_device_kind") or "") for key, row in hardware.rows.items()}
@@ -75,7 +77,7 @@ def _why(profile: Profile, kinds: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Chips:
-    """The chips of a profile; None where it isn't known of how many cores one is. `why` is what tells, in words."""
+    """The number of chips in a profile; None if the number of cores per chip is unknown. `why` explains it in words."""
 
     count: int | None
     cores_each: int = 1
@@ -83,9 +85,9 @@ class Chips:
 
 
 def chips_of(profile: Profile, chip: Chip) -> Chips:
-    """The chips by what the file says of each device's place, by its cores' peak, or by the cores of its chip.
+    """The number of chips, from each device's place in the file, the peak of its cores, or the cores of its chip.
 
-    A GPU is a chip. Where only one rank of several was traced, the chips are those of all ranks.
+    A GPU is one chip. If only one of several ranks was traced, the chips of all ranks are counted.
     """
     devices = profile.active or profile.devices
     n = int(profile.facts.get(CORES, len(devices)))
@@ -93,7 +95,7 @@ def chips_of(profile: Profile, chip: Chip) -> Chips:
         here = len({device.host for device in devices})
         return Chips(ranks, 1, f"{here} of {ranks} ranks {'is' if here == 1 else 'are'} in the profile")
     each = _by_place(profile) or _by_peak(profile, chip)
-    if each is None and CORES in profile.facts:  # a tool's own count of cores
+    if each is None and CORES in profile.facts:  # the number of cores according to a tool
         each = chip.number("n_cores") or 1
     if each is None and (chip.row or {}).get("kind") == "gpu":
         each = 1
@@ -107,14 +109,14 @@ def chips_of(profile: Profile, chip: Chip) -> Chips:
 
 
 def _ranks(profile: Profile) -> int:
-    """The ranks of the run where its trace tells them and has fewer."""
-    told = profile.facts.get(RANKS, "")
-    found = int(told) if told.isdigit() else 0
+    """The number of ranks in the run, if the trace states it and contains fewer."""
+    stated = profile.facts.get(RANKS, "")
+    found = int(stated) if stated.isdigit() else 0
     return found if found > len(profile.active) else 0
 
 
 def _by_place(profile: Profile) -> float | None:
-    """Devices per chip, by the chip that the file names for each; None where it names none."""
+    """Devices per chip, from the chip that the file names for each device; None if it names none."""
     devices = [device for device in profile.devices if device.operations or device.steps]
     places = {(device.host, device.facts[CHIP_PLACE]) for device in devices if CHIP_PLACE in device.facts}
     if not places or any(CHIP_PLACE not in device.facts for device in devices):
@@ -123,7 +125,7 @@ def _by_place(profile: Profile) -> float | None:
 
 
 def _by_peak(profile: Profile, chip: Chip) -> float | None:
-    """Devices per chip: the peak of the data sheet over the peak that the file states for a device."""
+    """Devices per chip: the data sheet's peak over the peak that the file states for a device."""
     whole, own = chip.number("peak_bf16"), next((each.peak_flops for each in profile.devices if each.peak_flops), None)
     if not whole or not own:
         return None

@@ -1,6 +1,6 @@
-"""What an engineer asks of a profile first: the step, MFU, exposed communication, idle and the largest waste.
+"""The first lines about a profile: the step, MFU, exposed communication, idle time and the largest waste.
 
-Each stands beside the plan's own part where there is a plan.
+Each is shown next to the corresponding part of the plan, if there is a plan.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from planner.profiles.profile import HOW_FOUND, Profile, mean_parts, spread
 from planner.spoken import PERCENT, cut, percent, spoken
 
 SECONDS, COUNT = "s", "1"
-GAPS = 3  # the largest that are told
-MUCH_BETWEEN = 1.05  # from step to step over a step: more is told
-LONGEST = 60  # letters of an operation's name in a line
+GAPS = 3  # number of largest gaps to list
+MUCH_BETWEEN = 1.05  # ratio of step distance to step time above which it is mentioned
+LONGEST = 60  # most characters of an operation's name in a line
 EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_part_time"), ("efficiency_part_time",)
 
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """What a plan says of the step that a profile is of: seconds; `parts` are its own by name, with their labels.
+    """The plan's numbers for the profiled step, in seconds; `parts` are its parts by name, with labels.
 
-    `is_other_chip` says that the profile is of another chip, whose peak the plan's MFU isn't of.
+    `is_other_chip` says that the profile is of another chip than the plan, so that the plan's MFU doesn't apply.
     """
 
     label: str
     expected: float | None
     low: float | None = None
     high: float | None = None
-    mfu: float | None = None  # that is expected, on the plan's FLOPs
+    mfu: float | None = None  # expected MFU, with the plan's FLOPs
     parts: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     chips: float | None = None
     is_other_chip: bool = False
 
     def part(self, names: tuple[str, ...]) -> tuple[str, float] | None:
-        """The first of some parts that the plan has: its label and its seconds."""
+        """The first of these parts that the plan has, as (label, seconds)."""
         return next((self.parts[name] for name in names if name in self.parts), None)
 
     def share(self, part: tuple[str, float] | None) -> float | None:
-        """What a part takes of the expected step; None where one of them isn't told."""
+        """A part's fraction of the expected step; None if either is unknown."""
         return part[1] / self.expected if part and self.expected else None
 
     def utilisation(self, seconds: float) -> float | None:
-        """The MFU of a step that took so long, on the plan's FLOPs, chips and peak; None where it has none."""
+        """The MFU of a step of this duration with the plan's FLOPs, chips and peak. None if unknown."""
         if self.is_other_chip or not self.mfu or not self.expected or seconds <= 0:
             return None
         return self.mfu * self.expected / seconds
@@ -53,7 +53,7 @@ class PlannedStep:
 
 @dataclass(frozen=True)
 class PageLine:
-    """A line: a number in SI (a share for %), or None with the reason as `note`; what the plan has of it."""
+    """A line: a number in SI (a fraction for %), or None with the reason as `note`; and the plan's number."""
 
     label: str
     measured: float | None
@@ -64,14 +64,14 @@ class PageLine:
 
     @property
     def said(self) -> str:
-        """The measured number as people say it."""
+        """The measured number formatted for reading."""
         if self.unit == COUNT and self.measured is not None:
             return f"{self.measured:,.0f}"
         return percent(self.measured) if self.unit == PERCENT else spoken(self.measured, self.unit)
 
 
 def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips | None = None) -> list[PageLine]:
-    """The first lines of a profile, in the order in which they are asked for."""
+    """The first lines about a profile, most important first."""
     return [
         *_step(profile, plan),
         *_chips(chips, plan),
@@ -84,21 +84,21 @@ def lines(profile: Profile, plan: PlannedStep | None, peaks: Peaks, chips: Chips
 
 
 def short(name: str) -> str:
-    """An operation's name in a line: a GPU's kernel can have a thousand letters."""
+    """An operation's name, shortened to fit a line; a GPU kernel's name can have a thousand characters."""
     name = "".join(each if each.isprintable() else " " for each in name)
     return cut(name.removeprefix("void "), LONGEST)
 
 
 def step_seconds(profile: Profile) -> float | None:
-    """The median time of a step; None where the profile has none."""
+    """The median duration of a step; None if the profile has no steps."""
     times = profile.step_times
     return spread(times)[0] if times else None
 
 
 def between_steps(profile: Profile) -> str:
-    """A line about what is between the steps, or how far they overlap, where that is much. Blank where not.
+    """A line on the time between steps, or on their overlap, if significant; otherwise blank.
 
-    A log's time of a step has what is between them, and counts no time of two twice.
+    The step time in a log includes the time between steps, and counts overlapping time once.
     """
     step, distances = step_seconds(profile), profile.step_distances
     whole = spread(distances)[0] if distances else None
@@ -115,7 +115,9 @@ def between_steps(profile: Profile) -> str:
 
 
 def _overlap(step: float, whole: float) -> bool:
-    """Whether steps of so many seconds, of which one ends every `whole`, overlap by much on their device."""
+    """Whether steps of this duration, one of which ends every `whole` seconds, overlap
+    significantly on their device.
+    """
     return step > MUCH_BETWEEN * whole
 
 
@@ -151,12 +153,12 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
 
 
 def _devices(profile: Profile) -> int:
-    """Devices that have steps."""
+    """The number of devices with steps."""
     return sum(bool(device.steps) for device in profile.devices)
 
 
 def _is_mean(profile: Profile) -> bool:
-    """Whether the parts of a step are a mean, over steps or devices."""
+    """Whether the parts of a step are averaged over steps or devices."""
     return len(profile.step_times) > 1 or (_devices(profile) > 1 and bool(profile.step_times))
 
 
@@ -185,13 +187,13 @@ def _utilisation(profile: Profile, plan: PlannedStep | None) -> PageLine:
 
 
 def part(profile: Profile, name: str) -> float | None:
-    """The seconds of a part of a step by its name; None where the format doesn't tell it from others."""
+    """The seconds of a part of a step by name; None if the format doesn't separate it from others."""
     seconds: float | None = None if name in profile.lacks else getattr(profile.step_parts, name)
     return seconds
 
 
 def parts_of(profile: Profile) -> str:
-    """What the parts are of: a tool without steps adds all of them up."""
+    """What the parts refer to; a tool without steps adds up all of them."""
     if not profile.step_times:
         return "of all steps"
     return "of the mean step" if _is_mean(profile) else "of the step"

@@ -1,7 +1,7 @@
-"""A profile read, with its chip, peaks and cases; and put into an edited workbook.
+"""Reads a profile with its chip, peaks and cases, and writes it into an edited workbook.
 
-Its step becomes a run, what is recognised cases, all of it the sheet Profile, in one edit: the file is written once,
-whole.
+Its step becomes a recorded run, its recognised operations become cases, and everything else goes on the sheet Profile.
+All is written in one edit, atomically.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package
 
 METHOD, OF_SCENARIO = "profile", "Scenario"
-NAMED = 40  # files and hosts that are named: a cell holds no thousands of them
+NAMED = 40  # most files and hosts to name, since a cell can't hold thousands
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """A profile with what was made of it: the chip that it is of, its peaks, the cases that were recognised."""
+    """A profile with its chip, the chip's peaks, and the recognised cases."""
 
     profile: Profile
     chip: Chip
@@ -59,17 +59,15 @@ class Ingested:
 
     @property
     def chips(self) -> Chips:
-        """How many chips it is of."""
+        """The number of chips in it."""
         return chips_of(self.profile, self.chip)
 
 
 def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: str, steps: str = "") -> Ingested:
-    """The profile in files or folders, its chip, peaks and cases; `device` is what a person says the chip is.
+    """The profile in these files or folders, with its chip, peaks and cases; `device` is the user's id for the chip.
 
-    `steps` is the kind of its steps that a person asks for, blank for the main one.
-
-    The workbook and the scenario that it is for are checked first: to read a profile can take minutes.
-    Raises UserError as reading either does, and first for a profile that isn't there.
+    `steps` is the requested kind of steps, blank for the main one. The workbook and scenario are checked first, because
+    reading a profile can take minutes. Raises UserError as reading either does, and first of all for a missing profile.
     """
     for path in paths:
         if not path.exists():
@@ -86,7 +84,7 @@ def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: st
 
 
 def the_scenario(plan: Plan, said: str) -> Scenario:
-    """The scenario that a profile is a run of: the only one where none is said. Raises UserError for several."""
+    """The scenario that a profile is a run of: the named one, or the only one. Raises UserError if it is ambiguous."""
     if said:
         return scenario_of(plan, said)
     if len(plan.scenarios) == 1:
@@ -97,10 +95,11 @@ def the_scenario(plan: Plan, said: str) -> Scenario:
 
 
 def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> list[str]:
-    """Put a profile into the workbook at `path` as a run of a scenario; `row` is which of its headlines a step is.
+    """Write a profile into the workbook at `path` as a run of a scenario; `row` is the headline that a step is a run
+    of.
 
-    Returns what was written, in lines for a person. Raises UserError as reading and writing do, and for a scenario or a
-    row that isn't there.
+    Returns lines for the user on what was written. Raises UserError as reading and writing do, and for an unknown
+    scenario or row.
     """
     with locked(path), still():
         progress.step(f"reading {path.name}")
@@ -120,25 +119,27 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
                 place = -1
         progress.step("landing its operations")
         landing = land_in(package, lambda landing: _choose(landing, found))
-        if place is not None:  # in which row it is now: the runs may have made room for the operations
+        if place is not None:  # its current row, since runs may have moved for the operations
             said_of_run = f"{landing.sheet.name} row {landing.sheet.run_rows[place]}: {said(run)}"
         progress.step(f"writing the sheet {KIND}")
         lines = [*first_page.lines(found.profile, step, found.peaks, found.chips), share_line(found.cases)]
-        about = told_of(found, which, run)
+        about = about_lines(found, which, run)
         name = added_sheet.put(
             package, _kind(plan, which), profile_sheet.PURPOSE,
             profile_sheet.writer(found.profile, lines, found.peaks, about),
         )  # fmt: skip
         package.write(path)
-    is_told = place is None or f"flagged {run.flags}" in said_of_run  # no run, no flag
-    marked = [f"flagged {run.flags}"] if run.flags and not is_told else []
+    is_flag_reported = place is None or f"flagged {run.flags}" in said_of_run  # without a run there is no flag
+    marked = [f"flagged {run.flags}"] if run.flags and not is_flag_reported else []
     sheet_written = f"sheet {name}: {counted(len(lines), 'first line')}"
     between = filter(None, [first_page.between_steps(found.profile)])
     return [said_of_run, *marked, *between, *found.profile.notes, *_landed(landing, found), sheet_written]
 
 
 def _kind(plan: Plan, which: Scenario) -> str:
-    """The kind of the sheet of a scenario's profile: `Profile` of the first that has one, with their ids of others."""
+    """The sheet kind of a scenario's profile: `Profile` for the first scenario with one, with the scenario's id for
+    others.
+    """
     there = {each.kind: each.sheet for each in added(plan.book.sheets.values()) if each.kind.startswith(KIND)}
     for kind, sheet in there.items():
         if any(sheet.text(row, 1) == OF_SCENARIO and f"({which.id}), " in sheet.text(row, 2) for row in sheet.filled):
@@ -147,12 +148,12 @@ def _kind(plan: Plan, which: Scenario) -> str:
 
 
 def share_line(cases: Cases) -> PageLine:
-    """How much of the operations' time was recognised."""
+    """The share of the operations' time that was recognised."""
     return PageLine("Recognised, of all operations' time", cases.share, PERCENT, note=cases.said)
 
 
-def told_of(found: Ingested, which: Scenario | None, run: RecordedRun | None) -> list[tuple[str, str]]:
-    """What a profile is of, in words."""
+def about_lines(found: Ingested, which: Scenario | None, run: RecordedRun | None) -> list[tuple[str, str]]:
+    """What a profile is of, as (label, text) lines."""
     profile = found.profile
     facts = [*profile.facts.items(), *(profile.devices[0].facts.items() if profile.devices else ())]
     lines = [
@@ -165,8 +166,8 @@ def told_of(found: Ingested, which: Scenario | None, run: RecordedRun | None) ->
     ]
     lines += [("Note", note) for note in profile.notes]
     if not found.chip.id:
-        telling = {name: value for name, value in facts if name not in (CHIP_PLACE, RANKS)}
-        lines += [(f"What tells the device: {name}", str(value)) for name, value in telling.items()]
+        identifying = {name: value for name, value in facts if name not in (CHIP_PLACE, RANKS)}
+        lines += [(f"What tells the device: {name}", str(value)) for name, value in identifying.items()]
     if which is not None and run is not None:
         lines.append((OF_SCENARIO, f"{which.name} ({which.id}), {_chips(run)} {which.hardware}"))
         if run.flags:
@@ -175,7 +176,7 @@ def told_of(found: Ingested, which: Scenario | None, run: RecordedRun | None) ->
 
 
 def _devices(profile: Profile) -> str:
-    """How many devices a profile has, and how many of them ran something; a tool adds all up."""
+    """The number of devices in a profile and of those that ran anything; a tool adds up all."""
     if CORES in profile.facts:
         return f"{profile.facts[CORES]}, added up"
     if any(device.name == ALL_CORES for device in profile.devices):
@@ -189,7 +190,7 @@ def _chips(run: RecordedRun) -> str:
 
 
 def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> tuple[RecordedRun, PlannedStep]:
-    """The profile's step as a run, and what the plan says of such a step."""
+    """The profile's step as a run, and the plan's numbers for such a step."""
     times = found.profile.step_times
     seconds, deviation, n = spread(times) if times else (float("inf"), 0.0, 0)
     run = snapshot(plan, which.id or which.name, StatedRun("", TIME, row), seconds)
@@ -217,7 +218,7 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
 
 
 def _is_same(old: RecordedRun, new: RecordedRun) -> bool:
-    """Whether a run of the table is of the same profile, which was written before."""
+    """Whether a recorded run comes from the same profile, written earlier."""
     alike = (old.scenario, old.row, old.source) == (new.scenario, new.row, new.source)
     return alike and isclose(old.measured, new.measured, rel_tol=1e-12)
 
@@ -244,7 +245,9 @@ def _planned(plan: Plan, which: Scenario, run: RecordedRun) -> PlannedStep:
 
 
 def _choose(landing: Landing, found: Ingested) -> None:
-    """The recognised cases of a known chip; those of an unknown one would stand beside another chip's prediction."""
+    """Choose the recognised cases, if the chip is known; otherwise they would be compared with another chip's
+    prediction.
+    """
     if found.chip.id:
         put_by_key(landing, found.cases.rows)
 

@@ -1,6 +1,6 @@
-"""The operations of a profile over all devices, as the sheet and the terminal list them, and what they lose.
+"""The operations of a profile over all devices, as listed on the sheet and the terminal, with the time they waste.
 
-What is lost is told against the roofline, by the peaks of the profile's file or of its chip's data sheet.
+Waste is measured against the roofline, with the peaks of the profile's file or of the chip's data sheet.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from planner.profiles.hlo_text import size
 from planner.profiles.profile import CORES, Device, Operation, Profile, pooled
 from planner.profiles.recognition import matmul
 
-MOST = 400  # operations that have a row
+MOST = 400  # most rows of operations
 _NUMBER = re.compile(r"\.\d+$")
-CLOSED = "custom-call"  # a kernel whose FLOPs nobody has told
-ESTIMATED = 1.05  # of the peak, beyond which the FLOPs of such a kernel are none that it did
+CLOSED = "custom-call"  # an opaque kernel, with unknown FLOPs
+ESTIMATED = 1.05  # ratio to the peak above which such a kernel's stated FLOPs can't be true
 FP32, TF32 = "fp32", "tf32"
 
 Bound = Literal["compute", "memory"]
@@ -27,9 +27,9 @@ Bound = Literal["compute", "memory"]
 
 @dataclass(frozen=True)
 class Peaks:
-    """What a device can do at most, in FLOP/s, by the template's dtype where its table has one, and byte/s.
+    """A device's peak rates: FLOP/s by the template's dtype (if the table has one), and byte/s.
 
-    `source` says where they are from. None is not known, and `why` says why.
+    `source` says where they come from. An unknown one is None, and `why` gives the reason.
     """
 
     flops: float | None
@@ -40,7 +40,7 @@ class Peaks:
 
 
 def peaks_of(device: Device | None, chip: Chip) -> Peaks:
-    """Those that the file has of its device, else those of the chip's data sheet."""
+    """The device's peaks from the file, else those of the chip's data sheet."""
     if device is not None and device.peak_flops and device.peak_bandwidth:
         return Peaks(device.peak_flops, device.peak_bandwidth, source="the profile's own")
     bandwidth = chip.number("hbm_bandwidth")
@@ -54,10 +54,10 @@ def peaks_of(device: Device | None, chip: Chip) -> Peaks:
 
 @dataclass(frozen=True, slots=True)
 class Waste:
-    """An operation's time and what of it is lost, in seconds.
+    """An operation's time and the waste in it, in seconds.
 
-    That is time x (1 - `efficiency`), the larger of the FLOP rate over its peak and the bandwidth over its peak, and at
-    most 1; `bound` is which of them is the larger.
+    The waste is time x (1 - `efficiency`). The efficiency is FLOP rate over peak or bandwidth over peak, whichever is
+    larger, and at most 1; `bound` says which one.
     """
 
     name: str
@@ -68,12 +68,12 @@ class Waste:
 
 
 def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
-    """What an operation that computes loses; None where neither FLOPs nor bytes are known, or the peaks aren't.
+    """The waste of an operation that computes. None if neither FLOPs nor bytes, or no peaks, are known.
 
-    What communicates, copies or waits may be hidden, and is bound by something else. A custom call without FLOPs is no
-    operation that only moves its bytes, and one with more than the chip does has its author's estimate of them. The
-    bytes that a format lacks are at least those of its arrays where its FLOPs are known. A matmul's peak is that of
-    what it multiplies.
+    Communication, copies and waits may be hidden and have other bounds, so they have none. A custom call without FLOPs
+    can't be assumed to only move its bytes, and one with more FLOPs than the chip can do has an estimate by its author.
+    If FLOPs are known, missing bytes are taken as at least those of the arrays. A matmul's peak is that of its
+    operands' dtype.
     """
     if operation.bytes is None and operation.flops:
         operation = replace(operation, bytes=sum(map(size, (*operation.operands, *operation.result))) or None)
@@ -81,11 +81,11 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
     multiplied = (matmul(operation) if peaks.by_dtype else None) or operation
     name, seconds = dtype(multiplied.dtype), operation.self_time
     peak = peaks.by_dtype.get(name, peaks.flops)
-    is_told = operation.part == "compute" and not is_closed and (operation.flops or operation.bytes)
-    if not is_told or not seconds or not peak or not peaks.bandwidth:
+    has_rates = operation.part == "compute" and not is_closed and (operation.flops or operation.bytes)
+    if not has_rates or not seconds or not peak or not peaks.bandwidth:
         return None
     rate = (operation.flops or 0.0) * operation.count / seconds
-    if name == FP32 and rate > peak:  # so it was multiplied as TF32, of which a profile doesn't tell
+    if name == FP32 and rate > peak:  # so it used TF32, which profiles don't record
         peak = peaks.by_dtype.get(TF32, peak)
     compute = rate / peak
     if CLOSED in (operation.category, operation.opcode) and compute > ESTIMATED:
@@ -97,12 +97,12 @@ def lost_by(operation: Operation, peaks: Peaks) -> Waste | None:
 
 
 def largest(profile: Profile, operations: Iterable[Operation], peaks: Peaks) -> Waste | None:
-    """Of operations over all devices the one that loses most in a step, in the mean over steps and devices.
+    """The operation with the most waste in a step, averaged over steps and devices.
 
-    Of another program than the one whose runs are the steps it is none. None where none's can be told.
+    Operations of other programs than the one whose runs are the steps are excluded. None if no waste is known.
     """
     program = profile.stepping
-    cores = int(profile.facts.get(CORES, 1))  # over which a tool adds its operations up, with steps of one of them
+    cores = int(profile.facts.get(CORES, 1))  # a tool sums operations over cores but reports one core's steps
     n = cores * max(1, sum(len(device.steps) for device in profile.devices) or len(profile.active))
     ours = [operation for operation in operations if program in ("", operation.program)]
     found = [_of_steps(lost, operation) for operation in ours if (lost := lost_by(operation, peaks))]
@@ -111,38 +111,38 @@ def largest(profile: Profile, operations: Iterable[Operation], peaks: Peaks) -> 
 
 
 def _of_steps(lost: Waste, operation: Operation) -> Waste:
-    """What is lost of an operation's runs in steps, where it is told which these are."""
+    """The waste of an operation's runs within steps, if known which those are."""
     share = 1.0 if operation.step_time is None else operation.step_time / operation.self_time
     return replace(lost, seconds=lost.seconds * share, wasted=lost.wasted * share)
 
 
 @dataclass(frozen=True)
 class OperationRow:
-    """An operation over all devices, or several that differ in their number alone: `fusion (64 alike)`."""
+    """An operation over all devices, or several that differ only in a number: `fusion (64 alike)`."""
 
     one: Operation
     name: str
-    share: float | None  # of the time of all operations, which may overlap
+    share: float | None  # share of the time of all operations, which may overlap
     efficiency: float | None
     bound: str
     lacking: str
 
     @property
     def intensity(self) -> float | None:
-        """FLOP a byte; None where one of them isn't known."""
+        """FLOP per byte; None if either is unknown."""
         return self.one.flops / self.one.bytes if self.one.flops and self.one.bytes else None
 
     @property
     def achieved(self) -> float | None:
-        """FLOP/s of the median run of what computes; None where its FLOPs aren't known."""
+        """FLOP/s of the median run of an operation that computes; None if its FLOPs are unknown."""
         is_drawn = self.one.part == "compute" and self.one.median > 0
         return self.one.flops / self.one.median if self.one.flops and is_drawn else None
 
 
 def rows(profile: Profile, peaks: Peaks) -> list[OperationRow]:
-    """The operations over all devices, those that take the most time of their own first.
+    """The operations over all devices, by descending self time.
 
-    Of more than have room those that differ in their number alone, as the layers of a model do, are one row.
+    If there are too many, those that differ only in a number, such as a model's layers, share a row.
     """
     everything = sum(operation.self_time for operation in profile.operations)
     found = pooled(profile.operations)
@@ -174,7 +174,7 @@ def _row(
 
 
 def _lacking(one: Operation, lost: Waste | None, peaks: Peaks, lacks: Mapping[str, str]) -> Iterator[str]:
-    """Why cells of an operation are empty."""
+    """The reasons for an operation's empty cells."""
     for fact, there in (("flops", one.flops), ("bytes", one.bytes), ("shapes", one.result or one.operands)):
         if not there and one.part == "compute":
             yield f"{fact}: {lacks.get(fact, 'the file has none for it')}"

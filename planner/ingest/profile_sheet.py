@@ -1,4 +1,4 @@
-"""The sheet Profile: its first lines beside the plan, the parts of a step, programs, operations and their roofline."""
+"""The sheet Profile: first lines next to the plan, parts of a step, programs, operations and their roofline."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from planner.workbook.page import Page
 KIND, PURPOSE = "Profile", "What a profile of the plan's run says, beside what the plan expects of it."
 MS, US = "ms", "us"
 HEADS = ("What", "Measured", "Unit", "Plan", "Of the plan", "Note")
-LONGEST = 160  # letters of a name or of shapes
+LONGEST = 160  # most characters of a name or of shapes
 SHARE, WHOLE = "0.0%", "#,##0"
-CHART_AT, PRINTED = "G", "N"  # below the first lines, right of what follows; what is on paper
+CHART_AT, PRINTED = "G", "N"  # column of the chart, right of the sections; last printed column
 CHART_WIDTH = 18.0  # cm
-DECADES = (0.01, 10_000.0)  # FLOP a byte, what the roofline's axis spans
+DECADES = (0.01, 10_000.0)  # FLOP/byte, range of the roofline's axis
 PARTS = (
     ("compute", "an operation computes"), ("communication", "a collective, and nothing computes"),
     ("copy", "a copy, and nothing computes"), ("wait", "for what the profile doesn't tell"),
@@ -36,7 +36,7 @@ PARTS = (
 def writer(
     profile: Profile, lines: Sequence[PageLine], peaks: Peaks, about: Sequence[tuple[str, str]]
 ) -> Callable[[Page], None]:
-    """What fills the page; `about` are the texts that say what the profile is of: its files, device, scenario."""
+    """A function that fills the page; `about` are (label, text) lines on the profile's files, device and scenario."""
 
     def write(page: Page) -> None:
         _Sheet(page, profile, peaks).write(lines, about)
@@ -70,16 +70,16 @@ CHART_X, CHART_Y = (
 
 
 class _Sheet:
-    """The page and the row that is written next."""
+    """The page and the next row to write."""
 
     def __init__(self, page: Page, profile: Profile, peaks: Peaks) -> None:
         self.page, self.profile, self.peaks = page, profile, peaks
         self.at = FIRST_ROW
 
     def write(self, lines: Sequence[PageLine], about: Sequence[tuple[str, str]]) -> None:
-        """All of it, and the chart."""
+        """Write the whole sheet with its chart."""
         self._lines(lines)
-        beside = self.at + 1
+        chart_row = self.at + 1
         self._heads("What it is of", ("What", "Said"))
         for label, text in about:
             self._row([(label, "@"), (text, "@")])
@@ -89,11 +89,11 @@ class _Sheet:
         self.page.corner = f"B{FIRST_ROW + 1}"
         self.page.widths(38, 13, 12, 13, 32, 24, 15, 13, 13, 17, 17, 13, 12, 44, 40, 14, 18, 60)
         if chart := self._roofline(first, last):
-            self.page.sheet.add_chart(chart, f"{CHART_AT}{beside}")
+            self.page.sheet.add_chart(chart, f"{CHART_AT}{chart_row}")
         self.page.sheet.print_area = f"A1:{PRINTED}{self.at - 1}"
 
     def _heads(self, title: str, heads: Sequence[str], right: Sequence[int] = ()) -> None:
-        """A section's title in a row of its own, and its heads below."""
+        """A section's title in its own row, with the column titles below."""
         if title:
             self.at += 1
             self.page.section(self.at, title, len(heads))
@@ -103,7 +103,7 @@ class _Sheet:
         self.at += 1
 
     def _row(self, cells: Sequence[tuple[object, str]]) -> None:
-        """A row of cells, each with its number format; an empty one stays so."""
+        """A row of cells, each with its number format; empty ones stay empty."""
         for column, (value, form) in enumerate(cells, start=1):
             if value is not None and value != "":
                 is_text = form == "@"
@@ -153,11 +153,11 @@ class _Sheet:
         for (name, number), runs in ordered[:MOST]:
             total, count = sum(total for _, total, _ in runs), sum(count for count, _, _ in runs)
             middle = median(middle for _, _, middle in runs) / factor(MS, SECONDS)
-            times = (total / factor(MS, SECONDS), SAID), (middle if count else None, SAID)  # a tool has the total alone
+            times = (total / factor(MS, SECONDS), SAID), (middle if count else None, SAID)  # tools report only totals
             self._row([(cut(name, LONGEST), "@"), times[0], (count or None, WHOLE), times[1], (number, "@")])
 
     def _operations(self) -> tuple[int, int]:
-        """The first and the last row of the operations."""
+        """Write the operations; returns their first and last row."""
         found = rows(self.profile, self.peaks)
         left_out = f", {counted(len(found) - MOST, 'more')} left out" if len(found) > MOST else ""
         numbers = [at for at, (_, form, _) in enumerate(COLUMNS, 1) if form != "@"]
@@ -169,7 +169,7 @@ class _Sheet:
         return first, self.at - 1
 
     def _roofline(self, first: int, last: int) -> ScatterChart | None:
-        """The chart of operations whose FLOPs and bytes are known below the device's roofline; None without any."""
+        """A chart of the operations with known FLOPs and bytes under the device's roofline. None if there are none."""
         if not self.peaks.flops or not self.peaks.bandwidth:
             return None
         if not any(row.intensity and row.achieved for row in rows(self.profile, self.peaks)[:MOST]):
@@ -191,11 +191,11 @@ class _Sheet:
 
 
 def _in_words(line: PageLine, value: float | None) -> tuple[float | None, str]:
-    """A line's number in the unit of the sheet, and the unit: times in ms, shares in percent."""
+    """A line's number in the sheet's unit, and that unit: times in ms, fractions in percent."""
     unit, base = {SECONDS: (MS, SECONDS), PERCENT: (PERCENT, COUNT)}.get(line.unit, ("", COUNT))
     return (None if value is None else value / (factor(unit, base) if unit else 1.0)), unit
 
 
 def _shapes(one: Operation) -> str:
-    told = f"{' '.join(map(str, one.operands))} -> {' '.join(map(str, one.result))}"
-    return told if one.result or one.operands else ""
+    shapes_text = f"{' '.join(map(str, one.operands))} -> {' '.join(map(str, one.result))}"
+    return shapes_text if one.result or one.operands else ""

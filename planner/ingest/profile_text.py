@@ -6,18 +6,20 @@ from collections.abc import Iterator
 
 from planner import terminal_table
 from planner.ingest import first_page
-from planner.ingest.into_workbook import Ingested, share_line, told_of
+from planner.ingest.into_workbook import Ingested, about_lines, share_line
 from planner.ingest.operation_rows import OperationRow, rows
 from planner.ingest.profile_sheet import PARTS
 from planner.spoken import percent, spoken
 
-MOST, LONGEST = 12, 48  # operations that are listed, and letters of a name
+MOST, LONGEST = 12, 48  # most operations, and most characters of a name
 
 
 def lines(found: Ingested) -> Iterator[str]:
-    """The lines, one section after the other."""
+    """The lines, section by section."""
     profile = found.profile
-    yield from terminal_table.aligned(["", ""], [list(each) for each in told_of(found, None, None)]).splitlines()[1:]
+    yield from terminal_table.aligned(["", ""], [list(each) for each in about_lines(found, None, None)]).splitlines()[
+        1:
+    ]
     yield ""
     first = [*first_page.lines(profile, None, found.peaks, found.chips), share_line(found.cases)]
     said = [[line.label, line.said, line.note] for line in first]

@@ -26,37 +26,37 @@ DTYPES = {
     "bf16": "bf16", "f16": "fp16", "f32": "fp32", "f64": "fp64", "s8": "int8", "u8": "int8",
     "s32": "int32", "s4": "int4",
 }  # fmt: skip
-FAMILIES = {"f8e8m0": "", "f8": "fp8", "f4": "fp4"}  # by how their names begin; the first is no number, but a scale
+FAMILIES = {"f8e8m0": "", "f8": "fp8", "f4": "fp4"}  # by prefix of the HLO type; f8e8m0 is a scale, not a number
 COLLECTIVES = {
     "all-gather": "all_gather", "reduce-scatter": "reduce_scatter", "all-reduce": "all_reduce",
     "all-to-all": "all_to_all", "permute": "permute",
 }  # fmt: skip
 SOURCE, METHOD = "xplane", "profiler"
 UNKNOWN_DEVICE, PART_OF_CHIP = "unknown_device", "part_of_chip"  # flags
-HALF = 0.75  # less of the FLOPs of all keys is a mask
+HALF = 0.75  # share of the unmasked FLOPs below which there is a causal mask
 
 
 def dtype(name: str) -> str:
-    """A template's name of a type of HLO's; blank for one that no template has."""
+    """A template's name for an HLO type; blank if no template has one."""
     return next((ours for begin, ours in FAMILIES.items() if name.startswith(begin)), "") or DTYPES.get(name, "")
 
 
 def case_of(found: Matmul | Attention | Collective) -> Case | None:
-    """The case that a recognised operation is; None where an input of it can't be told."""
+    """The case of a recognised operation. None if one of its inputs is unknown."""
     if isinstance(found, Matmul):
         return _matmul(found)
     return _attention(found) if isinstance(found, Attention) else _collective(found)
 
 
 def _case(template: str, **known: float | str) -> Case:
-    """A case of a template: what is known, and the defaults of its other inputs."""
+    """A case of a template: the known inputs, and defaults for the others."""
     return template, library.load(template).inputs(known)
 
 
 def _matmul(found: Matmul) -> Case | None:
-    """Its weights are the operand of K and N, its activations the other one."""
+    """The case of a matmul: the weights are the [K, N] operand, the activations the other one."""
     arrays = [shape for shape in found.operation.operands if found.k in shape.dims]
-    # Where both would fit, as of squares, the weights are the second operand.
+    # If both would fit, as for square matrices, the weights are the second operand.
     weight = next((shape for shape in reversed(arrays) if sorted(shape.dims) == sorted((found.k, found.n))), None)
     other = next((shape for shape in arrays if shape is not weight), weight)
     kinds = [dtype(each.dtype) for each in (weight or Shape(found.dtype, ()), other or Shape(found.dtype, ()))]
@@ -70,7 +70,7 @@ def _matmul(found: Matmul) -> Case | None:
 
 
 def _attention(found: Attention) -> Case | None:
-    """Whether it is causal is told by its FLOPs, and doesn't matter for a single query."""
+    """The case of an attention; causality is derived from the FLOPs, and is irrelevant for a single query."""
     sizes = found.batch, found.queries, found.keys, found.heads, found.kv_heads, found.head_dim
     batch, queries, keys, heads, kv_heads, width = (float(each or 0) for each in sizes)
     flops, whole = found.operation.flops, 4 * batch * queries * keys * heads * width
@@ -85,7 +85,7 @@ def _attention(found: Attention) -> Case | None:
 
 
 def _collective(found: Collective) -> Case | None:
-    """A collective of a known group whose time is its own. Its array is what the template calls so."""
+    """The case of a collective with a known group and its own time; its array follows the template's definition."""
     name, ways = COLLECTIVES.get(found.kind), found.group_size or 0
     if name is None or not found.payload or ways < 2 or found.is_half:
         return None
@@ -95,7 +95,7 @@ def _collective(found: Collective) -> Case | None:
 
 @dataclass(frozen=True)
 class Cases:
-    """The cases of a profile as measurements; what share of its time was recognised, and of what, in words."""
+    """The cases of a profile as measurements, the recognised share of its time, and its operations in words."""
 
     rows: tuple[Measurement, ...]
     share: float | None
@@ -103,16 +103,16 @@ class Cases:
 
 
 def cases_of(profile: Profile, chip: Chip) -> Cases:
-    """The operations that are cases, each shape once: the median over its runs on all devices.
+    """The operations that are cases, once per shape: the median over its runs on all devices.
 
-    What no backfill would take, as a kernel that ran for 0 s, is none.
+    Operations that backfill would refuse, such as a kernel of 0 s, are left out.
     """
-    told = recognised(profile.operations)
+    known = recognised(profile.operations)
     apart = "" if "communication" not in profile.lacks else "collectives can't be told apart"
     kinds: dict[str, tuple[Matmul | Attention | Collective, ...]] = {
-        "matmuls": told.matmuls,
-        "attention": told.attention,
-        "collectives": () if apart else told.collectives,  # a part of them is none
+        "matmuls": known.matmuls,
+        "attention": known.attention,
+        "collectives": () if apart else known.collectives,  # an incomplete collective isn't recognised
     }
     found: dict[tuple[str, str], list[Operation]] = defaultdict(list)
     for each in chain(*kinds.values()):
@@ -127,7 +127,7 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
         return Cases((), 0.0, why)
     chips = chips_of(profile, chip)
     made = (_row(profile, chip, chips, template, key, same) for (template, key), same in found.items())
-    rows = tuple(row for row in made if not any(row_faults(row)))  # not of an empty array, or of a kernel of 0 s
+    rows = tuple(row for row in made if not any(row_faults(row)))  # excludes empty arrays and kernels of 0 s
     shares = {kind: sum(each.operation.self_time for each in same) / everything for kind, same in kinds.items() if same}
     said = ", ".join(filter(None, [*(f"{kind} {percent(share)}" for kind, share in shares.items()), apart]))
     return Cases(rows, sum(shares.values()), f"{said}; {counted(len(rows), 'case')} of known sizes")
@@ -135,7 +135,7 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
 
 def _row(profile: Profile, chip: Chip, chips: Chips, template: str, key: str, same: Sequence[Operation]) -> Measurement:
     middle, deviation = _times(same)
-    # what keeps the cases out of a fit: a chip that nobody has named, or a device that is a part of one
+    # excludes the cases from fits: an unknown chip, or a device that is part of a chip
     flags = {UNKNOWN_DEVICE: not chip.id, PART_OF_CHIP: chips.cores_each > 1}
     name = Path(profile.paths[0]).name if profile.paths else "profile"
     return Measurement(
@@ -158,13 +158,13 @@ def _row(profile: Profile, chip: Chip, chips: Chips, template: str, key: str, sa
 
 
 def _written(profile: Profile) -> str:
-    """When the profile's file was written: as near to its capture as its formats tell."""
+    """The time when the profile's file was written, the best available estimate of the capture time."""
     written = max((Path(path).stat().st_mtime for path in profile.paths if Path(path).exists()), default=0.0)
     return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds") if written else ""
 
 
 def _times(same: Sequence[Operation]) -> tuple[float, float]:
-    """The median of several operations' runs and their median absolute deviation, NaN where a tool added them up."""
+    """The median of several operations' runs and their median absolute deviation; NaN if a tool added them up."""
     known = [each.times for each in same if each.times is not None]
     if len(known) < len(same):
         return _median(same), nan
@@ -174,7 +174,7 @@ def _times(same: Sequence[Operation]) -> tuple[float, float]:
 
 
 def _median(same: Sequence[Operation]) -> float:
-    """The median of several operations' runs, taken from each one's own median and count."""
+    """The median of several operations' runs, estimated from each one's median and count."""
     ordered = sorted(same, key=lambda each: each.median)
     half, before = sum(each.count for each in ordered) / 2, 0
     for each in ordered:

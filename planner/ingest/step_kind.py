@@ -1,4 +1,4 @@
-"""Whether a profile's steps can be decode steps: a prefill that repeats, or training, is measured as something else."""
+"""Decides whether a profile's steps can be decode steps, rather than a repeated prefill or training."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from planner.profiles.profile import Profile
 from planner.profiles.recognition import recognised
 from planner.profiles.step_kinds import DECODE, PREFILL, phase
 
-_MANY = 32  # tokens for each sequence, more than a decode step multiplies: with drafts, for several experts
+_MANY = 32  # tokens per sequence, more than in a decode step, even with drafts and several experts
 
 
 def no_decode_step(profile: Profile, inputs: Mapping[str, Value]) -> str:
-    """Why the steps are none of decoding by a plan of these inputs; empty where nothing tells.
+    """Why the steps can't be decode steps of a plan with these inputs; empty if nothing contradicts it.
 
-    The names of the program or of the marks do, else the tokens of the matmuls that take the most time.
+    Judged by the names of the program or marks, else by the tokens in the matmuls that take the most time.
     """
     name = profile.step_name
     which = phase(name)
@@ -32,9 +32,9 @@ def no_decode_step(profile: Profile, inputs: Mapping[str, Value]) -> str:
 
 
 def _tokens(profile: Profile) -> int:
-    """The tokens, at least, of the matmuls of most of the steps' time; 0 where none is recognised.
+    """The least number of tokens in the matmuls with most of the steps' time; 0 if none is recognised.
 
-    Which side of a matmul is its tokens isn't always told: the smaller one is never more.
+    Which dimension of a matmul is its tokens isn't always known, so the smaller one is used.
     """
     stepping = profile.stepping
     ours = (each for each in profile.operations if not stepping or each.program == stepping)

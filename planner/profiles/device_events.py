@@ -217,12 +217,12 @@ def of_main_program(steps: list[Marked], runs: Runs) -> list[Marked]:
     main = runs.main(inside)
     if main is None or len(np.unique(which)) < 2:
         return steps
-    held: list[set[int]] = [set() for _ in steps]
+    programs: list[set[int]] = [set() for _ in steps]
     for step, program in zip(at.tolist(), which.tolist(), strict=True):
-        held[step].add(program)
-    often = Counter(frozenset(of) for of in held if of)
+        programs[step].add(program)
+    often = Counter(frozenset(of) for of in programs if of)
     are_calls = len(np.unique(at)) == len(at)
-    ours = [main in of or not (are_calls or often[frozenset(of)] > 1) for of in held]
+    ours = [main in of or not (are_calls or often[frozenset(of)] > 1) for of in programs]
     name = "" if all(ours) else runs.names[main]
     return [replace(mark, name=name) for mark, is_ours in zip(steps, ours, strict=True) if is_ours]
 

@@ -72,8 +72,8 @@ def steps(notes: Sequence[Annotation], calls: Sequence[Annotation], kernels: Lau
     numbered = [
         Marked(int(match[1]), note.begin, note.end, "marker") for note in notes if (match := STEP.match(note.name))
     ]
-    telling = [note for note in notes if phase(note.name)] or [each for each in calls if phase(each.name)]
-    served = _numbered(_outermost(telling))
+    with_phase = [note for note in notes if phase(note.name)] or [each for each in calls if phase(each.name)]
+    served = _numbered(_outermost(with_phase))
     wanted = _numbered(_outermost([note for note in notes if asked and is_asked(unnumbered(note.name), asked)]))
     usual = sorted(numbered, key=lambda each: each.begin)
     if not usual:
@@ -113,10 +113,10 @@ def _phased(marks: list[Marked], served: Sequence[Marked], kernels: Launched) ->
 
 def _phases_of_kernels(marks: list[Marked], kernels: Launched) -> list[set[str]]:
     """The phase of each step, if its kernels indicate one."""
-    telling = np.array([bool(phase_of_kernels(text[:1])) for text in kernels.texts], bool)[kernels.text]
+    with_phase = np.array([bool(phase_of_kernels(text[:1])) for text in kernels.texts], bool)[kernels.text]
     names: list[set[str]] = [set() for _ in marks]
-    at = within(kernels.at[telling], marks).tolist()
-    for place, text in set(zip(at, kernels.text[telling].tolist(), strict=True)):
+    at = within(kernels.at[with_phase], marks).tolist()
+    for place, text in set(zip(at, kernels.text[with_phase].tolist(), strict=True)):
         if place >= 0:
             names[place].add(kernels.texts[text][0])
     return [{found} if (found := phase_of_kernels(each)) else set() for each in names]

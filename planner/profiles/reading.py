@@ -279,6 +279,6 @@ def _work(part: ProfileSource) -> set[str]:
     return {each.name for each in sorted(operations, key=lambda each: -each.self_time)[:_TOP]}
 
 
-def _name(path: Path, beside: Path) -> str:
+def _name(path: Path, another: Path) -> str:
     """A file's name, with its folder if the other file has the same name."""
-    return path.name if path.name != beside.name else f"{path.parent.name}/{path.name}"
+    return path.name if path.name != another.name else f"{path.parent.name}/{path.name}"

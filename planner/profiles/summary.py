@@ -45,27 +45,27 @@ class _UnorderedError(Exception):
 
 def _pieces(blocks: Iterator[Events]) -> Iterator[Events]:
     """The events sorted by begin, in pieces that no event extends beyond. The blocks must rise."""
-    held: list[Events] = []
+    pending: list[Events] = []
     count, wanted = 0, 2 * _PIECE
     reach = None
     for block in blocks:
         if reach is not None and len(block) and int(block.begin.min()) < reach:
             raise _UnorderedError
-        held.append(block)
+        pending.append(block)
         count += len(block)
         if count >= wanted and block.steps is None:
-            piece = _ordered(joined(held))
+            piece = _ordered(joined(pending))
             until = np.maximum.accumulate(piece.end)
             closed = np.flatnonzero(until[:-1] <= piece.begin[1:])
             at = int(closed[-1]) + 1 if len(closed) else 0
             if at:
                 reach = int(until[at - 1])
                 yield piece.where(slice(0, at))
-            held = [piece.where(slice(at, None))]
-            count = len(held[0])
+            pending = [piece.where(slice(at, None))]
+            count = len(pending[0])
             wanted = 2 * _PIECE if at else 2 * count  # so as not to sort uncut events again with each block
     if count:
-        yield _ordered(joined(held))
+        yield _ordered(joined(pending))
 
 
 def _ordered(events: Events) -> Events:
@@ -85,7 +85,7 @@ class _Tally:
         self._own: npt.NDArray[np.float64] = np.zeros(0)
         self._of_steps: npt.NDArray[np.float64] = np.zeros(0)  # self time within steps
         self._samples: dict[int, list[Integers]] = defaultdict(list)
-        self._held, self._stride = 0, 1
+        self._n_samples, self._stride = 0, 1
         self._busy = 0
         self._labels = np.zeros(parts.GAP + 1)
         self._begin: int | None = None
@@ -138,12 +138,12 @@ class _Tally:
             self._of_steps = _grown(self._of_steps, n) + np.bincount(events.kinds[mine], own[mine], n)
         for kind, places in grouped(events.kinds):
             self._samples[kind].append(duration[places[:: self._stride]])
-        self._held += len(events) // self._stride
-        while self._held > _SAMPLES:
-            for kind, held in self._samples.items():
-                self._samples[kind] = [np.concatenate(held)[::2].copy()]
+        self._n_samples += len(events) // self._stride
+        while self._n_samples > _SAMPLES:
+            for kind, pending in self._samples.items():
+                self._samples[kind] = [np.concatenate(pending)[::2].copy()]
             self._stride *= 2
-            self._held //= 2
+            self._n_samples //= 2
 
     def _with_flying(self, events: Events, low: int, high: int) -> Events:
         """The events together with asynchronous operations pending between two times, sorted by begin."""

@@ -166,10 +166,12 @@ def _counted(instruction: Instruction, computations: dict[int, list[Instruction]
     """The instruction with its FLOPs: its own, or those of the computations that it calls."""
     if instruction.calls and depth < 8:
         inner = [each for key in instruction.calls for each in computations.get(key, [])]
-        held = next((each for each in inner if collective(each.opcode)), None) if instruction.opcode in _ASYNC else None
-        if held is not None:
+        inside = (
+            next((each for each in inner if collective(each.opcode)), None) if instruction.opcode in _ASYNC else None
+        )
+        if inside is not None:
             half = instruction.opcode.removeprefix("async")
-            return replace(instruction, opcode=f"{held.opcode}{half}", group_size=held.group_size)
+            return replace(instruction, opcode=f"{inside.opcode}{half}", group_size=inside.group_size)
         flops = [dot_flops(_counted(each, computations, depth + 1)) for each in inner]
         known = [each for each in flops if each is not None]
         return replace(instruction, flops=math.fsum(known)) if known else instruction

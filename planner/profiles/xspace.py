@@ -114,7 +114,7 @@ def _plane(data: _FileBytes, begin: int, end: int) -> Plane:
 
 
 def _line(data: _FileBytes, begin: int, end: int, metadata: _Metadata) -> EventLine:
-    """A line: its name and begin, which stand around its events."""
+    """A line: its name and begin, which are stored before and after its events."""
     described: Fields = {}
     for _, others, _ in _scanned(data, begin, end):
         for low, high in others:
@@ -128,13 +128,13 @@ class _FileBytes:
     """The bytes of a file as they are needed."""
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
-        self._held = data
+        self._mapped = data
         self.view = memoryview(data)
 
     def release(self) -> None:
         """Give the memory back that holds what was read of a mapped file; it can be read again."""
-        if isinstance(self._held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            self._held.madvise(mmap.MADV_DONTNEED)
+        if isinstance(self._mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True, slots=True)

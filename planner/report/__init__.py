@@ -1,1 +1,1 @@
-"""A planning workbook as a report: what it says as plain data, and that as HTML, PDF, Markdown, CSV or JSON."""
+"""A planning workbook as a report: its content as plain data, rendered as HTML, PDF, Markdown, CSV or JSON."""

@@ -1,4 +1,4 @@
-"""What a plan rests on: inputs, overrides, lookups, constants, formulas changed by hand; and where it is from."""
+"""The assumptions of a plan: inputs, overrides, lookups, constants, cells changed by hand; and their sources."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ LOOKED_UP = tuple(f"{table}[" for table in TABLES.values())
 
 
 def sections(cells: CellFigures) -> tuple[Section, ...]:
-    """The sections that have lines, of what some scenario is meant for.
+    """The non-empty sections, restricted to rows that apply to some scenario.
 
-    Rows that are 0 or blank everywhere are left out of what was looked up.
+    Looked-up rows that are 0 or blank in all scenarios are left out.
     """
     plan = cells.plan
     typed = [row for row in plan.overrides if any(not entry.is_blank for entry in row.cells.values())]
@@ -55,7 +55,7 @@ def _input(cells: CellFigures, row: Quantity) -> FigureRow:
 
 
 def _override(cells: CellFigures, row: Quantity) -> FigureRow:
-    """An override in each scenario; a blank one is no missing number, since the looked-up one holds."""
+    """An override in each scenario. A blank one isn't a missing number, because the looked-up value applies."""
     figures = tuple(
         Figure(None, row.unit, "looked up", str(entry.spot)) if entry.is_blank else cells.of(row, key)
         for key in cells.keys
@@ -74,7 +74,7 @@ def _says_something(row: Quantity) -> bool:
 
 
 def typed_over(plan: Plan) -> tuple[Typed, ...]:
-    """The cells of calculation sheets, Dashboard and Checks whose number or formula isn't their row's."""
+    """The cells of calculation sheets, Dashboard and Checks whose number or formula differs from their row's."""
     lines = [(table, line) for table in plan.book.lines for line in table.lines if line.name]
     return tuple(found for table, line in lines for found in _changed_cells(plan, table, line))
 
@@ -103,7 +103,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Cover:
-    """What the Cover says; blank where an analyst has removed it."""
+    """The content of the Cover; blank if an analyst has removed it."""
 
     title: str
     facts: Mapping[str, str]
@@ -135,9 +135,9 @@ def cover(plan: Plan) -> Cover:
 
 
 def sources(plan: Plan, found: Cover) -> tuple[Source, ...]:
-    """The digests of the files that the workbook was made from, then what describes what is in use.
+    """The digests of the files that the workbook was made from, then the sources of what is in use.
 
-    That is each model and chip, and each calibration and stack, of which expected times are made.
+    These are each model, chip, calibration and stack on which expected times depend.
     """
     models = dict.fromkeys(scenario.model for scenario in plan.scenarios if scenario.model)
     chips = dict.fromkeys(scenario.hardware for scenario in plan.scenarios if scenario.hardware)
@@ -151,7 +151,7 @@ def sources(plan: Plan, found: Cover) -> tuple[Source, ...]:
 
 
 def _used(plan: Plan, name: str) -> list[str]:
-    """The ids that a row has in some scenario."""
+    """The ids that a row has in the scenarios."""
     values = (plan.value(name, scenario.key) for scenario in plan.scenarios)
     return list(dict.fromkeys(value for value in values if isinstance(value, str) and value))
 

@@ -1,4 +1,4 @@
-"""Bars of parts, one below the other: a scenario each, in one scale or each as a share of its own whole."""
+"""A chart of stacked bars, one per scenario, on a common scale or each as shares of its own total."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BAD = "#b42318"
 
 @dataclass(frozen=True)
 class BarPart:
-    """A stretch of a bar: its kind, how long it is, what hovering shows, and what stands in it where there is room."""
+    """A segment of a bar: its kind, length, tooltip, and the text inside if there is room."""
 
     kind: int
     length: float
@@ -26,20 +26,20 @@ class BarPart:
 
 @dataclass(frozen=True)
 class Bar:
-    """A scenario's bar: what stands above it on the left and on the right, and its parts."""
+    """A scenario's bar: the texts above it on the left and right, and its parts."""
 
     index: int
     name: str
     said: str
     parts: Sequence[BarPart] = ()
-    limit: float | None = None  # where a line crosses it
-    range: tuple[float, float, str] | None = None  # from where to where a whisker goes, and what hovering shows
+    limit: float | None = None  # position of a line across it
+    range: tuple[float, float, str] | None = None  # begin, end and tooltip of a whisker
     is_over: bool = False
-    told: str = ""  # what the description of the drawing says, where that is more than `said`, which is short
+    description: str = ""  # text for the drawing's description if longer than `said`
 
     @property
     def length(self) -> float:
-        """How far its parts reach."""
+        """The total length of its parts."""
         return sum(part.length for part in self.parts)
 
 
@@ -63,7 +63,7 @@ def bar_chart(alt: str, bars: Sequence[Bar], kinds: Sequence[str], unit: str) ->
 
 
 def _kinds(drawing: Drawing, kinds: Sequence[str]) -> float:
-    """The key of the parts' colours; returns the height below it."""
+    """Draw the legend of the parts' colours; returns its height."""
     y = 9.0
     for index, (name, (x, y)) in enumerate(zip(kinds, svg.in_rows(kinds, 17, 16, RIGHT), strict=True)):
         own = index % len(PARTS)
@@ -98,7 +98,7 @@ def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float) -> None:
 
 
 def _whisker(drawing: Drawing, bar: Bar, scale: Scale, low: float, high: float, said: str, middle: float) -> None:
-    """From where to where a bar may end."""
+    """Draw the range of a bar's end."""
     left, right, end = scale(low), scale(high), "m0 -3 v6"
     path = f"{svg.path([(left, middle)])} {end} {svg.path([(left, middle), (right, middle)])} {end}"
     drawing.add(

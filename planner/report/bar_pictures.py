@@ -1,4 +1,4 @@
-"""The pictures that are bars of parts: what the expected time of a scenario is made of, and what stands in memory."""
+"""The pictures made of stacked bars: the parts of each scenario's expected time, and the use of its memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from planner.report.expectation import Planned
 from planner.report.figures import CellFigures
 from planner.spoken import PERCENT, percent, shown, spoken, where_goes
 
-FAR = 8.0  # times from which on scenarios are drawn as shares of their own expected time
+FAR = 8.0  # ratio above which scenarios are drawn as shares of their own expected time
 TIME_CAPTION = (
     "What the expected time is made of. The line across a bar is the bound: perfect overlap and nothing lost. "
     f"The line along its end is the range of {OF_RUNS}."
@@ -33,7 +33,7 @@ class Timed(NamedTuple):
 
 
 def time_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
-    """A picture for each time whose parts are told; scenarios that ask for their bounds are left out."""
+    """A picture for each time with known parts, without scenarios that ask for their bounds."""
     for plan in plans:
         for made in plan.headlines if plan.is_whole else ():
             timed = [
@@ -52,7 +52,7 @@ def _time_picture(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed
     kinds = [part.label for part in made.parts if any(part.label == own.label for each in timed for own in each.parts)]
     bars = [_time_bar(each, kinds, each.number.expected.number if is_far else 1.0) for each in timed]
     title = where_goes(of, "expected ")
-    alt = f"{title}. " + " ".join(f"{bar.name}: {bar.told}" for bar in bars)
+    alt = f"{title}. " + " ".join(f"{bar.name}: {bar.description}" for bar in bars)
     drawing = bar_chart(alt, bars, kinds, PERCENT if is_far else "s")
     caption = TIME_CAPTION + (SHARES if is_far else "")
     return Picture(f"expected-{plan.template}", title, drawing, alt, caption, _time_table(plan, made, timed))
@@ -70,17 +70,17 @@ def _time_bar(each: Timed, kinds: Sequence[str], unit: float) -> Bar:
     ]  # fmt: skip
     low, high = number.low.number / unit, number.high.number / unit
     spread = (low, high, f"{OF_RUNS}: {number.range.text}") if high else None
-    told = (
+    description = (
         f"{number.expected.text}, {OF_RUNS} {number.range.text}, bound {number.bound.text}: "
         + "; ".join(f"{part.label} {percent(part.share, 0)}" for part in each.parts)
         + "."
     )
     limit = number.bound.number / unit or None
-    return Bar(each.place, name, number.expected.text, parts, limit=limit, range=spread, told=told)
+    return Bar(each.place, name, number.expected.text, parts, limit=limit, range=spread, description=description)
 
 
 def _time_table(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed]) -> FigureTable:
-    """A row for each scenario and part: its time and share; then the whole."""
+    """A row for each scenario and part with time and share, then the total."""
     names = dict(made.parts)
     columns = (
         FigureColumn("scenario", "Scenario", "text"), FigureColumn("part", "Part", "text"),
@@ -89,8 +89,8 @@ def _time_table(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed])
     rows = []
     for each in timed:
         key, whole = each.scenario.key, each.number.expected
-        told = [(part.label, plan.figure(plan.rows[names[part.label]], key, "s"), part.share) for part in each.parts]
-        for label, time, share in [*told, ("Expected", whole, 1.0)]:
+        shares = [(part.label, plan.figure(plan.rows[names[part.label]], key, "s"), part.share) for part in each.parts]
+        for label, time, share in [*shares, ("Expected", whole, 1.0)]:
             shared = Figure(share, PERCENT, percent(share, 0), whole.cell, is_derived=True)
             named = (each.scenario.id, each.scenario.title), (label, label)
             rows.append((*(Figure(value, "text", text) for value, text in named), time, shared))
@@ -99,15 +99,15 @@ def _time_table(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed])
 
 @dataclass(frozen=True)
 class MemoryRows:
-    """The rows of what a chip holds for one kind of plan, by name: the parts of it, and all of it."""
+    """The names of the rows for a chip's memory in one kind of plan: the parts and the total."""
 
-    use: str  # what the memory is of, in a word
+    use: str  # the use of the memory, in a word
     title: str
-    template: str  # which plans it
-    key: str  # a row that its sheet alone has
+    template: str  # the template that plans it
+    key: str  # a row that only its sheet has
     parts: tuple[str, ...]
     total: str
-    rest: str = ""  # what all of it has beside the parts; blank where nothing is told of that
+    rest: str = ""  # name for the remainder besides the parts; blank for none
 
 
 MEMORIES = (
@@ -122,19 +122,19 @@ MEMORIES = (
         "memory_expected_bytes_per_chip",
     ),
 )  # fmt: skip
-OF_A_CHIP = "/chip"  # which a picture of a chip need not say
-CAPACITY, KEPT_FREE = "hbm_bytes", "hbm_reserve_bytes"  # of a chip
+OF_A_CHIP = "/chip"  # redundant in a picture of a chip
+CAPACITY, KEPT_FREE = "hbm_bytes", "hbm_reserve_bytes"  # rows of a chip
 Meant = list[tuple[int, Scenario]]
 
 
 def memory_room(cells: CellFigures, table: Mapping[str, Quantity], key: str) -> Figure:
-    """What a chip has for a plan: its capacity, less what is kept free of it."""
+    """The memory available to a plan: the chip's capacity without the reserve."""
     whole, kept = (cells.of(table[name], key) for name in (CAPACITY, KEPT_FREE))
     return _less(whole, kept) if kept.number else whole
 
 
 def _less(whole: Figure, part: Figure) -> Figure:
-    """What a part leaves of a whole; N/A where one of them is."""
+    """The whole minus a part; N/A if either is."""
     if not (whole.is_number and part.is_number):
         return whole if whole.is_missing else part
     left = whole.number - part.number
@@ -142,7 +142,7 @@ def _less(whole: Figure, part: Figure) -> Figure:
 
 
 def memory_pictures(cells: CellFigures) -> Iterator[Picture]:
-    """A picture for each kind of memory that the workbook has the rows of."""
+    """A picture for each kind of memory whose rows are in the workbook."""
     for memory in MEMORIES:
         for table in cells.table_with(memory.key, memory.total, CAPACITY, KEPT_FREE):
             parts = [table[name] for name in memory.parts if name in table]
@@ -165,7 +165,7 @@ def _memory_picture(
         sizes += [reduce(_less, sizes, whole)] if memory.rest else []
         capacity = memory_room(cells, table, scenario.key)
         drawn.append(_memory_bar(index, scenario.title, kinds, sizes, whole, capacity))
-    each = "; ".join(f"{bar.name}: {bar.told or bar.said}" for bar in drawn)
+    each = "; ".join(f"{bar.name}: {bar.description or bar.said}" for bar in drawn)
     alt = f"{memory.title}, bars against the capacity. {each}."
     caption = "As a share of the HBM of a chip. The line is the capacity: what reaches beyond it doesn't fit."
     drawing = bar_chart(alt, drawn, kinds, PERCENT)
@@ -178,7 +178,7 @@ def _memory_bar(
 ) -> Bar:
     if not isinstance(capacity.value, float) or capacity.value <= 0:
         words = f"N/A: {capacity.why}" if capacity.why else "N/A"
-        return Bar(index, name, words[:60], told=f"N/A, {capacity.why}")
+        return Bar(index, name, words[:60], description=f"N/A, {capacity.why}")
     pieces = [
         BarPart(kind, size.value / capacity.value, f"{title}: {size.text}", size.text)
         for kind, (title, size) in enumerate(zip(kinds, sizes, strict=True))

@@ -1,7 +1,7 @@
-"""What to change of a scenario: its levers doubled or halved, what makes every check hold, or what makes it cheaper.
+"""Suggested changes to a scenario: levers doubled or halved until every check holds, or to reduce the cost.
 
-The levers of a template are data (`planner.formulas.headlines`). A price that nobody knows is taken as 1: what is said
-of a cost is how much of it is saved.
+The levers of a template are data (`planner.formulas.headlines`). An unknown price is taken as 1, because costs are only
+counted as relative savings.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from planner.report.expectation import Planned
 from planner.report.replay import Replay
 from planner.spoken import percent, shown, within
 
-DOUBLINGS = 12  # of a lever at most, or halvings
-WORTH = 0.05  # of a number: less isn't told
-MOST = 2  # changes that are told
-MONEY = "USD"  # the unit of what should fall
-TOLD = ("s", MONEY)  # the units of the headlines that are told
+DOUBLINGS = 12  # most doublings or halvings of a lever
+WORTH = 0.05  # smallest relative change to mention
+MOST = 2  # most changes to suggest
+MONEY = "USD"  # the unit of headlines to minimise
+UNITS = ("s", MONEY)  # the units of headlines to mention
 
 
 class Change(NamedTuple):
-    """A lever moved: from what to what in words, its doublings, how each headline changes, and which is the cost."""
+    """A moved lever: old and new value in words, its doublings, the effect on each
+    headline, and which one is the cost.
+    """
 
     words: str
     doublings: int
@@ -34,12 +36,14 @@ class Change(NamedTuple):
 
     @property
     def saved(self) -> float:
-        """The share of the cost that is saved; 0 where there is no cost."""
+        """The fraction of the cost that is saved; 0 without a cost."""
         return -self.effects.get(self.cost, 0.0)
 
 
 def changes(plan: Planned, key: str) -> tuple[str, ...]:
-    """What to change, in words; none where the workbook isn't what its template says, or the template has no lever."""
+    """The suggested changes in words. Empty if the workbook differs from its template, or
+    the template has no levers.
+    """
     names = levers(plan.template)
     replay = plan.replay(key) if names else None
     if replay is None:
@@ -58,7 +62,7 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
         said = tuple(f"{each.words}: every check holds" for each in nearest)
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
     if any(own.number(each.row.name) is None for each in plan.headlines if each.unit == MONEY):
-        return ()  # of a cost that is N/A nothing is saved, and nothing isn't
+        return ()  # no saving can be computed for a cost that is N/A
     near = [[each for each in found if abs(each.doublings) == 1 and each.saved > WORTH] for found in moved]
     best = sorted((max(found, key=lambda each: each.saved) for found in near if found), key=lambda each: -each.saved)
     said = tuple(f"{each.words}: {_effects(each)}" for each in best[:MOST])
@@ -66,16 +70,18 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
 
 
 def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[Change]:
-    """A lever at every doubling and halving of its own value at which every check holds."""
+    """A lever at every doubling and halving of its own value for which every check holds."""
     row, now = replay.template.row(name), replay.given.get(name)
     if not isinstance(now, float) or now <= 0:
         return
     steps = [step for step in range(-DOUBLINGS, DOUBLINGS + 1) if step and (now * 2.0**step) % 1 == 0]
     found = replay.along(name, np.array([now * 2.0**step for step in steps]))
-    told = [each for each in plan.headlines if each.unit in TOLD]
-    with np.errstate(all="ignore"):  # an edit can make a headline 0
-        ratios = {each.label: np.broadcast_to(found[each.row.name] / own[each.row.name], len(steps)) for each in told}
-    cost = next((each.label for each in told if each.unit == MONEY), "")
+    counted = [each for each in plan.headlines if each.unit in UNITS]
+    with np.errstate(all="ignore"):  # a headline may be 0 after an edit
+        ratios = {
+            each.label: np.broadcast_to(found[each.row.name] / own[each.row.name], len(steps)) for each in counted
+        }
+    cost = next((each.label for each in counted if each.unit == MONEY), "")
     holds = _hold(replay, found, len(steps))
     for at, step in enumerate(steps):
         if holds[at]:
@@ -85,15 +91,15 @@ def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[C
 
 
 def _hold(replay: Replay, found: Results, count: int) -> np.ndarray:
-    """For each of some values whether no check fails."""
+    """For each value of the lever, whether all checks hold."""
     checks = [np.broadcast_to(found[row.name], count) != 0 for row in replay.template.of_kind("check")]
     return np.logical_and.reduce(checks) if checks else np.ones(count, dtype=bool)
 
 
 def _effects(change: Change) -> str:
-    """How much is saved, and what becomes of the last of the times that change."""
+    """The saving, and the effect on the last of the times that change."""
     times = [(label, by) for label, by in change.effects.items() if abs(by) >= WORTH and label != change.cost]
-    told = [(change.cost, change.effects[change.cost]), *times[-1:]]
+    parts = [(change.cost, change.effects[change.cost]), *times[-1:]]
     return ", ".join(
-        f"{within(label)} {percent(by, 0, signed=True)}".replace(" %", "\N{NO-BREAK SPACE}%") for label, by in told
+        f"{within(label)} {percent(by, 0, signed=True)}".replace(" %", "\N{NO-BREAK SPACE}%") for label, by in parts
     )

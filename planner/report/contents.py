@@ -1,4 +1,4 @@
-"""What a report says, as plain data: every format is made of one `ReportData` and of nothing else."""
+"""The content of a report as plain data. Every format is rendered from a `ReportData` and nothing else."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from planner.xlsx.cellvalue import Value, exact_text, is_number
 class Figure:
     """One number or text of the workbook."""
 
-    value: Value  # the cell's; None for what is not there
+    value: Value  # the cell's value; None if missing
     unit: str
-    text: str  # what a reader sees, with its unit
-    cell: str = ""  # where it stands, `Dashboard!F27`, or the cells that it is made of
-    why: str = ""  # it is N/A
-    is_derived: bool = False  # whether it is made of cells, and stands in none
+    text: str  # as shown to readers, with the unit
+    cell: str = ""  # its cell, `Dashboard!F27`, or the cells that it is derived from
+    why: str = ""  # reason why it is N/A
+    is_derived: bool = False  # whether it is derived from cells rather than being one
 
     @classmethod
     def of_text(cls, words: str, cell: str = "", why: str = "") -> Figure:
-        """A text, which says itself."""
+        """A text figure; the text is also its value."""
         return cls(words, "text", words, cell, why)
 
     @property
@@ -44,18 +44,18 @@ class Figure:
 
     @property
     def number(self) -> float:
-        """Its number for a drawing; 0 where there is none."""
+        """Its number for a drawing; 0 if there is none."""
         return float(self.value) if is_number(self.value) else 0.0
 
     @property
     def exact(self) -> str:
-        """The number to the last digit, as a cell holds it; blank where there is none."""
+        """The number in full precision, as in the cell; blank if there is none."""
         return exact_text(float(self.value)) if isinstance(self.value, (int, float)) else ""
 
 
 @dataclass(frozen=True)
 class FigureRow:
-    """A quantity with a figure for each scenario. `differs`: the scenarios don't agree on it."""
+    """A quantity with a figure for each scenario."""
 
     name: str
     label: str
@@ -70,13 +70,13 @@ class FigureRow:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why numbers are missing, each reason once."""
+        """The distinct reasons why numbers are missing."""
         return tuple(dict.fromkeys(figure.why for figure in self.figures if figure.why))
 
 
 @dataclass(frozen=True)
 class ExpectedNumber:
-    """A headline of a scenario: what to expect, the least and the most of 80 % of published runs, and the bound."""
+    """A headline of a scenario: the expected value, the low and high end of the 80 % range, and the bound."""
 
     name: str
     label: str
@@ -85,7 +85,7 @@ class ExpectedNumber:
     low: Figure
     high: Figure
     bound: Figure
-    note: str = ""  # what the number has in it, and its source
+    note: str = ""  # what the number includes, and its source
 
     @property
     def range(self) -> Figure:
@@ -100,18 +100,18 @@ class ExpectedNumber:
 
 @dataclass(frozen=True)
 class Section:
-    """Lines below one heading."""
+    """Rows under one heading."""
 
     title: str
     lines: tuple[FigureRow, ...]
-    meant: tuple[int, ...]  # the places of the scenarios that they are of; none where a figure is of all
-    is_detail: bool = False  # of interest to those who look closer
-    expected: tuple[tuple[ExpectedNumber, ...], ...] = ()  # what leads: of each headline these scenarios' numbers
+    meant: tuple[int, ...]  # indices of the scenarios; empty if a figure is for all
+    is_detail: bool = False  # whether only of interest on closer look
+    expected: tuple[tuple[ExpectedNumber, ...], ...] = ()  # for each headline these scenarios' numbers
 
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """What stands in memory and what there is; `what` says of which plan. `fits` is None where it can't be told."""
+    """Memory used and available; `what` names the kind of plan. `fits` is None if unknown."""
 
     what: str
     fits: bool | None
@@ -120,47 +120,47 @@ class MemoryUse:
 
     @property
     def share(self) -> float:
-        """How much is taken, in percent; for a drawing."""
+        """The used share in percent, for a drawing."""
         needed, room = self.needed.value, self.room.value
         return 100 * needed / room if isinstance(needed, float) and isinstance(room, float) and room > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class ScenarioSummary:
-    """A scenario: who it is, whether it fits, what to expect first of all, what binds it, what to change."""
+    """A scenario: its identity, whether it fits, its main expected numbers, what binds it, and suggested changes."""
 
     id: str
     name: str
     model: str
     chip: str
     chips: Figure
-    fits: bool | None  # None: can't be told
+    fits: bool | None  # None: unknown
     memory: tuple[MemoryUse, ...]
-    binds: tuple[tuple[str, str], ...]  # of which quantity, what binds it
+    binds: tuple[tuple[str, str], ...]  # (quantity, what binds it)
     failed: int
     untold: int
-    expected: tuple[ExpectedNumber, ...] = ()  # the few numbers that one asks for first
-    sure: str = ""  # what their ranges rest on
-    notes: tuple[str, ...] = ()  # what one must know of them
+    expected: tuple[ExpectedNumber, ...] = ()  # the main numbers
+    sure: str = ""  # what their ranges are based on
+    notes: tuple[str, ...] = ()  # remarks on them
     changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A check that fails in a scenario, or that can't be told."""
+    """A check that fails in a scenario, or whose result is unknown."""
 
     scenario: str
     label: str
-    meaning: str  # what the sheet says of it
+    meaning: str  # its meaning according to the sheet
     cell: str
     fails: bool
-    why: str = ""  # it can't be told
-    numbers: str = ""  # those that a failed check compares, in words
+    why: str = ""  # reason if the result is unknown
+    numbers: str = ""  # numbers that a failed check compares, in words
 
 
 @dataclass(frozen=True)
 class FigureColumn:
-    """A column of a table: a machine name or a title, its label and unit."""
+    """A column of a table: machine name or title, label and unit."""
 
     name: str
     label: str
@@ -168,13 +168,13 @@ class FigureColumn:
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds no numbers."""
+        """Whether it contains no numbers."""
         return self.unit == "text"
 
 
 @dataclass(frozen=True)
 class FigureTable:
-    """Rows of figures below columns. `notes` stand below the table."""
+    """Rows of figures with columns. `notes` are shown below the table."""
 
     columns: tuple[FigureColumn, ...]
     rows: tuple[tuple[Figure, ...], ...]
@@ -184,7 +184,7 @@ class FigureTable:
 
 @dataclass(frozen=True)
 class SearchFound:
-    """What a search found: the plans as a reader wants them, with what was asked below them; and all of its numbers."""
+    """The result of a search: the plans as shown to readers, with the request below, and a table of all numbers."""
 
     title: str
     table: FigureTable
@@ -193,7 +193,7 @@ class SearchFound:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing with what it shows in words (`alt`), and the numbers that it is drawn from."""
+    """A drawing, its description in words (`alt`), and the numbers that it is drawn from."""
 
     id: str
     title: str
@@ -205,7 +205,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Source:
-    """Where something comes from: a file with its SHA-256, or a model, a chip with the page that describes it."""
+    """A source: a file with its SHA-256, or a model or chip with the page that describes it."""
 
     what: str
     detail: str
@@ -214,7 +214,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Typed:
-    """A number typed over a formula, or a formula that is not its row's: which, and what stands there."""
+    """A number typed over a formula, or a formula that differs from its row's: the cell and its content."""
 
     cell: str
     label: str
@@ -224,41 +224,41 @@ class Typed:
 
 @dataclass(frozen=True)
 class ReportData:
-    """A whole report. Lists are empty and tables None where the workbook has nothing of the kind."""
+    """A whole report. Lists are empty and tables None for what the workbook lacks."""
 
     title: str
     file: str
     file_digest: str
-    date: str  # of the report, ISO
-    planner: str  # the version that wrote the report
-    workbook: Mapping[str, str]  # what the Cover says of the workbook: its version, its date
+    date: str  # date of the report, ISO
+    planner: str  # version that wrote the report
+    workbook: Mapping[str, str]  # the workbook's version and date according to the Cover
     scenarios: tuple[ScenarioSummary, ...]
-    n_checks: int  # over all scenarios
+    n_checks: int  # number of checks over all scenarios
     failed: tuple[CheckResult, ...]
     untold: tuple[CheckResult, ...]
     headlines: tuple[Section, ...]
     pictures: tuple[Picture, ...]
     sweeps: tuple[FigureTable, ...]
-    what_ifs: tuple[FigureTable, ...]  # if price or efficiency moves
-    swept: str  # the scenario that the sweeps are of
+    what_ifs: tuple[FigureTable, ...]  # tables for changed prices or efficiencies
+    swept: str  # the swept scenario
     comparison: FigureTable | None
-    accuracy: str  # the comparison in a sentence
+    accuracy: str  # the accuracy of the predictions in a sentence
     assumptions: tuple[Section, ...]
     typed: tuple[Typed, ...]
-    notes: tuple[tuple[str, str], ...]  # an analyst's notes: cell, text
+    notes: tuple[tuple[str, str], ...]  # (cell, text) of an analyst's notes
     sources: tuple[Source, ...]
     warnings: tuple[str, ...] = ()
-    searches: tuple[SearchFound, ...] = ()  # what planner optimize found, one for each sheet Search
+    searches: tuple[SearchFound, ...] = ()  # results of planner optimize, one per sheet Search
     near: tuple[FigureTable, ...] = ()  # the published runs nearest to the scenarios
-    own: tuple[FigureTable, ...] = ()  # the workbook's own runs and its profile, a section each
+    own: tuple[FigureTable, ...] = ()  # the workbook's own runs and profiles, a section each
 
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
-"""Control characters, halves of characters, and marks that turn the direction of what follows."""
+"""Control characters, surrogates, and marks that change the text direction."""
 
 
 def cleaned(value: Any) -> Any:
-    """A report, or any part of one, whose texts hold no unfit character; the same object where it had none."""
+    """A report, or any part of it, with unfit characters removed from its texts; the same object if it had none."""
     if isinstance(value, str):
         return _UNFIT.sub("", value)
     if isinstance(value, tuple):

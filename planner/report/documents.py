@@ -1,9 +1,9 @@
-"""A report as a document, ours or a house style: HTML and Markdown through Jinja, a PDF through Typst.
+"""Renders a report as a document, ours or a house style: HTML and Markdown through Jinja, PDF through Typst.
 
-HTML has style, script and drawings within it and asks nothing of a network. Markdown is what code hosts render: tables,
-and drawings from files beside it. Each format escapes its own texts. Typst's wheel brings its own fonts: nothing else
-need be installed. It gets the report's data as JSON, so that no text of a workbook is ever read as markup, and its file
-is tagged for those who read with their ears (PDF/UA) where every character has a glyph.
+HTML contains its style, script and drawings and needs no network. Markdown is what code hosts render: tables, and
+drawings from files next to it. Each format escapes its own texts. Typst's wheel includes its fonts, so nothing else
+needs to be installed. Typst receives the report's data as JSON, so that no text of a workbook is read as markup. The
+PDF is tagged for screen readers (PDF/UA) if every character has a glyph.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 PAGES = Path(__file__).parent / "pages"
-_SAID = "variable_begin", "block_begin"  # how what a page says of a report begins, as Jinja calls it
+_SAID = "variable_begin", "block_begin"  # Jinja's token types that begin an expression or statement
 
 
 def page(name: str) -> str:
-    """The text of one of our own pages."""
+    """The text of one of the shipped pages."""
     return (PAGES / name).read_text(encoding="utf-8")
 
 
@@ -47,10 +47,10 @@ def rendered(
     *,
     escapes: bool,
 ) -> str:
-    """Our page `name`, or the `template` in its place, filled with `values`.
+    """The shipped page `name`, or `template` instead of it, filled with `values`.
 
-    A template of the house finds ours by name, and those beside it. It runs in a sandbox.
-    Raises UserError with file and line where it can't be read or filled.
+    A house template can include shipped pages by name, and files next to it. It runs in a sandbox. Raises UserError
+    with file and line if it can't be read or rendered.
     """
     import jinja2
 
@@ -77,12 +77,14 @@ def rendered(
 
 @cache
 def _shipped(escapes: bool) -> Environment:
-    """Our own pages, which are kept as they were compiled: they stay as they are, as a person's don't."""
+    """The environment of the shipped pages, whose compiled form is cached; users' pages
+    may change and aren't cached.
+    """
     return _environment(None, escapes)
 
 
 def _environment(folder: Path | None, escapes: bool) -> Environment:
-    """Where pages are found, those of a folder before ours."""
+    """An environment that looks for pages in a folder first, then among the shipped ones."""
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -93,7 +95,7 @@ def _environment(folder: Path | None, escapes: bool) -> Environment:
 
 
 def _line(error: BaseException, template: Path) -> int | None:
-    """The last line of the template that the error passed through."""
+    """The last line of the template in the error's traceback."""
     found, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == str(template.resolve()):
@@ -107,7 +109,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def html(report: ReportData, template: Path | None = None) -> str:
-    """The page. Raises UserError as `rendered` does."""
+    """The HTML page. Raises UserError as `rendered` does."""
     from markupsafe import Markup, escape
 
     script = page("report.js")
@@ -121,11 +123,11 @@ def html(report: ReportData, template: Path | None = None) -> str:
         return ids.index(str(own)) if is_scenario else None
 
     def marked(found: re.Pattern[str], element: str, text: str) -> Markup:
-        """A text in which what a pattern finds stands in an element."""
-        parts = enumerate(found.split(text))  # every second one is found
+        """A text with everything that a pattern matches wrapped in an element."""
+        parts = enumerate(found.split(text))  # every second part is a match
         return Markup("").join(Markup(element).format(part) if at % 2 else escape(part) for at, part in parts)
 
-    values = _told(report) | {
+    values = _common_values(report) | {
         "sections": _sections(report),
         "swatches": [Markup(swatch(index)) for index in range(len(report.scenarios))],
         "scenario_of": scenario_of,
@@ -141,14 +143,14 @@ def html(report: ReportData, template: Path | None = None) -> str:
     return rendered("report.html", template, values, filters, escapes=True)
 
 
-def _told(report: ReportData) -> dict[str, Any]:
-    """What HTML and Markdown alike are filled with."""
+def _common_values(report: ReportData) -> dict[str, Any]:
+    """The values that HTML and Markdown pages have in common."""
     failed, untold = alike(report.failed), grouped(report.untold)
     return {"report": report, "untold": untold, "failed": failed, "of_runs": OF_RUNS}
 
 
 def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, list[str], list[str]]]:
-    """Checks without a result, grouped by the reason: the reason, the labels of the checks, and the scenarios."""
+    """Checks without a result, grouped by reason: (reason, labels of the checks, scenarios)."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for check in checks:
         labels, names = found.setdefault(check.why, ({}, {}))
@@ -157,7 +159,7 @@ def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, list[str], list[
 
 
 def alike(checks: tuple[CheckResult, ...]) -> list[tuple[CheckResult, list[str], list[str]]]:
-    """Failed checks that compare the same numbers: the first of them, the scenarios, and the cells."""
+    """Failed checks grouped by the numbers that they compare: (first check, scenarios, cells)."""
     found: dict[tuple[str, str], list[CheckResult]] = {}
     for check in checks:
         found.setdefault((check.label, check.numbers), []).append(check)
@@ -165,14 +167,14 @@ def alike(checks: tuple[CheckResult, ...]) -> list[tuple[CheckResult, list[str],
 
 
 def swatch(index: int) -> str:
-    """A scenario's mark, as its points have it."""
+    """A scenario's marker as in the drawings."""
     drawing = Drawing(14)
     svg.mark(drawing, index, 7, 7, 4.6, class_=svg.kind("f", index))
     return f'<svg class="swatch" viewBox="0 0 14 14" aria-hidden="true">{"".join(drawing.parts)}</svg>'
 
 
 def _sections(report: ReportData) -> list[tuple[str, str]]:
-    """The links of the page's navigation, to the sections that it has."""
+    """The navigation links of the page, to the sections that it has."""
     found = [
         ("checks", "Summary", True),
         ("headlines", "Numbers", bool(report.headlines)), ("pictures", "Pictures", bool(report.pictures)),
@@ -192,8 +194,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def markdown(report: ReportData, template: Path | None = None, links: Mapping[str, str] | None = None) -> str:
-    """The text; `links` are those to the drawings, by the pictures' ids. Raises UserError as `rendered` does."""
-    values = _told(report) | {"links": links or {}}
+    """The Markdown text; `links` maps picture ids to their files. Raises UserError as `rendered` does."""
+    values = _common_values(report) | {"links": links or {}}
     filters = {
         "md": escaped,
         "mdcode": lambda text: text.replace("`", "'"),
@@ -203,7 +205,9 @@ def markdown(report: ReportData, template: Path | None = None, links: Mapping[st
 
 
 def escaped(text: str) -> str:
-    """A text that shows as it is, in a cell of a table or elsewhere: one line, nothing in it is markup or a link."""
+    """A text escaped so that it is shown literally on one line, in a table cell or
+    elsewhere, without markup or links.
+    """
     line = _CONTROL.sub(" ", str(text)).strip()
     line = _SPECIAL.sub(r"\\\1", line).replace("\\&", "&amp;").replace("\\<", "&lt;").replace("\\>", "&gt;")
     line = line.replace("\\@", "@\N{WORD JOINER}") if "@" in line else line
@@ -215,14 +219,14 @@ _NO_GLYPH = re.compile(r'the text `"(.+?)"` could not be displayed with')
 
 
 def pdf(report: ReportData, template: Path | None = None) -> tuple[bytes, str]:
-    """The file, and a remark for the user, blank as a rule.
+    """The file, and a remark for the user, which is usually blank.
 
-    A `template` is a Typst file in the place of ours, which it may import. Raises UserError where it is not sound.
+    A `template` is a Typst file used instead of ours, which it may import. Raises UserError if it is faulty.
     """
     import typst
 
     if template is not None:
-        read_bytes(template, "a Typst file", SMALL)  # what can't be read is named better here than by Typst
+        read_bytes(template, "a Typst file", SMALL)  # gives a clearer error than Typst if unreadable
     page = PAGES / "report.typ"
     given = {
         "report": json.dumps(_data(report), ensure_ascii=False),
@@ -247,7 +251,7 @@ def pdf(report: ReportData, template: Path | None = None) -> tuple[bytes, str]:
 
 
 def _data(report: ReportData) -> dict[str, Any]:
-    """The report as JSON has it, with the drawings and what the page can't work out itself."""
+    """The report as JSON-compatible data, with the drawings and values that the page can't compute itself."""
     data: dict[str, Any] = plain(report)
     for picture, drawn in zip(data["pictures"], report.pictures, strict=True):
         picture["svg"] = drawn.svg

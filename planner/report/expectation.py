@@ -1,6 +1,6 @@
-"""What to expect of each scenario: the headline numbers with range and bound, what they rest on, and runs alike.
+"""The expected numbers of each scenario with range and bound, what the ranges are based on, and similar runs.
 
-Everything is read from the calculation sheets by the names of their rows, wherever Dashboard shows it.
+Everything is read from the calculation sheets by row name, wherever the Dashboard shows it.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ PART = "_part_time"
 
 @dataclass(frozen=True)
 class Planned:
-    """What a template plans of the scenarios that are meant for it: its headlines, and the rows by name."""
+    """A template's plan of the scenarios that are meant for it: its headlines, and its rows by name."""
 
     template: str
     headlines: Sequence[Headline[Quantity]]
     rows: Mapping[str, Quantity]
     meant: tuple[tuple[int, Scenario], ...]
     cells: CellFigures
-    _nearest: dict[str, Nearest | None] = field(default_factory=dict, repr=False)  # what `near` has found
+    _nearest: dict[str, Nearest | None] = field(default_factory=dict, repr=False)  # cache of `near`
     _replayed: dict[str, Replay | None] = field(default_factory=dict, repr=False)
 
     @property
     def sheet(self) -> str:
-        """The sheet that calculates it."""
+        """The name of its calculation sheet."""
         return self.headlines[0].row.sheet
 
     def means(self, key: str) -> bool:
-        """Whether a scenario is meant for it."""
+        """Whether a scenario is meant for this template."""
         return any(each.key == key for _, each in self.meant)
 
     def expected(self) -> tuple[tuple[ExpectedNumber, ...], ...]:
-        """Each headline's number in each scenario that is meant."""
+        """Each headline's number in each scenario that is meant for it."""
         return tuple(tuple(self.headline(each, scenario.key) for _, scenario in self.meant) for each in self.headlines)
 
     @property
     def is_whole(self) -> bool:
-        """Whether it plans what a scenario is meant for, with its memory, and not a part of it such as a collective."""
+        """Whether it plans a whole workload including memory, not just a part such as a collective."""
         return bool(memory_check(self.template))
 
     def replay(self, key: str) -> Replay | None:
-        """The template at a scenario's inputs; None where it doesn't give the workbook's headlines."""
+        """The template at a scenario's inputs. None if it doesn't reproduce the workbook's headlines."""
         if key not in self._replayed:
             proof = [each.row.name for each in self.headlines]
             self._replayed[key] = replayed(self.template, self.rows, key, proof)
@@ -72,11 +72,11 @@ class Planned:
         return value if isinstance(value, float) else None
 
     def figure(self, row: Quantity, key: str, unit: str, like: float | None = None) -> Figure:
-        """A row's cell as people say it in a unit; `like` is a number beside which it stands."""
+        """A row's cell converted to a unit; `like` is a number whose scale it shares."""
         return as_said(replace(self.cells.of(row, key), unit=unit), like)
 
     def headline(self, each: Headline[Quantity], key: str) -> ExpectedNumber:
-        """A headline in a scenario."""
+        """A headline's expected number in a scenario."""
         row, *others = each.rows
         found = self.figure(row, key, each.unit)
         low, high, bound = (self.figure(other, key, each.unit, found.number) for other in others)
@@ -90,18 +90,18 @@ class Planned:
         return self._nearest[scenario.key]
 
     def is_ideal(self, key: str) -> bool:
-        """Whether the scenario asks for its bounds."""
+        """Whether the scenario asks for its bounds (stack ideal)."""
         return self.value("stack", key) == expected.IDEAL
 
 
 @cache
 def _published(template: str) -> PublishedRuns | None:
-    """The published runs of a template; None where there are none."""
+    """The published runs of a template. None if there are none."""
     return published_runs(library.load(template))
 
 
 def planned(cells: CellFigures) -> list[Planned]:
-    """What each template of the workbook plans: those whose sheets have every row that the template leads with."""
+    """The plan of each template whose sheet has all of the template's headline rows."""
     found = []
     for name, key in leaders().items():
         for rows in cells.table_with(key):
@@ -113,24 +113,28 @@ def planned(cells: CellFigures) -> list[Planned]:
 
 
 def _includes(outer: Planned, inner: Planned) -> bool:
-    """Whether a sheet's template includes another that leads too, as a fleet includes what one server does."""
+    """Whether a sheet's template includes another one with headlines, as a fleet includes a single server's."""
     return outer.sheet == inner.sheet and inner.template in library.load(outer.template).digests
 
 
 def _is_known(row: Quantity, whole: Quantity) -> bool:
-    """Whether a sheet may read a row: the parts of its time are its own, though another sheet's have the same names."""
+    """Whether a sheet may read a row. Parts of a time must be on the sheet itself, since other sheets have rows of the
+    same name.
+    """
     return row.sheet == whole.sheet or not row.name.endswith(PART)
 
 
 def numbers(plans: Sequence[Planned], scenario: Scenario) -> tuple[ExpectedNumber, ...]:
-    """The headlines of a scenario, of all that it is meant for; of parts such as collectives where nothing else is."""
+    """A scenario's headlines of all templates it is meant for; those of parts, such as collectives, only if there are
+    no others.
+    """
     meant = [plan for plan in plans if plan.means(scenario.key)]
     found = [plan for plan in meant if plan.is_whole] or meant
     return tuple(plan.headline(each, scenario.key) for plan in found for each in plan.headlines)
 
 
 def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
-    """What a reader must know of a scenario's numbers."""
+    """Remarks on a scenario's numbers for the reader."""
     found: dict[str, None] = {}
     for plan in plans:
         if plan.is_whole and plan.means(scenario.key):
@@ -140,19 +144,19 @@ def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
 
 
 def _own(plan: Planned, key: str, name: str) -> Value:
-    """A row of a plan's template; None for one that only another template of the workbook has."""
+    """The value of a row of the plan's own template. None if only another template has it."""
     return plan.value(name, key=key) if name in library.load(plan.template).by_name else None
 
 
 def sure(plans: Sequence[Planned], scenario: Scenario) -> str:
-    """What the ranges of a scenario rest on; blank where there are no published runs like it."""
+    """What a scenario's ranges are based on; blank without similar published runs."""
     near = [found for plan in plans if plan.is_whole and plan.means(scenario.key) and (found := plan.near(scenario))]
     runs = sum(found.own for found in near)
     return f"The range holds {OF_RUNS}; {runs:,} runs are of such chips." if runs else ""
 
 
 def near_tables(plans: Sequence[Planned]) -> tuple[FigureTable, ...]:
-    """For each template the published runs nearest to each scenario, with reported and expected numbers."""
+    """For each template, the published runs nearest to each scenario, with reported and expected numbers."""
     return tuple(table for plan in plans if plan.is_whole and (table := _near_table(plan)))
 
 

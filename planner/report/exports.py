@@ -17,7 +17,7 @@ from planner.csvfile import FORMULA_STARTS
 from planner.report.contents import Figure, FigureTable, ReportData, Section
 from planner.terminal_table import joined
 
-SCHEMA = 2  # raised when a field is renamed or taken away
+SCHEMA = 2  # increased when a field is renamed or removed
 
 
 def as_json(report: ReportData) -> str:
@@ -26,7 +26,7 @@ def as_json(report: ReportData) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Data classes as objects, what is empty in a figure left out."""
+    """Data classes as dictionaries, without the empty fields of figures."""
     if isinstance(value, Figure):
         kept = {"value": value.value, "unit": value.unit, "text": value.text, "cell": value.cell}
         return kept | ({"why": value.why} if value.why else {}) | ({"derived": True} if value.is_derived else {})
@@ -46,7 +46,7 @@ CsvRecord = tuple[str, str, str, str, Figure, str]
 
 
 def as_csv(report: ReportData) -> str:
-    """The text, with the mark that tells a spreadsheet that it is UTF-8. Numbers are to the last digit."""
+    """The CSV text with a UTF-8 byte-order mark for spreadsheets. Numbers have full precision."""
     stream = io.StringIO()
     stream.write("\N{ZERO WIDTH NO-BREAK SPACE}")
     writer = csv.writer(stream, lineterminator="\r\n")
@@ -62,7 +62,7 @@ def as_csv(report: ReportData) -> str:
 
 
 def as_text(text: object) -> str:
-    """A text that stays a text: one that begins as a formula does gets an apostrophe before it."""
+    """A text that spreadsheets keep as text: an apostrophe is put before one that could be taken for a formula."""
     words = str(text)
     return f"'{words}" if words.lstrip(" ").startswith(_FORMULA) or words.startswith(_FORMULA) else words
 
@@ -126,14 +126,14 @@ def _section(report: ReportData, title: str, section: Section) -> Iterator[CsvRe
 
 
 def _near(runs: FigureTable) -> Iterator[CsvRecord]:
-    """The numbers of each published run, with the scenario that it is near to."""
+    """The numbers of each published run, with the scenario that it is similar to."""
     for scenario, run, *row in runs.rows:
         for column, figure in zip(runs.columns[2:], row, strict=True):
             yield "runs like yours", scenario.text, column.name, f"{run.text}: {column.label}", figure, ""
 
 
 def _search(title: str, table: FigureTable) -> Iterator[CsvRecord]:
-    """What was asked, then each number of the plans that were found, by the number of the plan."""
+    """The request, then each number of the plans found, by plan number."""
     for note in table.notes:
         label, _, text = note.partition(": ")
         yield title, "", "", label, Figure.of_text(text.removesuffix(".")), ""
@@ -147,7 +147,7 @@ def _search(title: str, table: FigureTable) -> Iterator[CsvRecord]:
 
 
 def _table(title: str, table: FigureTable, scenario: str) -> Iterator[CsvRecord]:
-    """Each number of a table with what its row begins with."""
+    """Each number of a table, labelled by the first cells of its row."""
     for row in table.rows:
         for column, figure in list(zip(table.columns, row, strict=True))[1:]:
             yield title, scenario, column.name, f"{row[0].text}: {column.label}", figure, ""

@@ -1,4 +1,4 @@
-"""The checks that fail, each with the numbers that it compares."""
+"""The failed checks, each with the numbers that it compares."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planner.terminal_table import joined
 
 
 def check_results(cells: CellFigures) -> tuple[tuple[CheckResult, ...], tuple[CheckResult, ...]]:
-    """The checks of all scenarios that fail, and those that can't be told because a number is missing."""
+    """The failed checks of all scenarios, and those with an unknown result because a number is missing."""
     failed: list[CheckResult] = []
     untold: list[CheckResult] = []
     for scenario in cells.plan.scenarios:
@@ -23,12 +23,12 @@ def check_results(cells: CellFigures) -> tuple[tuple[CheckResult, ...], tuple[Ch
 
 
 def is_counted(row: CheckRow, key: str) -> bool:
-    """Whether a check is one of the scenario's; a text stands where it is not."""
+    """Whether a check applies to the scenario; otherwise its cell contains text."""
     return key in row.cells and not isinstance(row.value(key), str)
 
 
 def check_result(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> CheckResult:
-    """A check in a scenario, with the numbers that it compares where it fails."""
+    """The result of a check in a scenario, with the compared numbers if it fails."""
     figure, scenario = cells.of(row, key), cells.plan.by_key[key]
     meaning = joined(row.text, row.source)
     numbers = in_numbers(row.text, lambda each: _compared(cells, row, each, key)) if fails else ""
@@ -36,17 +36,17 @@ def check_result(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> Ch
 
 
 def _compared(cells: CellFigures, check: CheckRow, name: str, key: str) -> Compared:
-    """What a name of a check is in a scenario. Raises LookupError for an unknown one."""
+    """The value of a name in a check's formula in a scenario. Raises LookupError for an unknown one."""
     row = _row(cells, check, name)
-    entry = row.cells.get(key, row.cells.get(""))  # a constant has one for all scenarios
+    entry = row.cells.get(key, row.cells.get(""))  # a constant has one cell for all scenarios
     value = entry.value if entry else None
     return Compared(row.title, row.unit, value if isinstance(value, (int, float, str)) else None)
 
 
 def _row(cells: CellFigures, check: CheckRow, name: str) -> Quantity:
-    """The row of a name on the sheet that calculates the check, else the first of the name.
+    """The row of a name on the check's own sheet, else the first one with this name.
 
-    Raises LookupError where there is none.
+    Raises LookupError if there is none.
     """
     template, _, own = check.name.rpartition(".")
     found = [table for table in cells.tables if own in table and name in table]

@@ -1,4 +1,4 @@
-"""A workbook's cells as a report shows them: values with unit, text, address and, where one is missing, the reason."""
+"""A workbook's cells as shown in a report: value with unit, text, address and, if it is missing, the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.xlsx.pattern import Pattern
 
 
 class CellFigures:
-    """A plan's cells, ready to be shown."""
+    """A plan's cells as figures."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -27,12 +27,12 @@ class CellFigures:
 
     @property
     def keys(self) -> list[str]:
-        """The scenarios, in the order of their columns."""
+        """The scenarios' ids, in column order."""
         return [scenario.key for scenario in self.plan.scenarios]
 
     @cached_property
     def tables(self) -> list[dict[str, Quantity]]:
-        """The rows of each calculation sheet by machine name, the first where one is there twice."""
+        """The rows of each calculation sheet by machine name; the first one if a name occurs twice."""
         return [{row.name: row for row in reversed(table) if row.name} for table in self.plan.tables.values()]
 
     def row(self, name: str) -> Quantity | None:
@@ -40,9 +40,9 @@ class CellFigures:
         return self.plan.quantity(name)
 
     def table_with(self, name: str, *others: str) -> Iterator[dict[str, Quantity]]:
-        """The calculation sheets that have the row `name`: of each its rows, and behind them those of other sheets.
+        """For each calculation sheet with the row `name`, its rows followed by those of the other sheets.
 
-        There are none where one of the `others` is a row of no sheet.
+        Empty if one of the `others` is on no sheet.
         """
         for table in self.tables:
             if name in table and self.everywhere.keys() >= {*others}:
@@ -55,12 +55,12 @@ class CellFigures:
 
     @cached_property
     def comparison(self) -> ComparisonSheet | None:
-        """The sheet Comparison; None in a workbook without one."""
+        """The sheet Comparison. None in a workbook without one."""
         return found_in(self.plan.book.package, self.plan.book.parsed)
 
     @cached_property
     def _counted(self) -> dict[tuple[str, str], bool]:
-        """By the name of a sheet in small letters and a scenario whether some check of the sheet counts there."""
+        """For (sheet name in lower case, scenario), whether any check of the sheet applies."""
         found: dict[tuple[str, str], bool] = {}
         for check in self.plan.checks:
             for key in self.keys:
@@ -69,7 +69,7 @@ class CellFigures:
         return found
 
     def counts(self, sheet: str, key: str) -> bool:
-        """Whether a scenario is meant for what a sheet plans: its checks count there, or there are none."""
+        """Whether a scenario is meant for a sheet: checks of the sheet apply to it, or the sheet has none."""
         return self._counted.get((sheet.lower(), key), True)
 
     @cached_property
@@ -82,12 +82,14 @@ class CellFigures:
         return found
 
     def is_read(self, name: str, key: str) -> bool:
-        """Whether what a scenario is meant for reads an input or a constant: it is called up there under its name."""
+        """Whether a sheet that the scenario is meant for reads an input or constant, that is, has a row of the same
+        name.
+        """
         having = self._having.get(name, [])
         return not having or any(self.counts(sheet, key) for sheet in having)
 
     def meant(self, row: Quantity) -> list[tuple[int, Scenario]]:
-        """The scenarios that are meant for what a row's sheet plans, each with its place among all."""
+        """The scenarios that are meant for a row's sheet, each with its index among all."""
         return [(at, each) for at, each in enumerate(self.plan.scenarios) if self.counts(row.sheet, each.key)]
 
     def of(self, row: Quantity, key: str) -> Figure:
@@ -107,7 +109,7 @@ class CellFigures:
         return self.figure(Spot(sheet, row, column), self.plan.at(sheet, row, column), unit)
 
     def figure(self, spot: Spot, value: Value, unit: str) -> Figure:
-        """A value of a cell as a figure; what is blank, an error or could not be computed says why."""
+        """A cell's value as a figure, with the reason if it is blank, an error or couldn't be computed."""
         if spot in self.plan.unknown and value is None:
             return Figure(None, unit, "N/A", str(spot), f"not computed: {self.plan.unknown[spot]}")
         if value is None or isinstance(value, CellError):
@@ -120,24 +122,24 @@ class CellFigures:
         return Figure(number, unit, shown(number, unit), str(spot))
 
     def why(self, spot: Spot) -> str:
-        """Why there is no number in a cell."""
+        """The reason why a cell has no number."""
         if spot not in self._why:
             self._why[spot] = _cause(self, spot)
         return self._why[spot]
 
     @cached_property
     def _rows(self) -> dict[tuple[str, int], Quantity]:
-        """The rows of calculation sheets and of Inputs by their sheet and number."""
+        """The rows of calculation sheets and of Inputs by sheet and row number."""
         tables = (*self.plan.tables.values(), self.plan.inputs, self.plan.overrides)
         return {(row.sheet, row.row): row for table in reversed(tables) for row in reversed(table)}
 
     def row_of(self, spot: Spot) -> tuple[Quantity | None, str | None]:
-        """The row of a calculation sheet or of Inputs that a cell is in, and its scenario."""
+        """The row of a calculation sheet or Inputs that contains a cell, and its scenario."""
         row = self._rows.get((spot.sheet, spot.row))
         return row, next((key for key, entry in row.cells.items() if entry.spot == spot), None) if row else None
 
     def line(self, row: Quantity, keys: Sequence[str] | None = None, note: str = "") -> FigureRow:
-        """A row with its figure for each scenario, or some; blank where nothing that it is meant for reads the row."""
+        """A row with its figure for each scenario, or some; blank for scenarios in which nothing reads the row."""
         nothing = Figure(None, row.unit, "")
         figures = (self.of(row, key) if self.is_read(row.name, key) else nothing for key in keys or self.keys)
         return FigureRow(row.name, row.title, row.unit, tuple(figures), note or row.source)
@@ -150,24 +152,24 @@ class CellFigures:
 
 
 def said_yes(figure: Figure) -> Figure:
-    """A figure of 1 or 0 that says yes or no, as its cell does."""
+    """A figure of 1 or 0 shown as yes or no, like its cell."""
     return replace(figure, text=YES.get(figure.number, figure.text)) if figure.is_number else figure
 
 
 def scaled(figure: Figure, times: float) -> Figure:
-    """A figure so many times as large: in another unit than its cell's."""
+    """A figure multiplied by a factor, to convert it from its cell's unit."""
     if not figure.is_number or times == 1:
         return figure
     return replace(figure, value=figure.number * times, is_derived=True)
 
 
 def as_said(figure: Figure, like: float | None = None) -> Figure:
-    """A number as people say it in its unit; `like` is one beside which it stands."""
+    """A number scaled for reading; `like` is a number whose scale it shares."""
     return replace(figure, text=spoken(figure.number, figure.unit, like)) if figure.is_number else figure
 
 
 YES = {1.0: "yes", 0.0: "no"}
-MOST_CELLS = 4096  # of a range that is looked through
+MOST_CELLS = 4096  # most cells of a range to look at
 _LOOKED_UP = re.compile(
     r"(?:override or )?(models|hardware|dtypes|calibration|stacks)\[(\w+)\](?:\.(\w+)(?:\[(\w+)\])?)?"
 )
@@ -175,7 +177,7 @@ _FAMILY = re.compile(r'"(\w+_)"&(\$?[A-Z]{1,3}\$?[0-9]+)')
 
 
 def _cause(cells: CellFigures, spot: Spot) -> str:
-    """The reason in a sentence: what is missing, where it is missing, in which cell."""
+    """The reason in a sentence: what is missing, where, and in which cell."""
     plan, first = cells.plan, _first(cells, spot)
     row, key = cells.row_of(first)
     value = plan.at(*first)
@@ -189,7 +191,7 @@ def _cause(cells: CellFigures, spot: Spot) -> str:
 
 
 def _looked_up_for_a_case(plan: Plan, spot: Spot) -> str:
-    """What a case's cell looked up in a database in vain; blank for a cell that looks nothing up."""
+    """What a case's cell failed to look up in a database; blank for a cell without a lookup."""
     case = next((case for case in plan.book.cases if case.sheet.name == spot.sheet and spot.row in case.rows), None)
     formula = plan.book.sheets[spot.sheet].patterns.get((spot.row, spot.column))
     databases = {table.sheet.name for table in plan.book.databases.values()}
@@ -205,7 +207,9 @@ def _looked_up_for_a_case(plan: Plan, spot: Spot) -> str:
 
 
 def _first(cells: CellFigures, spot: Spot) -> Spot:
-    """The last cell on the way back from one without a number whose own references all have one."""
+    """The root cause: going back through precedents without a number, the first cell
+    whose own precedents all have one.
+    """
     seen = {spot}
     while True:
         ahead = (read for read in _reads(cells.plan, spot) if read not in seen)
@@ -218,14 +222,14 @@ def _first(cells: CellFigures, spot: Spot) -> Spot:
 
 
 def _is_wanted(cells: CellFigures, spot: Spot) -> bool:
-    """Whether a cell's number is one that the scenario's choices ask for: of a way to pay, or of a network."""
+    """Whether the scenario's choices, of payment or network, require a cell's number."""
     row, key = cells.row_of(spot)
     setting, _, text = only_on(row.name if row else "").partition("=")
     return not text or key is None or cells.plan.value(setting, key) in (None, text)
 
 
 def _reads(plan: Plan, spot: Spot) -> Iterator[Spot]:
-    """The cells that a cell's formula reads, ranges cell by cell as far as that is sensible."""
+    """The precedents of a cell, with ranges expanded up to a limit."""
     sheet = plan.book.sheets.get(spot.sheet)
     formula: Pattern | None = sheet.patterns.get((spot.row, spot.column)) if sheet else None
     for reference in formula.references if formula else ():

@@ -1,4 +1,4 @@
-"""The data of a report, gathered from a workbook whose formulas are recalculated in memory."""
+"""Gathers the data of a report from a workbook, whose formulas are recalculated in memory."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ UNTITLED, MOST_NAMED = "Plan", 4
 
 @still()
 def gather(path: Path) -> ReportData:
-    """What the workbook at `path` says, its formulas recalculated in memory.
+    """The content of the workbook at `path`, with its formulas recalculated in memory.
 
-    Raises UserError for a file that is no workbook of planner's, and for one whose numbers can't be had: its saved
-    values are out of date and its formulas can't be computed here.
+    Raises UserError for a file that isn't a planner workbook, or if its saved values are out of date and its formulas
+    can't be computed here.
     """
     package = Package.read(path)
     plan = read_plan(package)
@@ -92,7 +92,7 @@ def gather(path: Path) -> ReportData:
 
 
 def _pictures(cells: CellFigures, plans: Sequence[Planned], own: Sequence[FigureTable]) -> Iterator[Picture]:
-    """The pictures of what is planned, and of the workbook's own runs beside it."""
+    """The pictures of the plan, and of the workbook's own runs."""
     yield from time_pictures(plans)
     yield from memory_pictures(cells)
     yield from latency_pictures(cells)
@@ -102,9 +102,9 @@ def _pictures(cells: CellFigures, plans: Sequence[Planned], own: Sequence[Figure
 
 
 def _freshness(plan: Plan) -> tuple[str, ...]:
-    """What a reader should know of the numbers' age.
+    """Remarks on how current the numbers are.
 
-    Raises UserError where some can neither be computed here nor be trusted as they were saved.
+    Raises UserError if some numbers can neither be computed here nor trusted as saved.
     """
     ours = {sheet.name for sheet in plan.book.our_sheets}
     stale = [spot for spot in plan.stale if spot.sheet in ours]
@@ -127,7 +127,7 @@ def _freshness(plan: Plan) -> tuple[str, ...]:
 
 
 def _never_saved(plan: Plan) -> list[Spot]:
-    """Where nothing could be computed, the formulas without a saved value."""
+    """The formulas without a saved value, in a workbook that couldn't be computed."""
     if not plan.not_computed:
         return []
     return [
@@ -136,7 +136,7 @@ def _never_saved(plan: Plan) -> list[Spot]:
 
 
 def _title(plan: Plan, said: str) -> str:
-    """The Cover's title where an analyst gave it one, else what is planned on what."""
+    """The Cover's title if an analyst changed it, else a title made of the workloads and chips."""
     if said not in ("", UNTITLED):
         return said
     models = list(dict.fromkeys(scenario.model for scenario in plan.scenarios if scenario.model))
@@ -157,7 +157,7 @@ def _scenario(cells: CellFigures, plans: Sequence[Planned], index: int) -> Scena
     chips = cells.row("n_chips")
     meant = [row for row in plan.headlines if cells.counts(row.origin, key)]
     numbers = expectation.numbers(plans, scenario)
-    told = [change for each in plans if each.is_whole and each.means(key) for change in changes.changes(each, key)]
+    suggested = [change for each in plans if each.is_whole and each.means(key) for change in changes.changes(each, key)]
     return ScenarioSummary(
         id=scenario.id,
         name=scenario.name or scenario.id or key,
@@ -172,7 +172,7 @@ def _scenario(cells: CellFigures, plans: Sequence[Planned], index: int) -> Scena
         expected=numbers,
         sure=expectation.sure(plans, scenario),
         notes=expectation.notes(plans, scenario),
-        changes=tuple(told),
+        changes=tuple(suggested),
     )
 
 
@@ -186,7 +186,7 @@ def _binds(meant: Sequence[DashboardHeadline], key: str) -> Iterator[tuple[str, 
 
 
 def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
-    """Of each kind of plan in the workbook, what its memory holds and what there is."""
+    """Memory used and available for each kind of plan in the workbook."""
     for memory in MEMORIES:
         table = next(cells.table_with(memory.key, memory.total, CAPACITY, KEPT_FREE), None)
         if table is not None and cells.counts(memory.template, key):
@@ -195,7 +195,7 @@ def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
 
 
 def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
-    """Whether the checks of the memory, or those of a template alone, hold; None where that can't be told."""
+    """Whether the memory checks hold, of all templates or of one. None if unknown."""
     found = [
         check for check in plan.checks if FITS in check.name and check.name.startswith(of) and is_counted(check, key)
     ]
@@ -205,7 +205,7 @@ def _fits(plan: Plan, key: str, of: str = "") -> bool | None:
 
 
 def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> Iterator[Section]:
-    """What is planned on each sheet of the scenarios that are meant for it: what to expect, then Dashboard's rows."""
+    """A section per sheet for the scenarios meant for it: expected numbers, then the Dashboard's rows."""
     expected = {plan.sheet: plan for plan in plans}
     for sheet in dict.fromkeys([*(row.origin for row in cells.plan.headlines), *expected]):
         own = [row for row in cells.plan.headlines if row.origin == sheet]
@@ -221,10 +221,10 @@ def _headlines(cells: CellFigures, plans: Sequence[Planned]) -> Iterator[Section
 def _lines(
     cells: CellFigures, rows: Sequence[DashboardHeadline], plan: Planned | None, keys: Sequence[str]
 ) -> Iterator[FigureRow]:
-    """Rows of Dashboard that aren't among what to expect, and what binds a quantity."""
-    told = {row.name for each in plan.headlines for row in each.rows} if plan else set()
+    """The Dashboard's rows that aren't among the expected numbers, and what binds each quantity."""
+    expected_rows = {row.name for each in plan.headlines for row in each.rows} if plan else set()
     for row in rows:
-        if row.name not in told:
+        if row.name not in expected_rows:
             yield cells.line(row, keys)
         if row.bound_by:
             spots = (row.bound_by[key].spot for key in keys if key in row.bound_by)

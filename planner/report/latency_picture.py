@@ -1,7 +1,7 @@
-"""The picture of latency against throughput: what a larger batch buys and what it costs.
+"""The picture of latency against throughput: the gain and cost of a larger batch.
 
-The curve is the sheet's own formulas at other batch sizes, computed as array functions. It is drawn only where the
-template gives exactly what the workbook's cells say, so that an edited formula or a number typed over one shows.
+The curve is the sheet's own formulas at other batch sizes, computed as array functions. It is drawn only if the
+template reproduces the workbook's cells exactly, so that it never contradicts an edited workbook.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.spoken import shown
 
 HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12
 _LIMITS = "\nthe largest that fits", "\nmore than fits in memory"
-WIDE = 8.0  # a range of more than this factor is drawn on a logarithmic axis
+WIDE = 8.0  # ratio above which an axis is logarithmic
 TITLE = "Expected latency and throughput of serving"
 CAPTION = "The ringed point is the workbook's batch."
 CURVES = " The line is the sheet's formulas at other batch sizes, from 1 to the largest that fits in memory."
@@ -29,7 +29,7 @@ CURVES = " The line is the sheet's formulas at other batch sizes, from 1 to the 
 
 @dataclass(frozen=True)
 class Point:
-    """A scenario's latency and throughput in the workbook, and at other batches where they can be calculated."""
+    """A scenario's latency and throughput in the workbook, and at other batch sizes if they can be calculated."""
 
     index: int
     scenario: Scenario
@@ -44,19 +44,19 @@ class Point:
 
     @property
     def at(self) -> tuple[float, float]:
-        """Latency and throughput; 0 where there is none."""
+        """(latency, throughput); 0 for a missing number."""
         return self.latency.number, self.throughput.number
 
     @property
     def said(self) -> str:
-        """What hovering shows of the workbook's own batch."""
-        told = f"{self.name}\nbatch {self.batch.text} (the workbook's)\n{self.latency.text}, {self.throughput.text}"
+        """The tooltip of the workbook's own batch size."""
+        words = f"{self.name}\nbatch {self.batch.text} (the workbook's)\n{self.latency.text}, {self.throughput.text}"
         is_beyond = self.curve and self.curve.most is not None and self.batch.number > self.curve.most
-        return told + _LIMITS[1] if is_beyond else told
+        return words + _LIMITS[1] if is_beyond else words
 
 
 def latency_pictures(cells: CellFigures) -> Iterator[Picture]:
-    """The picture, where the workbook has a decode step."""
+    """The picture, if the workbook has a decode step."""
     table = next(cells.table_with(LATENCY, SWEPT, THROUGHPUT, CHIPS), None)
     if table is None:
         return
@@ -115,25 +115,25 @@ TEMPLATE = "inference"
 SWEPT, LATENCY = "batch", "time_per_output_token_expected"
 THROUGHPUT, CHIPS, MOST = "output_tokens_per_second_expected", "n_chips", "max_batch"
 PER_CHIP = "1/s/chip"
-BEYOND = 4  # times the scenario's batch, where the memory sets no limit
+BEYOND = 4  # largest multiple of the scenario's batch if memory sets no limit
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Latency and throughput for each batch size, the smallest first."""
+    """Latency and throughput by batch size, in ascending order."""
 
     batches: tuple[float, ...]
     latency: tuple[float, ...]
     throughput: tuple[float, ...]
-    most: float | None  # the largest batch that the memory holds
+    most: float | None  # the largest batch that fits into memory
 
     def drawn(self, x: Scale, y: Scale) -> list[tuple[float, float]]:
-        """Where the curve's points are in a drawing with these axes."""
+        """The curve's points in the coordinates of a drawing with these axes."""
         return [(x(time), y(rate)) for time, rate in zip(self.latency, self.throughput, strict=True)]
 
 
 def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
-    """The curve up to the largest batch in memory; None where the template doesn't reproduce the workbook."""
+    """The curve up to the largest batch that fits. None if the template doesn't reproduce the workbook."""
     replay = replayed(TEMPLATE, table, scenario.key, (LATENCY, THROUGHPUT))
     own = replay.given.get(SWEPT) if replay else None
     if replay is None or not isinstance(own, float):
@@ -146,7 +146,7 @@ def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:
 
 
 def _batches(own: float, most: object) -> list[float]:
-    """Powers of two to the largest batch in memory, that batch, and the scenario's own, which may be larger."""
+    """Powers of two up to the largest batch that fits, that batch, and the scenario's own, which may be larger."""
     last = (most if most >= 1 else own) if isinstance(most, float) else own * BEYOND
     powers = [2.0**power for power in range(int(math.log2(max(last, 1))) + 1)]
     return sorted({*powers, last, own})

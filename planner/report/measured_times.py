@@ -1,4 +1,4 @@
-"""Predicted beside measured times: the cases of the workbook's Comparison, their ratio and error, and their picture."""
+"""Predicted and measured times of the cases on the workbook's Comparison, their ratio and error, and a picture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = (
 ERROR = FigureColumn("error", "Error of the prediction", "%")
 ERROR_NOTE = "Error: how far the measured time is from the predicted one, measured over predicted less 1."
 ALWAYS = ("case_label", "predicted_time", "measured_time")
-CLOSE = 1.4  # measured over predicted, as the sheet colours it
+CLOSE = 1.4  # largest good ratio of measured to predicted, as on the sheet
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class MeasuredCase:
 
     @property
     def times(self) -> tuple[float, float]:
-        """The predicted and the measured time in seconds; 0 where there is none."""
+        """The predicted and the measured time in seconds; 0 for a missing one."""
         return self.figures["predicted_time"].number, self.figures["measured_time"].number
 
     @property
     def is_measured(self) -> bool:
-        """Whether both times are there."""
+        """Whether both times are known."""
         return min(self.times) > 0
 
     def is_of(self, chips: Collection[str]) -> bool:
-        """Whether it is of one of some chips, as far as is known: predicted of it, and not measured on another."""
+        """Whether it belongs to one of these chips, as far as known: predicted for it and not measured on another."""
         chip = self.figures["hardware_id"].value
         is_theirs = not chip or any(is_chip(str(chip), each) for each in chips)
         return is_theirs and OTHER_HARDWARE not in self.flags
@@ -63,7 +63,7 @@ class MeasuredCase:
 
     @property
     def error(self) -> Figure:
-        """The ratio less 1."""
+        """The ratio minus 1."""
         if self.ratio.number <= 0:
             return Figure(None, "%", self.ratio.text, self.ratio.cell, self.ratio.why, True)
         value = self.ratio.number - 1
@@ -71,26 +71,26 @@ class MeasuredCase:
 
     @property
     def said(self) -> str:
-        """What hovering shows of it."""
+        """The tooltip of its point."""
         label, predicted, measured = (self.figures[name].text for name in ALWAYS)
-        told = f"{label}\npredicted {predicted}\nmeasured {measured}\n{self.ratio.text} times the prediction"
-        return f"{told}\nflagged: {self.flags}" if self.flags else told
+        words = f"{label}\npredicted {predicted}\nmeasured {measured}\n{self.ratio.text} times the prediction"
+        return f"{words}\nflagged: {self.flags}" if self.flags else words
 
 
 @dataclass(frozen=True)
 class ComparedCases:
-    """The cases of the Comparison that are of the plan's chips, and how many others were measured."""
+    """The Comparison's cases for the plan's chips, and the number of measured cases for others."""
 
     cases: tuple[MeasuredCase, ...]
     foreign: int
 
     @property
     def measured(self) -> list[MeasuredCase]:
-        """The cases that were measured."""
+        """The measured cases."""
         return [case for case in self.cases if case.is_measured]
 
     def table(self) -> FigureTable:
-        """The measured cases, without columns that hold nothing, or the ideal time a second time as the calibrated."""
+        """The measured cases, without empty columns, or the calibrated time if it repeats the ideal one."""
         cases = self.measured
         kept = [FigureColumn(*column) for column in COLUMNS if column[0] in ALWAYS or _says_something(column[0], cases)]
         at = next((index for index, column in enumerate(kept, 1) if column.name == "time_ratio"), len(kept))
@@ -102,7 +102,7 @@ class ComparedCases:
 
     @property
     def accuracy(self) -> str:
-        """How good the predictions are, in a sentence."""
+        """A sentence on the accuracy of the predictions."""
         measured = self.measured
         left_out = f" {counted(self.foreign, 'time')} of other hardware left out." if self.foreign else ""
         if not measured:
@@ -119,7 +119,7 @@ class ComparedCases:
 
 
 def compared(cells: CellFigures) -> ComparedCases | None:
-    """The cases; None where the workbook has no Comparison."""
+    """The cases. None if the workbook has no Comparison."""
     if (sheet := cells.comparison) is None:
         return None
     cases = []
@@ -157,7 +157,7 @@ HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 12
 
 
 def measured_pictures(compared: ComparedCases | None) -> Iterator[Picture]:
-    """The picture, where something was measured."""
+    """The picture, if anything was measured."""
     cases = [] if compared is None else compared.measured
     if not cases or compared is None:
         return

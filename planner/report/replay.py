@@ -1,6 +1,7 @@
-"""A scenario's template at other inputs, if it reproduces the workbook's numbers at the scenario's own.
+"""A scenario's template evaluated at other inputs, if it reproduces the workbook's numbers at the scenario's own.
 
-With an edited formula, or a number typed over one, it doesn't, and nothing is told that the workbook wouldn't say.
+With an edited formula, or a number typed over one, it doesn't, and then nothing is reported that the workbook wouldn't
+show.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ AGREEMENT = 1e-9
 
 @dataclass(frozen=True)
 class Replay:
-    """A template and what a scenario's cells give it: inputs, constants and all that was looked up."""
+    """A template with the values from a scenario's cells: inputs, constants and everything looked up."""
 
     template: Template
     given: Mapping[str, float | str | None]
 
     def at(self, **changed: Any) -> Results:
-        """Every row with these inputs, numbers or arrays of them, in the place of the scenario's own."""
+        """Every row, with these inputs (numbers or arrays) replacing the scenario's own."""
         return evaluate(self.template, Facts(), {**self.given, **changed})
 
     @property
     def typed(self) -> dict[str, float | str | None]:
-        """What the cells give, without inputs that equal what they would follow from others."""
+        """The cells' values, without inputs that equal their default computed from others."""
         followers = _followers(self.template.name)
         own = {name: value for name, value in self.given.items() if name not in followers}
         left = with_followers(self.template, own)
@@ -50,13 +51,13 @@ class Replay:
         }
 
     def along(self, name: str, values: np.ndarray) -> Results:
-        """Every row as an input takes each of some values; the inputs that follow it move with it."""
+        """Every row for each of these values of an input; inputs whose defaults depend on it change along."""
         own = {key: value for key, value in self.given.items() if key not in _followers(self.template.name)}
         return self.at(**following(self.template, name, own, values), **{name: values})
 
 
 def replayed(template: str, rows: Mapping[str, Quantity], key: str, proof: Iterable[str]) -> Replay | None:
-    """A scenario's template; None where it doesn't give the numbers of the `proof`, or has other rows."""
+    """A scenario's template. None if it doesn't reproduce the numbers of the `proof` rows, or its rows differ."""
     try:
         loaded = library.load(template)
         given = {

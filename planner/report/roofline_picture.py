@@ -1,4 +1,4 @@
-"""The picture of the roofline: the operations of the scenario that the workbook shows, below the roof of each chip."""
+"""The roofline picture: the operations of the scenario shown in the workbook, and each chip's roof."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ CAPTION = (
     "The larger a point, the larger its share of the step. A point on the slope is bound by memory, "
     "one below the flat part by compute."
 )
-SCALED = ("us", "ms")  # the units of times on the sheet
-LABELLED = 0.02  # of the step: operations above it are named in the drawing
-NEAR = 12.0  # points that are nearer are in one place
-MOST = 8  # names in the drawing
+SCALED = ("us", "ms")  # scaled units of times on the sheet
+LABELLED = 0.02  # share of the step above which operations are named
+NEAR = 12.0  # points closer than this coincide
+MOST = 8  # most names in the drawing
 HEIGHT, LEFT, RIGHT = 320.0, 58.0, svg.WIDTH - 10
 
 
 @dataclass(frozen=True)
 class DrawnOperation:
-    """An operation that takes part in the step, as the sheet has it."""
+    """An operation of the step, as on the sheet."""
 
-    figures: tuple[Figure, ...]  # as COLUMNS
+    figures: tuple[Figure, ...]  # in the order of COLUMNS
     share: Figure
 
     @property
@@ -54,7 +54,7 @@ class DrawnOperation:
 
     @property
     def weight(self) -> float:
-        """Its share of the step; 0 where the sheet has none."""
+        """Its share of the step; 0 if unknown."""
         return max(self.share.number, 0.0)
 
     @property
@@ -66,7 +66,7 @@ class DrawnOperation:
 
 @dataclass(frozen=True)
 class Roof:
-    """The roof of the chip of one scenario, or of several that have the same; `index` is the first one's place."""
+    """The roof of a chip, shared by one or more scenarios; `index` is that of the first one."""
 
     index: int
     name: str
@@ -76,7 +76,7 @@ class Roof:
 
 
 def roofline_pictures(cells: CellFigures) -> Iterator[Picture]:
-    """The picture, where the workbook has a roofline."""
+    """The picture, if the workbook has a roofline."""
     found = next((found for found in find(cells, TITLES) if all(title in found.columns for title, _ in COLUMNS)), None)
     roofs = _roofs(cells)
     if found is None or not roofs:
@@ -111,7 +111,7 @@ def _roofs(cells: CellFigures) -> list[Roof]:
 
 
 def _roof_name(of: Sequence[Scenario]) -> str:
-    """The chips of the scenarios below it; of one scenario without a chip its name."""
+    """The chips of these scenarios; for a single scenario without a chip, its name."""
     return " and ".join(dict.fromkeys(each.hardware or each.title for each in of))
 
 
@@ -131,7 +131,7 @@ def _picture(
 
 
 def _said_above(found: TitledTable, label: str) -> str:
-    """What stands beside a label above the table."""
+    """The text next to a label above the table."""
     plan, first = found.cells.plan, min(found.columns.values())
     rows = (row for row in range(1, found.header) if plan.at(found.sheet, row, first) == label)
     return next((str(plan.at(found.sheet, row, first + 1) or "") for row in rows), "")
@@ -158,7 +158,7 @@ def _svg(index: int, operations: Sequence[DrawnOperation], roofs: Sequence[Roof]
 
 
 def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
-    """The line, and a wider, invisible one for the pointer to hit."""
+    """Draw the line, and a wider invisible one as the pointer's target."""
     line = svg.path(_corners(x, y, roof))
     said = f"{roof.name}\nroof: {shown(roof.peak, 'FLOP/s/chip')}, {shown(roof.bandwidth, 'byte/s/chip')}"
     unseen: dict[str, Any] = {"stroke": "#000", "stroke_opacity": 0, "stroke_width": 10, "class_": "point"}
@@ -168,13 +168,13 @@ def _roof(drawing: Drawing, x: Scale, y: Scale, roof: Roof) -> None:
 
 
 def _corners(x: Scale, y: Scale, roof: Roof) -> list[tuple[float, float]]:
-    """Where a roof begins, its ridge, and where the drawing ends."""
+    """The start of a roof, its ridge point, and the end of the drawing."""
     ends = (max(x.low, y.low / roof.bandwidth), roof.peak / roof.bandwidth, x.high)
     return [(x(at), y(min(roof.peak, at * roof.bandwidth))) for at in ends]
 
 
 def _key(drawing: Drawing, places: list[tuple[tuple[float, float], DrawnOperation]]) -> None:
-    """Numbers at the heavy points, and their names below the roof's right end; points in one place share a number."""
+    """Number the heavy points and list their names below the roof's right end; coinciding points share a number."""
     named: list[tuple[tuple[float, float], str]] = []
     while places:
         spot, heaviest = places[0]
@@ -197,7 +197,7 @@ class TitledTable:
     cells: CellFigures
 
     def rows(self) -> Iterator[int]:
-        """The rows below the titles, to the first that has nothing in the table's first column."""
+        """The rows below the titles, up to the first one with an empty first cell."""
         sheet, first = self.cells.plan.book.sheets[self.sheet], min(self.columns.values())
         row = self.header + 1
         while (row, first) in sheet.cells and self.cells.plan.at(self.sheet, row, first) not in (None, ""):
@@ -205,7 +205,7 @@ class TitledTable:
             row += 1
 
     def figure(self, row: int, title: str, unit: str) -> Figure:
-        """A cell of the table in a unit of SI; the one that stands above the title may be scaled, as ms."""
+        """A cell of the table in an SI unit, converted from the scaled unit in its title, such as ms."""
         column = self.columns[title]
         found = self.cells.at(self.sheet, row, column, unit)
         said = self.cells.plan.book.sheets[self.sheet].text(self.header - 1, column)
@@ -216,7 +216,7 @@ class TitledTable:
 
 
 def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = ()) -> Iterator[TitledTable]:
-    """The tables whose titles are among others all of these; on `sheets` alone where some are given."""
+    """The tables whose titles include all of these, on all sheets or only on `sheets`."""
     plan: Plan = cells.plan
     wanted = set(titles)
     for name, sheet in plan.book.sheets.items():
@@ -232,7 +232,7 @@ def find(cells: CellFigures, titles: Collection[str], sheets: Collection[str] = 
 
 
 def _titles(cells: CellFigures, name: str, row: int, first: int) -> dict[str, int]:
-    """The titles side by side from a column on."""
+    """The adjacent titles from a column on, with their columns."""
     sheet, column = cells.plan.book.sheets[name], first
     found: dict[str, int] = {}
     while text := sheet.text(row, column):

@@ -1,4 +1,4 @@
-"""The workbook's own runs in a report: the table of runs on Comparison, its picture, the first lines of Profile."""
+"""The workbook's own runs in a report: the table of runs on Comparison, its picture, and the first lines of Profile."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import is_number
 
 RUNS, PROFILE = "Your runs", "Profile"
-HEADS = ("What", "Measured")  # how the first lines of the sheet Profile begin
-MEASURED, PLANNED = 2, 4  # their columns of numbers
+HEADS = ("What", "Measured")  # titles above the first lines of the sheet Profile
+MEASURED, PLANNED = 2, 4  # columns of their numbers
 LINES = (
     FigureColumn("what", "What", "text"), FigureColumn("measured", "Measured"), FigureColumn("plan", "Plan"),
     FigureColumn("of_plan", "Of the plan", "text"), FigureColumn("note", "Note", "text"),
@@ -32,10 +32,10 @@ COLUMNS = (
     FigureColumn("run_bound", "Bound"), FigureColumn("run_ratio", "Measured over expected", "1"),
     FigureColumn("run_facts", "Chip, stack, note", "text"),
 )  # fmt: skip
-MOST = 12  # runs that are drawn: the latest
+MOST = 12  # most runs to draw, latest first
 ROW, BAR = 34.0, 10.0
 LEFT, RIGHT = svg.KEY_LEFT + 4, svg.WIDTH - 22
-FAR = 8.0  # times between the least and the most from which on the scale is logarithmic
+FAR = 8.0  # ratio of largest to smallest above which the scale is logarithmic
 TITLE = "Your runs over what was expected of them"
 CAPTION = (
     f"Each point is a run, as a multiple of what its plan expected on its day (the line at 1). The bar is {OF_RUNS}, "
@@ -45,7 +45,7 @@ HOLLOW = " Hollow points are flagged."
 
 
 def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
-    """The table of runs, and one of each scenario's profile; none where nothing is recorded."""
+    """The table of runs, and a table for each scenario's profile; empty if nothing is recorded."""
     return *_runs(cells), *_profile(cells)
 
 
@@ -56,7 +56,7 @@ def _runs(cells: CellFigures) -> Iterator[FigureTable]:
 
 
 def _profile(cells: CellFigures) -> Iterator[FigureTable]:
-    """The first lines of the newest sheet of each kind: from its heads to the first blank row."""
+    """The first lines of the newest sheet of each kind, from its titles to the first blank row."""
     newest = {each.kind: each.sheet for each in added(cells.plan.book.sheets.values()) if each.kind.startswith(PROFILE)}
     for kind, sheet in newest.items():
         if rows := tuple(_lines(sheet)):
@@ -70,15 +70,15 @@ def _lines(sheet: Sheet) -> Iterator[tuple[Figure, ...]]:
 
 
 def _line(sheet: Sheet, row: int) -> Iterator[Figure]:
-    """A line of the sheet: texts as they stand, numbers as people say them in the unit of the third column."""
-    told = sheet.text(row, 3)
-    unit = PERCENT if told == PERCENT else "s" if told else "1"
-    size = factor(told, "s" if unit == "s" else "1") if told else 1.0
+    """A line of the sheet: texts unchanged, numbers scaled for reading with the unit in the third column."""
+    unit_text = sheet.text(row, 3)
+    unit = PERCENT if unit_text == PERCENT else "s" if unit_text else "1"
+    size = factor(unit_text, "s" if unit == "s" else "1") if unit_text else 1.0
     why, numbers = sheet.text(row, 6), []
     for column in (MEASURED, PLANNED):
         value, cell = sheet.value(row, column), str(Spot(sheet.name, row, column))
         number = float(value) * size if is_number(value) else None
-        said = "" if number is None else spoken(number, unit) if told else shown(number, unit)
+        said = "" if number is None else spoken(number, unit) if unit_text else shown(number, unit)
         missing = Figure.of_text("") if column == PLANNED else Figure(None, unit, "N/A", cell, why)
         numbers.append(missing if number is None else Figure(number, unit, said, cell))
     yield Figure.of_text(sheet.text(row, 1))
@@ -96,7 +96,7 @@ def _figures(run: RecordedRun, sheet: str) -> Iterator[Figure]:
 
     yield Figure.of_text(run.on)
     yield Figure.of_text(run.name)
-    yield Figure.of_text(run.quantity)  # its numbers are said in SI, and a rate's name says what it is of
+    yield Figure.of_text(run.quantity)  # numbers are in SI, and a rate's name says what it counts
     measured, expected, low, high, bound = map(number, (run.measured, run.expected, run.low, run.high, run.bound))
     yield measured
     yield expected
@@ -108,7 +108,9 @@ def _figures(run: RecordedRun, sheet: str) -> Iterator[Figure]:
 
 
 def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Picture]:
-    """The picture of runs over what was expected of them on their day; the first of `tables` has their numbers."""
+    """The picture of runs relative to what was expected when they were recorded. The
+    first of `tables` has the numbers.
+    """
     found = read(cells.comparison) if cells.comparison else []
     drawn = [run for run in found if run.expected and run.measured > 0][-MOST:]
     if drawn and tables:
@@ -136,7 +138,7 @@ def _drawing(runs: Sequence[RecordedRun], alt: str) -> str:
 
 
 def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: float) -> None:
-    """A run: its name and numbers above, its range, bound and point below."""
+    """Draw a run: its name and numbers above, its range, bound and point below."""
     measured, low, high, bound = _shares(run)
     middle, said = top + 20, _said(run)
     if low and high:
@@ -153,7 +155,9 @@ def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: floa
 
 
 def _shares(run: RecordedRun) -> tuple[float | None, ...]:
-    """The measured number, the ends of its range and its bound, over what was expected; None where there is none."""
+    """The measured number, the ends of its range and its bound, relative to the expected number. None for a missing
+    one.
+    """
     return tuple(
         number / run.expected if number and run.expected else None
         for number in (run.measured, run.low, run.high, run.bound)
@@ -161,15 +165,15 @@ def _shares(run: RecordedRun) -> tuple[float | None, ...]:
 
 
 def _said(run: RecordedRun) -> str:
-    """What hovering shows of a run."""
-    told = f"{run.name or run.scenario}, {run.on}: {run.quantity} {_number(run, run.measured)}, "
-    told += f"expected {_number(run, run.expected)}"
+    """The tooltip of a run."""
+    words = f"{run.name or run.scenario}, {run.on}: {run.quantity} {_number(run, run.measured)}, "
+    words += f"expected {_number(run, run.expected)}"
     if run.low and run.high:
-        told += f" ({_number(run, run.low)} to {_number(run, run.high)})"
-    return told + (f", bound {_number(run, run.bound)}" if run.bound else "")
+        words += f" ({_number(run, run.low)} to {_number(run, run.high)})"
+    return words + (f", bound {_number(run, run.bound)}" if run.bound else "")
 
 
 def _number(run: RecordedRun, value: float | None) -> str:
-    """A number of a run as people say it, in the unit of the measured one."""
+    """A number of a run scaled for reading, in the unit of the measured one."""
     unit = PERCENT if run.unit == PERCENT else "1/s" if run.unit.endswith("/s") else "s"
     return spoken(value, unit, run.measured)

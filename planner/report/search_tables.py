@@ -1,4 +1,4 @@
-"""What a search found, as a report shows it: the table of the sheet Search, what was asked, its picture."""
+"""The results of a search in a report: the table on the sheet Search, the request, and a picture."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from planner.scaled_units import factor
 from planner.spoken import PERCENT, spoken, within
 from planner.xlsx.styles import Look, looks_of
 
-KIND, PLAN, SCENARIO, TIE = "Search", "plan", "scenario_id", "is_tie"  # the sheet, machine names of its columns
+KIND, PLAN, SCENARIO, TIE = "Search", "plan", "scenario_id", "is_tie"  # sheet name, machine names of columns
 NOW, OFF, SAME = " now", " off", 1e-9  # behind an objective's name: what its scenario comes to, and how far off
 COUNTED = ("1", "chip")
-AIMS = ("Least", "Most")  # what stands beside an objective, whose machine name is in brackets
+AIMS = ("Least", "Most")  # labels of an objective, whose machine name follows in brackets
 SUBJECTS = ("model", "hardware")
 
 
 @dataclass(frozen=True)
 class SearchSheet:
-    """A sheet Search: its lines of what was asked, and its table with the machine names of its columns."""
+    """A sheet Search: the lines of its request, and its table with the columns' machine names."""
 
     sheet: Sheet
     asked: Sequence[tuple[str, str]]
@@ -37,33 +37,33 @@ class SearchSheet:
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """The columns by their machine names, counted from 0."""
+        """The 0-based index of each column by machine name."""
         return {column.name: at for at, column in enumerate(self.table.columns)}
 
     @property
     def aims(self) -> list[str]:
-        """The objectives that the table has numbers of."""
+        """The objectives that the table has numbers for."""
         names = (text.rpartition("(")[2].rstrip(")") for label, text in self.asked if label in AIMS)
         return [name for name in names if name in self.place]
 
     def said(self, row: Sequence[Figure]) -> str:
-        """Which model and chip a plan is of; blank where all are of one."""
+        """The model and chip of a plan; blank if all plans share them."""
         return " on ".join(row[self.place[name]].text for name in SUBJECTS if name in self.place)
 
 
 def searches(cells: CellFigures) -> list[SearchSheet]:
-    """The sheets Search of a workbook, in the order of the tabs."""
+    """The Search sheets of a workbook, in tab order."""
     kinds = (each.sheet for each in added(cells.plan.book.sheets.values()) if each.kind == KIND)
     return [found for sheet in kinds if (found := _found(cells, sheet))]
 
 
 def found_plans(cells: CellFigures, found: Sequence[SearchSheet]) -> tuple[SearchFound, ...]:
-    """Of each the plans as a reader wants them, and all numbers."""
+    """For each sheet, the plans as shown to readers, and all numbers."""
     return tuple(SearchFound(each.sheet.name, _for_readers(cells, each), each.table) for each in found)
 
 
 def _for_readers(cells: CellFigures, found: SearchSheet) -> FigureTable:
-    """A table of fewer columns: what moves in words, ranges as such, and what is now where it is not as found."""
+    """A table with fewer columns: moved inputs in words, ranges combined, and current values only if they changed."""
     names = {each.id: each.title for each in cells.plan.scenarios}
     columns = {column.name: column for column in found.table.columns}
     first = min((found.place[name] for name in found.aims), default=len(columns))
@@ -105,7 +105,7 @@ def _words(text: str) -> Figure:
 
 
 def _found(cells: CellFigures, sheet: Sheet) -> SearchSheet | None:
-    """What stands on a sheet; None where nobody finds its table any more."""
+    """The search on a sheet. None if its table can't be found any more."""
     names = next(
         (row for row, columns in sheet.filled.items() if PLAN in (sheet.text(row, each) for each in columns)), 0
     )
@@ -129,7 +129,7 @@ def _found(cells: CellFigures, sheet: Sheet) -> SearchSheet | None:
 
 
 def _asked(sheet: Sheet, below: int) -> list[tuple[str, str]]:
-    """The lines above the table: a label and a text, which may go on in the next row."""
+    """The lines above the table as (label, text), joining texts that continue in the next row."""
     lines: list[tuple[str, str]] = []
     for row in range(1, below):
         label, text = sheet.text(row, 1), sheet.text(row, 2)
@@ -143,7 +143,7 @@ def _asked(sheet: Sheet, below: int) -> list[tuple[str, str]]:
 def _column(
     cells: CellFigures, sheet: Sheet, looks: Sequence[Look], names: int, rows: Sequence[int], place: int
 ) -> tuple[FigureColumn, float]:
-    """A column in the unit of its quantity, and how many of that one of its cells' unit is."""
+    """A column in its quantity's unit, and the factor from the cells' unit to it."""
     name, label = sheet.text(names, place), sheet.text(names - 1, place)
     if not any(isinstance(cells.plan.at(sheet.name, row, place), float) for row in rows):
         return FigureColumn(name, label, "text"), 1.0
@@ -169,7 +169,7 @@ def _figure(cells: CellFigures, sheet: Sheet, row: int, place: int, column: Figu
     if column.name == TIE:
         return said_yes(figure)
     if column.name.endswith(OFF) and abs(figure.number) <= SAME:
-        return replace(figure, text=spoken(0.0, PERCENT))  # what differs by rounding alone is as it was found
+        return replace(figure, text=spoken(0.0, PERCENT))  # a mere rounding difference counts as unchanged
     figure = scaled(figure, scale)
     return figure if column.unit in COUNTED else as_said(figure)
 
@@ -178,11 +178,11 @@ HEIGHT, LEFT, RIGHT = 300.0, 60.0, svg.WIDTH - 12
 FAR, MOST = 20, 12  # an axis whose ends are further apart than so many times is logarithmic; bars of a picture
 FRONT_CAPTION = "The plans of which none is better in all objectives; a ring marks those that are scenarios here."
 BEST_CAPTION = "The best plans in their order, with the range of 80 % of published runs."
-Drawn = tuple[str, str, str, str]  # title, what it shows in words, drawing, caption
+Drawn = tuple[str, str, str, str]  # (title, description, drawing, caption)
 
 
 def search_pictures(found: Sequence[SearchSheet]) -> Iterator[Picture]:
-    """Of each a picture: a front of the first two objectives, or the best plans as bars."""
+    """A picture for each search: the Pareto front of the first two objectives, or the best plans as bars."""
     for at, each in enumerate(found, start=1):
         drawn = _front(each) if len(each.aims) > 1 else _best(each) if each.aims else None
         if drawn is not None:

@@ -1,6 +1,6 @@
-"""What a scenario of a workbook depends on, and its picture: a tornado of the largest elasticities.
+"""The sensitivity of a workbook's scenario, and its picture: a tornado chart of the largest elasticities.
 
-It is the sensitivity of the scenario's template, where that gives the workbook's numbers.
+It is computed from the scenario's template, provided that the template reproduces the workbook's numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from planner.report.replay import Replay, replayed
 from planner.report.svg import Drawing, Scale
 from planner.spoken import rounded, shown, within
 
-MOST, TOP = 4, 12  # scenarios that have a picture, and bars of one
+MOST, TOP = 4, 12  # most scenarios with a picture, and bars per picture
 ROW, BAR, LEFT = 22.0, 8.0, 168.0
 COLUMNS = (
     FigureColumn("label", "Quantity", "text"), FigureColumn("value", "Now"), FigureColumn("less", "Less of it", "1"),
@@ -37,9 +37,9 @@ SIDES = ("1 % less", "1 % more")
 
 
 class ScenarioSensitivity(NamedTuple):
-    """A scenario, the template that plans it, and what a row of that depends on.
+    """A scenario, the template that plans it, and the sensitivity of one of its rows.
 
-    `found` is None for a `fault` such as a row that is N/A, and where the workbook isn't what its template says.
+    `found` is None if there is a `fault`, for example if the row is N/A or the workbook differs from its template.
     """
 
     scenario: Scenario
@@ -49,25 +49,25 @@ class ScenarioSensitivity(NamedTuple):
 
 
 def sensitivities(plans: Sequence[Planned], name: str = "") -> list[ScenarioSensitivity]:
-    """Of each scenario, in order, the sensitivity of a row: by default the first headline of what it is meant for.
+    """The sensitivity of a row in each scenario, by default of the first headline of the template it is meant for.
 
-    Templates that lack the row, and plans of a part such as a collective, are left out.
+    Templates without the row, and plans of a part such as a collective, are left out.
     """
-    told = []
+    results = []
     for plan in plans:
         for _, scenario in plan.meant if plan.is_whole else ():
             replay = plan.replay(scenario.key)
             if replay is None or not name or name in replay.template.by_name:
-                told.append(_told(scenario, plan.template, replay, name))
-    return sorted(told, key=lambda each: each.scenario.column)
+                results.append(_of_scenario(scenario, plan.template, replay, name))
+    return sorted(results, key=lambda each: each.scenario.column)
 
 
 def sensitivities_of_parts(cells: CellFigures, name: str) -> list[ScenarioSensitivity]:
-    """The same on each sheet of a shipped template that has the row, or with no name on each sheet.
+    """The same for each sheet of a shipped template with the row, or for every such sheet if no name is given.
 
-    So also of plans of a part, such as one matmul.
+    Includes plans of a part, such as a single matmul.
     """
-    told = []
+    results = []
     for sheet, table in zip(cells.plan.tables, cells.tables, strict=True):
         template = cells.plan.book.templates.get(sheet)
         loaded = library.load(template) if template in library.names() else None
@@ -75,15 +75,15 @@ def sensitivities_of_parts(cells: CellFigures, name: str) -> list[ScenarioSensit
             continue
         asked = name or default_row(loaded)
         rows = {**cells.everywhere, **table}
-        proof = [] if loaded.row(asked).unit == "text" else [asked]  # a text is refused, whatever it is
+        proof = [] if loaded.row(asked).unit == "text" else [asked]  # texts can't be compared
         for scenario in (each for each in cells.plan.scenarios if cells.counts(sheet, each.key)):
             replay = replayed(loaded.name, rows, scenario.key, proof)
-            told.append(_told(scenario, loaded.name, replay, asked))
-    return sorted(told, key=lambda each: each.scenario.column)
+            results.append(_of_scenario(scenario, loaded.name, replay, asked))
+    return sorted(results, key=lambda each: each.scenario.column)
 
 
-def _told(scenario: Scenario, template: str, replay: Replay | None, name: str) -> ScenarioSensitivity:
-    """What a row of a scenario, by default the first headline, depends on, or why that can't be told."""
+def _of_scenario(scenario: Scenario, template: str, replay: Replay | None, name: str) -> ScenarioSensitivity:
+    """The sensitivity of a row of a scenario, by default the first headline, or why it is unknown."""
     if replay is None:
         return ScenarioSensitivity(scenario, template, None)
     try:
@@ -94,21 +94,21 @@ def _told(scenario: Scenario, template: str, replay: Replay | None, name: str) -
 
 
 def sensitivity_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
-    """A picture of the first headline of each scenario, of the first few scenarios of which it can be told."""
-    told = [each for each in sensitivities(plans) if each.found is not None and each.found.elasticities]
-    for each in islice(told, MOST):
+    """A picture of the first headline's sensitivity, for the first few scenarios where it is known."""
+    known = [each for each in sensitivities(plans) if each.found is not None and each.found.elasticities]
+    for each in islice(known, MOST):
         if each.found is not None:
             yield _picture(each, each.found)
 
 
-def _picture(told: ScenarioSensitivity, found: Sensitivity) -> Picture:
-    title = f"What the {within(found.row.label)} of {told.scenario.title} depends on"
+def _picture(scenario: ScenarioSensitivity, found: Sensitivity) -> Picture:
+    title = f"What the {within(found.row.label)} of {scenario.scenario.title} depends on"
     shown_ones = found.elasticities[:TOP]
-    labels = {row.name: row.label for row in library.load(told.template).of_kind("check")}
+    labels = {row.name: row.label for row in library.load(scenario.template).of_kind("check")}
     said = ", ".join(f"{each.row.label} {rounded(each.size)}" for each in shown_ones)
     table = FigureTable(COLUMNS, tuple(_row(each, labels) for each in shown_ones))
     alt = f"{title}: {said}"
-    name = f"depends-{told.template}-{told.scenario.column}"
+    name = f"depends-{scenario.template}-{scenario.scenario.column}"
     return Picture(name, title, _drawing(alt, shown_ones, found.scale), alt, CAPTION, table)
 
 
@@ -130,7 +130,7 @@ def _figure(tried: Tried | None) -> Figure:
 
 
 def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
-    """The tornado; a bar that is longer than `most` is cut there, and its number stands at its end."""
+    """The tornado chart. A bar longer than `most` is cut, with its number at the end."""
     drawing = Drawing(0)
     top = 26.0
     scale = Scale(-most, most, LEFT, svg.WIDTH - 8)

@@ -1,6 +1,6 @@
-"""A drawing as SVG text: shapes, scales and axes. Colours stand in attributes, so that a style sheet may override them.
+"""Drawings as SVG text: shapes, scales and axes. Colours are attributes, so that a style sheet may override them.
 
-Sizes are those of a drawing 420 wide: a phone shows it somewhat smaller, a laptop somewhat larger.
+Sizes assume a drawing 420 wide, which a phone shows somewhat smaller and a laptop somewhat larger.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from planner.spoken import PERCENT
 
 WIDTH = 420.0
-SIZE = 12.0  # of a text
-MARGIN = 0.06  # of a scale, beyond the values on it
-KEY_LEFT = 4.0  # where the rows of a key begin
+SIZE = 12.0  # font size
+MARGIN = 0.06  # margin of a scale beyond its values
+KEY_LEFT = 4.0  # left edge of legend rows
 PALETTE = ("#1f4fbf", "#b4440f", "#11734b", "#6d28d9", "#8a6100", "#0b6e86", "#b0185c", "#475569")
 INK, MUTED, GRID, PAPER = "#1f2937", "#4b5563", "#e3e6ea", "#ffffff"
 _PREFIXES = {18: "E", 15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p"}
@@ -25,44 +25,44 @@ _PREFIXES = {18: "E", 15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", 
 
 @dataclass
 class Drawing:
-    """Shapes, one after the other, within a height that may grow."""
+    """A sequence of shapes within a height that may grow."""
 
     height: float
     parts: list[str] = field(default_factory=list)
 
     def add(self, tag: str, content: str = "", title: str = "", **attributes: Any) -> None:
-        """One element; a trailing or inner `_` of an attribute is `-`. `title` is what hovering shows."""
+        """Append an element; `_` in an attribute's name stands for `-`. `title` is the tooltip."""
         begin = f"{tag}{_pairs(attributes)}"
         inner = (f"<title>{escape(title)}</title>" if title else "") + content
         self.parts.append(f"<{begin}>{inner}</{tag}>" if inner else f"<{begin}/>")
 
     def text(self, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> None:
-        """A text whose middle is at height `y`."""
+        """A text centred vertically at `y`."""
         own: dict[str, Any] = {"fill": MUTED, "class_": "muted", **attributes}
         self.add("text", escape(words), x=x, y=y + SIZE * 0.36, text_anchor=anchor, **own)
 
     def name(self, x: float, y: float, words: str, anchor: str = "start") -> None:
-        """A text over the drawing, with a rim that keeps it readable; the pointer goes through it."""
+        """A text over the drawing, outlined for legibility and transparent to the pointer."""
         self.text(x, y, words, anchor, fill=INK, class_="ink over", pointer_events="none", stroke=PAPER,
                   stroke_width=3.0, stroke_linejoin="round", paint_order="stroke")  # fmt: skip
 
     def line(self, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> None:
-        """A straight line; a thin one of the grid unless said otherwise."""
+        """A straight line, by default a thin grid line."""
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, **{"stroke": GRID, "class_": "grid", **attributes})
 
     @contextmanager
     def group(self, **attributes: Any) -> Iterator[None]:
-        """What is drawn meanwhile is a group."""
+        """Groups everything drawn within the block."""
         self.parts.append(f"<g{_pairs(attributes)}>")
         yield
         self.parts.append("</g>")
 
     def series(self, index: int) -> AbstractContextManager[None]:
-        """What is drawn meanwhile is of the scenario at `index`."""
+        """Assigns everything drawn within the block to the scenario at `index`."""
         return self.group(class_="series", data_s=index)
 
     def svg(self, alt: str) -> str:
-        """The whole drawing; `alt` says it in words for those who can't see it."""
+        """The whole drawing; `alt` describes it for those who can't see it."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_number(WIDTH)} {_number(self.height)}" '
             f'font-family="Libertinus Serif" font-size="{_number(SIZE)}" role="img" aria-label="{escape(alt)}">'
@@ -77,7 +77,7 @@ def colour(index: int) -> str:
 
 
 def kind(use: str, index: int) -> str:
-    """The class of what is coloured as a series: `f` filled, `k` drawn as a line, `h` hollow."""
+    """The CSS class of an element in a series' colour: `f` filled, `k` line, `h` hollow."""
     return f"{use}{index % len(PALETTE)}"
 
 
@@ -85,7 +85,7 @@ def mark(
     drawing: Drawing, index: int, x: float, y: float, size: float, title: str = "", *, is_hollow: bool = False,
     **attributes: Any,
 ) -> None:  # fmt: skip
-    """A point of a series: its shape differs as its colour does."""
+    """A point of a series, whose shape differs along with its colour."""
     own = {"fill": colour(index), "stroke": PAPER, "stroke_width": 1.2, "class_": f"{kind('f', index)} point"}
     if is_hollow:
         own |= {"fill_opacity": 0.15, "stroke": colour(index), "class_": f"{kind('h', index)} point"}
@@ -111,7 +111,7 @@ def line(drawing: Drawing, index: int, path: str) -> None:
 
 
 def legend(drawing: Drawing, entries: Sequence[tuple[int, str]], of_scenarios: bool = True) -> float:
-    """The names of series in rows along the top, each with its mark; returns the height below."""
+    """The legend in rows along the top; returns the height below it."""
     y = 0.0
     names = [cut(name, 44) for _, name in entries]
     for (index, _), name, (x, y) in zip(entries, names, in_rows(names, 18, 12, WIDTH), strict=True):
@@ -121,11 +121,11 @@ def legend(drawing: Drawing, entries: Sequence[tuple[int, str]], of_scenarios: b
     return y + 18 if entries else 9.0
 
 
-def in_rows(names: Iterable[str], beside: float, gap: float, right: float) -> Iterator[tuple[float, float]]:
-    """Where each name of a key begins, in rows from the top on: each has `beside` for its mark, a `gap` behind it."""
+def in_rows(names: Iterable[str], mark_width: float, gap: float, right: float) -> Iterator[tuple[float, float]]:
+    """The position of each name of a legend, in rows from the top. A mark of `mark_width` precedes it."""
     x, y = KEY_LEFT, 9.0
     for name in names:
-        width = beside + width_of(name)
+        width = mark_width + width_of(name)
         if x > KEY_LEFT and x + width > right:
             x, y = KEY_LEFT, y + 18
         yield x, y
@@ -133,18 +133,18 @@ def in_rows(names: Iterable[str], beside: float, gap: float, right: float) -> It
 
 
 def width_of(words: str) -> float:
-    """About how wide a text is."""
+    """The approximate width of a text."""
     return sum(SIZE * (0.95 if ord(letter) > 0x2E80 else 0.5) for letter in words)
 
 
 def cut(words: str, most: int) -> str:
-    """A text that is not longer than `most` characters."""
+    """A text cut to `most` characters."""
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From numbers to places: `low` at `start`, `high` at `end`; logarithmic or not."""
+    """Maps numbers to coordinates: `low` to `start`, `high` to `end`; linear or logarithmic."""
 
     low: float
     high: float
@@ -165,9 +165,9 @@ class Scale:
 
 
 def spanning(values: Iterable[float], start: float, end: float, far: float) -> Scale:
-    """A scale on which all values above 0 lie, with a little room.
+    """A scale that covers all values above 0 with some margin.
 
-    It is logarithmic where the largest is more than `far` times the least, else linear, and from 0 where that is near.
+    It is logarithmic if the largest is more than `far` times the smallest, else linear, starting at 0 if that is near.
     """
     found = [value for value in values if math.isfinite(value) and value > 0] or [1.0]
     low, high = min(found), max(found)
@@ -179,7 +179,7 @@ def spanning(values: Iterable[float], start: float, end: float, far: float) -> S
 
 
 def axes(drawing: Drawing, x: Scale, y: Scale, x_title: str, y_title: str, x_unit: str = "", y_unit: str = "") -> None:
-    """The grid, the ticks with their numbers, and what each axis shows."""
+    """Draw the grid, the ticks with their numbers, and the axis titles."""
     for value in x.ticks():
         drawing.line(x(value), y.start, x(value), y.end)
         drawing.text(x(value), y.start + 13, tick(value, x_unit), "middle")
@@ -209,7 +209,7 @@ def tick(value: float, unit: str = "") -> str:
 
 
 def path(points: Sequence[tuple[float, float]]) -> str:
-    """A line through points."""
+    """An SVG path through points."""
     return "M" + " L".join(f"{_number(x)} {_number(y)}" for x, y in points)
 
 

@@ -1,6 +1,6 @@
-"""The tables of a workbook's sheets Sweep and Sensitivity, as a report shows them.
+"""The tables of a workbook's sheets Sweep and Sensitivity as shown in a report.
 
-Of both they are those of what the chosen scenario is meant for.
+Only tables of templates that the chosen scenario is meant for are included.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from planner.spoken import PERCENT
 
 SWEEP, SENSITIVITY = "Sweep", "Sensitivity"
 CHOSEN, WORDS = "chosen_scenario", ".words"
-ENOUGH, MOST = 3, 14  # columns of a table
-AT_BOUND = "At the bound"  # of templates/what_if.csv: a yes or a no
+ENOUGH, MOST = 3, 14  # least and most columns of a table
+AT_BOUND = "At the bound"  # column of templates/what_if.csv: yes or no
 EFFICIENCY, PRICE = (row.label for row in FACTORS)
 
 
 def chosen(cells: CellFigures) -> tuple[str | None, str]:
-    """The key and the name of the scenario that is swept; None and what the sheet says where there is no such one."""
+    """The key and name of the swept scenario; None and the sheet's text if there is no such scenario."""
     sheet = cells.plan.book.designed.get(SWEEP)
     place = next((at for at in sheet.cells if sheet.text(*at) == CHOSEN), None) if sheet else None
     said = cells.plan.at(sheet.name, place[0], place[1] + 1) if sheet and place else None
@@ -34,9 +34,9 @@ def chosen(cells: CellFigures) -> tuple[str | None, str]:
 
 
 def sweep_tables(cells: CellFigures) -> Iterator[FigureTable]:
-    """The tables of the Sweep sheet, what they show and not their working; none where the workbook has no sweep.
+    """The tables of the Sweep sheet, without their working columns; empty if the workbook has no sweep.
 
-    Values are in SI units, those of the working, though the sheet shows them in GB or days.
+    Values are in SI units, like the working columns, though the sheet shows GB or days.
     """
     sheet, (key, _) = cells.plan.book.designed.get(SWEEP), chosen(cells)
     for case in cells.plan.book.cases if sheet else ():
@@ -55,18 +55,18 @@ def sweep_tables(cells: CellFigures) -> Iterator[FigureTable]:
             ]
             axis, *others = map(scaled, figures, (scale for _, scale in found))
             rows.append([axis, *map(as_said, others)])
-        yield _told(columns, rows, case.sheet.text(case.header_row - 2, 1))
+        yield _reduced(columns, rows, case.sheet.text(case.header_row - 2, 1))
 
 
 def _planned_on(cells: CellFigures, case: CaseTable) -> str:
-    """The sheet that calculates what a table shows: the one that has most of its columns."""
+    """The sheet that calculates a table's quantities: the one with most of its columns."""
     names = set(case.columns.values())
     shared = {sheet: len(names & {row.name for row in table}) for sheet, table in cells.plan.tables.items()}
     return max(shared, key=lambda sheet: shared[sheet], default="")
 
 
-def _told(columns: Sequence[FigureColumn], rows: Sequence[Sequence[Figure]], title: str) -> FigureTable:
-    """The table; a column with one value in all rows, or none, becomes a note below it; of a blank one nothing."""
+def _reduced(columns: Sequence[FigureColumn], rows: Sequence[Sequence[Figure]], title: str) -> FigureTable:
+    """The table. A column with a single value in all rows becomes a note below; an empty one is dropped."""
     said: dict[tuple[str, str], list[int]] = {}
     for at in range(1, len(columns)):
         texts = {(row[at].text, row[at].why) for row in rows}
@@ -83,7 +83,7 @@ def _told(columns: Sequence[FigureColumn], rows: Sequence[Sequence[Figure]], tit
 
 
 def _shown(case: CaseTable) -> list[int]:
-    """The axis and the columns for readers: those that repeat one of the working, and what binds in words."""
+    """The axis and the readers' columns: those that repeat a working column, and what binds in words."""
     seen: set[str] = set()
     shown = [min(case.columns)]
     for at, name in case.columns.items():
@@ -95,11 +95,11 @@ def _shown(case: CaseTable) -> list[int]:
 
 
 def _in_si(cells: CellFigures, case: CaseTable, at: int) -> tuple[FigureColumn, float]:
-    """A column in the unit of the working, where it stands too, and how many of it one of the column's own unit is."""
+    """A column converted to the unit of its working column, and the factor from its own unit."""
     column = _column(cells, case, at)
     first = next(place for place, name in case.columns.items() if name == column.name)
     unit = _column(cells, case, first).unit
-    if unit == column.unit or column.unit == PERCENT:  # a share stays a share, whose format says percent
+    if unit == column.unit or column.unit == PERCENT:  # a share stays a share, formatted as percent
         return column, 1.0
     try:
         return replace(column, unit=unit), factor(column.unit, unit)
@@ -108,7 +108,7 @@ def _in_si(cells: CellFigures, case: CaseTable, at: int) -> tuple[FigureColumn, 
 
 
 def _column(cells: CellFigures, case: CaseTable, at: int) -> FigureColumn:
-    """A column's label and unit as they stand above its name, `Decode step (s)`; else those of the quantity."""
+    """A column's label and unit as written above its name, `Decode step (s)`, else those of the quantity."""
     name, above = case.columns[at], case.sheet.text(case.header_row - 1, at)
     label, _, unit = above.rpartition(" (")
     if name.endswith(WORDS):
@@ -120,7 +120,7 @@ def _column(cells: CellFigures, case: CaseTable, at: int) -> FigureColumn:
 
 
 def what_if_tables(cells: CellFigures) -> Iterator[FigureTable]:
-    """Of each what-if of what the scenario is meant for a table; none where the workbook has no such sheet."""
+    """A table for each what-if that applies to the scenario; empty if the workbook has no such sheet."""
     sheet, (key, _) = cells.plan.book.designed.get(SENSITIVITY), chosen(cells)
     for row, column in sorted(sheet.values) if sheet else ():
         if sheet and column == 1 and sheet.text(row, 1) == EFFICIENCY:
@@ -130,7 +130,7 @@ def what_if_tables(cells: CellFigures) -> Iterator[FigureTable]:
 
 
 def _what_if(cells: CellFigures, sheet: Sheet, titles: int, title: str) -> FigureTable:
-    """The table whose titles stand in a row: below them the factors of the price, then the rows to a blank one."""
+    """The table with titles in a row: below them the price factors, then the rows up to a blank one."""
     places = sheet.filled[titles]
     unit = title.rpartition("(")[2].partition(")")[0]
     columns, units = [], []

@@ -1,4 +1,4 @@
-"""A report written to a file, in the format of its name's ending; a Markdown page's drawings in a folder beside it."""
+"""Writes a report in the format of the file's suffix; a Markdown page's drawings go into a folder next to it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ STYLED = (".html", ".htm", ".pdf", ".md")
 
 
 def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
-    """Report the workbook `file` into `output`; returns lines for the user.
+    """Write a report on the workbook `file` to `output`; returns lines for the user.
 
-    Raises UserError for an ending that is no format's, a template where the format has none, an output that is
-    the workbook itself, and as `gather` does; nothing is then written.
+    Raises UserError for an unknown suffix, a template for a format without templates, an output that is the workbook
+    itself, and as `gather` does; nothing is written then.
     """
     ending = output.suffix.lower()
     if ending not in FORMATS:
@@ -49,9 +49,9 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
 
 
 def made(report: ReportData, output: Path, template: Path | None = None) -> tuple[bytes, str, dict[str, bytes]]:
-    """The bytes of `output`, a remark for the user, and the files of a folder beside it: bytes by file name.
+    """The bytes of `output`, a remark for the user, and the files of the folder next to it by name.
 
-    Raises UserError where the template isn't sound.
+    Raises UserError if the template is faulty.
     """
     ending = output.suffix.lower()
     if ending == ".pdf":
@@ -74,12 +74,12 @@ WIDE, MARGIN = 560, 10
 
 
 def folder_of(page: Path) -> Path:
-    """The folder of a page's files: `plan_files` beside `plan.md`."""
+    """The folder of a page's files: `plan_files` next to `plan.md`."""
     return page.with_name(f"{page.stem}_files")
 
 
 def alone(picture: Picture) -> bytes:
-    """A drawing that stands by itself: on white, whatever the page is on, in a font that every browser has."""
+    """A drawing as a standalone file: on white, in a font that every browser has."""
     begin, rest = _FONT.sub(f'font-family="{FAMILY}"', picture.svg, count=1).split(">", 1)
     wide, high = (float(side) + 2 * MARGIN for side in _SIZE.findall(begin)[0])
     sides = f'width="{wide:g}" height="{high:g}"'
@@ -90,15 +90,15 @@ def alone(picture: Picture) -> bytes:
 
 @contextmanager
 def written_beside(page: Path, files: Mapping[str, bytes]) -> Iterator[None]:
-    """Put files into the page's folder, each whole or not at all; where what follows fails, all are as they were.
+    """Write files into the page's folder, each atomically; if the block fails, all are restored.
 
-    A page that can't be replaced is refused first, so that nothing beside it is touched.
-    Raises UserError as `write_atomically` does, OSError where the folder can't be made or a file of it not be read.
+    A page that can't be replaced is refused first, so that no other file is touched. Raises UserError as
+    `write_atomically` does, and OSError if the folder can't be created or one of its files not read.
     """
     refuse_if_unwritable(page)
     folder = folder_of(page)
     is_new = bool(files) and not folder.exists()
-    old: dict[Path, bytes | None] = {}  # what stood in the place of each file that was begun
+    old: dict[Path, bytes | None] = {}  # previous content of each file that was touched
     try:
         if is_new:
             folder.mkdir()
@@ -112,7 +112,7 @@ def written_beside(page: Path, files: Mapping[str, bytes]) -> Iterator[None]:
         yield
     except BaseException:
         for path, before in old.items():
-            with suppress(OSError, UserError):  # the others are still put back, and the first fault is told
+            with suppress(OSError, UserError):  # restore the others too, and report the first fault
                 write_atomically(path, before) if before is not None else path.unlink(missing_ok=True)
                 progress.put_back(path)
         if is_new and folder.is_dir():

@@ -22,7 +22,7 @@ The counts `mlp` and `matmuls` are less than frameworks hold; what the link to t
 
 
 def is_even(layers: float, stages: int) -> bool:
-    """Whether so many pipeline stages have nearly the same number of layers."""
+    """Whether this number of pipeline stages gives stages of nearly equal numbers of layers."""
     mean = layers / stages
     return mean >= 1 and math.ceil(mean) / mean <= thresholds.number("most_stage_imbalance")
 

@@ -180,11 +180,11 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     if memory and memory.needed not in dict(columns):
         row = template.row(memory.needed)
         columns.append(("memory", [worded(row, plan.results.value(row.name)) for plan in plans]))
-    told = {
+    optional = {
         "extrapolated": [extrapolated(asked, plan) for plan in plans],
         "what binds": [binds(asked, found, plan) for plan in plans],
     }
-    return [*columns, *((title, cells) for title, cells in told.items() if any(cells))]
+    return [*columns, *((title, cells) for title, cells in optional.items() if any(cells))]
 
 
 def refusers(found: Found) -> list[tuple[str, int]]:

@@ -1,1 +1,1 @@
-"""The workbook that teaches: the worked problems of the field's two source works, each a live formula."""
+"""The teaching workbook: worked problems of the field's two source works, each as live formulas."""

@@ -1,6 +1,6 @@
-"""A chapter's sheet: its problems one below the other, each with its working; and the Constants that they all read.
+"""A chapter's sheet with its problems and their working, one below the other; and the sheet Constants that they share.
 
-A problem's block has what it gives, and every row from there to its answer as a live formula.
+A problem's block has its given values and every row from there to its answer as live formulas.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PURPOSE = "Blue cells are yours to change: what is below them follows. A problem
 
 @dataclass(frozen=True)
 class BlockLine:
-    """A row of a block: what it says, what is typed for it, and the formula of its value as a cell's text."""
+    """A row of a block: its texts, its typed value, and the formula of its value."""
 
     label: str
     unit: str
@@ -53,7 +53,7 @@ class BlockLine:
 
 @dataclass(frozen=True)
 class ProblemBlock:
-    """Where a problem stands on its chapter's sheet."""
+    """The location of a problem on its chapter's sheet."""
 
     problem: Problem
     answer: Answer
@@ -63,12 +63,12 @@ class ProblemBlock:
 
     @property
     def value(self) -> str:
-        """The answer's cell, seen from another sheet."""
+        """A reference to the answer's cell from another sheet."""
         return f"{self.page.name}!{address(self.bottom, VALUE)}"
 
 
 class BlockLines:
-    """The lines of a problem's block, whose first stands in the row `top`."""
+    """The lines of a problem's block, which begins in row `top`."""
 
     def __init__(
         self, problem: Problem, answer: Answer, top: int, constants: Mapping[str, str], tables: DatabaseSheets
@@ -83,7 +83,7 @@ class BlockLines:
             self.at += 1
 
     def placed(self) -> Iterator[tuple[BlockLine, int]]:
-        """Each line with its row."""
+        """Each line with its row number."""
         return zip(self.lines, self.places.values(), strict=True)
 
     def _lines(self) -> Iterator[BlockLine]:
@@ -97,7 +97,7 @@ class BlockLines:
             yield from self._in_unit(self.answer.factor)
 
     def _chosen(self, kind: str, chosen: str | None) -> Iterator[BlockLine]:
-        """The model or the chip, and its row in the database."""
+        """The chosen model or chip, and its row in the database."""
         label, table = IDS[kind]
         given = or_missing(address(self.at, GIVEN))
         choose = "choose another from the list"
@@ -129,7 +129,7 @@ class BlockLines:
         return f"{column_letters(VALUE)}${self.places[f'{kind}_row']}"
 
     def _in_unit(self, factor: float) -> Iterator[BlockLine]:
-        """The answer in the source's unit, where that is another than the template's."""
+        """The answer in the source's unit, if it differs from the template's."""
         output, form = self.answer.output, ENGINEERING if factor < SMALL else RATIO
         yield BlockLine("Factor to the source's unit", "1", FACTOR, TYPED, self.problem.mapping,
                    or_missing(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
@@ -139,19 +139,19 @@ class BlockLines:
                    form_of(self.problem))  # fmt: skip
 
     def reference(self, name: str) -> str:
-        """The cell of a name in this block."""
+        """The cell reference of a name in this block."""
         return address(self.places[name], VALUE)
 
 
 def _instead(row: Row, is_given: bool) -> str:
-    """What a typed value stands for: a formula that it replaces, or the template's default."""
+    """What a typed value replaces: a formula, or the template's default."""
     if row.kind == "input":
         return "" if is_given or row.default is None else "the template's default"
     return f"given in place of {in_names(row) or row.formula}"
 
 
 def unit_of(problem: Problem) -> str:
-    """The unit of a problem's answer: the template's, or by a factor the source's; 1 where that counts things."""
+    """The unit of a problem's answer: the template's, or the source's if a factor is given; 1 for a count."""
     if problem.answer is not None and problem.answer.factor is None:
         return problem.answer.output.unit
     try:
@@ -186,7 +186,7 @@ def _write(page: Page, title: int, lines: BlockLines) -> ProblemBlock:
 
 @dataclass(frozen=True)
 class Listed:
-    """Where the index holds a problem's title, its exact answer and what the source prints."""
+    """The index's cells for a problem's title, its exact answer and the answer that the source prints."""
 
     title: str
     exact: str
@@ -206,13 +206,13 @@ class Chapter:
     def write(
         self, problem: Problem, listed: Listed, constants: Mapping[str, str], tables: DatabaseSheets
     ) -> ProblemBlock:
-        """Write a problem's title, what is told of it, its working and what its answer is compared with."""
+        """Write a problem's title, its description, its working, and what its answer is compared with."""
         assert problem.answer is not None, "a problem without a template has no working"
         page, top = self.page, self._at
         page.section(top, f"{problem.id}: {problem.question}", SOURCE)
         sheet, _, title = listed.title.partition("!")
         page.link(top, LABEL, sheet, title)
-        for self._at, (text, style) in enumerate(_told(problem), start=top + 1):
+        for self._at, (text, style) in enumerate(_description(problem), start=top + 1):
             page.put(self._at, LABEL, text, style)
         lines = BlockLines(problem, problem.answer, self._at + 1, constants, tables)
         written = _write(page, top, lines)
@@ -241,7 +241,7 @@ class Chapter:
         self._open.setdefault(key, (line, []))[1].append(reference)
 
     def finish(self, ranges: Mapping[str, str]) -> None:
-        """Hold what may be typed to its limits, colour what is missing, and set the columns' widths."""
+        """Set data validation and conditional formats of missing values, and the columns' widths."""
         page = self.page
         for line, cells in self._open.values():
             reference = " ".join(cells)
@@ -258,8 +258,8 @@ class Chapter:
         page.sheet.print_area = f"A1:{address(self._at, SOURCE)}"
 
 
-def _told(problem: Problem) -> Iterator[tuple[str, str]]:
-    """What stands below a problem's title: where it is from, how it is put, what is to be known of it."""
+def _description(problem: Problem) -> Iterator[tuple[str, str]]:
+    """The lines below a problem's title: its source, its wording, and remarks."""
     yield f"{problem.source}{': ' + problem.symbols if problem.symbols else ''}", "plan_text"
     if problem.mapping:
         yield f"Put as: {problem.mapping}", "plan_text"
@@ -279,7 +279,7 @@ TOLERANCE = Row(
 def write_constants(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, dict[str, str]]:
     """Write the sheet; returns it, and an absolute reference to each constant by name.
 
-    Raises UserError where two templates mean different numbers by one name.
+    Raises UserError if two templates define a name with different numbers.
     """
     page = Page(book, CONSTANTS, CONSTANTS, CONSTANTS_PURPOSE, corner="B4", titles=f"{HEADER_ROW}:{HEADER_ROW}")
     page.header(CONSTANTS_TITLES, HEADER_ROW)
@@ -297,6 +297,6 @@ def write_constants(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, 
 
 
 def _read_rows(problems: Sequence[Problem]) -> Iterator[Row]:
-    """The rows that the answers are made of, but for what is given."""
+    """The rows that the answers depend on, except for given values."""
     for answer in (problem.answer for problem in problems if problem.answer):
         yield from (row for row in answer.rows if row.name not in answer.given)

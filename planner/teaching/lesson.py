@@ -1,4 +1,4 @@
-"""The workbook that teaches, put together: Book first, then what its problems read, then a sheet for each chapter."""
+"""Builds the teaching workbook: first Book, then the sheets that its problems read, then a sheet for each chapter."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ ADVICE = (
 
 
 def build(databases: Databases, file: Path | None = None) -> tuple[bytes, int]:
-    """The workbook as the bytes of an .xlsx, a cached value in every formula cell, and how many problems it answers.
+    """The workbook as .xlsx bytes, with a cached value in every formula cell, and the number of problems it answers.
 
-    `file` holds other problems than the shipped ones. Two builds under the same SOURCE_DATE_EPOCH are byte-identical.
-    Raises UserError for a fault in a problem.
+    `file` contains other problems than the shipped ones. Two builds with the same SOURCE_DATE_EPOCH are byte-identical.
+    Raises UserError for an error in a problem.
     """
     found, digest = problems.load(databases.models, databases.hardware, file)
     book = cell_styles.new_book()
@@ -77,7 +77,7 @@ def build(databases: Databases, file: Path | None = None) -> tuple[bytes, int]:
 
 
 def _chapters(book: Workbook, answered: Sequence[Problem]) -> dict[str, Chapter]:
-    """A sheet for each chapter that has a problem with an answer, in order."""
+    """A sheet for each chapter with an answered problem, in order."""
     chapters: dict[str, Chapter] = {}
     for title in dict.fromkeys(problem.chapter for problem in answered):
         name = sheet_name(title.partition(":")[0])
@@ -99,7 +99,7 @@ def _front(listing: Index) -> cover.Front:
 
 
 def _contents(pages: Sequence[Page], chapters: Mapping[str, Chapter], found: Sequence[Problem]) -> dict[str, str]:
-    """What Cover says of each sheet."""
+    """The Cover's description of each sheet."""
     counts = Counter(problem.chapter for problem in found if problem.answer)
     said = {each.page.name: f"{title.partition(': ')[2]}; {counted(counts[title], 'problem')}"
             for title, each in chapters.items()}  # fmt: skip
@@ -130,15 +130,15 @@ STYLES = {
     GIVEN: "plan_told", KNOWN: "plan_wrapped",
 }  # fmt: skip
 NUMBERS = (RESULT, EXACT, OFF_EXACT, AGREES, PRINTED, ROUNDING, OFF_PRINTED)
-LINE, MARGIN = 13.0, 3.0  # points: a line of text, and what a row has above and below
+LINE, MARGIN = 13.0, 3.0  # points: height of a text line, and a row's vertical margin
 SUMMARY_ROW, HEADER_ROW, FIRST_ROW = 3, 5, 6
 AS_PRINTED, OFF, SILENT = "as printed", "off", "not printed"
 DIFFERENCE = "0.0E+0"
-DIGITS = 12  # of a difference: below them engines differ
+DIGITS = 12  # decimals of a difference: beyond, spreadsheet programs differ
 
 
 class Index:
-    """The sheet, written as the chapters are: the answers' cells are known when their blocks are written."""
+    """The index sheet, which is written along with the chapters, as each answer's cell becomes known."""
 
     def __init__(self, book: Workbook, problems: Sequence[Problem]) -> None:
         corner, titles = address(FIRST_ROW, CHAPTER), f"{HEADER_ROW}:{HEADER_ROW}"
@@ -155,25 +155,25 @@ class Index:
 
     @property
     def master(self) -> str:
-        """The formula that counts the problems whose answer isn't the exact one."""
+        """The formula for the number of problems whose answer differs from the exact one."""
         return f"COUNTIF({self._column(AGREES)},0)"
 
     @property
     def count(self) -> str:
-        """The formula that counts the problems."""
+        """The formula for the number of problems."""
         return f'COUNTIF({self._column(PROBLEM)},"*")'
 
     def _column(self, column: int) -> str:
         return f"{INDEX}!${column_letters(column)}${FIRST_ROW}:${column_letters(column)}${max(self.last, FIRST_ROW)}"
 
     def listed(self, problem: Problem) -> Listed:
-        """Where a problem's row has what its block calls up."""
+        """The cells of a problem's row that its block refers to."""
         at = self.rows[problem.id]
         exact, printed = (f"{INDEX}!${column_letters(column)}${at}" for column in (EXACT, PRINTED))
         return Listed(f"{INDEX}!{address(at, PROBLEM)}", exact, printed)
 
     def write(self, blocks: Mapping[str, ProblemBlock], tolerance: str) -> Page:
-        """Write every row. `tolerance` is the cell of the difference that counts as agreement."""
+        """Write every row. `tolerance` is the cell with the difference that still counts as agreement."""
         self._summary()
         self.page.header(TITLES, HEADER_ROW, right=NUMBERS)
         for problem in self.answered:
@@ -187,7 +187,7 @@ class Index:
         return self.page
 
     def _summary(self) -> None:
-        """Three counts above the table, live, and how far differences are told."""
+        """Write three live counts above the table, and the tolerance."""
         counts = (
             (PROBLEM, "Live formulas", self.count),
             (QUESTION, "agree with the exact answer", f"SUM({self._column(AGREES)})"),
@@ -226,14 +226,14 @@ class Index:
         page.put(at, VERDICT, Live(verdict), "plan_verdict", "@")
 
     def _say(self, at: int, texts: Mapping[int, str]) -> None:
-        """The texts of a row by column, and the height that the longest needs."""
+        """Write the texts of a row by column, with the row height that the longest one needs."""
         for column, text in texts.items():
             self.page.put(at, column, text, STYLES.get(column, "plan_text"))
         lines = max(len(wrap(texts.get(column, ""), WIDTHS[column - 1])) for column in STYLES)
         self.page.rows[at].height = LINE * max(lines, 1) + MARGIN
 
     def _colours(self) -> None:
-        """An answer that isn't the exact one, and a printed number that rounding doesn't explain."""
+        """Highlight answers that differ from the exact one, and printed numbers that rounding doesn't explain."""
         last, page = max(self.last, FIRST_ROW), self.page
         agrees, verdict = f"${address(FIRST_ROW, AGREES)}", f"${address(FIRST_ROW, VERDICT)}"
         answers = f"{address(FIRST_ROW, RESULT)}:{address(last, AGREES)}"
@@ -242,7 +242,7 @@ class Index:
         page.colour(prints, f'{verdict}="{OFF}"', ink=BROWN, fill=ORANGE)
 
     def _unanswered(self, top: int) -> None:
-        """The problems that no template expresses, with the reason."""
+        """Write the problems that no template covers, with the reason."""
         page = self.page
         page.section(top, "Without a formula here, and why", len(TITLES))
         for at, problem in enumerate(self.waiting, start=top + 1):
@@ -261,7 +261,7 @@ def _formula(answer: Answer) -> str:
 
 
 def _given(answer: Answer) -> str:
-    """What the problem gives of all that its answer is made of."""
+    """The problem's given values that its answer depends on."""
     named = [("model", answer.model), ("chip", answer.hardware)]
     looked = {row.kind.replace("hardware", "chip") for row in answer.rows if row.name not in answer.given}
     texts = [f"{kind} {chosen}" for kind, chosen in named if chosen and kind in looked]

@@ -1,4 +1,4 @@
-"""The worked problems as data: templates/book.csv, each row proved against the template that expresses it."""
+"""The worked problems as data: templates/book.csv, with each row validated against its template."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Problem:
-    """A worked problem of a source, and the row of a template that answers it."""
+    """A worked problem of a source, and the template row that answers it."""
 
     id: str
     work: str
@@ -33,22 +33,22 @@ class Problem:
     question: str
     symbols: str
     unit: str
-    exact: float | None  # by the source's own arithmetic, in `unit`
-    printed: float | None  # by the source, in `unit`; None where it prints no number
+    exact: float | None  # by the source's arithmetic, in `unit`
+    printed: float | None  # as printed by the source, in `unit`; None if it prints no number
     rounding: float | None
-    mapping: str  # how the problem was put, or why no template expresses it
-    explanation: str  # why the source prints something else
+    mapping: str  # how the problem was modelled, or why no template covers it
+    explanation: str  # why the source's answer differs
     answer: Answer | None = None
 
     @property
     def source(self) -> str:
-        """Where it stands: the work, and the chapter or the file in it."""
+        """Its location: the work, and the chapter or file in it."""
         return f"{self.work}, {self.place}"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A template's row for what a problem gives: a model, a chip, and typed inputs and overrides."""
+    """A template's row for a problem's given values: a model, a chip, and typed inputs and overrides."""
 
     template: Template
     model: str | None
@@ -59,7 +59,7 @@ class Answer:
 
     @property
     def rows(self) -> list[Row]:
-        """The rows that the output is made of, in order; what is given is made of nothing."""
+        """The rows that the output depends on, in order; given values have no precedents."""
         wanted = {self.output.name}
         for row in reversed(self.template.rows):
             if row.name in wanted and row.name not in self.given:
@@ -75,7 +75,7 @@ def path() -> Path:
 def load(models: Table, hardware: Table, file: Path | None = None) -> tuple[list[Problem], str]:
     """Every problem in order, and the digest of the file.
 
-    Raises UserError with file and line: an unknown template, row, model or chip, or what is no number.
+    Raises UserError with file and line for an unknown template, row, model or chip, or an invalid number.
     """
     sheet = csvfile.read(file or path(), required=COLUMNS, known=COLUMNS)
     problems: dict[str, Problem] = {}
@@ -124,7 +124,7 @@ def _number(name: str, text: str) -> float | None:
 
 
 def rounding(printed: str) -> float | None:
-    """Half a unit of a printed number's last digit that isn't 0: how far rounding alone may have moved it."""
+    """Half a unit of a printed number's last nonzero digit: the largest error that rounding explains."""
     if not printed:
         return None
     number = Decimal(printed)

@@ -60,10 +60,10 @@ class Errors:
 
     def range(self, kind: str, mix: str) -> Range:
         """The range of a kind and mix (dense or experts)."""
-        tells, times = self.telling(kind, mix)
-        return self._range(tells).wider(times)
+        counting, times = self.counting_runs(kind, mix)
+        return self._range(counting).wider(times)
 
-    def telling(self, kind: str, mix: str) -> tuple[NDArray[np.bool_], float]:
+    def counting_runs(self, kind: str, mix: str) -> tuple[NDArray[np.bool_], float]:
         """Which errors determine the range of a kind and mix, and the factor by which it is widened.
 
         For a kind with few sources, all kinds of the group count; for mixtures of experts with few runs, dense models.
@@ -76,7 +76,7 @@ class Errors:
         if of_mix.sum() >= FEWEST_RUNS:
             return of_mix, FEW if self.has_kinds else 1.0
         if mix == "moe":
-            tells, times = self.telling(kind, "dense")
+            tells, times = self.counting_runs(kind, "dense")
             return tells, times * WIDER
         return self.counts, WIDER
 

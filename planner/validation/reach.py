@@ -68,7 +68,7 @@ def _fitted_on(part: Together, family: str, families: Mapping[str, str], used: C
     """A mask of the runs that are fitted and on such chips."""
     chips = [families.get(part.calibration(at), "") for at in range(len(part.runs))]
     counts = [run.is_fitted if used is None else run.id in used for run in part.runs]
-    return np.array([is_told and chip == family for is_told, chip in zip(counts, chips, strict=True)], bool)
+    return np.array([does and chip == family for does, chip in zip(counts, chips, strict=True)], bool)
 
 
 def _over(

@@ -103,18 +103,18 @@ def _reached(found: Fitted, kind: str, name: str, reach: Reach) -> tuple[str, st
 def _runs(found: Fitted, owner: str, name: str) -> tuple[LeftOut, list[str]]:
     """The group that fits a parameter, and the source of each run that depends on it."""
     kind = kind_of(owner)
-    told_by = [each for each in found.groups if name in _names(each)]
-    group = next((each for each in told_by if kind in each.group.families), told_by[0])
+    fitted_by = [each for each in found.groups if name in _names(each)]
+    group = next((each for each in fitted_by if kind in each.group.families), fitted_by[0])
     if _is_range(name):
         kind, mix, end = name.split("_")
-        tells, _ = (group.of_pairs() if end == TIE else group.errors()).telling(kind, mix)
+        determine, _ = (group.of_pairs() if end == TIE else group.errors()).counting_runs(kind, mix)
         if end == TIE:
-            tells = np.isin(np.arange(len(group.runs)), group.pairs[tells])
+            determine = np.isin(np.arange(len(group.runs)), group.pairs[determine])
     else:
-        tells = group.fitter.is_fitted & _moved(found, group, name)
+        determine = group.fitter.is_fitted & _moved(found, group, name)
     return group, [
         run.source
-        for run, chip, does in zip(group.runs, group.chips, tells, strict=True)
+        for run, chip, does in zip(group.runs, group.chips, determine, strict=True)
         if does and owner in (COMMON, chip, found.families.get(chip))
     ]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog import Table, Value, load_models
-from planner.catalog.checked_table import beside
+from planner.catalog.checked_table import own_rows_first
 from planner.catalog.columns import warn_of_unknown
 from planner.catalog.databases import Databases
 from planner.compare.checked_measurements import number_fault
@@ -80,8 +80,8 @@ def models_of(databases: Databases) -> Table:
     if databases.models_csv is not None and databases.only:
         return databases.models
     published = load_models(data.folder("model_db") / "published_models.csv")
-    ours = beside(published, load_models())
-    return ours if databases.models_csv is None else beside(load_models(databases.models_csv), ours)
+    ours = own_rows_first(published, load_models())
+    return ours if databases.models_csv is None else own_rows_first(load_models(databases.models_csv), ours)
 
 
 def read(path: Path, databases: Databases, models: Table, templates: Collection[str] | None = None) -> list[Run]:
