@@ -18,8 +18,9 @@ from planner.measure.workload import DTYPES, Arguments, CaseSkipped, Operand, Wo
 
 
 def workload(template: str, inputs: Inputs) -> Workload:
-    """The workload of a row, given its template and inputs. Raises CaseSkipped with the
-    reason if no case measures it.
+    """The workload of a row, given its template and inputs.
+
+    Raises CaseSkipped with the reason if no case measures it.
     """
     if template not in CASES:
         raise CaseSkipped(f"no case measures the template {template!r}; {nearest(template, CASES)}")

@@ -158,8 +158,7 @@ class CompiledLoop:
 
 
 def program_bytes(program: Any, *, are_arguments_there: bool) -> float:
-    """Memory in bytes of a compiled program: outputs that don't alias an argument, scratch, and arguments unless
-    allocated.
+    """Memory in bytes of a compiled program: outputs not aliasing an argument, scratch, unallocated arguments.
 
     0 if the compiler doesn't report it.
     """
@@ -271,8 +270,9 @@ def agreed_clock() -> Timer:
 
 
 def _warm_up(call: Timer, rules: Rules, now: Timer) -> float:
-    """Call repeatedly and return the seconds of the quickest call. A call longer than the
-    patience is made only once.
+    """Call repeatedly and return the seconds of the quickest call.
+
+    A call longer than the patience is made only once.
     """
     begin, seconds = now(), [call()]
     while (elapsed := now() - begin) < rules.patience_s:

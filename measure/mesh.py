@@ -62,16 +62,15 @@ class MeshSpec:
         return prod(self.shape)
 
     def ways(self, axis: str) -> int:
-        """The number of devices along an axis or several joined ones (`data+tensor`). 1 for an axis that the mesh
-        lacks.
+        """The number of devices along an axis or several joined ones (`data+tensor`).
+
+        1 for an axis that the mesh lacks.
         """
         sizes = dict(self.axes)
         return prod(sizes.get(name, 1) for name in axis.split(SEVERAL))
 
     def stride(self, axis: str) -> int:
-        """The distance in the device order between neighbours of a group along an axis: the product of the inner axes'
-        sizes.
-        """
+        """The distance in device order between neighbours along an axis: the product of the inner axes' sizes."""
         at = max((self.names.index(name) for name in axis.split(SEVERAL) if name in self.names), default=0)
         return prod(self.shape[at + 1 :])
 

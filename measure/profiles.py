@@ -97,8 +97,9 @@ def busy_time(events: Iterable[Event]) -> float:
 
 
 def _is_of(event: Event, module: str) -> bool:
-    """Whether a kernel belongs to a program. One that names no module does, unless it is
-    a copy, which is the host's.
+    """Whether a kernel belongs to a program.
+
+    One that names no module does, unless it is a copy, which is the host's.
     """
     # MemcpyH2D of CUDA, say, or __amd_rocclr_copyBuffer.kd of ROCm
     is_copy = any(word in event.name.lower() for word in COPIES)

@@ -34,8 +34,9 @@ Matmul = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 def workload(template: str, inputs: Inputs, spec: MeshSpec, axis: str = "") -> Workload:
-    """The workload of a row on a mesh. `axis` chooses among several axes that fit. Raises
-    CaseSkipped if there is none.
+    """The workload of a row on a mesh. `axis` chooses among several axes that fit.
+
+    Raises CaseSkipped if there is none.
     """
     given, mesh = Arguments(template, inputs), spread.laid_out(spec)
     if template == "sharded_step":
@@ -253,9 +254,7 @@ class Layout:
         return tuple(replace(each, partition=split) for each, split in zip(operands, partitions, strict=True))
 
     def outputs(self, step: StepShape, operands: tuple[Operand, ...], n_layers: int) -> Any:
-        """The partition of each output: activations, new keys and values, and gradients partitioned like their
-        operands.
-        """
+        """The partition of each output: activations, new keys and values, and gradients like their operands."""
         if step.is_training:
             return (self._activation(step), *(operand.partition for operand in operands[:-1]))
         written = (self._cache,) * 2 * n_layers if step.is_cached else ()

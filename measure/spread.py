@@ -63,9 +63,7 @@ def coordinates(mesh: Mesh) -> list[tuple[int, ...]]:
 
 
 def on_each(mesh: Mesh, function: Callable[..., Any], takes: Any, gives: Any) -> Callable[..., Any]:
-    """A function of whole arrays that runs `function` on each device's shards, with these
-    input and output partitions.
-    """
+    """A function of whole arrays that runs `function` on each device's shards, with these partitions."""
     mapped: Callable[..., Any] = jax.shard_map(function, mesh=mesh, in_specs=takes, out_specs=gives, check_vma=False)
     return mapped
 

@@ -56,8 +56,9 @@ BRISK = Rules(
 
 @dataclass(frozen=True)
 class TimingSummary:
-    """Statistics of timings in seconds. `mad` is the median absolute deviation, `ci_*`
-    the 95 % interval of the median.
+    """Statistics of timings in seconds.
+
+    `mad` is the median absolute deviation, `ci_*` the 95 % interval of the median.
     """
 
     n_samples: int

@@ -56,9 +56,7 @@ def step(given: Arguments) -> Workload:
 
 
 def in_layers(given: Arguments, made: Callable[[int], Workload]) -> Workload:
-    """The workload that `made` builds for all layers of a row, or for its timed layers with a single-layer one
-    attached.
-    """
+    """The workload that `made` builds for all layers, or for the timed ones with a single-layer one attached."""
     n_layers, timed = given.count("n_layers", 1), given.count("timed_layers", 0, least=0)
     if not 1 < timed < n_layers:
         return made(n_layers)
@@ -66,8 +64,9 @@ def in_layers(given: Arguments, made: Callable[[int], Workload]) -> Workload:
 
 
 class Whole:
-    """The communication hooks of a step on one device, which do nothing. On a mesh they
-    are where devices communicate.
+    """The communication hooks of a step on one device, which do nothing.
+
+    On a mesh they are where devices communicate.
     """
 
     def gathered(self, matrix: jax.Array, dimension: int) -> jax.Array:  # noqa: ARG002

@@ -133,9 +133,7 @@ def _is_interrupted(error: BaseException | None) -> bool:
 
 
 def _raise_again(lost: Any) -> None:
-    """Raise Ctrl-C again a moment later if it occurred in a garbage-collector callback or
-    finaliser, which can't raise.
-    """
+    """Raise Ctrl-C again a moment later if it occurred in a collector callback or finaliser, which can't raise."""
     if lost.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(lost)
         return

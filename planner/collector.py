@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def still() -> Iterator[None]:
-    """Disable the garbage collector within the block, for a short command that creates many objects and keeps most of
-    them.
+    """Disable the garbage collector within the block, for a short command that keeps most of its many objects.
 
     A build creates hundreds of thousands of objects; those no longer needed are freed by reference counting. Repeatedly
     traversing the others, from the imports on, takes up to a tenth of the time and frees almost nothing: the peak

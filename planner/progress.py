@@ -38,8 +38,9 @@ def be_silent() -> None:
 
 
 def step(text: str) -> None:
-    """Announce a step that begins. Without -v it is shown only on a terminal, and only once the command has run for a
-    while.
+    """Announce a step that begins.
+
+    Without -v it is shown only on a terminal, and only once the command has run for a while.
     """
     seconds = time.perf_counter() - _State.begun
     if _State.silent:
@@ -128,8 +129,9 @@ def clear() -> None:
 
 @contextmanager
 def cleared() -> Iterator[None]:
-    """Ensures that output after the block starts on a clean line, however it ends; warnings and written files are
-    reset.
+    """Ensures that output after the block starts on a clean line, however it ends.
+
+    Warnings and written files are reset.
     """
     _forget()
     _State.replaced.clear()

@@ -15,8 +15,9 @@ _PAGE = re.compile(rb"<!doctype html|<html|<head", re.I)
 
 
 def not_fetched(head: bytes) -> tuple[str, str] | None:
-    """What a failed download left in place of a file, judging by its first bytes, and the remedy. None for anything
-    else.
+    """What a failed download left in place of a file, judging by its first bytes, and the remedy.
+
+    None for anything else.
     """
     head = head[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"version https://git-lfs"):

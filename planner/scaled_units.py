@@ -87,10 +87,9 @@ def is_scale(text: str) -> bool:
 
 
 def converted(powers: Powers, unit: str, said: str) -> Fraction:
-    """The factor from an SI unit with these `powers` to a template's `unit`; `said` is its original spelling, for
-    errors.
+    """The factor from an SI unit with these `powers` to a template's `unit`.
 
-    Raises ValueError if it is of another quantity.
+    `said` is its original spelling, for errors. Raises ValueError if it is of another quantity.
     """
     size, wanted = parsed(unit)
     if "chip" not in dict(powers):

@@ -47,8 +47,9 @@ def within(label: str) -> str:
 
 
 def where_goes(label: str, what: str = "") -> str:
-    """The title of a time's breakdown, `Where the time of a step goes`; `what` qualifies
-    the time, such as `expected `.
+    """The title of a time's breakdown, `Where the time of a step goes`.
+
+    `what` qualifies the time, such as `expected `.
     """
     of = within(label)
     return f"Where the {what}{of} goes" if of.startswith("time ") else f"Where the {what}time of a {of} goes"

@@ -130,8 +130,9 @@ def _units_of(text: str) -> list[str]:
 
 
 class _Parser:
-    """A recursive-descent parser with a method for each level of precedence. Raises ValueError naming the offending
-    part.
+    """A recursive-descent parser with a method for each level of precedence.
+
+    Raises ValueError naming the offending part.
     """
 
     def __init__(self, text: str, unit: str) -> None:

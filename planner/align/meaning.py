@@ -32,11 +32,10 @@ class Meanings:
     names: Mapping[str, str]
 
     def of(self, cell: Placed, *, in_place: bool = False) -> str:
-        """The formula with every reference replaced by the tokens of its sheet, row and column; its own scenario is
-        `same`.
+        """The formula with every reference replaced by the tokens of its sheet, row and column.
 
-        With `in_place`, a fixed reference to a case of its own table is spelt by the case's index, and a range over a
-        whole table as that table: sorting the table then changes nothing.
+        Its own scenario is `same`. With `in_place`, a fixed reference to a case of its own table is spelt by the case's
+        index, and a range over a whole table as that table: sorting the table then changes nothing.
         """
         own = self.sheets[cell.sheet]
 

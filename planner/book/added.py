@@ -59,10 +59,10 @@ def added(sheets: Iterable[Sheet]) -> Iterator[AddedSheet]:
 
 
 def _digest(sheet: Sheet, marked: Position, instead: Mapping[Position, object] = MappingProxyType({})) -> str:
-    """A digest of all cells of a sheet except the marked one; numbers count with 15 digits, and `instead` replaces
-    values.
+    """A digest of all cells of a sheet except the marked one.
 
-    Of a formula only its presence counts, since its references change when their targets move.
+    Numbers count with 15 digits, and `instead` replaces values. Of a formula only its presence counts, since its
+    references change when their targets move.
     """
     contents = []
     for at, cell in sorted(sheet.cells.items()):

@@ -202,9 +202,7 @@ class StepWriter(Writer):
 
 
 class ProblemWriter(Writer):
-    """Writes the formulas of a worked problem: given values are left of the computed ones, constants on their own
-    sheet.
-    """
+    """Writes the formulas of a worked problem. Given values are left of the computed ones, constants on a sheet."""
 
     def write(self, names: str) -> str:
         """The cell formula, without =, of a formula in names. Raises UnreadableError."""

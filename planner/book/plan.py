@@ -90,10 +90,10 @@ class Quantity:
 
 @dataclass(frozen=True)
 class DashboardHeadline(Quantity):
-    """A numeric row of Dashboard; `origin` is the sheet that calculates it, `bound_by` names what binds it, if the
-    sheet does.
+    """A numeric row of Dashboard.
 
-    If Dashboard shows it in a display unit, the unit and cells are those of the row that it reads.
+    `origin` is the sheet that calculates it, `bound_by` names what binds it, if the sheet does. If Dashboard shows it
+    in a display unit, the unit and cells are those of the row that it reads.
     """
 
     origin: str = ""

@@ -123,9 +123,7 @@ def line_table(sheet: Sheet) -> LineTable | None:
 
 
 def _head(sheet: Sheet) -> tuple[str, Head] | None:
-    """The kind of a sheet's line table and where its titles are, skipping columns that an
-    analyst inserted among them.
-    """
+    """The kind of a sheet's line table and its title row, skipping columns that an analyst inserted among them."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row, column in takewhile(lambda at: at[0] <= SEARCHED, sheet.values):
         if sheet.text(row, column):

@@ -109,7 +109,8 @@ def _counted(rows: int, columns: int) -> str:
 
 
 def sought(readers: Iterable[Reader], gone: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """Remarks on formulas that quote a name and read the sheet that no longer has it;
+    """Remarks on formulas that quote a name and read the sheet that no longer has it.
+
     `gone` has such names by sheet.
     """
     for spot, name, _, formula in readers:

@@ -213,10 +213,9 @@ class Book:
         return None if found is None else found.value(row, column)
 
     def is_current(self, cell: Spot, new: Value) -> bool:
-        """Whether a cached value equals the recalculated one: to 12 digits, or 9 for powers and logarithms; errors are
-        all equal.
+        """Whether a cached value equals the recalculated one: to 12 digits, or 9 for powers and logarithms.
 
-        Programs save 15 digits, and each rounds powers and logarithms its own way.
+        Errors are all equal. Programs save 15 digits, and each rounds powers and logarithms its own way.
         """
         old = self.sheets[cell.sheet].value(cell.row, cell.column)
         if (old == new and type(old) is type(new)) or (isinstance(old, CellError) and isinstance(new, CellError)):
@@ -275,8 +274,9 @@ class Book:
         )
 
     def open_cells(self, sheet: Sheet) -> list[Position]:
-        """The cells of a sheet that are meant to be typed into; constants aren't included, since they need no
-        validation.
+        """The cells of a sheet that are meant to be typed into.
+
+        Constants aren't included, since they need no validation.
         """
         if sheet is not self.inputs.sheet:
             return []

@@ -50,9 +50,7 @@ class Parameter:
 
 
 def _ranges() -> Iterator[Parameter]:
-    """The quantiles of measured over expected, for each kind of run, for dense models and mixtures of experts
-    separately.
-    """
+    """Quantiles of measured over expected by kind of run, separately for dense models and mixtures of experts."""
     for kind in KINDS:
         for mix in MIXES:
             yield Parameter(

@@ -91,9 +91,7 @@ def with_rules(fields: Iterable[Field], rules: Mapping[str, Callable[..., Value]
 
 
 class Completion:
-    """Completes rows that have the fields `names` as columns: `shared` has the constant
-    defaults, `rules` run in order.
-    """
+    """Completes rows with the columns `names`: `shared` has the constant defaults, `rules` run in order."""
 
     def __init__(self, fields: Iterable[Field], names: Collection[str]) -> None:
         fields, fixed = tuple(fields), set[str]()

@@ -13,8 +13,7 @@ BIASED = ("none", "all", "qkv", "o", "mlp")  # allowed values of the column bias
 
 @dataclass(frozen=True)
 class Law:
-    """A consistency rule: `fault` describes a violation, or returns blank, given the values of `reads` if none is
-    missing.
+    """A consistency rule: `fault` describes a violation, or is blank, given the values of `reads` if all are there.
 
     The fault is reported at the first of `reads` that the row itself has. The rule applies only if the row itself has
     all of `said`, such as two columns with one meaning.

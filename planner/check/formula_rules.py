@@ -243,9 +243,7 @@ def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]
 
 
 def _linked(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]:
-    """Faults of a line of Dashboard or Checks that reads another row than its name says, or states another formula of
-    it.
-    """
+    """Faults of a line of Dashboard or Checks that reads another row than named, or states another formula of it."""
     formula = row_formula(table, line)
     if formula is None or not line.name or line.name.startswith(OWN):
         return

@@ -66,9 +66,7 @@ def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, co
 
 
 def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: int, column: int) -> bool:
-    """Whether a formula of the Comparison has a fixed reference to a case of it: where that is may be sorted by the
-    user.
-    """
+    """Whether a formula of the Comparison has a fixed reference to a case, which the user may sort elsewhere."""
     cases = next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
     if cases is None or "template" not in cases.columns.values() or reference.sheet not in ("", sheet):
         return False
@@ -99,8 +97,9 @@ def broken(book: Book) -> Iterator[Fault]:
 
 
 def _broken_by(formula: Pattern, sheets: set[str], known: set[str]) -> tuple[str, bool] | None:
-    """How a formula is broken, and whether by an unknown name, which its value must
-    confirm; None if it isn't broken.
+    """How a formula is broken, and whether by an unknown name, which its value must confirm.
+
+    None if it isn't broken.
     """
     if formula.is_broken:
         return "the formula reads a cell that is gone", False
@@ -126,9 +125,7 @@ def defined(book: Book) -> Iterator[tuple[str, str, str]]:
     "address, never #REF!.",
 )
 def defined_names(book: Book) -> Iterator[Fault]:
-    """Formulas that read defined names, which hide their precedents, and invalid defined names, which Excel would
-    repair.
-    """
+    """Formulas that read defined names, which hide their precedents, and invalid names that Excel would repair."""
     for (sheet, row, column), formula in book.formulas.items():
         for name in sorted(formula.names):
             remedy = "write the cell's address, which traces by a click"

@@ -174,8 +174,9 @@ def _together(findings: Sequence[Fault]) -> list[list[Fault]]:
 
 
 def _where(group: Sequence[Fault]) -> str:
-    """The places of a group, such as `Inputs!F4, G4, Models!C1 and 12 more cells on 3 sheets: `; blank if there are
-    none.
+    """The places of a group, such as `Inputs!F4, G4, Models!C1 and 12 more cells on 3 sheets: `.
+
+    Blank if there are none.
     """
     places = [(each.sheet, cell) for each in group for cell in each.cells or (each.cell,) if each.sheet]
     named, sheet = [], ""

@@ -33,9 +33,7 @@ repeatable = partial(click.option, multiple=True)
 
 
 def databases(command: Command) -> Command:
-    """--models, --hardware-csv, --calibrations and --only: a user's own tables, passed to
-    the command as `databases`.
-    """
+    """--models, --hardware-csv, --calibrations and --only: a user's own tables, passed as `databases`."""
 
     @wraps(command)
     def with_databases(

@@ -44,9 +44,7 @@ UNLINKED = "no prediction: {} has no network in the hardware table"
 
 @dataclass(frozen=True)
 class AppendedRows:
-    """Rows to append: whole-row copies (`copies`), and for other rows the content of each cell and the cell whose style
-    it takes.
-    """
+    """Rows to append: whole-row copies (`copies`), else each cell's content and the cell whose style it takes."""
 
     measured: dict[int, Measurement] = field(default_factory=dict)  # by row number
     copies: list[NewRow] = field(default_factory=list)
@@ -118,8 +116,9 @@ def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mappin
 
 
 def _inputs_of(template: str) -> Mapping[str, Known]:
-    """The row names of a template; the value is an input's default, else None. Raises UserError for an unknown
-    template.
+    """The row names of a template; the value is an input's default, else None.
+
+    Raises UserError for an unknown template.
     """
     rows = library.load(template).by_name
     return {name: row.default if row.kind == "input" else None for name, row in rows.items()}
@@ -175,10 +174,10 @@ def _prediction(template: str, inputs: Mapping[str, Known], measured: Measuremen
 
 
 def predicted_again(sheet: ComparisonSheet, row: CaseRow, measured: Measurement) -> dict[str, Known]:
-    """The new prediction and ratios of a values-only row for a new time; empty for a row of formulas or an unchanged
-    time.
+    """The new prediction and ratios of a values-only row for a new time.
 
-    If the case or chip can no longer be determined, the old results are blanked.
+    Empty for a row of formulas or an unchanged time. If the case or chip can no longer be determined, the old results
+    are blanked.
     """
     if not row.text(NOTE).startswith(VALUES_ONLY) or row.value("measured_time") == measured.t_median:
         return {}
@@ -197,8 +196,7 @@ def predicted_again(sheet: ComparisonSheet, row: CaseRow, measured: Measurement)
 def unknown_chips(
     sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], timed: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """A line for each chip of the timed (template, chip) pairs that the workbook doesn't list: these cases have no
-    prediction.
+    """A line for each chip, of the timed (template, chip) pairs, that the workbook lacks: no prediction for its cases.
 
     The rows said to wait for it are those of templates with formulas in the sheet. Empty without a list of chips.
     """

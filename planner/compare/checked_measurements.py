@@ -267,10 +267,9 @@ def _flag_faults(row: Measurement) -> Iterator[RowFault]:
 
 
 def _method_faults(row: Measurement) -> Iterator[RowFault]:
-    """A fault if the method is a misspelling of one of planner's, since its time would then not be checked; others are
-    allowed.
+    """A fault if the method is a misspelling of one of planner's, since its time would then not be checked.
 
-    Text after a comma says what the time is extrapolated from.
+    Others are allowed. Text after a comma says what the time is extrapolated from.
     """
     method = row.method.partition(",")[0].strip()
     if method not in METHODS and (meant := closest(method, METHODS, 1, LIKE)):
@@ -309,9 +308,7 @@ def _unit_faults(row: Measurement) -> Iterator[RowFault]:
 
 
 def _bus_faults(row: Measurement) -> Iterator[RowFault]:
-    """A fault if the case has no bus bandwidth, or its order of magnitude isn't that of
-    the case's bytes over its time.
-    """
+    """A fault if the case has no bus bandwidth, or it isn't of the order of the case's bytes over its time."""
     known = _bus_bytes(row.case_key)
     if known is None:
         return

@@ -73,9 +73,7 @@ def _collective(spec: MeshSpec, axis: str, placement: GroupPlacement, kind: str,
 
 
 def _matmuls(spec: MeshSpec, axis: str, placement: GroupPlacement, size: int) -> Iterator[ComparisonCase]:
-    """FSDP, column- and row-parallel matmuls, and the two collective matmuls, each of
-    these sequential and overlapped.
-    """
+    """FSDP, column- and row-parallel matmuls, and both collective matmuls, each sequential and overlapped."""
     ways = spec.ways(axis)
     dimension = _multiple(size, ways)
     common: dict[str, Value | int] = {"tokens": dimension, "d_in": dimension, "d_out": dimension, "n_chips": spec.size,

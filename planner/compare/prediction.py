@@ -29,10 +29,9 @@ COMM = "comm_expected_time"  # the row of a template whose work is beside commun
 
 
 def predict(template: str, inputs: Mapping[str, Value], hardware_id: str, chips: Table | None = None) -> Results:
-    """A case on a chip of a hardware table (default: the shipped one). For an unknown chip, times are N/A and work is
-    known.
+    """A case on a chip of a hardware table (default: the shipped one).
 
-    Raises UserError for an unknown template or input.
+    For an unknown chip, times are N/A and work is known. Raises UserError for an unknown template or input.
     """
     loaded = library.load(template)
     unknown = [name for name in inputs if name not in loaded.by_name]
@@ -44,9 +43,7 @@ def predict(template: str, inputs: Mapping[str, Value], hardware_id: str, chips:
 
 
 def judge(case: Results, measured_time: float) -> dict[str, Value]:
-    """The columns of templates/measured.csv for a predicted case and its measured time in s, also in display units, and
-    what binds.
-    """
+    """The columns of templates/measured.csv for a predicted case and its measured time in s, and what binds."""
     known = {name: case.value(name) for name in case} | {"measured_time": measured_time}
     for name, instead in ABSENT.items():
         known.setdefault(name, known.get(instead, 0.0))

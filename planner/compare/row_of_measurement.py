@@ -118,9 +118,7 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
 
 
 def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
-    """The flags of a time: its own, and those from comparing it with a row that predicts
-    at least `floor` s on `chip`.
-    """
+    """The flags of a time: its own, and those from comparison with a row that predicts at least `floor` s on `chip`."""
     flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]
     if measured.source == "microbench" and chip and not is_chip(chip, measured.hardware_id):
         flags.append(OTHER_HARDWARE)

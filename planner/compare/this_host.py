@@ -200,8 +200,9 @@ def _figures(rows: Mapping[tuple[str, float], Measurement]) -> dict[str, HostFig
 
 
 def _links(device: TimedDevice, budget: _Budget) -> dict[str, HostFigure]:
-    """What each device of this process sends, in bytes/s, from all-reduces over all of them; empty for one, or several
-    hosts.
+    """What each device of this process sends, in bytes/s, from all-reduces over all of them.
+
+    Empty for one, or several hosts.
     """
     if device.n_devices < 2 or device.n_processes > 1:
         return {}

@@ -13,9 +13,7 @@ How = Literal["overridden", "edited", "restored", "removed", "added"]
 
 
 class InputChange(NamedTuple):
-    """A typed value that changed, of a scenario or (with a blank scenario) of a database, such as
-    `Hardware[tpu-v5e].hbm_bytes`.
-    """
+    """A typed value that changed, of a scenario or (blank) of a database, such as `Hardware[tpu-v5e].hbm_bytes`."""
 
     scenario: str
     name: str
@@ -129,8 +127,9 @@ class CheckChange(NamedTuple):
 
 @dataclass
 class Difference:
-    """All differences between two workbooks. `unsure` lists what could not be
-    recalculated, and is compared as saved.
+    """All differences between two workbooks.
+
+    `unsure` lists what could not be recalculated, and is compared as saved.
     """
 
     old: str

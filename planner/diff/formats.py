@@ -44,9 +44,7 @@ class Formats:
         self._known = [Format.of(look) for look in looks_of(package)]
 
     def all_same(self, sheet: Sheet, other: Formats, its: Sheet) -> bool:
-        """Whether every cell of `sheet` has the same tag, and so the same style, as that of the other workbook's sheet
-        `its`.
-        """
+        """Whether every cell of `sheet` has the same tag, and so style, as in the other workbook's sheet `its`."""
         if self._known != other._known:
             return False
         tags, others = (_CELL_TAG.findall(each.xml.xml) for each in (sheet, its))

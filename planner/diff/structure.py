@@ -50,8 +50,9 @@ def _own_rows(side: Matched) -> list[Token]:
 
 
 def _of_tables(side: Matched, other: Matched, how: Literal["added", "removed"]) -> Iterator[Structure]:
-    """The columns of tables on a sheet that the other sheet's tables lack; a column of
-    several tables is listed once.
+    """The columns of tables on a sheet that the other sheet's tables lack.
+
+    A column of several tables is listed once.
     """
     there = within(other)
     tables = {token.table for token in there}

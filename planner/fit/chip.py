@@ -122,8 +122,7 @@ class OwnFit:
         return moved
 
     def _gain(self, name: str, before: Mapping[str, float], after: Mapping[str, float], spread: float) -> float:
-        """The gain in log likelihood from moving a parameter, without the run that gains most if there are enough
-        others.
+        """The gain in log likelihood from moving a parameter, without the run that gains most if there are many.
 
         Otherwise a single outlier would move a parameter that few runs determine. For a parameter that no published run
         determines, every run counts, since there may be only one of its kind.
@@ -171,9 +170,7 @@ class OwnFit:
         return [float(np.clip(self.known[name] * times, lower, upper)) for times in TRIED]
 
     def _start(self, moved: Mapping[str, float], name: str, spread: float) -> dict[str, float]:
-        """The starting value of one more parameter: the most likely of some, since far
-        away the likelihood may be flat.
-        """
+        """The starting value of one more parameter: the most likely of several, since the likelihood may be flat."""
         starts = ({**moved, name: value} for value in (self.known[name], *self._others(name)))
         return min(starts, key=lambda each: self._cost(each, spread))
 
@@ -211,9 +208,7 @@ class OwnFit:
         return found
 
     def _solved(self, start: Mapping[str, float], spread: float, weights: Numbers) -> dict[str, float]:
-        """The most likely numbers of some parameters: the better of the optima found from the start and from the runs'
-        middle.
-        """
+        """The most likely numbers of these parameters: the better optimum from the start and the runs' middle."""
         low, high = np.array([_limits(name, self.known[name]) for name in start]).T
 
         def values(found: Numbers) -> dict[str, float]:
@@ -233,9 +228,7 @@ class OwnFit:
 
 
 def _student(squares: Numbers, n: int) -> Numbers:
-    """The cost of squared scaled residuals with two derivatives: Student's distribution for the first n, normal for the
-    rest.
-    """
+    """The cost of squared scaled residuals and two derivatives: Student's t for the first n, normal for the rest."""
     of_runs = squares[:n]
     found = _normal(squares)
     found[:, :n] = (

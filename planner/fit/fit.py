@@ -129,9 +129,7 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
 def _of_workbook(
     path: Path, databases: Databases, folder: Path
 ) -> tuple[Databases, ComparisonSheet, Collection[fit_sheet.Key]]:
-    """A workbook's Comparison, the databases with its own models and chips as CSVs in
-    `folder`, and the excluded runs.
-    """
+    """A workbook's Comparison, the databases with its own models and chips (CSVs in `folder`), and excluded runs."""
     with locked(path):
         package = Package.read(path)
         plan = read_plan(package)

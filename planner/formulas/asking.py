@@ -64,8 +64,7 @@ def _instead(template: Template, row: Row, read: Collection[str]) -> str:
 
 
 def untaken(template: Template, kind: str, identifier: str, record: Mapping[str, Any], given: Collection[str]) -> str:
-    """A sentence if a model or chip is given and the template doesn't use one (`kind` is "model" or "hardware"); else
-    blank.
+    """A sentence if the template doesn't use the given model or chip (`kind`: "model" or "hardware"); else blank.
 
     It says what to type for inputs with the names of the record's numbers.
     """

@@ -50,9 +50,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class WhatBinds:
-    """The binding part in a plan, the next one, and the ratio of the larger to the
-    smaller (None if the smaller is 0).
-    """
+    """The binding part in a plan, the next one, and the ratio of larger to smaller (None if the smaller is 0)."""
 
     binding: CompetingPart
     following: CompetingPart
@@ -190,9 +188,7 @@ def _named(formula: Formula, nodes: list[Node], row: Row, rows: Mapping[str, Row
 
 
 def _said_by(names: list[str], row: Row, rows: Mapping[str, Row]) -> str | None:
-    """The one name that describes a product: the only non-constant one, or the only one
-    with the row's unit; else None.
-    """
+    """The one name that describes a product: the only non-constant one, or the only one with the row's unit."""
     free = [name for name in names if rows[name].kind != "constant"] or names
     alike = free if len(free) == 1 else [name for name in free if rows[name].unit == row.unit]
     return alike[0] if len(alike) == 1 else None
@@ -209,11 +205,10 @@ COUNTS = ("1", "chip")  # units of parts that explain nothing to a reader
 
 
 def kept_by(here: Results, there: Results, target: str) -> str:
-    """Why a target doesn't move: `Time to read the weights (param_time) binds decode_step_time`; blank if what binds
-    moves too.
+    """Why a target doesn't move: `Time to read the weights (param_time) binds decode_step_time`.
 
-    `here` and `there` are two plans that differ in one input. Of several constraints the one closest to the target
-    counts.
+    Blank if what binds moves too. `here` and `there` are two plans that differ in one input. Of several constraints the
+    one closest to the target counts.
     """
     for each in reversed(on_the_way(here.template, [target])):
         found = what_binds(each, here.number) if each.unit not in COUNTS else None

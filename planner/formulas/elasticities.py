@@ -46,8 +46,9 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True)
 class Elasticity:
-    """A quantity, its value in the plan, and the effect of more and of less of it; None
-    if there is no more or no less.
+    """A quantity, its value in the plan, and the effect of more and of less of it.
+
+    None if there is no more or no less.
     """
 
     row: Row
@@ -94,9 +95,7 @@ class Elasticity:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A row and its value in a plan, its elasticities, largest first, and the names of
-    quantities left out, by reason.
-    """
+    """A row and its value in a plan, its elasticities, largest first, and names of quantities left out by reason."""
 
     row: Row
     value: float
@@ -105,9 +104,7 @@ class Sensitivity:
 
     @property
     def scale(self) -> float:
-        """The full scale of a chart: the largest elasticity without a note, since a step
-        over a kink may be far larger.
-        """
+        """The full scale of a chart: the largest elasticity without a note, since a step over a kink may be larger."""
         return max((each.size for each in self.elasticities if not each.note), default=0.0) or self.elasticities[0].size
 
 

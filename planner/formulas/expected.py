@@ -114,9 +114,7 @@ def _of_a_token(number: Numbers) -> Iterator[str]:
 
 
 def _of_a_second(number: Numbers) -> Iterator[str]:
-    """Why there are fewer tokens per second than the time per token suggests: the batch's
-    own prefills take time too.
-    """
+    """Why there are fewer tokens per second than the time per token suggests: the batch's prefills take time."""
     time, rate = number("query_time_expected"), number("output_tokens_per_second_expected")
     token, batch, length = number("time_per_output_token_expected"), number("batch"), number("generate_len")
     if not (time and rate and token and batch and batch / token > LEAST * rate):

@@ -38,8 +38,9 @@ def with_followers(template: Template, values: Mapping[str, Value], unknown: str
 
 
 def followed(formula: Formula, template: Template, values: Mapping[str, Value]) -> float | None:
-    """The value of a following input, from a plan's values and the template's defaults; None unless it is a whole
-    number.
+    """The value of a following input, from a plan's values and the template's defaults.
+
+    None unless it is a whole number.
     """
     typed = {name: values.get(name, template.row(name).default) for name in formula.names}
     given = {name: value for name, value in typed.items() if isinstance(value, (int, float))}
@@ -93,9 +94,7 @@ def leading_inputs(template: Template, given: Collection[str], names: Collection
 
 
 def step(template: Template, name: str, values: Mapping[str, Value]) -> float:
-    """The step by which a count must change for its followers to stay whole: 8 for the
-    chips of 8 tensor ways; else 1.
-    """
+    """The step by which a count must change for its followers to stay whole: 8 for chips of 8 tensor ways."""
     if not any(axis.row.name == name for axis in _axes(template)):
         return 1.0
     found = following(template, name, values, np.array([FAR])).values()

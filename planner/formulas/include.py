@@ -51,8 +51,9 @@ def include(row: Row, scope: Scope, fetch: Callable[[str], Template]) -> Mapping
 
 
 def bound_inputs(row: Row, template: Template, bindings: Mapping[str, Formula]) -> dict[str, Row]:
-    """The inputs of an included template by name. Raises UserError at the include row for
-    a binding of an unknown one.
+    """The inputs of an included template by name.
+
+    Raises UserError at the include row for a binding of an unknown one.
     """
     known = {inner.name: inner for inner in template.of_kind("input")}
     for bound in bindings:

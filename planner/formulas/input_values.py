@@ -114,11 +114,10 @@ def is_whole(row: Row) -> bool:
 
 
 def case_fault(row: Row, value: float | str) -> str:
-    """What is wrong with an input of a case that was run; blank if nothing is. A dimension without a default is at
-    least 1.
+    """What is wrong with an input of a case that was run; blank if nothing is.
 
-    Only whole numbers can be run, except for rows with usual fractions (templates/plausible.csv), such as a mean over
-    layers.
+    A dimension without a default is at least 1. Only whole numbers can be run, except for rows with usual fractions
+    (templates/plausible.csv), such as a mean over layers.
     """
     if row.unit == "text" or isinstance(value, str):
         try:

@@ -31,8 +31,9 @@ def facts(template: Template, model: str | None, hardware: str | None, databases
 
 
 def by_id(template: Template, databases: Databases) -> dict[str, Mapping[str, Mapping[str, Value]]]:
-    """The rows of each table that a template looks up by id, by the kind of lookup. Raises UserError as loading tables
-    does.
+    """The rows of each table that a template looks up by id, by the kind of lookup.
+
+    Raises UserError as loading tables does.
     """
     return {kind: databases.of_kinds([kind])[0].rows for kind in BY_ID if template.of_kind(kind)}
 

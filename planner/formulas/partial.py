@@ -134,8 +134,9 @@ _OPEN = object()  # stands for "not given"
 
 
 class Prepared:
-    """A template with the facts of one model and chip, for repeated evaluation. Results are those of `evaluate`, bit
-    for bit.
+    """A template with the facts of one model and chip, for repeated evaluation.
+
+    Results are those of `evaluate`, bit for bit.
     """
 
     def __init__(self, template: Template, facts: Facts) -> None:

@@ -24,9 +24,7 @@ _WRONG = "correct the one that is wrong"
 
 
 def refuse_draft(config: Config) -> None:
-    """Raise UserError for a draft head's config (EAGLE, Medusa, MTP, assistants), which
-    doesn't give its input's size.
-    """
+    """Raise UserError for a draft head's config (EAGLE, Medusa, MTP, assistants), which lacks its input's size."""
     fields = config.fields
     names = fields.get("architectures")
     is_said = {

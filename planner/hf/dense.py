@@ -313,8 +313,9 @@ PHI = Family("phi phi-msft", {
 
 
 def _is_new(config: Config) -> bool:
-    """Whether it is the architecture of Falcon 40B and 180B. Under model_type RefinedWeb, only 40B had a number of KV
-    heads.
+    """Whether it is the architecture of Falcon 40B and 180B.
+
+    Under model_type RefinedWeb, only 40B had a number of KV heads.
     """
     return config.flag("new_decoder_architecture", default=config.count("n_head_kv") is not None)
 

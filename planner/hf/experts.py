@@ -125,8 +125,7 @@ def one_shared(width: ColumnRule) -> ColumnRules:
 
 
 def narrower(config: Config, row: ModelRow, name: str, latent: int, ways: str) -> int:
-    """`moe_intermediate_size` scaled down for experts on a latent width, so that they count like experts on the
-    model's.
+    """`moe_intermediate_size` scaled down for experts on a latent width, to count like experts on the model's.
 
     `name` is the field with the latent width; `ways` says, for the note, where the projections to it and back are
     counted.

@@ -21,9 +21,7 @@ VAULTGEMMA = Family("vaultgemma", {**GEMMA2, "norms_per_layer": 2})
 
 
 def _first_shared(config: Config, row: ModelRow, default: int) -> int:
-    """The index of the first of the `num_kv_shared_layers` last layers, which use an
-    earlier layer's keys and values.
-    """
+    """The index of the first of the `num_kv_shared_layers` last layers, which use another layer's keys and values."""
     layers = row.count("n_layers")
     shared = min(taken(config, "num_kv_shared_layers", default), layers)
     if shared:

@@ -29,9 +29,7 @@ from planner.hf.rules import (
 
 
 def delta_net(config: Config, row: ModelRow) -> ColumnValue:
-    """Parameters of a gated delta net: keys, queries, values and gates; two numbers per head; a convolution; the
-    output.
-    """
+    """Parameters of a gated delta net: projections and gates, two numbers per head, a convolution, the output."""
     value_heads = config.said("linear_num_value_heads", least=1)
     value_dim = config.said("linear_value_head_dim", least=1)
     keys = config.said("linear_num_key_heads", least=1) * config.said("linear_key_head_dim", least=1)
@@ -106,9 +104,7 @@ MOST_WIDER = 1000
 
 
 def _conv_width(config: Config, _: ModelRow) -> ColumnValue:
-    """Two thirds of the configured width, times a factor, rounded up to blocks; or the configured width without
-    adjustment.
-    """
+    """Two thirds of the configured width times a factor, rounded up to blocks; or without adjustment that width."""
     said = config.said("block_ff_dim", "intermediate_size", least=2)
     if not config.flag("block_auto_adjust_ff_dim", default=True):
         return said
@@ -131,9 +127,7 @@ LFM2 = Family("lfm2", {
 
 
 def _turns(_: Config, row: ModelRow) -> list[str]:
-    """LFM3: of four layers one has global attention, one (except the first) windowed
-    attention, two have convolutions.
-    """
+    """LFM3: of four layers one has global attention, one (not the first) windowed attention, two convolutions."""
     turns = ["local", "linear", "full", "linear"]
     return [turns[index % 4] if index else "linear" for index in range(row.count("n_layers"))]
 
@@ -180,9 +174,7 @@ def _recurrent_width(config: Config, row: ModelRow) -> int:
 
 
 def _griffin_block(config: Config, row: ModelRow) -> ColumnValue:
-    """Parameters of a recurrent block: projections with biases, a convolution, and gates
-    with a square matrix per head.
-    """
+    """Parameters of a recurrent block: projections with biases, a convolution, gates with a square per head."""
     d_model, width = row.count("d_model"), _recurrent_width(config, row)
     ways = 2 * (d_model * width + width) + width * d_model + d_model
     convolution = width * config.said("conv1d_width", least=1) + width
@@ -198,9 +190,7 @@ RECURRENT_GEMMA = Family("recurrent_gemma", {
 
 
 def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
-    """The layers listed, counted from 1, in `linear_attn_config`; else every fourth after the first has global
-    attention.
-    """
+    """The 1-based layers in `linear_attn_config`, else every fourth after the first, have global attention."""
     full = config.part("linear_attn_config").items("full_attn_layers", int)
     number = row.count("n_layers")
     full = [index + 1 for index in range(4, number, 4)] if full is None else full
@@ -226,9 +216,7 @@ def kimi_states(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
-    """Parameters of Kimi delta attention: convolutions over queries, keys and values, low-rank gates, a decay per
-    channel.
-    """
+    """Parameters of Kimi delta attention: convolutions of queries, keys and values, low-rank gates, channel decays."""
     heads, width, kernel = _kimi_sizes(config)
     d_model, all_heads = row.count("d_model"), heads * width
     projections = 4 * d_model * all_heads + 2 * (d_model * width + width * all_heads) + d_model * heads
@@ -252,15 +240,14 @@ KIMI_LINEAR = Family("kimi_linear", {
 
 
 def _is_kimi_delta(config: Config) -> bool:
-    """Whether a Ling model's linear layers have Kimi's delta attention with its convolution, rather than lightning
-    attention.
-    """
+    """Whether a Ling model's linear layers have Kimi's delta attention rather than lightning attention."""
     return config.count("short_conv_kernel_size", least=1) is not None
 
 
 def _ling_kinds(config: Config, row: ModelRow) -> list[str]:
-    """The last layer of each group has latent attention; with lightning attention, so do
-    layers of an incomplete group.
+    """The last layer of each group has latent attention.
+
+    With lightning attention, so do layers of an incomplete group.
     """
     number, group = row.count("n_layers"), config.said("layer_group_size", least=1)
     grouped = number if _is_kimi_delta(config) else number // group * group
@@ -268,8 +255,9 @@ def _ling_kinds(config: Config, row: ModelRow) -> list[str]:
 
 
 def _ling_width(config: Config, row: ModelRow) -> int:
-    """The width of a linear-attention head, as in transformers or the hub's code; `head_dim` of the former is that of
-    latent attention.
+    """The width of a linear-attention head, as in transformers or the hub's code.
+
+    `head_dim` of the former is that of latent attention.
     """
     return config.count("linear_head_dim", "head_dim", least=1) or row.count("d_model") // max(1, row.count("n_heads"))
 
@@ -290,9 +278,7 @@ def _ling_states(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _ling_further(config: Config, row: ModelRow) -> ColumnValue:
-    """Parameters besides latent attention: biases of down-projections; with Kimi's delta attention a gate for each
-    head.
-    """
+    """Parameters besides latent attention: down-projection biases, and a gate per head with Kimi's delta attention."""
     biases = bias_sum(config, row, "use_qkv_bias", "attention_bias")
     return biases + (row.count("n_heads") * row.count("d_model") if _is_kimi_delta(config) else 0)
 

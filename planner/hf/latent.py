@@ -18,8 +18,7 @@ def _query_rank(config: Config, _: ModelRow) -> ColumnValue:
 
 
 def bias_sum(config: Config, row: ModelRow, *flags: str) -> int:
-    """The biases of the down-projections including the rotary part, if the first of these flags that is present is
-    true.
+    """The biases of the down-projections and the rotary part, if the first of these flags that is present is true.
 
     The output's bias has its own column.
     """
@@ -68,8 +67,9 @@ def _n_indexers(config: Config, row: ModelRow) -> int:
 
 
 def _indexer_share(config: Config, row: ModelRow) -> ColumnValue:
-    """The indexers' parameters divided evenly among all layers, so that their work is counted; `indexer_rest` has the
-    remainder.
+    """The indexers' parameters divided evenly among all layers, so that their work is counted.
+
+    `indexer_rest` has the remainder.
     """
     number, layers = row.count("n_indexer_layers"), row.count("n_layers")
     if number != layers:
@@ -136,9 +136,7 @@ def _gated_norms(config: Config, row: ModelRow) -> int:
 
 
 def _axk2_further(config: Config, row: ModelRow) -> ColumnValue:
-    """Queries and value gates projected from both sides of the query norm; biases; each layer's share of the gated
-    norms.
-    """
+    """Query and value-gate projections from both sides of the query norm, biases, and a share of the gated norms."""
     rank, heads = row.count("q_lora_rank"), row.count("n_heads")
     queries_and_gate = rank * heads * (row.count("head_dim") + 2 * row.count("v_head_dim"))
     return (

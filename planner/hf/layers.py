@@ -134,9 +134,7 @@ def after_first_full(config: Config, row: ModelRow) -> list[str]:
 
 
 def first_odd_local(config: Config, row: ModelRow) -> list[str]:
-    """Qwen 2 MoE: if `use_sliding_window` is true, every second one of the first `max_window_layers` layers is
-    windowed.
-    """
+    """Qwen 2 MoE: if `use_sliding_window`, every second one of the first `max_window_layers` layers is windowed."""
     said = config.count("max_window_layers")
     last = 0 if not config.flag("use_sliding_window") else 28 if said is None else said
     return ["local" if index % 2 == 0 and index < last else "full" for index in range(row.count("n_layers"))]

@@ -185,8 +185,9 @@ BAILING_V2 = Family("bailing_moe_v2", {
 
 
 def _of_all_layers(name: str) -> ColumnRule:
-    """A whole number, or a list of it per layer as Hunyuan writes it; layers that differ can't be expressed in a
-    column.
+    """A whole number, or a list of it per layer as Hunyuan writes it.
+
+    Layers that differ can't be expressed in a column.
     """
 
     def rule(config: Config, _: ModelRow) -> ColumnValue:

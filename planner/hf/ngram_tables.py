@@ -24,8 +24,7 @@ def _mixer(config: Config, row: ModelRow) -> int:
 
 
 def _mixed(config: Config, row: ModelRow) -> int:
-    """Each layer's share of the stream-mixing matrices: those of its two blocks with their output weights, and the last
-    mixer.
+    """Each layer's share of the stream-mixing matrices: its two blocks' with output weights, and the last mixer's.
 
     The remainder of the division is counted with the parameters outside layers.
     """

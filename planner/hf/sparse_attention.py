@@ -68,9 +68,7 @@ def _indexers(config: Config, row: ModelRow) -> int:
 
 
 def _mixes(row: ModelRow) -> int:
-    """The number of values that a hyper-connection computes: weights to read each stream, to write each, and to mix
-    them.
-    """
+    """The number of values that a hyper-connection computes: weights to read, to write and to mix the streams."""
     streams = row.count("residual_streams")
     return (2 + streams) * streams
 
@@ -99,8 +97,7 @@ def _matrices(row: ModelRow) -> int:
 
 
 def _vectors(config: Config, row: ModelRow) -> int:
-    """Non-matrix parameters of all layers: norms and positions of compressors, offsets and scales, and the final
-    merge's.
+    """Non-matrix parameters of all layers: compressors' norms and positions, offsets, scales, and the final merge's.
 
     Layers that route by a token's id have no score correction.
     """

@@ -60,8 +60,9 @@ class Mamba2:
 
 
 def _block(config: Config, row: ModelRow, inner: int, *, norm: bool = True, bias_out: bool | None = None) -> Mamba2:
-    """A block with `inner` channels; the output projection has a bias if the input projection has one, unless
-    specified.
+    """A block with `inner` channels.
+
+    The output projection has a bias if the input projection has one, unless specified.
     """
     biased = config.flag("mamba_proj_bias")
     return Mamba2(

@@ -21,9 +21,7 @@ NEAR = 0.15  # relative tolerance of a chip's peak against a multiple of its cor
 
 @dataclass(frozen=True)
 class Chip:
-    """A profile's chip: its id in the hardware table (blank if unknown), its name in the file, and the reason if
-    unknown.
-    """
+    """A profile's chip: its hardware id (blank if unknown), its name in the file, and the reason if unknown."""
 
     id: str
     called: str

@@ -115,9 +115,7 @@ def between_steps(profile: Profile) -> str:
 
 
 def _overlap(step: float, whole: float) -> bool:
-    """Whether steps of this duration, one of which ends every `whole` seconds, overlap
-    significantly on their device.
-    """
+    """Whether steps of this duration, of which one ends every `whole` seconds, overlap much on their device."""
     return step > MUCH_BETWEEN * whole
 
 

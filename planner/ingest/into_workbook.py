@@ -95,11 +95,10 @@ def the_scenario(plan: Plan, said: str) -> Scenario:
 
 
 def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> list[str]:
-    """Write a profile into the workbook at `path` as a run of a scenario; `row` is the headline that a step is a run
-    of.
+    """Write a profile into the workbook at `path` as a run of a scenario.
 
-    Returns lines for the user on what was written. Raises UserError as reading and writing do, and for an unknown
-    scenario or row.
+    `row` is the headline that a step is a run of. Returns lines for the user on what was written. Raises UserError as
+    reading and writing do, and for an unknown scenario or row.
     """
     with locked(path), still():
         progress.step(f"reading {path.name}")
@@ -137,9 +136,7 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
 
 
 def _kind(plan: Plan, which: Scenario) -> str:
-    """The sheet kind of a scenario's profile: `Profile` for the first scenario with one, with the scenario's id for
-    others.
-    """
+    """The sheet kind of a scenario's profile: `Profile` for the first scenario with one, with an id for others."""
     there = {each.kind: each.sheet for each in added(plan.book.sheets.values()) if each.kind.startswith(KIND)}
     for kind, sheet in there.items():
         if any(sheet.text(row, 1) == OF_SCENARIO and f"({which.id}), " in sheet.text(row, 2) for row in sheet.filled):
@@ -245,8 +242,9 @@ def _planned(plan: Plan, which: Scenario, run: RecordedRun) -> PlannedStep:
 
 
 def _choose(landing: Landing, found: Ingested) -> None:
-    """Choose the recognised cases, if the chip is known; otherwise they would be compared with another chip's
-    prediction.
+    """Choose the recognised cases, if the chip is known.
+
+    Otherwise they would be compared with another chip's prediction.
     """
     if found.chip.id:
         put_by_key(landing, found.cases.rows)

@@ -58,8 +58,9 @@ def joined(events: list[Events]) -> Events:
 
 
 def distinct(values: Integers) -> tuple[Integers, Integers]:
-    """The sorted distinct values, and the index of each value among them. Small values
-    are counted instead of sorted.
+    """The sorted distinct values, and the index of each value among them.
+
+    Small values are counted instead of sorted.
     """
     if not len(values) or values.min() < 0 or values.max() >= _COUNTED:
         found, which = np.unique(values, return_inverse=True)
@@ -188,8 +189,7 @@ class Marked:
 
 
 def main_marks(named: Iterable[tuple[str, Marked]], asked: str = "") -> tuple[list[Marked], list[StepKind]]:
-    """The marks of the main kind ordered by begin, out of marks for training, evaluation, enclosing epochs and so on;
-    and all kinds.
+    """The marks of the main kind (such as training, evaluation or an epoch), ordered by begin; and all kinds.
 
     A kind is a name without its numbers. The main one, among those that occur repeatedly, takes the most time; a
     requested kind takes precedence.

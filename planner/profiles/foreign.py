@@ -79,7 +79,5 @@ def other_table(heads: bytes) -> tuple[str, str] | None:
 
 
 def is_rocprof(document: Any, processes: Iterable[str]) -> bool:
-    """Whether a JSON document was written by rocprof, judging by its keys besides the
-    events or by its process names.
-    """
+    """Whether rocprof wrote a JSON document, judging by its keys besides the events or by its process names."""
     return _ROCPROF in document or any(map(_ROCPROF_LANE.match, processes))

@@ -82,9 +82,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
 
 
 class Launches:
-    """What host threads record about their GPUs: steps, the launches in them, and the number of executions of each
-    module.
-    """
+    """What host threads record about their GPUs: steps, launches, and the number of executions of each module."""
 
     def __init__(self, planes: Iterable[Plane], devices: int, asked: str) -> None:
         self.asked = asked
@@ -114,10 +112,10 @@ class Launches:
         return round(self._executed[module] / self._devices)
 
     def steps(self, correlation: Integers, duration: Integers) -> tuple[list[Marked], Integers]:
-        """The marked steps, and the step of each kernel by its launch. No steps if launches inside marks account for
-        little time.
+        """The marked steps, and the step of each kernel by its launch.
 
-        A mark may end before the code that it calls has launched its kernels, because JAX dispatches asynchronously.
+        No steps if launches inside marks account for little time. A mark may end before the code that it calls has
+        launched its kernels, because JAX dispatches asynchronously.
         """
         ids, begins = (np.array(column, np.int64) for column in self._launched)
         if not self._marks or not len(ids):

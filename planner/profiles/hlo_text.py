@@ -81,8 +81,9 @@ def size(shape: Shape) -> float:
 
 
 def dot_flops(instruction: Instruction) -> float | None:
-    """2 x elements of the result x contracted elements, for a dot, matmul call or convolution; None for other
-    instructions.
+    """2 x elements of the result x contracted elements, for a dot, matmul call or convolution.
+
+    None for other instructions.
     """
     if instruction.flops is not None:
         return instruction.flops
@@ -143,8 +144,9 @@ def _contracting(text: str) -> tuple[int, ...] | None:
 
 
 def _kernel(text: str, operands: tuple[Shape, ...]) -> int | None:
-    """Multiplications per element of a convolution's result. `dim_labels=bf_io->bf` says
-    which dimensions are features.
+    """Multiplications per element of a convolution's result.
+
+    `dim_labels=bf_io->bf` says which dimensions are features.
     """
     found = re.search(r"dim_labels=\w+_(\w+)->", text)
     if found is None or len(operands) < 2 or len(found[1]) != len(operands[1].dims):

@@ -159,8 +159,9 @@ class KinetoEvents:
         return since + min(self._kernels[1]) * PS, since + max(ends) * PS
 
     def recordings(self, described: dict[str, Any], host: str, asked: str = "") -> list[Recording]:
-        """A recording for each device that ran a kernel. `described` is the rest of the file, `asked` the kind of
-        steps.
+        """A recording for each device that ran a kernel.
+
+        `described` is the rest of the file, `asked` the kind of steps.
         """
         device, begin, duration, correlation, external, text, _ = (np.array(each, np.int64) for each in self._kernels)
         if not self._launches[0]:
@@ -185,8 +186,7 @@ class KinetoEvents:
         return found
 
     def _linked(self, correlation: Integers, external: Integers) -> tuple[Integers, Integers, Integers]:
-        """For each kernel its launch time, its operator's text index, and a number shared by all kernels of that
-        operator.
+        """For each kernel its launch time, its operator's text index, and a number shared by the operator's kernels.
 
         Some versions write the correlation as the external id of kernels; it then matches no operator.
         """
@@ -227,8 +227,9 @@ def _kind(texts: list[tuple[str, ...]], kernel: int, operator: int, main: int) -
 
 
 def _described(properties: Any, number: int) -> tuple[str | None, dict[str, str]]:
-    """The name and facts of a device. If the list numbers devices differently, it is used only if it names a single
-    product.
+    """The name and facts of a device.
+
+    If the list numbers devices differently, it is used only if it names a single product.
     """
     listed = [each for each in properties if isinstance(each, dict)] if isinstance(properties, list) else []
     mine = next((each for each in listed if each.get("id") == number), None)

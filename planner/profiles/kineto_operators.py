@@ -20,9 +20,7 @@ from planner.profiles.profile import Operation, Part, Shape
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """Whether arrays are [batch, heads, length, width] or [batch, length, heads, width], and the positions of
-    arguments.
-    """
+    """Whether arrays are [batch, heads, length, width] or [batch, length, heads, width], and argument positions."""
 
     heads_first: bool
     causal: int
@@ -110,9 +108,7 @@ _SCALAR_TYPES = {"5": "f16", "6": "f32", "15": "bf16"}
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """The operator that launched a kernel: its name, and its inputs' dims, types and
-    plain arguments as in the trace.
-    """
+    """The operator that launched a kernel: name, and its inputs' dims, types and plain arguments as in the trace."""
 
     name: str = ""
     dims: str = ""

@@ -123,9 +123,7 @@ def _phases_of_kernels(marks: list[Marked], kernels: Launched) -> list[set[str]]
 
 
 def _of_main_kind(marks: list[Marked], kernels: Launched, asked: str) -> Steps:
-    """The marks with the requested name, or with the name under which most kernel time
-    was launched; ordered by begin.
-    """
+    """The marks, ordered by begin, with the requested name, or the one under which most kernel time was launched."""
     step = within(kernels.at, marks)
     totals = np.bincount(step[step >= 0], kernels.duration[step >= 0], len(marks)) * PS
     seconds: dict[str, float] = {}

@@ -71,8 +71,9 @@ class StepKind:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step on one device. `index` is its number in the file or counts from 0; `name` is that of its mark or
-    program.
+    """One step on one device.
+
+    `index` is its number in the file or counts from 0; `name` is that of its mark or program.
     """
 
     index: int

@@ -135,9 +135,7 @@ def _has_steps(device: Device) -> bool:
 
 
 def _are_runs(device: Device) -> bool:
-    """Whether a device's steps are program runs or uniformly numbered marks, of which the first or last may be
-    incomplete.
-    """
+    """Whether a device's steps are program runs or uniformly numbered marks, whose first or last may be partial."""
     return all(step.found in ("module", "line") or (step.found == "marker" and not step.name) for step in device.steps)
 
 
@@ -187,9 +185,7 @@ def _lacks(
 
 
 def _refuse_other_runs(parts: Sequence[ProfileSource]) -> None:
-    """Raise UserError if files can't be of one run: different devices, a host or trace
-    twice, different sizes or times.
-    """
+    """Raise UserError if files can't be of one run: other devices, a host or trace twice, other sizes or times."""
     for one, other in combinations([part for part in parts if part.devices], 2):
         if why := _mismatch(one, other):
             raise UserError(why, remedy=_REMEDY)

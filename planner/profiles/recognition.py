@@ -57,8 +57,7 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """An operation that communicates: its kind, input bytes per device (output bytes for an all-gather), and group
-    size.
+    """An operation that communicates: kind, input bytes per device (output for an all-gather), and group size.
 
     `is_half` says that its time isn't the collective's, because the operation only starts one or waits for its end.
     """
@@ -110,9 +109,7 @@ def is_attention(operation: Operation) -> bool:
 
 
 def _of_path(name: str) -> str:
-    """The decisive part of a framework's name path: the last part, or the whole path if
-    the last part calls a kernel.
-    """
+    """The decisive part of a framework's name path: the last part, or all of it if that part calls a kernel."""
     path = _BRACKETS.sub("", name)
     last = path.rpartition("/")[2]
     return path if "_call" in last else last
@@ -137,9 +134,7 @@ def matmul(operation: Operation) -> Matmul | None:
 
 
 def _of_kernel(operation: Operation) -> Matmul | None:
-    """A kernel named matmul with operands [m, k] and [k, n] or [n, k] and result [m, n], possibly with scales as
-    operands.
-    """
+    """A kernel named matmul with operands [m, k] and [k, n] or [n, k], and scales perhaps, and result [m, n]."""
     if not _NAMED.search(f"{operation.name} {operation.source}"):
         return None
     arrays = [each for each in operation.operands if each.dtype.startswith(_FLOATS) and len(each.dims) == 2]
@@ -233,8 +228,9 @@ def _of_half(operation: Operation, kind: str) -> Sequence[Shape]:
 
 
 def _is_half(operation: Operation) -> bool:
-    """Whether it only starts or ends a collective. On a GPU the start is the kernel itself, so it is the whole
-    collective.
+    """Whether it only starts or ends a collective.
+
+    On a GPU the start is the kernel itself, so it is the whole collective.
     """
     words = f"{operation.name} {operation.opcode}"
     kernel = operation.expression if " = " not in operation.expression else ""

@@ -126,9 +126,7 @@ def _devices(path: Path, data: Path, asked: str) -> ProfileSource:
 
 
 def _twice(planes: tuple[Plane, ...]) -> str:
-    """The first plane whose device or host occurs a second time under another name, so
-    that it isn't a single capture.
-    """
+    """The first plane whose device or host occurs again under another name, so that it isn't a single capture."""
     names = [plane.name for plane in planes if plane.name and plane.lines]
     return next((name for at, name in enumerate(names) if name in names[:at]), "")
 
@@ -241,8 +239,9 @@ def _of_csv(path: Path) -> ProfileSource:
 
 
 def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str, Any], asked: str) -> ProfileSource:
-    """The devices of a rank, or of each rank in a merged trace. Raises UserError for
-    ranks that can't be distinguished.
+    """The devices of a rank, or of each rank in a merged trace.
+
+    Raises UserError for ranks that can't be distinguished.
     """
     for each in torch.values():
         if several := each.merged_of:

@@ -60,8 +60,9 @@ def is_asked(name: str, asked: str) -> bool:
 
 
 def unnumbered(name: str) -> str:
-    """A name with each number replaced by #, which identifies the kind; a 0 is kept where it counts requests of a
-    phase.
+    """A name with each number replaced by #, which identifies the kind.
+
+    A 0 is kept where it counts requests of a phase.
     """
     counts = _COUNTS.search(name)
     since = counts.start() if counts else len(name)

@@ -226,8 +226,7 @@ def joined(tables: list[ToolTable]) -> ToolTable:
 
 
 def _split(parts: Parts, operations: list[Operation]) -> Parts:
-    """A step's compute time divided in proportion to the operations' self times, since an overview doesn't separate
-    them.
+    """A step's compute time divided in proportion to operations' self times; an overview doesn't separate them.
 
     A GPU's overview does report communication, which is then excluded from the division.
     """
@@ -288,8 +287,9 @@ def _by_category(made: ToolTable, tree: Row) -> ToolTable:
 
 
 def _leaves(node: Row, program: str, category: str) -> list[Operation]:
-    """The operations below a node. The contents of a fusion have no time of their own; only the largest nodes are
-    listed.
+    """The operations below a node. The contents of a fusion have no time of their own.
+
+    Only the largest nodes are listed.
     """
     timed = [each for each in _children(node) if _raw(each, "rawTime")]
     details = node.get("xla")
@@ -309,8 +309,9 @@ def _leaves(node: Row, program: str, category: str) -> list[Operation]:
 
 
 def _of_node(node: Row, details: Row, program: str, category: str) -> Operation:
-    """The operation of a node, whose raw numbers cover all its runs; if their number is
-    unknown, it counts as one run.
+    """The operation of a node, whose raw numbers cover all its runs.
+
+    If their number is unknown, it counts as one run.
     """
     count, seconds = max(int(_raw(node, "occurrences")), 1), _raw(node, "rawTime") * PS
     stats: Stats = {

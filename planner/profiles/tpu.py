@@ -73,8 +73,9 @@ class _Table:
         self._numbers: dict[tuple[int, int, str], int] = {}
 
     def events(self, line: AnyLine) -> Iterator[Events]:
-        """The events of a line, block by block. An event without a program id belongs to the program that runs at the
-        time.
+        """The events of a line, block by block.
+
+        An event without a program id belongs to the program that runs at the time.
         """
         for block in line.blocks():
             ids, which = distinct(block.kinds)

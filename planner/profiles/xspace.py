@@ -58,8 +58,9 @@ def host_events(planes: Iterable[Plane]) -> Iterator[Event]:
 
 
 def read(path: Path, progress_to: Callable[[str], None] = lambda _: None) -> tuple[Plane, ...]:
-    """The planes of a profile. `progress_to` is called with progress messages. Raises UserError
-    if the file isn't a profile.
+    """The planes of a profile. `progress_to` is called with progress messages.
+
+    Raises UserError if the file isn't a profile.
     """
     planes: tuple[Plane, ...] = ()
     try:

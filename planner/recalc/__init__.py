@@ -122,8 +122,7 @@ def add_columns(
     contents: Mapping[str, Mapping[str, Content]],
     likes: Mapping[str, Mapping[str, str]],
 ) -> Recalculated:
-    """Put values and formulas into blank cells of several sheets, in place, and recalculate their dependents, like
-    `edit`.
+    """Put values and formulas into blank cells of several sheets in place, and recalculate their dependents.
 
     `contents`, and `likes` (the cell whose style each takes), are by sheet and address.
     """

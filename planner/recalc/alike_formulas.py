@@ -53,8 +53,7 @@ def _by_column(cut: list[bytes]) -> dict[str, bytes]:
 
 
 class RowFormula(NamedTuple):
-    """A formula with references replaced by names: `c5` is column 5 of its own row, `x0` the first of `areas` (sheet,
-    area).
+    """A formula with references as names: `c5` is column 5 of its own row, `x0` the first of `areas` (sheet, area).
 
     `n_own` counts its references to its own row. `is_alike` says that it has no relative reference to another row, so
     that its text with another row's number is the same formula.

@@ -28,9 +28,7 @@ Formulas = Mapping[int, RowFormula | None]  # by column; None if it can't be com
 
 @dataclass
 class RowValues:
-    """The formulas whose value after the edits is known, the values of those that changed, and those of new rows
-    (`new`).
-    """
+    """The formulas whose value after the edits is known, the values that changed, and those of new rows (`new`)."""
 
     known: set[Address] = field(default_factory=set)
     changed: dict[Address, Value] = field(default_factory=dict)
@@ -76,9 +74,7 @@ class _Rows:
         return [(dict(formulas), numbers) for formulas, numbers in found.items()]
 
     def compute_old(self, formulas: Formulas, rows: list[int]) -> None:
-        """Compute formulas in the file's rows where they reproduce the saved values from
-        the values before the edits.
-        """
+        """Compute formulas in the file's rows that reproduce saved values from the values before the edits."""
         before = {column: self._saved(column, rows) for column in _inputs(formulas)}
         old = self._computed(formulas, before, len(rows))
         saved = {column: self._saved(column, rows) for column in old}
@@ -131,8 +127,9 @@ class _Rows:
         return tuple(found), is_shared
 
     def _computed(self, formulas: Formulas, cells: Mapping[int, ColumnCells], n_rows: int) -> dict[int, ColumnCells]:
-        """The values of formulas in order of dependence; those that can't be computed, and their dependents, are left
-        out.
+        """The values of formulas in order of dependence.
+
+        Those that can't be computed, and their dependents, are left out.
         """
         known, found, waiting = dict(cells), dict[int, ColumnCells](), dict(formulas)
         while ready := [at for at, formula in waiting.items() if not (formula and formula.columns & waiting.keys())]:

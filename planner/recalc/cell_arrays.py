@@ -29,9 +29,7 @@ _FOLDED: dict[str, int] = {}
 
 
 class ColumnCells(NamedTuple):
-    """The cells of some rows, or one cell for all of them: numbers (N/A is NaN, a text
-    its code) and the kind of each.
-    """
+    """The cells of some rows, or one cell for all: numbers (N/A is NaN, a text its code) and the kind of each."""
 
     numbers: Array
     kinds: Array

@@ -181,8 +181,7 @@ def _own_formulas(alike: Iterable[AlikeRows], other: str) -> Iterator[bytes]:
 def _rows_reading(
     sheet: SheetXml, own: str, edited: str, is_among: Callable[[Area], bool]
 ) -> dict[int, list[str]] | None:
-    """By row, the formulas of a sheet that read cells of `edited` for which `is_among` holds, or read such a row in
-    turn.
+    """By row, a sheet's formulas that read `edited` cells for which `is_among` holds, or read such a row.
 
     None unless every formula is plain and has references with determined rows.
     """

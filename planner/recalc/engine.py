@@ -201,9 +201,7 @@ class Engine:
         return buffer.getvalue()
 
     def _plain(self, xml: bytes) -> bytes:
-        """XML without comments and CDATA, in the transitional namespaces, and without formulas that the engine
-        misreads.
-        """
+        """XML in the transitional namespaces, without comments, CDATA and formulas that the engine misreads."""
         if b"<!" in xml:
             xml = _UNPLAIN.sub(lambda match: escaped((match[1] or b"").decode()).encode(), xml)
         if b"http://purl.oclc.org/ooxml/" in xml:

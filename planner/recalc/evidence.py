@@ -156,8 +156,7 @@ def _put_again(engine: Engine, sheets: Sheets, formulas: Formulas) -> None:
 def _weighed(
     engine: Engine, sheets: Sheets, formulas: Formulas, edits: Iterable[Address]
 ) -> tuple[Values, Reasons, Reasons]:
-    """The engine's values before the edits, and the formulas that it gets wrong: those that the edits reach, and the
-    others.
+    """The engine's values before the edits, and the formulas it gets wrong: those the edits reach, and others.
 
     The others are given their saved value, so that their dependents use it.
     """
@@ -225,7 +224,7 @@ def _unknown(
     values: Values, sheets: Sheets, formulas: Formulas, added: Mapping[Address, str] = MappingProxyType({})
 ) -> Reasons:
     """The cells that the engine can't compute, or whose value no other program would give
-    or has saved; with reasons.
+    or has saved, with reasons.
     """
 
     def text(cell: Address) -> str:

@@ -124,9 +124,7 @@ def names_of(package: Package) -> dict[str, Reads]:
 def readers(
     texts: Mapping[str, SheetFormulas], changed: Collection[str], names: Mapping[str, Reads]
 ) -> tuple[set[str], set[str]]:
-    """All sheets that depend on the `changed` ones, including these, and the defined
-    names that refer to one of them.
-    """
+    """All sheets that depend on the `changed` ones, including these, and the defined names that refer to them."""
     reached = set(changed)
     while True:
         sheets = frozenset(map(folded, reached))

@@ -99,8 +99,7 @@ def _with_calls(formula: str) -> str:
 
 
 def _call(name: str, arguments: list[str]) -> str:
-    """A call without its closing bracket: HYPERLINK becomes what it displays, and SUMIF's sum range gets the criteria
-    range's shape.
+    """A call without its closing bracket; HYPERLINK becomes its text, SUMIF's sum range gets the criteria's shape.
 
     TEXT with an exponent format is wrapped in UNKNOWN.
     """
@@ -143,8 +142,9 @@ def _filled(end: Corner, row: int, column: int) -> Corner:
 
 
 def _end(number: int, moves: int, most: int) -> tuple[int, bool] | None:
-    """A row or column that is `moves` further in the next copy, and whether `$` fixes it; None if it can't be
-    expressed.
+    """A row or column that is `moves` further in the next copy, and whether `$` fixes it.
+
+    None if it can't be expressed.
     """
     if number >= most:
         return most, True

@@ -22,9 +22,7 @@ _ERRORS = frozenset({b"#DIV/0!", b"#N/A", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF
 
 
 def with_readable_values(package: Package) -> Package:
-    """The package without the values of cells that refer to a missing shared string, an unknown error or an unknown
-    type.
-    """
+    """The package without cell values that are a missing shared string, an unknown error or an unknown type."""
     shared = package.linked(package.workbook_part(), "sharedStrings")
     n_texts = sum(len(_TEXTS.findall(package.parts[part])) for part in shared)
 

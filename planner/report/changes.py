@@ -25,9 +25,7 @@ UNITS = ("s", MONEY)  # the units of headlines to mention
 
 
 class Change(NamedTuple):
-    """A moved lever: old and new value in words, its doublings, the effect on each
-    headline, and which one is the cost.
-    """
+    """A moved lever: old and new value in words, its doublings, the effects on headlines, and which is the cost."""
 
     words: str
     doublings: int
@@ -41,8 +39,9 @@ class Change(NamedTuple):
 
 
 def changes(plan: Planned, key: str) -> tuple[str, ...]:
-    """The suggested changes in words. Empty if the workbook differs from its template, or
-    the template has no levers.
+    """The suggested changes in words.
+
+    Empty if the workbook differs from its template, or the template has no levers.
     """
     names = levers(plan.template)
     replay = plan.replay(key) if names else None

@@ -77,8 +77,9 @@ def rendered(
 
 @cache
 def _shipped(escapes: bool) -> Environment:
-    """The environment of the shipped pages, whose compiled form is cached; users' pages
-    may change and aren't cached.
+    """The environment of the shipped pages, whose compiled form is cached.
+
+    Users' pages may change and aren't cached.
     """
     return _environment(None, escapes)
 
@@ -205,9 +206,7 @@ def markdown(report: ReportData, template: Path | None = None, links: Mapping[st
 
 
 def escaped(text: str) -> str:
-    """A text escaped so that it is shown literally on one line, in a table cell or
-    elsewhere, without markup or links.
-    """
+    """A text escaped so that it is shown literally on one line, in a table cell or elsewhere, without markup."""
     line = _CONTROL.sub(" ", str(text)).strip()
     line = _SPECIAL.sub(r"\\\1", line).replace("\\&", "&amp;").replace("\\<", "&lt;").replace("\\>", "&gt;")
     line = line.replace("\\@", "@\N{WORD JOINER}") if "@" in line else line

@@ -118,15 +118,17 @@ def _includes(outer: Planned, inner: Planned) -> bool:
 
 
 def _is_known(row: Quantity, whole: Quantity) -> bool:
-    """Whether a sheet may read a row. Parts of a time must be on the sheet itself, since other sheets have rows of the
-    same name.
+    """Whether a sheet may read a row.
+
+    Parts of a time must be on the sheet itself, since other sheets have rows of the same name.
     """
     return row.sheet == whole.sheet or not row.name.endswith(PART)
 
 
 def numbers(plans: Sequence[Planned], scenario: Scenario) -> tuple[ExpectedNumber, ...]:
-    """A scenario's headlines of all templates it is meant for; those of parts, such as collectives, only if there are
-    no others.
+    """A scenario's headlines of all templates it is meant for.
+
+    Those of parts, such as collectives, only if there are no others.
     """
     meant = [plan for plan in plans if plan.means(scenario.key)]
     found = [plan for plan in meant if plan.is_whole] or meant

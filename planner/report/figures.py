@@ -82,9 +82,7 @@ class CellFigures:
         return found
 
     def is_read(self, name: str, key: str) -> bool:
-        """Whether a sheet that the scenario is meant for reads an input or constant, that is, has a row of the same
-        name.
-        """
+        """Whether a sheet that the scenario is meant for reads an input or constant, that is, has its name in a row."""
         having = self._having.get(name, [])
         return not having or any(self.counts(sheet, key) for sheet in having)
 
@@ -207,9 +205,7 @@ def _looked_up_for_a_case(plan: Plan, spot: Spot) -> str:
 
 
 def _first(cells: CellFigures, spot: Spot) -> Spot:
-    """The root cause: going back through precedents without a number, the first cell
-    whose own precedents all have one.
-    """
+    """The root cause: going back through cells without a number, the first whose precedents all have one."""
     seen = {spot}
     while True:
         ahead = (read for read in _reads(cells.plan, spot) if read not in seen)

@@ -108,8 +108,9 @@ def _figures(run: RecordedRun, sheet: str) -> Iterator[Figure]:
 
 
 def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Picture]:
-    """The picture of runs relative to what was expected when they were recorded. The
-    first of `tables` has the numbers.
+    """The picture of runs relative to what was expected when they were recorded.
+
+    The first of `tables` has the numbers.
     """
     found = read(cells.comparison) if cells.comparison else []
     drawn = [run for run in found if run.expected and run.measured > 0][-MOST:]
@@ -155,8 +156,9 @@ def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: floa
 
 
 def _shares(run: RecordedRun) -> tuple[float | None, ...]:
-    """The measured number, the ends of its range and its bound, relative to the expected number. None for a missing
-    one.
+    """The measured number, the ends of its range and its bound, relative to the expected number.
+
+    None for a missing one.
     """
     return tuple(
         number / run.expected if number and run.expected else None

@@ -239,8 +239,9 @@ def _ends(area: Area, table: LineTable) -> bool:
 
 
 def _open_verdict(package: Package, book: Book, count: int) -> None:
-    """Open the row of Cover with the verdict of scenario number `count`; rows for more
-    scenarios than exist are closed.
+    """Open the row of Cover with the verdict of scenario number `count`.
+
+    Rows for more scenarios than exist are closed.
     """
     cover = book.designed.get("Cover")
     if cover is None:
@@ -254,11 +255,10 @@ def _open_verdict(package: Package, book: Book, count: int) -> None:
 
 
 def unanswered(package: Package, book: Book, called: str, workload: str, at: Mapping[str, int]) -> Iterator[str]:
-    """What is missing for the scenario `called` to have all headlines, worded as by `planner build`; `at` is its column
-    by sheet.
+    """What is missing for the scenario `called` to have all headlines, worded as by `planner build`.
 
-    `book` has the rows' positions, `package` the current values. Nothing is said of a headline whose cell has a number,
-    which a formula of the user's may give.
+    `at` is its column by sheet. `book` has the rows' positions, `package` the current values. Nothing is said of a
+    headline whose cell has a number, which a formula of the user's may give.
     """
     sheets, values = parse_sheets(package), dict[str, Value]()
     for table in book.calculations:

@@ -107,9 +107,7 @@ class NewColumn:
         return contents
 
     def _check_parts(self, given: Mapping[str, Value], chip: str) -> None:
-        """Raise UserError if a setting leaves nothing of what the chip has, according to
-        the workbook's Hardware sheet.
-        """
+        """Raise UserError if a setting leaves nothing of what the chip has, according to the sheet Hardware."""
         table, known = self.book.databases.get("hardware"), dict(given)
         at = [row for row in table.rows if table.sheet.text(row, table.id_column).lower() == chip] if table else []
         for name in wholes(given):
@@ -205,8 +203,7 @@ def ids(book: Book, kind: str) -> list[str]:
 
 
 def content(book: Book, line: LineItem, text: str) -> Value:
-    """The value that `--set` types into a row of Inputs: N/A becomes a blank input, or #N/A where blank means the
-    looked-up number.
+    """The value that `--set` types into a row of Inputs; N/A is blank, or #N/A where blank means a looked-up number.
 
     Raises UserError for a value that the row can't hold.
     """

@@ -116,8 +116,9 @@ def said(run: RecordedRun) -> str:
 
 
 def snapshot(plan: Plan, scenario: str, stated: StatedRun, measured: float) -> RecordedRun:
-    """A run with this measured number, in SI units, and the plan's present expectation. Raises UserError as `record`
-    does.
+    """A run with this measured number, in SI units, and the plan's present expectation.
+
+    Raises UserError as `record` does.
     """
     which = scenario_of(plan, scenario)
     plans = [each for each in planned(CellFigures(plan)) if each.means(which.key)]

@@ -51,10 +51,10 @@ class Removed:
 
 
 def remove_from_file(path: Path, scenario: str) -> tuple[Removed, Path]:
-    """Remove a scenario from the workbook at `path` and keep a backup beside it. Returns the result and the backup's
-    path.
+    """Remove a scenario from the workbook at `path` and keep a backup beside it.
 
-    Raises UserError for an unknown scenario, for the last one, and as reading and writing do.
+    Returns the result and the backup's path. Raises UserError for an unknown scenario, for the last one, and as reading
+    and writing do.
     """
     with in_place(path) as package:
         removed = remove(package, scenario)
@@ -101,9 +101,7 @@ def remove(package: Package, scenario: str) -> Removed:
 
 
 def _carried(xml: bytes, column: int) -> bytes:
-    """The sheet's XML with the cell above `column` in the title row moved one to the
-    right: it concerns all scenarios.
-    """
+    """The sheet's XML with the title-row cell above `column`, which concerns all scenarios, moved to the right."""
     here, there = (address(1, each).encode() for each in (column, column + 1))
     title, end, rest = xml.partition(b"</row>")
     bare = re.sub(rb'<c r="%b"(?: s="\d+")?\s*/>' % there, b"", title)

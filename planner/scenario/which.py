@@ -74,9 +74,7 @@ def free_name(base: str, taken: Container[str]) -> str:
 
 
 def refuse_taken(book: Book, name: str, new: str, columns: Iterable[int]) -> None:
-    """Raise UserError for a name that is too long or has several lines, or that, or whose id, a scenario of `columns`
-    has.
-    """
+    """Raise UserError for a name that is too long, has several lines, or is, like its id, taken in `columns`."""
     refuse_unfit(name.strip())
     place, wanted = Place(book.package.name), (new, name.strip().lower())
     for column in columns:

@@ -45,9 +45,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class FoundPlan:
-    """One of the best plans: its varied inputs, all its rows, and whether published runs can't distinguish it from the
-    best.
-    """
+    """One of the best plans: its varied inputs, all its rows, and whether it is a tie with the best."""
 
     subject: Subject
     moved: Mapping[str, Value]
@@ -63,9 +61,7 @@ class FoundPlan:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The plans of one subject that are listed or on the front: their ranks among all, their varied inputs, and which
-    are ties.
-    """
+    """One subject's plans that are listed or on the front: ranks among all, varied inputs, and which are ties."""
 
     subject: Subject
     ranks: np.ndarray

@@ -33,8 +33,7 @@ def most_context_ways(seq_len: float) -> float:
 
 
 def most_tensor_ways(values: Values, axes: float) -> float:
-    """The most tensor ways: the chips of a switch's node, or on a torus those along `axes` axes of a pod or given
-    slice.
+    """The most tensor ways: the chips of a switched node, or on a torus those along `axes` axes of a pod or slice.
 
     `values` are a plan's: its topology, and what describes it.
     """
@@ -70,8 +69,9 @@ def microbatches(sequences: float, data_ways: int, stages: int) -> list[int]:
 
 
 def chunks(layers: float, stages: int, number: int) -> list[int]:
-    """The possible numbers of chunks of a stage's layers in an interleaved schedule of `number` microbatches; 1 is
-    none.
+    """The possible numbers of chunks of a stage's layers in an interleaved schedule of `number` microbatches.
+
+    1 is none.
     """
     if stages == 1 or number % stages:
         return [1]

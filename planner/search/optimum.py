@@ -249,18 +249,14 @@ class _Choice:
 
     @cached_property
     def involved(self) -> list[np.ndarray]:
-        """Sort keys by which simpler plans come first: kinds of ways, their product, then chips, microbatches and
-        chunks.
-        """
+        """Sort keys that put simpler plans first: kinds of ways, their product, chips, microbatches and chunks."""
         moved = self._moved
         kinds = np.sum([moved[name] > 1 for name in KINDS], axis=0) + (moved[APART] > 0)
         degree = np.prod([np.fmax(moved[name], 1) for name in KINDS if name not in BATCH_WAYS], axis=0)
         return [kinds, degree, *(np.nan_to_num(moved[name]) for name in THEN)]
 
     def _model_ways(self) -> np.ndarray:
-        """A key for the chips and ways over which a copy of each candidate's model is split; its number if none is
-        varied.
-        """
+        """A key for the chips and ways over which each candidate's model is split; its number if none is varied."""
         names = ("n_chips", APART, *KINDS)
         ways = np.column_stack([self._moved[name] for name in names if name not in BATCH_WAYS])
         numbers = np.where(np.isnan(ways).all(axis=1), self.candidates.numbers, 0.0)
@@ -284,8 +280,9 @@ def _numbered(
 
 
 def _none(asked: Request, found: Found, unknown: Sequence[FoundPlan]) -> UserError:
-    """The error that there is no best plan; `unknown` are passing plans, one of each subject, with an objective that is
-    N/A.
+    """The error that there is no best plan.
+
+    `unknown` are passing plans, one of each subject, with an objective that is N/A.
     """
     if unknown:
         names = [each.row.name for each in found.objectives]

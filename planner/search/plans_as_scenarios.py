@@ -217,8 +217,9 @@ def _table(book: Book, asked: Request) -> LineTable | None:
 
 
 def _now(book: Book, asked: Request, rows: Sequence[Row]) -> Now | None:
-    """A function for the formula of a row in a scenario, by id; None if the workbook lacks something that these rows
-    need.
+    """A function for the formula of a row in a scenario, by id.
+
+    None if the workbook lacks something that these rows need.
     """
     table = _table(book, asked)
     shown = {row.name: constant(row.display, row.unit).name for row in rows if head(row).factor != 1}

@@ -75,10 +75,10 @@ def request(
     template: str, models: Sequence[str], chips: Sequence[str], settings: Iterable[str], overs: Iterable[str],
     wheres: Sequence[str], databases: Databases, backend: str = "numpy", among: Processes = ALONE,
 ) -> Request:  # fmt: skip
-    """The request for a command's options. `backend` is `numpy` or `jax`; `among` are the processes that share the
-    work.
+    """The request for a command's options.
 
-    Raises UserError for unknown names, values and units, and for a name that is both set and varied.
+    `backend` is `numpy` or `jax`; `among` are the processes that share the work. Raises UserError for unknown names,
+    values and units, and for a name that is both set and varied.
     """
     loaded, conditions = with_conditions(library.load(template), wheres)
     texts = _named(overs)

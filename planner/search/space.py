@@ -72,9 +72,7 @@ class PlanSpace:
         return tuple(name for axis in self.axes for name in axis.columns)
 
     def blocks(self, size: int = BLOCK) -> Iterator[PlanBlock]:
-        """All plans in order, at most `size` in a block: the last axes whole, one in slices, single values of those
-        before.
-        """
+        """All plans in order, at most `size` per block: last axes whole, one in slices, single values of the others."""
         whole = len(self.axes)
         while whole > 0 and math.prod(self.lengths[whole - 1 :]) <= size:
             whole -= 1

@@ -169,8 +169,7 @@ TIE = "is_tie"  # the column with 1 for plans indistinguishable from the best
 
 
 def listed(asked: Request, found: Found) -> tuple[list[SweepColumn], Part]:
-    """The columns and rows: model, chip, whether it is a tie, varied inputs, objectives with ranges, memory,
-    extrapolation.
+    """The columns and rows: model, chip, tie, varied inputs, objectives with ranges, memory, extrapolation.
 
     With several objectives, the whole front.
     """

@@ -24,9 +24,7 @@ CALIBRATION = "calibration"
 
 
 def share_errors(one: Subject, other: Subject) -> bool:
-    """Whether two subjects share errors: one model on one chip, or on two chips of one calibration with runs of its
-    own.
-    """
+    """Whether two subjects share errors: one model on one chip, or on chips of one calibration with own runs."""
     if one.model != other.model:
         return False
     calibrations = {(each.facts.hardware or {}).get(CALIBRATION) for each in (one, other)}

@@ -35,8 +35,9 @@ from planner.xlsx.xmltree import Element
 
 @dataclass
 class Base:
-    """The base of the merge, read from the record on Cover. `sheets` are the sheets of the file that the record covers,
-    by kind.
+    """The base of the merge, read from the record on Cover.
+
+    `sheets` are the sheets of the file that the record covers, by kind.
     """
 
     memory: Memory
@@ -68,8 +69,9 @@ class Base:
         return all(at == was for origins in each for at, was in origins.columns.items())
 
     def built_rows(self, keyed: KeyedSheet) -> Mapping[int, int]:
-        """The built row of each row of a sheet of the file; a case's is its index. For a sheet without a record, the
-        fresh row.
+        """The built row of each row of a sheet of the file; a case's is its index.
+
+        For a sheet without a record, the fresh row.
         """
         origins, fresh = self.as_built.of(keyed.sheet.name), self.fresh.sheets[keyed.kind]
         if origins is not None:
@@ -77,8 +79,9 @@ class Base:
         return keyed.rows_on(fresh)
 
     def rekeyed(self, keyed: KeyedSheet) -> KeyedSheet:
-        """The sheet with the keys under which its rows and columns were built; rows and columns of the user's have no
-        key.
+        """The sheet with the keys under which its rows and columns were built.
+
+        Rows and columns of the user's have no key.
         """
         built, origins = self.memory.sheets.get(keyed.kind), self.as_built.of(keyed.sheet.name)
         if built is None or origins is None or keyed.kind in (COMPARISON, COVER, LOG):
@@ -90,9 +93,7 @@ class Base:
         return replace(keyed, rows=dict(sorted(rows.items())), columns=columns)
 
     def _come_back(self, keyed: KeyedSheet, built: BuiltSheet) -> Mapping[int, str]:
-        """The keys of rows that planner didn't write last but does now: the user added one, or an earlier update kept
-        it.
-        """
+        """The keys of rows that planner writes now but not last time: the user or an earlier update kept them."""
         if keyed.kind in DATABASES:
             return keyed.rows
         fresh = self.fresh.sheets.get(keyed.kind)

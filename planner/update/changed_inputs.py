@@ -19,8 +19,7 @@ FOURTH, FIFTH = TEXTS[3:]  # a constant's number and source with note; other row
 
 
 def redirections(old: KeyedSheet, fresh: Keyed, places: FinalPlaces) -> dict[int, dict[int, int | None]]:
-    """For each row of the file's Inputs whose kind changed: old column -> new column, or None for a number that has
-    none.
+    """For each row of the file's Inputs whose kind changed: old column -> new column, or None without one.
 
     A constant's number moves to the first scenario, a scenario's to the constant. For an input that is calculated now
     there is no cell until it is overridden.

@@ -116,8 +116,7 @@ def _cases(found: ComparisonSheet | None) -> list[ComparisonCase]:
 
 
 def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
-    """The CSVs that Cover names as sources and that aren't given now, with their digests, by kind of table ("" for
-    templates).
+    """The CSVs that Cover names as sources but that aren't given, with digests, by kind of table ("": templates).
 
     Kinds for which a file is given now are left out. Cover lists a user's file before the shipped one.
     """
@@ -136,8 +135,9 @@ def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
 
 
 def drafted(plan: BuildPlan, memory: Memory | None) -> Draft:
-    """The draft of the fresh workbook. Its ranges reach as far as the file's, and its sweeps have the file's axes if
-    only these differ.
+    """The draft of the fresh workbook.
+
+    Its ranges reach as far as the file's, and its sweeps have the file's axes if only these differ.
     """
     if memory is None:
         return draft(plan)
@@ -150,9 +150,7 @@ def drafted(plan: BuildPlan, memory: Memory | None) -> Draft:
 
 
 class FreshCell(NamedTuple):
-    """A cell of the fresh workbook: its XML after the style attribute (`rest`), its formula without = (None for a typed
-    value), and its style.
-    """
+    """A cell of the fresh workbook: XML after the style attribute (`rest`), formula without = or None, and style."""
 
     rest: str
     formula: str | None
@@ -166,8 +164,9 @@ class FreshCell(NamedTuple):
 
 @dataclass(frozen=True)
 class FreshSheet(Keyed):
-    """A sheet of the fresh workbook with the keys of its rows and columns. `groups` has the template of each row of
-    cases.
+    """A sheet of the fresh workbook with the keys of its rows and columns.
+
+    `groups` has the template of each row of cases.
     """
 
     kind: str
@@ -200,9 +199,7 @@ class FreshSheet(Keyed):
 
 @dataclass(frozen=True)
 class Fresh:
-    """The fresh workbook: its sheets by kind, its package, the looks of its styles, and where its cells move in the
-    merge.
-    """
+    """The fresh workbook: sheets by kind, package, looks of its styles, and where its cells move in the merge."""
 
     draft: Draft
     package: Package

@@ -19,8 +19,10 @@ PLAIN = Look()
 
 
 class Judge:
-    """Decides for one sheet. `at` is a cell of the file, `other` the fresh cell that would replace it, `final` its
-    position in the merged workbook.
+    """Decides for one sheet.
+
+    `at` is a cell of the file, `other` the fresh cell that would replace it, `final` its position in the merged
+    workbook.
     """
 
     def __init__(self, merge: ThreeWay, kind: str) -> None:
@@ -135,8 +137,9 @@ class Judge:
         return is_kept and self.old.rows.get(row, "") in self.merge.read_again.get(self.kind, ())
 
     def _is_name_of_planners(self, at: Position) -> bool:
-        """Whether a cell is a scenario's default name; it is left blank now, so that the name follows the model and
-        chip.
+        """Whether a cell is a scenario's default name.
+
+        It is left blank now, so that the name follows the model and chip.
         """
         is_name = self.kind == INPUTS and self.old.rows.get(at[0]) == HEADER[1]
         return is_name and not self.merge.ours.book.given_name(at[1])

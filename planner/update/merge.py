@@ -70,8 +70,9 @@ def _is_dead(rule: Element) -> bool:
 
 @dataclass
 class SheetMerge:
-    """Merges one sheet. `styles` maps the fresh workbook's style numbers to the file's; `moved_in` has cells from other
-    sheets.
+    """Merges one sheet. `styles` maps the fresh workbook's style numbers to the file's.
+
+    `moved_in` has cells from other sheets.
     """
 
     merge: ThreeWay
@@ -134,8 +135,9 @@ class SheetMerge:
         return self._rows(cells), _extent(cells)
 
     def _placed_in_table(self, row: int, columns: list[int]) -> dict[int, int]:
-        """Old -> final columns of a row in a table whose columns moved; notes the user's cells in columns that were
-        removed.
+        """Old -> final columns of a row in a table whose columns moved.
+
+        Notes the user's cells in columns that were removed.
         """
         track = self.places.columns_at[row]
         for column in (column for column in columns if column in track.gone):
@@ -169,8 +171,8 @@ class SheetMerge:
         return is_same and self.judge.looks_alike(self.merge.ours.style(self.old, at), fresh.style)
 
     def _merged(self, at: Position, other: Position | None, final: Position) -> bytes:
-        """The XML of a cell that the file has: its own, or the fresh one; empty for a blank cell without a format of
-        the user's.
+        """A cell's XML for the merged file: its own or the fresh one; empty for a blank
+        cell without a user's format.
         """
         style = self.merge.ours.style(self.old, at)
         is_formatted = self.judge.looks_own(at, style, other)

@@ -16,9 +16,7 @@ FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS, "stacks": STACK_F
 
 
 def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[tuple[int, int, Value]]:
-    """Yields (row of the file, column of the fresh sheet, value): what a blank CSV cell means in each column that is
-    new.
-    """
+    """Yields (row of the file, column of the fresh sheet, value): the meaning of a blank CSV cell in new columns."""
     new = {name: column for column, name in fresh.columns.items() if name and name not in old.column_of}
     if old.kind == "calibration":
         yield from _of_calibrations(old, fresh, rows, new.values())

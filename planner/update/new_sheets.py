@@ -23,9 +23,7 @@ _ID = f"{{{OFFICE}}}id"
 
 
 def draw(merge: ThreeWay) -> None:
-    """Add the fresh workbook's charts: all of them to a sheet without a drawing, else only those of new rows and
-    sheets, below the others.
-    """
+    """Add the fresh workbook's charts: all to a sheet without a drawing, else only new rows' and sheets', below."""
     for kind in merge.kinds:
         part = merge.package.sheets()[merge.ours.sheets[kind].sheet.name]
         theirs = _drawings(merge.fresh.package, merge.fresh.sheets[kind].name)
@@ -41,9 +39,7 @@ def draw(merge: ThreeWay) -> None:
 
 
 def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> int:
-    """Append the charts of new data below all others of the drawing `mine`, extend the print area, and return their
-    number.
-    """
+    """Append the charts of new data below all others of the drawing `mine`, and extend the print area."""
     package, fresh = merge.package, merge.fresh.package
     parts = {link.id: link.target for link in fresh.relationships(theirs)}
     found = [(anchor, frame) for anchor in every(fresh.tree(theirs), *ANCHORS) for frame in every(anchor, "chart")]
@@ -68,9 +64,7 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> int:
 
 
 def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
-    """For each top row of the charts, how many rows down they go so that the lines of charts follow one another below
-    `row`.
-    """
+    """For each top row of charts, how far down they move so that lines of charts follow one another below `row`."""
     heights: dict[int, int] = {}
     for anchor in anchors:
         heights[first_row(anchor)] = max(heights.get(first_row(anchor), 0), last_row(anchor) - first_row(anchor))

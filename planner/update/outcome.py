@@ -16,8 +16,9 @@ SAID = "said"  # the key of the text that precedes a list
 
 @dataclass
 class Updated:
-    """What an update kept of the user's work and what it changed. Each list is printed as one line, in the order of the
-    fields.
+    """What an update kept of the user's work and what it changed.
+
+    Each list is printed as one line, in the order of the fields.
     """
 
     typed: list[str] = field(default_factory=list, metadata={SAID: "Kept what is typed"})
@@ -52,8 +53,7 @@ class Updated:
 
 
 def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists them") -> list[str]:
-    """The outcome as lines of text, one for each kind of thing, with the first `most` items of each sheet (None for
-    all).
+    """The outcome as text, a line per kind of thing, with the first `most` items of each sheet (None for all).
 
     Typed values get three times as many, and those that no longer count are listed in full. `rest` is appended to the
     count of remarks left out, and says where they are.

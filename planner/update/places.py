@@ -103,9 +103,7 @@ class AsBuilt:
         return self.sheets.get(folded(sheet))
 
     def is_idle(self, sheet: str, formula: Pattern) -> bool:
-        """Whether translating a formula would change nothing: all its precedents are where they were built, under the
-        same name.
-        """
+        """Whether translating a formula changes nothing: all its precedents are where they were built, by name too."""
         names = {reference.sheet or sheet for reference in formula.references} | {sheet}
         found = {name: origins for name in names if (origins := self.of(name)) is not None}
         stays = all(origins.is_idle and origins.name == name for name, origins in found.items())
@@ -129,8 +127,7 @@ class AsBuilt:
 
 @dataclass(frozen=True)
 class FinalPlaces:
-    """The final positions of one sheet's rows and columns: `old_rows` and `columns` from the file, `fresh_rows` and
-    `fresh_columns` from the fresh workbook.
+    """The final positions of a sheet's rows and columns, of the file (`old_rows`, `columns`) and the fresh workbook.
 
     `own_rows` and `own_columns` are rows and columns of the user's; `gone_rows` are old rows that planner wrote and no
     longer does. `columns_at` has, by old row, the final columns in a table whose columns move independently of the
@@ -152,8 +149,7 @@ def final_places(
     old: KeyedSheet, fresh: Keyed, before: Mapping[int, int], is_own: Callable[[int, int], bool],
     elsewhere: Container[str], *, keeps_rows: bool = False,
 ) -> FinalPlaces:  # fmt: skip
-    """The final positions of the rows and columns of `old`, a sheet of the file, and of `fresh`, the same sheet built
-    now.
+    """The final positions of the rows and columns of `old`, a sheet of the file, and `fresh`, the same sheet now.
 
     `before` has the built row of each old row: blank rows in excess of the built ones are the user's. `is_own` says
     whether the user filled an old cell. Rows with a key in `elsewhere` move to other sheets. With `keeps_rows`, an old
@@ -233,9 +229,7 @@ def _placed(
 
 
 def _below(matched: Mapping[int, int], placed: Mapping[int, int], fresh_rows: Mapping[int, int]) -> dict[int, int]:
-    """The final row of the first row below all matched ones: below the whole fresh sheet, so that a blank cell stays
-    blank.
-    """
+    """The first row below all matched ones, below the whole fresh sheet, so that a blank cell stays blank."""
     below = max(matched, default=0) + 1
     return {} if below in placed else {below: max(fresh_rows.values(), default=0) + 1}
 
@@ -253,9 +247,7 @@ def _columns(
 
 
 def _put_between(old: KeyedSheet, fresh: Keyed, matched: Mapping[int, int]) -> set[int]:
-    """Untitled columns, also blank ones, between planner's where the fresh sheet has a titled one: the user inserted
-    them.
-    """
+    """Untitled or blank columns between planner's, where the fresh sheet has a title: the user inserted them."""
     untitled = [column for column in range(1, max(matched, default=0)) if column not in old.columns]
     left = {column: max((known for known in matched if known < column), default=0) for column in untitled}
     return {column for column, neighbour in left.items() if matched.get(neighbour, 0) + 1 in fresh.columns}

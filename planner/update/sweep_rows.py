@@ -38,9 +38,7 @@ def keyed_by_value(
 
 
 def retyped(memory: Memory | None, sheets: Mapping[str, Sheet]) -> dict[str, Sequence[float]]:
-    """The axes with a value that the user retyped, each with the values that planner wrote: such a table keeps its
-    length.
-    """
+    """The axes with values that the user retyped, with the values planner wrote; such a table keeps its length."""
     built, sheet = memory.sheets.get(SWEEP) if memory else None, sheets.get(NAME)
     if memory is None or built is None or sheet is None:
         return {}
@@ -80,8 +78,7 @@ def whole_tables(rows: Mapping[int, str], axes: Axes) -> dict[str, tuple[int, in
 def chart_moves(
     moves: SheetMoves, old: Axes, rows: Mapping[int, str], now: Mapping[int, str], final: Track
 ) -> SheetMoves:
-    """The sheet's moves for charts: one that draws every case of a table draws every case that it has in the merged
-    workbook.
+    """The sheet's moves for charts: one that draws every case of a table draws every case of the merged one.
 
     A chart's references are to ranges or to single cells beside the first, so a position in the table counts, not its
     case. `rows` are the file's keys with axes `old`, `now` the fresh ones, which `final` maps to final rows.

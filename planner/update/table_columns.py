@@ -44,9 +44,7 @@ def columns_of_tables(
 
 
 def _tables(old: KeyedSheet) -> list[tuple[int, list[int]]]:
-    """Each row of titles with the rows of its table: labels above it, planner's rows below, and blank ones among and
-    after.
-    """
+    """Each title row with its table's rows: labels above, planner's rows below, blank ones among and after."""
     heads = [row for row, key in sorted(old.rows.items()) if key.startswith(TITLES)]
     found: list[tuple[int, list[int]]] = []
     labels: list[int] = []

@@ -79,9 +79,7 @@ class TypedCells:
 
     @cached_property
     def _usual(self) -> list[tuple[Mapping[str, Known], ...]]:
-        """For each scenario, the values that planner fills in: defaults, a scenario's initial values, those that follow
-        other inputs.
-        """
+        """For each scenario, the values that planner fills in: defaults, initial values, those that follow others."""
         usual = {name: row.default for name, row in self.plan.inputs.items()}
         following = {name for sweep in self.plan.sweeps for axis in sweep.axes for name in axis.follows}
         templates, scenarios = self.plan.templates, self.plan.scenarios

@@ -91,9 +91,7 @@ class Unremembered(Base):
         return is_said or super().is_our_rule(keyed, rule)
 
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
-        """Whether a look has a named style of planner's and is the usual one of that style, and is common or in the
-        fresh file.
-        """
+        """Whether a look is the usual one of a named style of planner's, and is common or in the fresh file."""
         del keyed, at
         bare, usual = look._replace(number_format=""), self._usual.get(look.style)
         return look.style.startswith(PLANNERS) and (look in self._fresh_looks or self.looks[look] >= MANY) and (

@@ -170,9 +170,7 @@ def _join(merge: ThreeWay) -> None:
 
 
 def _read_of_another_kind(merge: ThreeWay) -> Iterator[str]:
-    """Remarks on formulas of the user's sheets, and defined names, that read an input which became a constant or the
-    reverse.
-    """
+    """Remarks on the user's formulas and defined names that read an input that became a constant or vice versa."""
     book, moves, inputs = merge.ours.book, merge.ours.moves, merge.ours.sheets[INPUTS]
     if not moves.of(inputs.sheet.name).redirections:
         return
@@ -201,9 +199,7 @@ def _log(merge: ThreeWay) -> None:
 
 
 def _refuse_unfit(book: Book, memory: Memory | None) -> None:
-    """Raise UserError for a workbook that can't be updated: Strict Open XML, worked problems, or a required sheet
-    missing.
-    """
+    """Raise UserError for a workbook that can't be updated: Strict Open XML, worked problems, a missing sheet."""
     place = Place(book.package.name)
     if STRICT in book.package.parts[book.package.workbook_part()]:
         remedy = "save it as an Excel Workbook (.xlsx), not as a Strict Open XML one, and update that"

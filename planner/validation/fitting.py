@@ -56,8 +56,9 @@ class Fitter:
         self.unknown = _unknown(group, sorted(chips))
 
     def fit(self, mask: NDArray[np.bool_]) -> Fit:
-        """The best-fitting parameters for the runs of the mask; those of experts are fitted to such models only, after
-        the rest.
+        """The best-fitting parameters for the runs of the mask.
+
+        Those of experts are fitted to such models only, after the rest.
         """
         numbers = np.array([each.start for each in self.unknown])
         is_of_experts = np.array([each.name in self.group.of_experts for each in self.unknown])

@@ -41,9 +41,7 @@ class CalculationSheet:
         return self if name in self.rows else self.owners[name]
 
     def here(self, name: str) -> str:
-        """A reference from another sheet for a formula that is copied to the right: `Inference!F40`, with HERE for its
-        F.
-        """
+        """A reference from another sheet for a formula copied to the right: `Inference!F40`, with HERE for its F."""
         home = self.home(name)
         return f"{home.page.name}!{HERE}{home.rows[name]}"
 
@@ -126,10 +124,10 @@ def _colours(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs) -> None:
 
 
 def _overridden(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
-    """Write a closed block at the end that says for each row whether an override is typed; returns its row for each
-    name.
+    """Write a closed block at the end that says for each row whether an override is typed.
 
-    A conditional format may only read its own sheet, since Google Sheets supports only that.
+    Returns its row for each name. A conditional format may only read its own sheet, since Google Sheets supports only
+    that.
     """
     page = sheet.page
     names = [name for name in inputs.override_rows if name in sheet.rows]

@@ -19,9 +19,7 @@ GROUPS = {"input": 0, "hardware": 1, **dict.fromkeys(BY_ID, 2)}
 
 
 def joined(templates: Sequence[Template]) -> list[Row]:
-    """The quantities of several templates, each name once: inputs, lookups, then calculated rows after their
-    precedents.
-    """
+    """The quantities of several templates, each name once: inputs, lookups, then calculated rows in order."""
     first: dict[str, Row] = {}
     reads: dict[str, set[str]] = {}
     for template in templates:

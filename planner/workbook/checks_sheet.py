@@ -99,9 +99,7 @@ def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, coun
 
 
 def is_of_database(row: Row, template: Template) -> bool:
-    """Whether a number, such as a published count, serves only checks of the databases, which no input of a plan
-    changes.
-    """
+    """Whether a number, such as a published count, serves only checks of databases, which inputs don't change."""
     readers = [each for each in template.rows if row.name in each.reads]
     closures = (template.closure([each.name]) for each in readers if each.kind == "check")
     own = [not any(template.row(name).kind == "input" for name in names) for names in closures]
@@ -174,9 +172,7 @@ NO_SIDES = ("", "", "1")
 
 
 class ComparedSides(NamedTuple):
-    """A check: the prefix of its rows' names, its label, the two compared sides, their
-    unit, and references to cells.
-    """
+    """A check: the prefix of its rows' names, its label, the compared sides, their unit, and cell references."""
 
     name: str
     label: str

@@ -23,8 +23,9 @@ STYLES = {1: "plan_label", VALUE + 1: "plan_beside"}
 
 
 class ChosenBlock:
-    """Rows from `first_row` on with label, unit, name, value and formula in names; the first is the chosen scenario's
-    id.
+    """Rows from `first_row` on with label, unit, name, value and formula in names.
+
+    The first is the chosen scenario's id.
     """
 
     def __init__(self, page: Page, plan: BuildPlan, first_row: int) -> None:
@@ -123,8 +124,9 @@ class ChosenScenario(ChosenBlock):
         return self.places[sweep.template.name, name].removeprefix("$")
 
     def fixed_checks(self, sweep: Sweep, column: int) -> str:
-        """The range of the checks that no axis of a sweep changes, in a column of the
-        block; blank if there are none.
+        """The range of the checks that no axis of a sweep changes, in a column of the block.
+
+        Blank if there are none.
         """
         rows = [self(sweep, name).partition("$")[2] for name in sweep.fixed_checks]
         letters = column_letters(column)

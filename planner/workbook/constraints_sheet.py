@@ -99,8 +99,9 @@ def _block(
     at: int,
     margins: tuple[str, str],
 ) -> int:
-    """Write one constraint: its parts, what binds, the next part, the margin, and all in words; returns the next free
-    row.
+    """Write one constraint: its parts, what binds, the next part, the margin, and all in words.
+
+    Returns the next free row.
     """
     page.section(at, title, plan.columns.last_filled)
     first, last = at + 1, at + len(each.parts)
@@ -154,9 +155,7 @@ def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> 
 
 
 def _without_include(label: str, title: str) -> str:
-    """A part's label without the name of the include if the title has it already: `FSDP:
-    ` of `FSDP: time by latency`.
-    """
+    """A part's label without the include's name if the title has it: without `FSDP: ` in `FSDP: time by latency`."""
     prefix, colon, _ = title.partition(": ")
     return label.removeprefix(prefix + colon) if colon else label
 
@@ -210,9 +209,7 @@ class Ranking:
         return pairs[0] if len(pairs) == 1 else f"{self.function}({','.join(pairs)})"
 
     def _times(self, margin: str) -> str:
-        """The margin as text, with decimals by FIXED: Gnumeric appends some numbers to a
-        text as 4.8699999999999999999.
-        """
+        """The margin as text, with decimals by FIXED, since Gnumeric appends numbers as 4.8699999999999999999."""
         rounded = f"IF({margin}>={self.large},ROUND({margin},0),FIXED(ROUND({margin},2),2))"
         return f'IF({margin}>={self.far},"more than "&{self.far},{rounded})'
 

@@ -78,8 +78,7 @@ def plan_front(plan: BuildPlan, texts: FrontTexts) -> Front:
 def write_cover(
     book: Workbook, front: Front, made: date, digests: Mapping[str, str], sheets: Mapping[str, str], master: str
 ) -> Page:
-    """Write the Cover: the verdict of each scenario, contents, colour key, advice; and in closed rows the digests of
-    sources.
+    """Write the Cover: each scenario's verdict, contents, colour key, advice, and in closed rows source digests.
 
     `sheets` has the description of each sheet by name; `master` is the formula that counts failed checks.
     """

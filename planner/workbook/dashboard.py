@@ -96,11 +96,10 @@ class Board:
     def finish(
         self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int], runs: own_runs.RunsTable | None
     ) -> FrontTexts:
-        """Write what follows the choices: charts of the chosen scenario, and the verdict. Returns the texts that Cover
-        repeats.
+        """Write what follows the choices: charts of the chosen scenario, and the verdict.
 
-        `failed` has the rows in which Checks counts failed checks and missing numbers; `runs` is None without a
-        Comparison.
+        Returns the texts that Cover repeats. `failed` has the rows in which Checks counts failed checks and missing
+        numbers; `runs` is None without a Comparison.
         """
         if runs is not None:
             own_runs.write(self.writer, self.made, runs)

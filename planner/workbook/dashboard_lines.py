@@ -64,9 +64,7 @@ class Units:
         return all(each.name in self._cells for each in display_units.needed([row]))
 
     def in_words(self, row: Row, cell: str) -> str:
-        """A line's number for use in a text: a share, which its cell format shows in
-        percent, is divided by its factor.
-        """
+        """A line's number for use in a text: a share, which its format shows in percent, is divided by its factor."""
         return f"{cell}/{self._cells[display_units.OF_A_SHARE.name]}" if row.display == PERCENT else cell
 
 
@@ -194,8 +192,9 @@ class LineWriter:
         self.across(at, formula, style, form)
 
     def _headline(self, lines: Lines, each: Headline[Row], proved: set[str], at: int) -> int:
-        """Write the expected number, closed its range, bound and what binds, and these as text. Returns the next free
-        row.
+        """Write the expected number, closed its range, bound and what binds, and these as text.
+
+        Returns the next free row.
         """
         sheet, first = lines.sheet, at
         for row in each.rows:
@@ -216,8 +215,9 @@ class LineWriter:
         return at + 2
 
     def _asked(self, lines: Lines, each: Headline[Row], at: int) -> int:
-        """Write a line with the limit that a headline should stay below, and make it red beyond; returns the row, 0 if
-        none.
+        """Write a line with the limit that a headline should stay below, and make it red beyond.
+
+        Returns the row, 0 if none.
         """
         row, first = each.target, lines.rows[each.row.name]
         if row is None:
@@ -258,8 +258,9 @@ class LineWriter:
         return mine
 
     def _bound(self, lines: Lines, each: Headline[Row], at: int) -> int:
-        """Write a closed line with what binds the bound and the margin, for each
-        scenario; returns the next free row.
+        """Write a closed line with what binds the bound and the margin, for each scenario.
+
+        Returns the next free row.
         """
         row, constraints, sheet = each.binds, self.constraints, lines.sheet
         place = constraints.place(sheet, row.name) if constraints and row else None
@@ -314,9 +315,7 @@ class LineWriter:
 
 
 def meant(cell: str, templates: Sequence[str], texts: Sequence[str]) -> str:
-    """A formula for the text of the template that cell `cell` names (blank: no choice), the last one's for all
-    workloads.
-    """
+    """A formula for the text of the template named in `cell` (blank: no choice); the last is for all workloads."""
     chosen = texts[-1]
     for template, text in zip(templates[-2::-1], texts[-2::-1], strict=True):
         if cell and text != chosen:

@@ -55,8 +55,7 @@ class ScenarioColumns:
         return f"{address(top, FIRST_SCENARIO)}:{address(bottom, self.last)}"
 
     def over(self, row: int) -> str:
-        """The scenario columns of one row of the same sheet, with spare columns, and the text column before:
-        `$E$4:$AC$4`.
+        """One row's scenario columns on the same sheet, with spare ones and the text column before: `$E$4:$AC$4`.
 
         Starting at that text column, the range also covers a scenario that an analyst moves or inserts before the
         first.

@@ -137,9 +137,7 @@ class Memory:
             yield sheet.name, _chunks([sheet.kind, *_plain(sheet)])
 
     def is_same(self, other: Memory) -> bool:
-        """Whether planner would write the same, apart from Cover and Log, values that users type, and cases added
-        since.
-        """
+        """Whether planner would write the same, except for Cover, Log, users' typed values and cases added since."""
         if self.sheets.keys() != other.sheets.keys() or list(self.looks) != list(other.looks):
             return False
         return all(sheet.is_same(other.sheets[kind]) for kind, sheet in self.sheets.items() if kind not in UNREAD)

@@ -96,9 +96,7 @@ def _leaf(operation: LayerOperation, names: _Step) -> Leaf:
 
 
 def _form(operation: LayerOperation, ops: LayerOps) -> Callable[[Row], str]:
-    """A function for the number format of an operation's cell: a count has that of the step's row, which may be
-    fractional.
-    """
+    """A function for an operation cell's number format: a count has that of the step's row, perhaps fractional."""
     steps = {row.name: row for row in ops.steps}
 
     def form(row: Row) -> str:

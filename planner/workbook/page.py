@@ -232,8 +232,9 @@ class Page:
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
     def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
-        """Make rows closed groups, each opened from the row below; rows of `is_open` belong to the group but stay
-        visible.
+        """Make rows closed groups, each opened from the row below.
+
+        Rows of `is_open` belong to the group but stay visible.
         """
         closed = set(rows)
         for row in rows:
@@ -255,9 +256,7 @@ class Page:
                 self.sheet.column_dimensions[column_letters(column + 1)].collapsed = True
 
     def heads(self, at: int, column: int, label: str, name: str, *, right: bool) -> None:
-        """Write the title of a column of cases: its label in row `at`, and its machine name in the row below, which is
-        closed.
-        """
+        """Write a case column's title: its label in row `at`, and its machine name in the closed row below."""
         side = "_right" if right else ""
         self.put(at, column, label, f"plan_column{side}")
         self.put(at + 1, column, name, f"plan_note{side}")

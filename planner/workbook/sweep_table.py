@@ -208,8 +208,9 @@ class SweepTable:
         return row_format(self.sweep.rows[name])
 
     def _formula(self, name: str) -> str:
-        """The row's formula, or the one that binds a following input to its axis; the
-        scenario's override replaces it.
+        """The row's formula, or the one that binds a following input to its axis.
+
+        The scenario's override replaces it.
         """
         if name in self.axis.follows:
             return self.axis.follows[name].substitute(self._reference)
@@ -218,8 +219,9 @@ class SweepTable:
         return self.scenario.overridden(name, own.expression.substitute(self._reference))
 
     def _calculates(self, name: str) -> bool:
-        """Whether the table has a formula of its own for a row; rows that its axis
-        doesn't change are the scenario's.
+        """Whether the table has a formula of its own for a row.
+
+        Rows that its axis doesn't change are the scenario's.
         """
         return name in self.moved or name not in self.sweep.template.by_name
 

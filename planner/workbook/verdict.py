@@ -50,8 +50,9 @@ class Verdict:
         return range(self.at, self.at + len(PLACES))
 
     def write(self, made: Sequence[Lines], failed: Mapping[str, int], words: int) -> None:
-        """Write the lines. `failed` has the rows where Checks counts; `words` is the row of the first failed check as
-        text.
+        """Write the lines. `failed` has the rows where Checks counts.
+
+        `words` is the row of the first failed check as text.
         """
         at, planned = self.at, [each for each in made if each.memory]
         fits = self.meant(planned, [f"{HERE}{each.fits}" for each in planned])

@@ -24,8 +24,7 @@ _SCANNED_S = 2.0  # within which virus scanners and indexers close a new file
 
 
 def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] | None = None) -> None:
-    """Replace the file at `path` with `data`: write a temporary file beside it, flush it to disk, check it, and move
-    it.
+    """Replace the file at `path` by `data`: write a temporary file, flush it to disk, check it, and move it.
 
     `check` gets the temporary file and raises if it isn't right. A symbolic link stays one, and an existing file keeps
     its mode; hard links keep the old content, and a warning says so. On any failure the old file is intact and nothing
@@ -88,9 +87,7 @@ def kept_beside(path: Path) -> Path:
 
 
 def refuse_if_unwritable(path: Path) -> None:
-    """Raise UserError, before any work, if the file at `path` is open in a spreadsheet program, no regular file or
-    read-only.
-    """
+    """Raise UserError, before any work, if `path` is open in a spreadsheet, no regular file or read-only."""
     target = target_of(path)
     refuse_if_open(target)
     with failures_named(path):

@@ -23,8 +23,9 @@ _ATTRIBUTE = re.compile(rb' ([\w:.]+)="([^"]*)"')
 
 
 def cell_pattern(ref: bytes, *, keep: bool) -> bytes:
-    """The pattern of a cell in the XML that every program writes; `ref` matches the address, `keep` makes the groups
-    for `Cell`.
+    """The pattern of a cell in the XML that every program writes.
+
+    `ref` matches the address, `keep` makes the groups for `Cell`.
     """
 
     def group(pattern: bytes) -> bytes:
@@ -41,10 +42,10 @@ CELL = re.compile(cell_pattern(COLUMN + ROW, keep=True))
 
 
 class Cell:
-    """A cell in a sheet's XML. Its properties are parsed lazily, since a large sheet has far more cells than are
-    needed.
+    """A cell in a sheet's XML.
 
-    `spans` are those of the cell, its formula and its value, if the matched XML isn't the file's own.
+    Its properties are parsed lazily, since a large sheet has far more cells than are needed. `spans` are those of the
+    cell, its formula and its value, if the matched XML isn't the file's own.
     """
 
     __slots__ = ("_match", "_spans", "_strings", "_value")
@@ -76,8 +77,9 @@ class Cell:
 
     @property
     def text(self) -> str | None:
-        """The content of its <v> or <is>; None without one. For type s, the shared string
-        itself if that is available.
+        """The content of its <v> or <is>; None without one.
+
+        For type s, the shared string itself if that is available.
         """
         content = self._match[_V_TEXT] if self._match[_V_TEXT] is not None else self._match[_IS_TEXT]
         if content is None:

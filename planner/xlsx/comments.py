@@ -32,8 +32,9 @@ class Note(NamedTuple):
 
 
 def notes(package: Package) -> tuple[Note, ...]:
-    """Every note, sheet by sheet. For a threaded comment, the thread counts and not the
-    note that Excel keeps for it.
+    """Every note, sheet by sheet.
+
+    For a threaded comment, the thread counts and not the note that Excel keeps for it.
     """
     return tuple(note for sheet, part in package.sheets().items() for note in _of_sheet(package, sheet, part))
 

@@ -49,9 +49,7 @@ def with_moved_formulas(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes
 
 
 def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, str, str, bool]]:
-    """Yields each cell whose formula changes or fills a range: the cell, old and new formula, whether it leaves its
-    shared formula.
-    """
+    """Yields each cell whose formula changes or fills a range: cell, old and new formula, if it leaves a shared one."""
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in sheet.cells.values():
         if cell.kind == "shared":

@@ -77,8 +77,9 @@ class Walk:
         return self.track.ref(text)
 
     def tabled(self, element: Element, text: str) -> str:
-        """The range of a table, which names each of its columns; a new one's name is left
-        blank (`name_new_columns`).
+        """The range of a table, which names each of its columns.
+
+        A new one's name is left blank (`name_new_columns`).
         """
         area, moved, listed = Area.tried(text), Area.tried(self.track.ref(text)), list(every(element, "tableColumn"))
         if area is None or moved is None or len(listed) != len(area.columns):

@@ -120,9 +120,7 @@ class SheetMoves:
         return self.rows(row), self.columns_of(row)(column)
 
     def columns_of(self, top: int, bottom: int = 0) -> Track:
-        """Where the columns of a row move, or of the rows from `top` to `bottom`: as in
-        their table if both are in one.
-        """
+        """Where the columns of a row, or of rows `top` to `bottom`, move: as in their table if all are in one."""
         found = self.columns_at.get(top, self.columns)
         return found if not bottom or self.columns_at.get(bottom, self.columns) == found else self.columns
 
@@ -147,9 +145,7 @@ class SheetMoves:
         return Area(top, left, bottom, right)
 
     def ref(self, ref: str) -> str:
-        """A range such as `F8` or `F8:AC8`, or a list of them as in sqref, without those
-        whose cells are all deleted.
-        """
+        """A range such as `F8` or `F8:AC8`, or a list of them as in sqref, without those that are deleted."""
         return " ".join(moved for part in ref.split() if (moved := self._one(part)))
 
     def _one(self, ref: str) -> str:
@@ -203,8 +199,7 @@ class Moves:
         return lambda reference: self._moved(reference, sheet, home, is_top=next(numbers) in of_tops)
 
     def _of_tops(self, text: str, sheet: str) -> set[int]:
-        """The indices of references to a cell that stands for all rows of a table, given a range over these rows in the
-        formula.
+        """The indices of references to a cell that stands for all rows of a table over which the formula has a range.
 
         In `OFFSET(Models!F6,MATCH(x,Models!A6:A9,0)-1,0)` it is the first.
         """

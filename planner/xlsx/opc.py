@@ -186,8 +186,7 @@ class Package:
         return buffer.getvalue()
 
     def write(self, path: Path) -> None:
-        """Write the file as `write_atomically` does, reading it back and comparing every part before replacing the old
-        one.
+        """Write the file like `write_atomically`, comparing every part with what was written before the old one goes.
 
         Raises UserError if it can't be written, or if the file has changed since it was read.
         """

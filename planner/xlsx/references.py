@@ -172,8 +172,9 @@ def references(formula: str) -> list[Reference]:
 
 
 def calls_around(formula: str) -> list[tuple[str, int]]:
-    """For each reference of a formula, the innermost function around it, in upper case, and the argument's index; ("",
-    0) outside of all.
+    """For each reference of a formula, the innermost function around it, in upper case, and the argument's index.
+
+    ("", 0) outside of all.
     """
     open_calls, found = [("", 0)], list[tuple[str, int]]()
     for piece in pieces(formula):
@@ -270,8 +271,9 @@ def _reference(prefix: str, text: str) -> Reference:
 
 @cache
 def corner(text: str) -> Corner:
-    """Parses a corner of a reference: `$B5`, `B` of whole columns, `$5` of whole rows. Raises ValueError for anything
-    else.
+    """Parses a corner of a reference: `$B5`, `B` of whole columns, `$5` of whole rows.
+
+    Raises ValueError for anything else.
     """
     match = _END.fullmatch(text)
     if match is None or not text:

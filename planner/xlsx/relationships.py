@@ -21,8 +21,9 @@ def content_type(package: Package, part: str) -> str:
 
 
 def add_part(package: Package, beside: str, data: bytes, kind: str) -> str:
-    """Add a part named like `beside`, and return its name; `kind` is its content type, blank if its extension
-    determines it.
+    """Add a part named like `beside`, and return its name.
+
+    `kind` is its content type, blank if its extension determines it.
     """
     part = _free_part(package, beside)
     package.add(part, data)

@@ -151,10 +151,9 @@ def _truth(value: str) -> str:
 
 
 def take_all(package: Package, fresh: Package) -> tuple[dict[int, int], dict[int, int]]:
-    """Merge all cell formats and differential formats of a fresh workbook into a package's styles; equal ones are
-    reused.
+    """Merge all cell formats and differential formats of a fresh workbook into a package's styles.
 
-    Returns the maps from fresh to new numbers, of cell formats and of differential formats.
+    Equal ones are reused. Returns the maps from fresh to new numbers, of cell formats and of differential formats.
     """
     own, other = Stylesheet.of(package), Stylesheet.of(fresh)
     assert own is not None, "a workbook of planner's has styles"
