@@ -223,9 +223,7 @@ def _sound(values: Values, doubts: Reasons) -> dict[Address, Value]:
 def _unknown(
     values: Values, sheets: Sheets, formulas: Formulas, added: Mapping[Address, str] = MappingProxyType({})
 ) -> Reasons:
-    """The cells that the engine can't compute, or whose value no other program would give
-    or has saved, with reasons.
-    """
+    """The cells, with reasons, that the engine can't compute, or whose value other programs wouldn't give or save."""
 
     def text(cell: Address) -> str:
         return added[cell] if cell in added else sheets[cell[0]].formula_of(formulas[cell]) or ""

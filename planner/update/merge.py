@@ -171,9 +171,7 @@ class SheetMerge:
         return is_same and self.judge.looks_alike(self.merge.ours.style(self.old, at), fresh.style)
 
     def _merged(self, at: Position, other: Position | None, final: Position) -> bytes:
-        """A cell's XML for the merged file: its own or the fresh one; empty for a blank
-        cell without a user's format.
-        """
+        """A cell's merged XML: its own or the fresh one; empty for a blank cell without a user's format."""
         style = self.merge.ours.style(self.old, at)
         is_formatted = self.judge.looks_own(at, style, other)
         self.done.formats += is_formatted and at[0] not in self.judge.own_rows  # all cells of such a row are the user's
