@@ -69,9 +69,9 @@ def microbatches(sequences: float, data_ways: int, stages: int) -> list[int]:
 
 
 def chunks(layers: float, stages: int, number: int) -> list[int]:
-    """The possible numbers of chunks of a stage's layers in an interleaved schedule of `number` microbatches.
+    """The possible numbers of chunks of a stage's layers in an interleaved schedule; 1 means not interleaved.
 
-    1 is none.
+    `number` is the number of microbatches.
     """
     if stages == 1 or number % stages:
         return [1]
