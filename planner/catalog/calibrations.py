@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from planner import __version__, csvfile, data, progress
 from planner.catalog.checked_table import Table
-from planner.catalog.columns import Column, Field, UnfitCellError, Value, number, parse
+from planner.catalog.columns import BlankRule, Column, Field, UnfitCellError, Value, number, parse
 from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.errors import Place, UserError, nearest
 from planner.spoken import percent
@@ -134,6 +134,8 @@ SHIPPED = "calibrations.csv"
 SOFTWARE = ("planner", "jax")
 OF_STACKS = {each.name: each for each in STACK_FIELDS if each.name not in ("id", "source", "note")}
 """What a line of a stack may say, by the name of its parameter."""
+RULED = {name: each.blank for name, each in OF_STACKS.items() if isinstance(each.blank, BlankRule)}
+"""What stands for such a line where there is none, by what the other lines of the stack say."""
 
 _own_files: list[Path] = []
 
@@ -315,11 +317,14 @@ def own_stacks(path: Path, shipped: Table) -> Table:
             what, remedy = f"the stack {identifier!r} is a shipped one", "give yours a name of its own"
             raise UserError(what, place=replace(place, column="calibration"), remedy=remedy)
         if identifier not in rows:
-            rows[identifier] = {**shipped.rows["default"], "name": identifier, "source": "", "note": ""}
+            unsaid = {name: None for name in RULED if name != "name"}
+            rows[identifier] = {**shipped.rows["default"], **unsaid, "name": identifier, "source": "", "note": ""}
             sources[identifier] = path.name
         rows[identifier][name] = _value(OF_STACKS[name], cells["value"], replace(place, column="value"))
         if told := cells.get("sources", "").strip():
             rows[identifier]["source"] = sources[identifier] = told
+    for row in rows.values():
+        row |= {name: rule(row) for name, rule in RULED.items() if row[name] is None}
     return replace(shipped, path=path, rows=rows, sources=sources, digests={path.name: sheet.digest})
 
 

@@ -31,7 +31,7 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     from planner import progress
     from planner.errors import Place, UserError
     from planner.validation import errors_text
-    from planner.validation.judged import validated
+    from planner.validation.judged import validated, without_effect
 
     if leave_one_out and databases.calibrations_csv is not None:
         what, remedy = "--leave-one-out fits calibrations of its own", "leave one of the two options away"
@@ -44,6 +44,8 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
         what = f"nothing can be expected of any run; {first.id}: {rows[0].fault}"
         place = Place(runs, first.line, first.column) if first.column else Place(runs)
         raise UserError(what, place=place, remedy="mend the rows")
+    if said := without_effect(rows, databases):
+        progress.warn(said)
     name = runs.name if runs else "the published runs"
     about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
     is_own = databases.calibrations_csv is not None

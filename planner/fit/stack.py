@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from planner.catalog import Table, Value
 from planner.catalog.calibrations import KINDS, MIXES, Stated, kind_of, stated_calibrations
 from planner.catalog.databases import Databases
+from planner.catalog.hardware_columns import OWN_RUNS
 from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
 from planner.formulas.expected import IDEAL
@@ -37,6 +38,11 @@ UNSTATED = 0.2  # the error of a calibration that states none
 NEEDED = {"calibration_id", "stack"}  # rows without which a template has nothing to fit
 TELLING = tuple(stack for stack in STACKS if stack != IDEAL)  # stacks whose factors a run may have
 NOTHING = "nothing is fitted of it"
+FLAGS = {
+    "training": "own_training", "serving": "own_serving", "serving on TPUs": "own_serving",
+    "matmuls": "own_operations", "collectives": "own_collectives",
+}  # fmt: skip
+"""By group of parameters the column of a stack that says whether it is fitted to runs of that group."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,13 @@ class OwnCalibration:
     base: str
     parameters: tuple[FittedParameter, ...]
     runs: tuple[OwnRun, ...]
+
+    @property
+    def flags(self) -> dict[str, float]:
+        """By each column of FLAGS 1 where a run of its workload was used, else 0."""
+        kinds = {each.run.judged_as for each in self.runs if each.is_used}
+        told = {FLAGS[group.name] for group in GROUPS if kinds.intersection(group.kinds)}
+        return {name: float(name in told) for name in OWN_RUNS}
 
     @property
     def sources(self) -> list[str]:

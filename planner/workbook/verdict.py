@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas.comparisons import TURNED
-from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL
+from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL, OWN_RUNS_TELL
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
@@ -27,6 +28,7 @@ MOST_LINES = 3  # of what binds, which may be longer than most
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
 LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
+UNTOLD_OWN = "as shipped: your own fit has no run of such work"
 UNLIKE, MEDIAN = "extrapolated: no fitted run has", "no or few runs of this chip: others' median"
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, BASIS, USED, THERE = range(11)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
@@ -186,15 +188,21 @@ def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
     sheet, known = each.sheet, each.sheet.template.by_name
     if EXTRAPOLATED not in known:
         return at
-    chip, counts, stack = (sheet.here(name) for name in ("chip_calibration", "calibration_id", "stack"))
+    chip, counts, stack, fitted_for, tells = (
+        sheet.here(name) for name in ("chip_calibration", "calibration_id", "stack", "fitted_for", OWN_RUNS_TELL)
+    )
     of_others = ",".join(f'{counts}="{family}"' for family in FAMILIES)
     lines = [
-        ("fitted runs", "", f'IF({counts}={chip},"{LIKE}","{LIKE_OWN}")'),
+        ("fitted runs", "", f'IF({counts}={chip},"{LIKE}",IF({tells}=0,"{UNTOLD_OWN}","{LIKE_OWN}"))'),
         ("runs of the chip", "", f'IF(OR({of_others}),"{MEDIAN}",{HERE}{at})'),
     ]
     for place, name in enumerate([name for name in reversed(BEYOND) if name in known], start=at + len(lines)):
         told = f'IF({sheet.here(name)}=1,"{UNLIKE} "&$E{place},{HERE}{place - 1})'
         lines.append((f"no fitted run has {BEYOND[name]}", BEYOND[name], told))
+    is_elsewhere = f'AND({counts}={chip},{fitted_for}<>"{NO_CALIBRATION}")'
+    last = f"{HERE}{at + len(lines) - 1}"
+    of_other = f'{last}&"; "&{stack}&" is fitted for "&{fitted_for}&" alone"'
+    lines.append(("stack of other chips", "", f"IF({is_elsewhere},{of_other},{last})"))
     each.basis = at + len(lines)
     lines.append(("what is expected", "", f'IF({stack}="{IDEAL}","{BOUNDS}",{HERE}{each.basis - 1})'))
     for place, (label, beyond, words) in enumerate(lines, start=at):

@@ -1,0 +1,78 @@
+"""What is said of a stack of one's own where it is used: of plans that its runs tell of, and of others."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.commands import command
+
+HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
+DECODED = "decode,inference,llama3-8b,h100-sxm,n_chips=1 batch={} context_len=4096,decode_step_time_expected,{},ms,ours"
+TIMES = {16: 14.0, 32: 17.0, 64: 25.0}  # ms of a decode step, by batch
+FITTED = "Fitted to runs of your own: the stack mine has its own calibration for h100."
+UNTOLD = "None of the runs that the stack mine is fitted to is of this workload"
+ELSEWHERE = "The stack mine is fitted to runs on chips of h100: on this chip its fit isn't used."
+
+
+def runs(path: Path, *lines: str) -> Path:
+    """A CSV of runs."""
+    path.write_text("\n".join([HEADER, *(f"{chr(97 + at)},{line}" for at, line in enumerate(lines)), ""]), "utf-8")
+    return path
+
+
+def decoded(path: Path) -> Path:
+    """Three decode steps of an H100, half as long again as is expected of them."""
+    return runs(path, *(DECODED.format(*each) for each in TIMES.items()))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The stack that decode steps tell, as a CSV."""
+    path = tmp_path_factory.mktemp("served") / "mine.csv"
+    command("fit", decoded(path.with_name("runs.csv")), "-o", path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (("inference", "-m", "llama3-8b", "-H", "h100-sxm"), FITTED),
+        (("training", "-m", "llama3-8b", "-H", "h100-sxm"), UNTOLD),
+        (("collectives", "-H", "h100-sxm"), UNTOLD),
+        (("matmul", "-H", "h100-sxm", *(f"--set={name}=512" for name in ("tokens", "d_in", "d_out"))), UNTOLD),
+        (("inference", "-m", "llama3-8b", "-H", "a100-sxm-80"), ELSEWHERE),
+    ],
+)
+def test_a_plan_says_whether_own_runs_tell_of_it(served: Path, plan: tuple[str, ...], said: str) -> None:
+    """A stack fitted to decode runs on an H100 is fitted for serving on it, tells nothing of other workloads, and is
+    not used on another chip: each is said, and nothing else of it.
+    """
+    text = command("calc", *plan, "--set", "stack=mine", "--calibrations", served)
+    assert [line for line in (FITTED, UNTOLD, ELSEWHERE) if line in text] == [said]
+
+
+def test_the_lines_of_a_stack_say_of_what_its_runs_are(served: Path) -> None:
+    """Serving alone."""
+    with served.open(encoding="utf-8") as stream:
+        flags = {line["parameter"]: line["value"] for line in csv.DictReader(stream) if "own_" in line["parameter"]}
+    assert flags == {"own_training": "0", "own_serving": "1", "own_operations": "0", "own_collectives": "0"}
+
+
+def test_calibrations_that_change_nothing_say_why(served: Path, tmp_path: Path) -> None:
+    """`validate --calibrations` with a stack says that no run names it, or that those that do are on other chips; it
+    says nothing where a run is expected by it, nor of a file that changes a shipped calibration.
+    """
+    plain = decoded(tmp_path / "runs.csv")
+    text = plain.read_text(encoding="utf-8")
+    named, other, hand = (tmp_path / name for name in ("named.csv", "other.csv", "hand.csv"))
+    named.write_text(text.replace("n_chips=1", "n_chips=1 stack=mine"), encoding="utf-8")
+    other.write_text(named.read_text(encoding="utf-8").replace("h100-sxm", "a100-sxm-80"), encoding="utf-8")
+    hand.write_text("calibration,parameter,value\nh100,hbm_efficiency,0.8\n", encoding="utf-8")
+    nothing = "mine.csv changes nothing: "
+    assert f"{nothing}no run names its stack; write stack=mine" in command("validate", plain, "--calibrations", served)
+    assert f"{nothing}mine is for chips of h100" in command("validate", other, "--calibrations", served)
+    assert "changes nothing" not in command("validate", named, "--calibrations", served)
+    assert "changes nothing" not in command("validate", plain, "--calibrations", hand)
