@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import command
+from tests.commands import command, refused
 
 HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
 DECODED = "decode,inference,llama3-8b,h100-sxm,n_chips=1 batch={} context_len=4096,decode_step_time_expected,{},ms,ours"
@@ -76,3 +76,17 @@ def test_calibrations_that_change_nothing_say_why(served: Path, tmp_path: Path) 
     assert f"{nothing}mine is for chips of h100" in command("validate", other, "--calibrations", served)
     assert "changes nothing" not in command("validate", named, "--calibrations", served)
     assert "changes nothing" not in command("validate", plain, "--calibrations", hand)
+
+
+def test_runs_in_a_wrong_unit_are_named_and_not_fitted_to(tmp_path: Path) -> None:
+    """Of decode steps in ms and as many whose ms were taken for s the first are used, and the others said to be 1,000
+    times off; where all are in a wrong unit, that is why nothing is fitted.
+    """
+    right = [DECODED.format(*each) for each in TIMES.items()]
+    wrong = [line.replace(",ms,", ",s,") for line in right]
+    said = command("fit", runs(tmp_path / "runs.csv", *right, *wrong))
+    assert "stack mine: 3 runs used" in said
+    assert "3 runs, 1,000 times or more off what is expected: likely a wrong unit: d, e, f" in said
+    assert "hbm_efficiency" in said
+    said = refused("fit", runs(tmp_path / "all.csv", *wrong))
+    assert "none of 3 runs can be fitted to: a: 1,000 times or more off what is expected: likely a wrong unit" in said

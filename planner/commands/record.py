@@ -32,7 +32,7 @@ def command(
     edits of the plan leave that number as it is. --of says what was timed: by default the training step or the
     decode step; else time_per_output_token, time_to_first_token, prefill_time or static_batch_time.
     """
-    from planner.compare.recorded_time import record, seconds_of
+    from planner.compare.recorded_time import record
     from planner.errors import UserError
     from planner.scenario import record as runs
 
@@ -47,7 +47,7 @@ def command(
     if key is not None and row:
         raise UserError("--of is of a --scenario", remedy="leave it away: a case has one time")
     if key is not None:
-        click.echo(f"{file}: {record(file, key, seconds_of(told[0][0]), note, chip, device)}")
+        click.echo(f"{file}: {record(file, key, told[0][0], note, chip, device)}")
     elif scenario is not None:
         facts = {"note": note or "", "device": device}
         click.echo(f"{file}: {runs.record(file, scenario, runs.ToldRun(*told[0], row), facts, chip)}")

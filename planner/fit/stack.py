@@ -21,6 +21,7 @@ from planner.catalog import Table, Value
 from planner.catalog.calibrations import KINDS, MIXES, Stated, kind_of, stated_calibrations
 from planner.catalog.databases import Databases
 from planner.catalog.hardware_columns import OWN_RUNS
+from planner.compare import likely_unit
 from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
 from planner.formulas.expected import IDEAL
@@ -166,7 +167,8 @@ def _fitted(
             found[each.name] = each
         known |= {name: found[name].value for name in moved}
         for at, run in enumerate(fit.runs):
-            why = run.noted if used[at] else "not to be fitted" if not counts[at] else far_off(used[counts])
+            times = float(np.exp(before[at]))
+            why = run.noted if used[at] else _left(run, times) or far_off(used[counts])
             ratios = float(np.exp(-before[at])), float(np.exp(-after[at]))
             runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
     for (family, name), reach in reaches(parts, families, {name for name, run in runs.items() if run.is_used}).items():
@@ -174,12 +176,19 @@ def _fitted(
             found[name] = FittedParameter(name, reach.value, stated[name].value, len(reach.sources))
     everything = (found.get(name) or FittedParameter(name, line.value, line.value) for name, line in stated.items())
     missing = (
-        OwnRun(run, is_used=False, why_not=NOTHING if np.isfinite(each.expected[at]) else each.why_not(at))
+        OwnRun(run, is_used=False, why_not=_untold(each, at))
         for each in together
         for at, run in enumerate(each.runs)
         if run.id not in runs
     )
     return OwnCalibration(identifier, chip, base, tuple(everything), (*runs.values(), *missing))
+
+
+def _left(run: Run, ratio: float) -> str:
+    """Why a run isn't to be used, whatever the others are; `ratio` is its measured time over the expected one."""
+    if not run.is_fitted:
+        return "not to be fitted"
+    return likely_unit.how_far(ratio) if likely_unit.is_far(ratio) else ""
 
 
 def far_off(used: NDArray[np.bool_]) -> str:
@@ -188,6 +197,14 @@ def far_off(used: NDArray[np.bool_]) -> str:
     if 2 * used.sum() > others:
         return "far off the others"
     return "far off what is expected" + (", and so are most of the others" if others else "")
+
+
+def _untold(together: Together, at: int) -> str:
+    """Why a run is of no group that is fitted."""
+    expected, run = float(together.expected[at]), together.runs[at]
+    if not np.isfinite(expected):
+        return together.why_not(at)
+    return _left(run, run.measured / expected) or NOTHING
 
 
 def _has_runs(together: Together, group: Group) -> bool:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from planner import progress
 from planner.book.plan import Plan, Quantity, Scenario
 from planner.book.read_plan import read_plan
 from planner.catalog import Value
 from planner.catalog.checked_table import Ids
+from planner.compare import likely_unit
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
@@ -23,7 +25,7 @@ from planner.recalc import edit
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures
 from planner.scenario.which import scenario_of
-from planner.spoken import PERCENT, spoken
+from planner.spoken import DIGITS, PERCENT, shown, spoken
 from planner.typed_numbers import read
 from planner.xlsx.cellvalue import is_number
 from planner.xlsx.opc import Package, in_place
@@ -87,6 +89,8 @@ def record(path: Path, scenario: str, told: ToldRun, facts: Mapping[str, object]
             remedy = "name the scenario of that chip, or add one with planner scenario add"
             raise UserError(what, place=Place(path), remedy=remedy)
         row = put(package, plan, sheet, run)
+    if doubted := likely_unit.doubt(told.text, told.unit, run.ratio):
+        progress.warn(doubted)
     return f"{sheet.name} row {row}: {said(run)}"
 
 
@@ -104,7 +108,7 @@ def said(run: RecordedRun) -> str:
     line = f"{run.name or run.scenario}: {run.quantity} {number}"
     if run.expected is None or run.ratio is None:
         return f"{line}; nothing is expected of it, for the plan's number is N/A"
-    line += f", {run.ratio:.3g} times the expected {spoken(run.expected, unit, run.measured)}"
+    line += f", {shown(run.ratio, '1', DIGITS)} times the expected {spoken(run.expected, unit, run.measured)}"
     if ABOVE_PEAK in run.flags:
         return f"{line}; it beats its bound of {spoken(run.bound, unit, run.measured)}: flagged {run.flags}"
     if run.low is not None and run.high is not None:
