@@ -194,6 +194,13 @@ def appended(sheet: ComparisonSheet, run: RecordedRun) -> tuple[int, dict[str, C
     return number, contents, like
 
 
+def beside_run(sheet: ComparisonSheet, number: int) -> list[str]:
+    """The filled cells of a run's row that aren't of the table: a person's own."""
+    ours = set(_columns(sheet).values())
+    cells = (each for column, each in sheet.xml.row(number).items() if column not in ours)
+    return [each.ref for each in cells if each.value is not None or each.formula is not None]
+
+
 def _keys(columns: Mapping[str, int], header: int, number: int) -> dict[str, Content]:
     """The formulas that number a run, by address: how many of its scenario and row so far, and how many runs."""
     if not {"run_of", "run_key", "run_number", "run_scenario", "run_row"} <= columns.keys():

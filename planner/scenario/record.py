@@ -16,18 +16,20 @@ from planner.compare import likely_unit
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
-from planner.compare.runs_table import RecordedRun, appended
+from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
 from planner.measure.records import SHORTEST, TOLERATED
-from planner.recalc import edit
+from planner.recalc import edit, recalculate
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures
 from planner.scenario.which import scenario_of
-from planner.spoken import DIGITS, PERCENT, shown, spoken
+from planner.spoken import DIGITS, PERCENT, few, shown, spoken
 from planner.typed_numbers import read
+from planner.xlsx.atomic import kept_beside
 from planner.xlsx.cellvalue import is_number
+from planner.xlsx.moved_parts import delete_row
 from planner.xlsx.opc import Package, in_place
 
 RECORDED = "recorded"
@@ -94,6 +96,37 @@ def record(path: Path, scenario: str, told: ToldRun, facts: Mapping[str, object]
     return f"{sheet.name} row {row}: {said(run)}"
 
 
+def remove(path: Path, row: int) -> tuple[list[str], Path]:
+    """Take a run out of the table of runs of the workbook at `path`, and keep the old file beside it.
+
+    `row` is its number on the sheet; those below move up. Returns lines for a person, and where the old file is.
+    Raises UserError for a row that holds no run, and as reading and writing do.
+    """
+    with in_place(path) as package:
+        sheet = find(package)
+        rows = dict(numbered(sheet))
+        if row not in rows:
+            told = [f"{number} ({_called(run)})" for number, run in rows.items()]
+            place, remedy = Place(path, sheet=sheet.name), f"runs are in rows {few(told)}" if told else ""
+            raise UserError(f"row {row} holds no run of a scenario", place=place, remedy=remedy)
+        beside = [f"{sheet.name}!{each} went with it" for each in beside_run(sheet, row)]
+        remarks = [*beside, *map(str, delete_row(package, sheet.name, row))]
+        note = recalculate(package).note
+        backup = kept_beside(path)
+    done = f"removed {sheet.name} row {row}: {_called(rows[row])}"
+    return [*filter(None, (done, *remarks, note))], backup
+
+
+def _called(run: RecordedRun) -> str:
+    """A run, and the number that was measured, for a person."""
+    return f"{run.name or run.scenario}: {run.quantity} {spoken(run.measured, _told_in(run))}"
+
+
+def _told_in(run: RecordedRun) -> str:
+    """Which of the three units a run is told in."""
+    return PERCENT if run.unit == PERCENT else RATE if run.unit.endswith("/s") else TIME
+
+
 def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) -> int:
     """Put a run into the package's table of runs; returns the number of its row."""
     row, contents, like = appended(sheet, run)
@@ -103,9 +136,7 @@ def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) 
 
 def said(run: RecordedRun) -> str:
     """A run beside what was expected, for a person."""
-    unit = PERCENT if run.unit == PERCENT else RATE if run.unit.endswith("/s") else TIME
-    number = spoken(run.measured, unit)
-    line = f"{run.name or run.scenario}: {run.quantity} {number}"
+    unit, line = _told_in(run), _called(run)
     if run.expected is None or run.ratio is None:
         return f"{line}; nothing is expected of it, for the plan's number is N/A"
     line += f", {shown(run.ratio, '1', DIGITS)} times the expected {spoken(run.expected, unit, run.measured)}"
