@@ -282,6 +282,21 @@ def test_a_report_has_a_section_of_the_runs(serves: Path) -> None:
     assert "your runs" in as_csv(report)
 
 
+def test_a_report_says_each_run_with_its_unit(serves: Path) -> None:
+    """Times of whatever row in ms or s, in the table as in the picture's words; a rate's name says what it is of."""
+    told = (
+        ("--time", "9ms"), ("--time", "12ms", "--of", "time_per_output_token"),
+        ("--time", "2 s", "--of", "time_to_first_token"), ("--tokens-per-second", "800"),
+    )  # fmt: skip
+    for words in told:
+        assert record(serves, *words, scenario=SERVES).exit_code == 0
+    (own,) = gather(serves).own
+    at = [column.name for column in own.columns].index("run_measured")
+    assert [row[at].text for row in own.rows] == ["9.00 ms", "12.0 ms", "2.00 s", "800"]
+    assert [row[at].unit for row in own.rows] == ["s", "s", "s", "1"]
+    assert all(row[at + 1].text.endswith(" ms") for row in own.rows[:2])
+
+
 def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
     """It is a row more, and no headline moves."""
     older = tmp_path / "older.xlsx"

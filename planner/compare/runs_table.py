@@ -15,6 +15,7 @@ from planner.catalog import Value as Known
 from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, CaseRow, ComparisonSheet
 from planner.recalc import recalculate
 from planner.scaled_units import factor
+from planner.spoken import PERCENT
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import CellFormula, exact_text
 from planner.xlsx.moved_parts import insert_rows
@@ -105,6 +106,11 @@ class RecordedRun:
     id: str = ""
     source: str = ""
     note: str = ""
+
+    @property
+    def told_in(self) -> str:
+        """The unit in which people are told its numbers: s, 1/s or %."""
+        return PERCENT if self.unit == PERCENT else "1/s" if self.unit.endswith("/s") else "s"
 
     @property
     def ratio(self) -> float | None:

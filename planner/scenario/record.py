@@ -119,12 +119,7 @@ def remove(path: Path, row: int) -> tuple[list[str], Path]:
 
 def _called(run: RecordedRun) -> str:
     """A run, and the number that was measured, for a person."""
-    return f"{run.name or run.scenario}: {run.quantity} {spoken(run.measured, _told_in(run))}"
-
-
-def _told_in(run: RecordedRun) -> str:
-    """Which of the three units a run is told in."""
-    return PERCENT if run.unit == PERCENT else RATE if run.unit.endswith("/s") else TIME
+    return f"{run.name or run.scenario}: {run.quantity} {spoken(run.measured, run.told_in)}"
 
 
 def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) -> int:
@@ -136,7 +131,7 @@ def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) 
 
 def said(run: RecordedRun) -> str:
     """A run beside what was expected, for a person."""
-    unit, line = _told_in(run), _called(run)
+    unit, line = run.told_in, _called(run)
     if run.expected is None or run.ratio is None:
         return f"{line}; nothing is expected of it, for the plan's number is N/A"
     line += f", {shown(run.ratio, '1', DIGITS)} times the expected {spoken(run.expected, unit, run.measured)}"
