@@ -123,16 +123,30 @@ def test_later_edits_of_the_plan_leave_a_run_as_it_was(plan: Path) -> None:
         (("--time", "12ms", "--of", "time_per_output_token"), "time_per_output_token_expected", 0.012),
         (("--time", "2 s", "--of", "Time to first token, without load"), "time_to_first_token_expected", 2.0),
         (("--time", "30s", "--of", "static_batch_time"), "static_batch_time_expected", 30.0),
+        (("--time", "12ms", "--of", "tpot"), "time_per_output_token_expected", 0.012),
+        (("--time", "12ms", "--of", "ITL"), "time_per_output_token_expected", 0.012),
+        (("--time", "2 s", "--of", "TTFT"), "time_to_first_token_expected", 2.0),
+        (("--time", "9ms", "--of", "step_time"), "decode_step_time_expected", 0.009),
+        (("--tokens-per-second", "800", "--of", "tps"), "output_tokens_per_second_expected", 800.0),
+        (("--tokens-per-second", "800", "--of", "throughput"), "output_tokens_per_second_expected", 800.0),
     ],
 )
 def test_a_run_is_told_in_the_units_of_the_headlines(
     serves: Path, words: tuple[str, ...], row: str, number: float
 ) -> None:
-    """Tokens a second, or the time of what --of names by name or label."""
+    """Tokens a second, or the time of what --of names by name or label, or as people in the field call it."""
     record(serves, *words, scenario=SERVES)
     (run,) = runs(serves)
     assert run.row == row
     assert run.measured == pytest.approx(number, rel=1e-12)
+
+
+def test_a_word_of_another_unit_says_with_which_option(serves: Path) -> None:
+    """Tokens a second are no time, and a token's time is no rate: the refusal names the option that tells it."""
+    said = refused("record", serves, "--scenario", SERVES, "--time", "2s", "--of", "tps")
+    assert "tps is no time; tell it with --tokens-per-second N" in said
+    said = refused("record", serves, "--scenario", SERVES, "--tokens-per-second", "800", "--of", "tpot")
+    assert "tpot is no rate; tell it with --time TIME" in said
 
 
 @pytest.mark.parametrize(

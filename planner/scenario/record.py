@@ -20,6 +20,7 @@ from planner.compare.runs_table import RecordedRun, appended, beside_run, number
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
+from planner.formulas.synonyms import meant
 from planner.measure.records import SHORTEST, TOLERATED
 from planner.recalc import edit, recalculate
 from planner.report.expectation import Planned, planned
@@ -38,6 +39,7 @@ STEPS = (TRAINED, DECODED)  # what the clock of a run tells, not that of all of 
 EXPECTED, BOUND = "_expected", "_bound"
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units in which a run may be told, each by an option of its own
 MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # three hundred years; the tokens of all that was ever written, each second
+OPTIONS = {TIME: "--time TIME", RATE: "--tokens-per-second N", SHARE: "--mfu SHARE"}  # that a run is told with
 PER_CENT = 100.0
 
 
@@ -51,6 +53,11 @@ class ToldRun:
     text: str
     unit: str
     row: str = ""
+
+    @property
+    def said_in(self) -> str:
+        """What the number is."""
+        return {TIME: "time", RATE: "rate", SHARE: "MFU"}[self.unit]
 
     @property
     def number(self) -> float:
@@ -196,11 +203,14 @@ def _measured(plans: Sequence[Planned], told: ToldRun, place: Place, scenario: S
         leading = {each.row.name for each in own.headlines}
         for name, row in known.items():
             called = (name, name.removesuffix(EXPECTED), row.label.lower(), _label(own, row).lower())
-            if wanted in called if wanted else name in leading:
+            if wanted in called or name in meant(wanted, known) if wanted else name in leading:
                 return own, row
     names = [name for _, known in rows for name in known]
-    what = f"{scenario.id or scenario.key} plans no {told.row or {TIME: 'time', RATE: 'rate', SHARE: 'MFU'}[told.unit]}"
+    what = f"{scenario.id or scenario.key} plans no {told.row or told.said_in}"
     remedy = nearest(told.row, names) if told.row and names else "planner record --help lists what can be told"
+    for unit in OPTIONS:
+        if told.row and any(meant(told.row, _rows(each, unit)) for each in plans):
+            what, remedy = f"{told.row} is no {told.said_in}", f"tell it with {OPTIONS[unit]}"
     remedy = remedy if plans else "planner update brings what is expected of a scenario"
     raise UserError(what, place=place, remedy=remedy)
 
