@@ -52,7 +52,8 @@ from planner.xlsx.worksheet import PLAIN_COLUMN
 
 NAME = "Dashboard"
 PURPOSE = (
-    "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more."
+    "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more. "
+    "There is a cheapest for each model and demand."
 )
 WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: of a scenario
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources

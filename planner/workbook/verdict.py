@@ -67,7 +67,7 @@ class Verdict:
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if told else '""'
         beside = [f"{HERE}{each.beside}" if each.beside else '""' for each in told]
-        self._text(BESIDE, "Beside the other scenarios", "verdict.beside", "of one model and asked for the same",
+        self._text(BESIDE, "Beside others of its model and demand", "verdict.beside", "one is the cheapest of each",
                    self.meant(told, beside) if told else '""')  # fmt: skip
         self._text(MEMORY, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
         self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers",
