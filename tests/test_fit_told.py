@@ -9,6 +9,7 @@ import pytest
 
 from tests.commands import command, refused
 
+DATA = Path(__file__).parent / "data"
 HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
 DECODED = "decode,inference,llama3-8b,h100-sxm,n_chips=1 batch={} context_len=4096,decode_step_time_expected,{},ms,ours"
 TIMES = {16: 14.0, 32: 17.0, 64: 25.0}  # ms of a decode step, by batch
@@ -90,3 +91,16 @@ def test_runs_in_a_wrong_unit_are_named_and_not_fitted_to(tmp_path: Path) -> Non
     assert "hbm_efficiency" in said
     said = refused("fit", runs(tmp_path / "all.csv", *wrong))
     assert "none of 3 runs can be fitted to: a: 1,000 times or more off what is expected: likely a wrong unit" in said
+
+
+def test_a_model_or_chip_of_ones_own_asks_for_its_file(tmp_path: Path) -> None:
+    """A run that names a model or a chip that isn't shipped says with which option it is read, where none was given."""
+    text = DECODED.format(16, 14)
+    for own, hint in (("llama3-8b", "--models FILE"), ("h100-sxm", "--hardware-csv FILE")):
+        path = runs(tmp_path / "runs.csv", text.replace(own, "ours"))
+        for command_name in ("fit", "validate"):
+            assert f"{hint} reads one of your own" in refused(command_name, path)
+    path = runs(tmp_path / "runs.csv", text.replace("llama3-8b", "ours"))
+    models = DATA.parent.parent / "model_db" / "models.csv"
+    assert "--models" not in refused("fit", path, "--models", models)
+    assert "reads one of your own" not in refused("fit", runs(path, text.replace("decode_step_time", "decode_step")))

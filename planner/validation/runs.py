@@ -34,6 +34,10 @@ KIND_OF_OUTPUT = {
     "static_batch": "static", "prefill": "prefill", "time_to_first_token": "prefill", "decode_step": "decode",
     "expected_time": "matmul",
 }  # fmt: skip
+OWN_FILES = {
+    "model": "--models FILE reads one of your own", "hardware": "--hardware-csv FILE reads one of your own",
+}  # fmt: skip
+"""By column of a run the option that brings what it names, where no shipped table has it."""
 EXPECTED = "_expected"
 """What the name of a row that leads ends with, where the row without it is a bound: `mfu` and `mfu_expected`."""
 SERVED = "tpot"  # what else is measured of serving: with prompts between the steps
@@ -162,7 +166,11 @@ def _completed(
         if wrong := number_fault(run.measured * written, template.row(run.output).unit):
             raise UserError(wrong)
     except UserError as error:
-        return replace(run, fault=f"{error.what}; {error.remedy}" if error.remedy else error.what, column=column)
+        given = {"model": databases.models_csv, "hardware": databases.hardware_csv}
+        is_unknown = bool(getattr(run, column, "")) and given.get(column, "") is None
+        own = OWN_FILES[column] if is_unknown else ""
+        remedy = "; ".join(filter(None, (error.remedy, own)))
+        return replace(run, fault=f"{error.what}; {remedy}" if remedy else error.what, column=column)
     except ValueError as error:  # of the unit
         return replace(run, fault=str(error), column=column)
     return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)
