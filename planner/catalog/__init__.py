@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog.calibrations import known_files, load_calibrations, own_stacks
-from planner.catalog.checked_table import NOUNS, ById, Table, beside
+from planner.catalog.checked_table import NOUNS, ById, Table, beside, called
 from planner.catalog.columns import BlankRule, Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
@@ -48,7 +49,10 @@ def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
 
 def _own_first(load: Callable[[Path], Table], path: Path | None, ours: Path, *, only: bool) -> Table:
     """A person's table before the shipped one, or with `only` in its place."""
-    return load(path or ours) if path is None or only else beside(load(path), load(ours))
+    if path is None or only:
+        return load(path or ours)
+    own = load(path)
+    return beside(replace(own, digests={called(path): digest for digest in own.digests.values()}), load(ours))
 
 
 def only_on(column: str) -> str:
@@ -123,7 +127,12 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
         return {column.name: cells[column.name] for column in columns}
 
     return Table(
-        kind, path, columns, ById(begins, row), ById(begins, partial(_source, reader, path)), {path.name: sheet.digest}
+        kind,
+        path,
+        columns,
+        ById(begins, row),
+        ById(begins, partial(_source, reader, path)),
+        {path.name: sheet.digest},
     )
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planner import __version__, csvfile, data, progress
-from planner.catalog.checked_table import Table
+from planner.catalog.checked_table import Table, called
 from planner.catalog.columns import BlankRule, Column, Field, UnfitCellError, Value, number, parse
 from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.errors import Place, UserError, nearest
@@ -190,7 +190,7 @@ def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, S
     shipped: set[str] = set()
     for file in files:
         sheet = csvfile.read(file, required=REQUIRED, known=COLUMNS)
-        digests.setdefault(file.name, sheet.digest)  # a person's own is read first
+        digests[file.name if file == files[-1] else called(file)] = sheet.digest
         seen: set[tuple[str, str]] = set()
         for line, cells in sheet.records():
             if cells["parameter"].strip() in OF_STACKS:
@@ -325,7 +325,7 @@ def own_stacks(path: Path, shipped: Table) -> Table:
             rows[identifier]["source"] = sources[identifier] = told
     for row in rows.values():
         row |= {name: rule(row) for name, rule in RULED.items() if row[name] is None}
-    return replace(shipped, path=path, rows=rows, sources=sources, digests={path.name: sheet.digest})
+    return replace(shipped, path=path, rows=rows, sources=sources, digests={called(path): sheet.digest})
 
 
 def _value(field: Field, text: str, place: Place) -> Value:

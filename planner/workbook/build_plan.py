@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from planner.catalog import Table, Value
@@ -14,8 +14,10 @@ from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
 from planner.formulas import headlines, library, thresholds
 from planner.formulas.binding import COUNTS, Constraint, on_the_way
+from planner.formulas.evaluation import Facts
 from planner.formulas.headlines import bounds, leaders
 from planner.formulas.layer_ops import LayerOps
+from planner.formulas.lookups import facts
 from planner.formulas.sweeps import Sweep, sweeps, what_ifs
 from planner.formulas.template import Row, Template
 from planner.spoken import PERCENT
@@ -24,6 +26,7 @@ from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 from planner.workbook.workloads import Workloads, workloads
 
+Rows = Mapping[str, Mapping[str, Value]]  # of a database, by id
 OVERRIDABLE = ("model", "hardware", "calibration")
 YES_OR_NO = "(1 or 0)"  # in the label of a calculated row that is one
 _CRITERION = re.compile("[*?~]|^[<>=]")
@@ -78,6 +81,20 @@ class BuildPlan:
     also_meant: Collection[str] = ()  # workloads of scenarios that are about to be added
     also_made_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by table, "" for templates: files
     # that are not there now, with their digests
+    own_rows: Mapping[str, Rows] = field(default_factory=dict)  # by table what stands in an edited workbook alone
+
+    def model(self, scenario: BuildScenario) -> Mapping[str, Value]:
+        """The row of a scenario's model; nothing where none is chosen, or nobody knows it."""
+        known, own, chosen = self.databases.models.rows, self.own_rows.get("models", {}), scenario.model or ""
+        return known[chosen] if chosen in known else own.get(chosen, {})
+
+    def facts(self, template: Template, model: str, hardware: str) -> Facts:
+        """The facts of a model on a chip. Raises UserError for one that neither the databases nor the workbook have."""
+        own_model, own_chip = (
+            self.own_rows.get(kind, {}).get(chosen) for kind, chosen in (("models", model), ("hardware", hardware))
+        )
+        found = facts(template, None if own_model else model, None if own_chip else hardware, self.databases)
+        return replace(found, model=own_model or found.model, hardware=own_chip or found.hardware)
 
     @property
     def columns(self) -> ScenarioColumns:
