@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from planner.catalog.databases import Databases
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.workbooks import ROOT, by_name, cached, few_rows, smaller
@@ -25,6 +27,9 @@ SERVED = {
     "own_untold": ("llama3-8b,h100-sxm,64,mine,training", "as shipped: your own fit has no run of such work"),
     "elsewhere": ("llama3-8b,tpu-v6e,8,mine,inference", "not beyond the fitted runs; mine is fitted for h100 alone"),
 }
+FEW_COLUMNS = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
+tiny,2,256,1024,4,2,64,32000,true,true,Our own sketch
+"""
 OWN = ("fitted_for,h100", "own_training,0", "hbm_efficiency,0.7")  # a stack that runs of serving on H100 moved
 
 
@@ -51,3 +56,18 @@ def test_dashboard_says_what_expected_numbers_rest_on(name: str, said: dict[str,
     of one's own is fitted to runs of such work on such chips.
     """
     assert said[name] == SERVED[name][1]
+
+
+def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
+    """A dense model given in the few columns of docs/extending.md lacks its longest context: the verdict says that
+    numbers are missing, and the line below it names the first and how many more; of a shipped model it names none.
+    """
+    own, path = tmp_path / "own.csv", tmp_path / "plan.xlsx"
+    own.write_text(FEW_COLUMNS, encoding="utf-8")
+    databases = Databases(models_csv=own)
+    path.write_bytes(build(smaller(plan_of(["tiny", "llama3-8b"], ["h100-sxm"], ["inference"], None, (), databases))))
+    grid = cached(path)
+    values, at = grid["Dashboard"], by_name(grid, "Dashboard")
+    assert [values[f"{column}{at['verdict']}"] for column in "FG"] == ["Fits; numbers are missing", "Fits"]
+    told = ["none; missing: Models: window and 1 more", "none"]
+    assert [values[f"{column}{at['verdict.failed']}"] for column in "FG"] == told

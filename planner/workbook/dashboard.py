@@ -99,8 +99,8 @@ class Board:
     ) -> Told:
         """Write what follows the choices: charts of the scenario shown, and the verdict. Returns what Cover repeats.
 
-        `failed` has the rows in which Checks counts failed checks and missing numbers; `runs` is None without
-        Comparison.
+        `failed` has the rows of Checks that count failed checks and missing numbers, and name one of these; `runs` is
+        None without Comparison.
         """
         if runs is not None:
             own_runs.write(self.writer, self.made, runs)

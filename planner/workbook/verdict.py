@@ -30,10 +30,10 @@ COST = "USD"
 LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
 UNTOLD_OWN = "as shipped: your own fit has no run of such work"
 UNLIKE, MEDIAN = "extrapolated: no fitted run has", "no or few runs of this chip: others' median"
-PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, BASIS, USED, THERE = range(11)
+PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, LACKS, CHANGE, BINDS, BASIS, USED, THERE = range(12)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
-how many checks fail and numbers are missing, what to change, what binds, whether the expected numbers are those of a
-plan like the fitted runs, the memory used and that there is.
+how many checks fail and numbers are missing, the first of these, what to change, what binds, whether the expected
+numbers are those of a plan like the fitted runs, the memory used and that there is.
 """
 IN_WORDS = "What leads, in words for Cover"
 FAILED_BLOCK = "The first check that fails, in numbers"
@@ -70,10 +70,10 @@ class Verdict:
         self._text(BESIDE, "Beside others of its model and demand", "verdict.beside", "one is the cheapest of each",
                    self.meant(told, beside) if told else '""')  # fmt: skip
         self._text(MEMORY, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
-        self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers",
+        self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers; what is N/A",
                    self._failed(n_failed, words))  # fmt: skip
-        for place, (label, row) in zip((FAILED, MISSING), failed.items(), strict=True):
-            self._count(place, label, row)
+        for place, (label, row) in zip((FAILED, MISSING, LACKS), failed.items(), strict=True):
+            self._called_up(place, label, row)
         leading = told or made[:1]
         change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
                          for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
@@ -91,7 +91,7 @@ class Verdict:
         ):
             said_of = (label, unit or "1", name, "", "as the charts draw it")
             self.writer.line(at + place, said_of, self.meant(told, rows), form=SAID)
-        self.writer.close([at + place for place in (FAILED, MISSING, USED, THERE)])
+        self.writer.close([at + place for place in (FAILED, MISSING, LACKS, USED, THERE)])
         self._heights(made)
         self._colours(at)
 
@@ -110,17 +110,19 @@ class Verdict:
         self.writer.texts(self.at + place, label, name, note, "plan_lead_label")
         self.writer.across(self.at + place, formula, style, "@")
 
-    def _count(self, place: int, label: str, row: int) -> None:
-        """A line that Checks counts."""
-        page, at = self.writer.page, self.at + place
-        self.writer.describe(at, (label, "1", "", f"Checks row {row}", "of this scenario"))
+    def _called_up(self, place: int, label: str, row: int) -> None:
+        """A line that Checks has: a count, or words."""
+        page, at, is_text = self.writer.page, self.at + place, place == LACKS
+        self.writer.describe(at, (label, "text" if is_text else "1", "", f"Checks row {row}", "of this scenario"))
         page.leads(at, "Checks", row)
-        self.writer.across(at, f"Checks!{HERE}{row}", "plan_check", "0")
+        self.writer.across(at, f"Checks!{HERE}{row}", *(("plan_words", "@") if is_text else ("plan_check", "0")))
 
     def _failed(self, n_failed: str, words: int) -> str:
-        """The first failure in words; of a check of our formulas alone where it is told."""
+        """The first failure in words; of a check of our formulas alone where it is told. Of none, what is missing."""
         said = f'IF({HERE}{words}="","see Checks",{HERE}{words})' if words else '"see Checks"'
-        return f'IF({n_failed}=0,"none",IF({n_failed}>1,{n_failed}&" fail, first: ","")&{said})'
+        lacks = f"{HERE}{self.at + LACKS}"
+        none = f'IF({lacks}="","none","none; missing: "&{lacks})'
+        return f'IF({n_failed}=0,{none},IF({n_failed}>1,{n_failed}&" fail, first: ","")&{said})'
 
     def _heights(self, made: Sequence[Lines]) -> None:
         """Texts have room for two lines, and what binds for as many as it may take."""
