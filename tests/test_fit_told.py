@@ -104,3 +104,11 @@ def test_a_model_or_chip_of_ones_own_asks_for_its_file(tmp_path: Path) -> None:
     models = DATA.parent.parent / "model_db" / "models.csv"
     assert "--models" not in refused("fit", path, "--models", models)
     assert "reads one of your own" not in refused("fit", runs(path, text.replace("decode_step_time", "decode_step")))
+
+
+def test_validate_says_what_reads_the_runs_of_a_workbook(tmp_path: Path) -> None:
+    """A workbook is no CSV of runs: the commands that read its runs are named."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(b"PK")
+    said = refused("validate", path)
+    assert "plan.xlsx: this is a workbook, and no CSV of runs; planner fit fits to the runs of a workbook" in said

@@ -95,6 +95,12 @@ def refused(path) -> str:
         ("none.trace.json", b'{"traceEvents": []}', "this trace has no event"),
         ("table.json", b'{"cols": [{"id": "x"}], "rows": []}', "this JSON is no profile"),
         ("archive.pb", b"PK\x03\x04" + b"\x00" * 40, "unpack it"),
+        (
+            "mine.xlsx",
+            b"PK\x03\x04" + b"\x00" * 40,
+            "this is a workbook, and no profile; planner fit, report and show read it; a profile is put into it with "
+            "planner ingest PROFILE --into mine.xlsx",
+        ),
         ("archive.trace.json.gz", gzip.compress(b"a".ljust(257, b"\x00") + b"ustar\x0000", mtime=0), "tar archive"),
         ("page.xplane.pb", b"\n\n<!DOCTYPE html>\n<html lang=en>", "a web page"),
         ("pointer.xplane.pb", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "Git LFS"),

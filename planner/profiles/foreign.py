@@ -13,8 +13,10 @@ GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
 _OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
 _ROCPROF = "rocprofiler-sdk-tool"  # the key that holds all of a rocprofv3's JSON
 _ROCPROF_LANE = re.compile(r"(?:\d+ )?(?:CPU (?:HIP|HSA|KFD) API|GPU\d+)$")  # processes of older ones' trace
+_ZIP, _WORKBOOKS = b"PK\x03\x04", (".xlsx", ".xlsm")
+_OF_WORKBOOK = "planner fit, report and show read it; a profile is put into it with planner ingest PROFILE --into {}"
 _BEGINS = (
-    (b"PK\x03\x04", "this is a zip archive", "unpack it and give the folder"),
+    (_ZIP, "this is a zip archive", "unpack it and give the folder"),
     (b"SQLite format 3", "this is a database, as Nsight Systems and rocprof write, and no profile", GIVE),
     (b"\x28\xb5\x2f\xfd", "this is packed with zstd", "unpack it: unzstd FILE"),
     (b"\xfd7zXZ", "this is packed with xz", "unpack it: unxz FILE"),
@@ -50,6 +52,8 @@ def foreign(path: Path, head: bytes) -> tuple[str, str] | None:
     """What a file is that isn't a profile, by its name and first bytes, and the remedy; None where nothing is known."""
     if left := not_fetched(head):
         return left
+    if head.startswith(_ZIP) and path.suffix.lower() in _WORKBOOKS:
+        return "this is a workbook, and no profile", _OF_WORKBOOK.format(path.name)
     for begin, what, remedy in _BEGINS:
         if head.startswith(begin):
             return what, remedy
