@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,26 @@ def test_validate_says_what_reads_the_runs_of_a_workbook(tmp_path: Path) -> None
     path.write_bytes(b"PK")
     said = refused("validate", path)
     assert "plan.xlsx: this is a workbook, and no CSV of runs; planner fit fits to the runs of a workbook" in said
+
+
+def test_what_was_measured_goes_by_what_people_call_it(tmp_path: Path) -> None:
+    """The column `output` takes tpot and ttft as the rows that they are."""
+    lines = [DECODED.format(16, 14).replace("decode_step_time_expected", word) for word in ("tpot", "TTFT")]
+    said = command("validate", runs(tmp_path / "runs.csv", *lines))
+    assert "a    time_per_output_token_expected" in said
+    assert "b    time_to_first_token_expected" in said
+
+
+def test_all_columns_that_are_missing_are_named(tmp_path: Path) -> None:
+    """In one line, and not one by one."""
+    path = tmp_path / "runs.csv"
+    path.write_text("id,model,hardware,batch,ms\na,llama3-8b,h100-sxm,16,14\n", encoding="utf-8")
+    wanted = "column 'kind' is missing; add it to the header, and template, settings, output, measured, source too"
+    assert wanted in refused("fit", path)
+
+
+def test_a_share_is_told_in_per_cent(tmp_path: Path) -> None:
+    """An MFU of a run, beside what is expected of it."""
+    line = "train,training,llama3-8b,h100-sxm,n_chips=64 batch_tokens=1048576 seq_len=8192,mfu,38%,,ours"
+    said = command("validate", runs(tmp_path / "runs.csv", line))
+    assert re.search(r"a    mfu_expected +38\.0 % +[0-9]+\.[0-9] % +", said)

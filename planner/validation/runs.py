@@ -21,6 +21,7 @@ from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.following import with_followers
 from planner.formulas.input_values import meant
+from planner.formulas.synonyms import row_called
 from planner.formulas.template import CALCULATED, Template
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
@@ -146,6 +147,7 @@ def _completed(
     try:
         template = load(run.template)
         column = "output"
+        run = replace(run, output=row_called(run.output, template.by_name))
         if run.output + EXPECTED in template.by_name:  # `mfu` was measured: it is compared with what leads, not a bound
             run = replace(run, output=run.output + EXPECTED)
         if not template.row(run.output).unit or template.row(run.output).kind not in CALCULATED:
