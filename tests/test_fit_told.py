@@ -136,3 +136,11 @@ def test_a_share_is_told_in_per_cent(tmp_path: Path) -> None:
     line = "train,training,llama3-8b,h100-sxm,n_chips=64 batch_tokens=1048576 seq_len=8192,mfu,38%,,ours"
     said = command("validate", runs(tmp_path / "runs.csv", line))
     assert re.search(r"a    mfu_expected +38\.0 % +[0-9]+\.[0-9] % +", said)
+
+
+def test_a_search_says_where_a_stack_is_not_used(served: Path) -> None:
+    """A sweep over two chips names the one that the stack isn't fitted for, and nothing where it is fitted for all."""
+    words = ("sweep", "inference", "-m", "llama3-8b", "--over", "batch=1,2", "--set", "stack=mine", "--calibrations")
+    said = command(*words, served, "-H", "h100-sxm", "-H", "a100-sxm-80")
+    assert "the stack mine is fitted to runs on chips of h100: its fit isn't used on a100-sxm-80" in said
+    assert "isn't used" not in command(*words, served, "-H", "h100-sxm")

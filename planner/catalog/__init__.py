@@ -8,12 +8,13 @@ from functools import cache, partial
 from pathlib import Path
 
 from planner import csvfile, data
-from planner.catalog.calibrations import known_files, load_calibrations, own_stacks
+from planner.catalog.calibrations import known_files, load_calibrations
 from planner.catalog.checked_table import NOUNS, ById, Table, beside, called
 from planner.catalog.columns import BlankRule, Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
+from planner.catalog.own_stacks import own_stacks
 from planner.catalog.rows import Reader
 from planner.errors import Place, UserError
 
@@ -126,14 +127,8 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
         cells = reader.complete(reader.row_at(begin))
         return {column.name: cells[column.name] for column in columns}
 
-    return Table(
-        kind,
-        path,
-        columns,
-        ById(begins, row),
-        ById(begins, partial(_source, reader, path)),
-        {path.name: sheet.digest},
-    )
+    sources, digests = ById(begins, partial(_source, reader, path)), {path.name: sheet.digest}
+    return Table(kind, path, columns, ById(begins, row), sources, digests)
 
 
 def _source(reader: Reader, path: Path, begin: int) -> str:
