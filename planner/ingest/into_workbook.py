@@ -31,7 +31,7 @@ from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
-from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, Profile, spread, step_kinds
+from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, REPLICAS, Profile, spread, step_kinds
 from planner.profiles.profile_files import named
 from planner.profiles.step_kinds import DECODE, phase
 from planner.report.expectation import planned
@@ -165,7 +165,7 @@ def told_of(found: Ingested, which: Scenario | None, run: RecordedRun | None) ->
     ]
     lines += [("Note", note) for note in profile.notes]
     if not found.chip.id:
-        telling = {name: value for name, value in facts if name not in (CHIP_PLACE, RANKS)}
+        telling = {name: value for name, value in facts if name not in (CHIP_PLACE, RANKS, REPLICAS)}
         lines += [(f"What tells the device: {name}", str(value)) for name, value in telling.items()]
     if which is not None and run is not None:
         lines.append((OF_SCENARIO, f"{which.name} ({which.id}), {_chips(run)} {which.hardware}"))
