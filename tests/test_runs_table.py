@@ -153,8 +153,7 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
         (("--scenario", ID, "--time", "-1s"), "is not a time"),
         (("--scenario", ID, "--time", "1s", "--of", "expcted_time"), "did you mean expected_time"),
         (("--scenario", ID, "--time", "1s", "--mfu", "3%"), "give one measured value"),
-        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "name what was run"),
-        (("--time", "1s"), "name what was run"),
+        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "a run is of a case or of a scenario"),
         (("--case", "Matmul", "--mfu", "3%"), "give one measured value"),
     ],
 )
@@ -164,6 +163,17 @@ def test_what_is_no_run_is_refused(plan: Path, words: tuple[str, ...], message: 
     done = refused("record", str(plan), *words)
     assert message in done
     assert plan.read_bytes() == before
+
+
+def test_the_only_scenario_needs_no_name(plan: Path, tmp_path: Path) -> None:
+    """A workbook of one scenario takes a time alone; of two the ids are told, one of which is to be said."""
+    assert "tpu-v5e" in run("record", str(plan), "--time", "9ms").output
+    assert [each.measured for each in runs(plan)] == [0.009]
+    two = tmp_path / "two.xlsx"
+    write_small(two, [], ["tpu-v5e", "tpu-v5p"], ["matmul"], **SIZES)
+    assert "which of its 2 scenarios was run?; say --scenario ID: tpu_v5e, tpu_v5p" in refused(
+        "record", str(two), "--time", "9ms"
+    )
 
 
 def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:

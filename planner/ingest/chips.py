@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from planner import errors
 from planner.catalog import Table, Value
 from planner.compare.row_of_measurement import called_so
 from planner.errors import UserError, closest
@@ -68,7 +69,7 @@ def chip_of(profile: Profile, said: str, hardware: Table) -> Chip:
 
 def _why(profile: Profile, kinds: Mapping[str, str]) -> str:
     if profile.device:
-        near = closest(profile.device, kinds.values())
+        near = closest(profile.device, kinds.values(), cutoff=errors.NEAR)
         return f"the hardware table has no chip that is called so{f'; the closest: {near[0]}' if near else ''}"
     return profile.lacks.get("device", "the file names no device")
 

@@ -78,22 +78,11 @@ def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: st
     if device:
         table.identify(device)
     if into is not None:
-        the_scenario(read_plan(into), scenario)
+        scenario_of(read_plan(into), scenario)
     profile = reading.read(*paths, asked=steps)
     chip = chip_of(profile, device, table)
     peaks = peaks_of(next(iter(profile.active), None), chip)
     return Ingested(profile, chip, peaks, cases_of(profile, chip))
-
-
-def the_scenario(plan: Plan, said: str) -> Scenario:
-    """The scenario that a profile is a run of: the only one where none is said. Raises UserError for several."""
-    if said:
-        return scenario_of(plan, said)
-    if len(plan.scenarios) == 1:
-        return plan.scenarios[0]
-    known = ", ".join(each.id for each in plan.scenarios[:8])
-    what = f"the profile may be of any of {len(plan.scenarios)} scenarios"
-    raise UserError(what, place=Place(plan.file), remedy=f"say --scenario ID: {known}")
 
 
 def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> list[str]:
@@ -106,7 +95,7 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         progress.step(f"reading {path.name}")
         package = Package.read(path)
         plan = read_plan(package)
-        which = the_scenario(plan, scenario)
+        which = scenario_of(plan, scenario)
         run, step = _run(plan, which, found, row, note)
         said_of_run, place = "the profile has no step: no run is recorded", None
         if first_page.step_seconds(found.profile) is not None:
