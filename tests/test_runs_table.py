@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import openpyxl
@@ -301,6 +302,18 @@ def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
     said = run("diff", str(older), str(plan)).output
     assert "row added: Comparison, row" in said
     assert "No headline moved." in said
+
+
+@pytest.mark.parametrize("is_later", [True, False])
+def test_a_diff_tells_the_first_run_by_its_rows_alone(plan: Path, tmp_path: Path, *, is_later: bool) -> None:
+    """The table of runs came or went: its rows, with its titles; no column of Comparison is another."""
+    other = tmp_path / "with_run.xlsx"
+    other.write_bytes(plan.read_bytes())
+    record(other, "--time", "9ms")
+    pair = (plan, other) if is_later else (other, plan)
+    structure = json.loads(run("diff", "--json", *map(str, pair)).output)["structure"]
+    assert {(each["what"], each["how"]) for each in structure} == {("row", "added" if is_later else "removed")}
+    assert len(structure) == 4  # what it is, two rows of titles, the run
 
 
 def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:
