@@ -19,7 +19,8 @@ from planner.formulas import library
 from planner.update.update import update_file
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from planner.xlsx.moves import SheetMoves, Track
+from planner.xlsx.moved_parts import move
+from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from tests.edits.marks import put_in
 from tests.workbooks import CHIPS, edit, few_rows, sheet_of, write_comparison, write_small
@@ -54,6 +55,39 @@ def test_one_among_the_cases_stays(tmp_path: Path) -> None:
     assert done.own_rows == [f"{SHEET} row {at}"]
     assert not done.formulas
     assert [row.number for row in comparison.find(Package.read(path)).rows] == [row + (row >= at) for row in cases]
+    assert check(Package.read(path)).is_clean
+
+
+def test_rows_above_all_sheets_stay_there(tmp_path: Path) -> None:
+    """A company's line and a blank row on top of every sheet, one of which has another name too: planner's titles stand
+    below them, sheets are known, and an update to more models changes nothing else up there.
+    """
+    called = "Our models"
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    package = Package.read(path)
+    names = list(package.sheets())
+    tops = {name: sheet_of(path, name)["A1"].value for name in names}
+    for name in names:
+        put_in(package, SheetMoves(name, Track({row: row + 2 for row in range(1, 1200)})))
+    package.write(path)
+
+    def say(book: openpyxl.Workbook) -> None:
+        for name in names:
+            book[name]["A1"] = "ACME, confidential"
+
+    edit(path, say)
+    package = Package.read(path)
+    move(package, Moves({"Models": SheetMoves(called)}), [])
+    package.write(path)
+    assert check(Package.read(path)).is_clean
+    done, _ = update_file(path, [], few_rows(("llama3-8b", "gemma-7b"), CHIPS[:3]))
+    assert not any((done.formulas, done.texts, done.cleared, done.new_sheets, done.mended, done.remarks))
+    own = {f"{called if name == 'Models' else name} row {row}" for name in names if name != "Log" for row in (1, 2)}
+    assert set(done.own_rows) == own  # all rows of Log are a person's
+    for name in names:
+        sheet = sheet_of(path, called if name == "Models" else name)
+        assert [sheet.cell(row, 1).value for row in (1, 2, 3)] == ["ACME, confidential", None, tops[name]]
     assert check(Package.read(path)).is_clean
 
 
