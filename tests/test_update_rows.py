@@ -58,9 +58,10 @@ def test_one_among_the_cases_stays(tmp_path: Path) -> None:
     assert check(Package.read(path)).is_clean
 
 
-def test_rows_above_all_sheets_stay_there(tmp_path: Path) -> None:
-    """A company's line and a blank row on top of every sheet, one of which has another name too: planner's titles stand
-    below them, sheets are known, and an update to more models changes nothing else up there.
+@pytest.mark.parametrize("at", [1, 3])
+def test_rows_above_tables_stay_there(tmp_path: Path, at: int) -> None:
+    """A company's line and a blank row on top of every sheet, or below its title and purpose; one has another name too:
+    planner's titles stand beside them, sheets are known, and an update to more models changes nothing else up there.
     """
     called = "Our models"
     path = tmp_path / "plan.xlsx"
@@ -69,12 +70,12 @@ def test_rows_above_all_sheets_stay_there(tmp_path: Path) -> None:
     names = list(package.sheets())
     tops = {name: sheet_of(path, name)["A1"].value for name in names}
     for name in names:
-        put_in(package, SheetMoves(name, Track({row: row + 2 for row in range(1, 1200)})))
+        put_in(package, SheetMoves(name, Track({row: row + 2 for row in range(at, 1200)})))
     package.write(path)
 
     def say(book: openpyxl.Workbook) -> None:
         for name in names:
-            book[name]["A1"] = "ACME, confidential"
+            book[name].cell(at, 1).value = "ACME, confidential"
 
     edit(path, say)
     package = Package.read(path)
@@ -83,11 +84,15 @@ def test_rows_above_all_sheets_stay_there(tmp_path: Path) -> None:
     assert check(Package.read(path)).is_clean
     done, _ = update_file(path, [], few_rows(("llama3-8b", "gemma-7b"), CHIPS[:3]))
     assert not any((done.formulas, done.texts, done.cleared, done.new_sheets, done.mended, done.remarks))
-    own = {f"{called if name == 'Models' else name} row {row}" for name in names if name != "Log" for row in (1, 2)}
+    own = {
+        f"{called if name == 'Models' else name} row {row}" for name in names if name != "Log" for row in (at, at + 1)
+    }
     assert set(done.own_rows) == own  # all rows of Log are a person's
     for name in names:
         sheet = sheet_of(path, called if name == "Models" else name)
-        assert [sheet.cell(row, 1).value for row in (1, 2, 3)] == ["ACME, confidential", None, tops[name]]
+        assert [sheet.cell(row, 1).value for row in (at, at + 1)] == ["ACME, confidential", None]
+        assert sheet.cell(3 if at == 1 else 1, 1).value == tops[name]
+        assert sum(cell.value == "Failed checks" for row in sheet["A1:C4"] for cell in row) <= 1
     assert check(Package.read(path)).is_clean
 
 
