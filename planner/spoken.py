@@ -36,6 +36,11 @@ def few(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
+def wanted_number(unit: str) -> str:
+    """What is wanted of a person: `a number in s`, or `a number` of what is counted."""
+    return "a number" if unit in ("", "1", "chip") else f"a number in {unit}"
+
+
 def cut(text: str, most: int) -> str:
     """A text of at most so many characters: of a longer one its beginning, and three dots."""
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import openpyxl
@@ -167,8 +168,7 @@ def test_a_word_of_another_unit_says_with_which_option(serves: Path) -> None:
         (("--scenario", ID, "--time", "-1s"), "is not a time"),
         (("--scenario", ID, "--time", "1s", "--of", "expcted_time"), "did you mean expected_time"),
         (("--scenario", ID, "--time", "1s", "--mfu", "3%"), "give one measured value"),
-        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "name what was run"),
-        (("--time", "1s"), "name what was run"),
+        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "a run is of a case or of a scenario"),
         (("--case", "Matmul", "--mfu", "3%"), "give one measured value"),
     ],
 )
@@ -178,6 +178,17 @@ def test_what_is_no_run_is_refused(plan: Path, words: tuple[str, ...], message: 
     done = refused("record", str(plan), *words)
     assert message in done
     assert plan.read_bytes() == before
+
+
+def test_the_only_scenario_needs_no_name(plan: Path, tmp_path: Path) -> None:
+    """A workbook of one scenario takes a time alone; of two the ids are told, one of which is to be said."""
+    assert "tpu-v5e" in run("record", str(plan), "--time", "9ms").output
+    assert [each.measured for each in runs(plan)] == [0.009]
+    two = tmp_path / "two.xlsx"
+    write_small(two, [], ["tpu-v5e", "tpu-v5p"], ["matmul"], **SIZES)
+    assert "which of its 2 scenarios was run?; say --scenario ID: tpu_v5e, tpu_v5p" in refused(
+        "record", str(two), "--time", "9ms"
+    )
 
 
 def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:
@@ -320,6 +331,18 @@ def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
     said = run("diff", str(older), str(plan)).output
     assert "row added: Comparison, row" in said
     assert "No headline moved." in said
+
+
+@pytest.mark.parametrize("is_later", [True, False])
+def test_a_diff_tells_the_first_run_by_its_rows_alone(plan: Path, tmp_path: Path, *, is_later: bool) -> None:
+    """The table of runs came or went: its rows, with its titles; no column of Comparison is another."""
+    other = tmp_path / "with_run.xlsx"
+    other.write_bytes(plan.read_bytes())
+    record(other, "--time", "9ms")
+    pair = (plan, other) if is_later else (other, plan)
+    structure = json.loads(run("diff", "--json", *map(str, pair)).output)["structure"]
+    assert {(each["what"], each["how"]) for each in structure} == {("row", "added" if is_later else "removed")}
+    assert len(structure) == 4  # what it is, two rows of titles, the run
 
 
 def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:

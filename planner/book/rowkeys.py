@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
+from planner.book.sheet import SEARCHED
 from planner.book.tables import MACHINE_NAME
 from planner.catalog.checked_table import TABLES
 
@@ -16,6 +17,7 @@ Typed = Mapping[int, Mapping[int, str | None]]
 """By row and column what is typed into the cells of a sheet: a text; blank for none, None for a number or a formula."""
 
 COVER, LOG = "cover", "log"
+COVER_TITLE = "Plan"  # of other sheets it is their name
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 TITLES = 3  # texts that make a row the titles of a table
@@ -92,14 +94,19 @@ def database_keys(rows: Typed, header: int, identifier: int) -> dict[int, str]:
 def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
     """The keys of a sheet of several tables: the text at the left, below the titles of each table.
 
-    A row without one is counted from its titles, as those of Cover's verdicts are.
+    A row without one is counted from its titles, as those of Cover's verdicts are. Rows above the sheet's own title are
+    a person's.
     """
     keys: dict[int, str] = {}
     section, titles, verdicts = "", 0, 0
+    title = COVER_TITLE if kind == COVER else kind.capitalize()
+    first = next((row for row in sorted(rows) if row <= SEARCHED and rows[row].get(1) == title), 1)
     for row in sorted(rows):
         text = rows[row].get(1) or ""
-        if row <= TOP:
-            keys[row] = f"top {row}"
+        if row < first:
+            keys[row] = f"above top {first - row}"
+        elif row < first + TOP:
+            keys[row] = f"top {row - first + 1}"
         elif is_titles(rows[row]) and kind not in (COVER, LOG):
             section, titles = text, row
             keys[row] = f"titles {text}"

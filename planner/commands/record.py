@@ -15,7 +15,7 @@ from planner.commands.options import PATH, as_it_was, say
 @click.option(
     "-H", "--hardware", "chip", metavar="CHIP", default="", help="The chip: which row of a case; a scenario's own."
 )
-@click.option("--scenario", metavar="ID", help="The scenario that was run, by id or name.")
+@click.option("--scenario", metavar="ID", help="The scenario that was run, by id or name; not needed for one.")
 @click.option("--time", "time", metavar="TIME", help="The time of one run: seconds, or 6.4s, 3ms, 250us.")
 @click.option("--tokens-per-second", "rate", metavar="N", help="For a scenario, instead of --time.")
 @click.option("--mfu", metavar="SHARE", help="For training, instead of --time: 41% or 0.41.")
@@ -48,15 +48,15 @@ def command(
         done, backup = runs.remove(file, row)
         say(file, [*done, *as_it_was(backup)])
         return
-    if (key is None) == (scenario is None):
-        raise UserError("name what was run", remedy="--case KEY for a row of the Comparison, or --scenario ID")
+    if key is not None and scenario is not None:
+        raise UserError("a run is of a case or of a scenario", remedy="give --case KEY or --scenario ID, not both")
     if len(told) != 1 or (key is not None and time is None):
         remedy = "--time TIME" if key is not None else "--time TIME, --tokens-per-second N or --mfu SHARE"
         raise UserError("give one measured value", remedy=remedy)
     if key is not None and what:
-        raise UserError("--of is of a --scenario", remedy="leave it away: a case has one time")
+        raise UserError("--of is of a scenario", remedy="leave it away: a case has one time")
     if key is not None:
         click.echo(f"{file}: {record(file, key, told[0][0], note, chip, device)}")
-    elif scenario is not None:
+    else:
         facts = {"note": note or "", "device": device}
-        click.echo(f"{file}: {runs.record(file, scenario, runs.ToldRun(*told[0], what), facts, chip)}")
+        click.echo(f"{file}: {runs.record(file, scenario or '', runs.ToldRun(*told[0], what), facts, chip)}")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # facts of a profile or a device, by their names
+REPLICAS = "replicas"  # of the model; the ranks are those of one
 ALL_CORES = "all cores"  # the device of a tool's table, which adds them up
 _CUT, _REST = 0.5, 0.1  # of a usual step's time: one that was cut off, and what is behind the last one, have less
 Part = Literal["compute", "communication", "copy", "wait"]  # what an operation's time is; what is none of them is a gap

@@ -60,7 +60,7 @@ class CellFigures:
 
     @cached_property
     def _counted(self) -> dict[tuple[str, str], bool]:
-        """By the name of a sheet in small letters and a scenario whether some check of the sheet counts there."""
+        """By template and scenario whether some check of the template counts there."""
         found: dict[tuple[str, str], bool] = {}
         for check in self.plan.checks:
             for key in self.keys:
@@ -70,7 +70,11 @@ class CellFigures:
 
     def counts(self, sheet: str, key: str) -> bool:
         """Whether a scenario is meant for what a sheet plans: its checks count there, or there are none."""
-        return self._counted.get((sheet.lower(), key), True)
+        return self._counted.get((self.template_of(sheet), key), True)
+
+    def template_of(self, sheet: str) -> str:
+        """The template that a sheet is of, whatever it is called now; a template's own name as it is."""
+        return self.plan.book.templates.get(sheet, sheet.lower())
 
     @cached_property
     def _having(self) -> dict[str, list[str]]:
