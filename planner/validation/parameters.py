@@ -75,14 +75,14 @@ GROUPS = (
     Group(
         "training", ("train",),
         common=(
-            "train_attention_efficiency", "train_activation_passes", "expert_width_scale", "recompute_cost",
-            "tensor_exposure", "fsdp_exposure", "expert_exposure", "pipeline_exposure",
+            "train_activation_passes", "expert_width_scale", "recompute_cost", "tensor_exposure", "fsdp_exposure",
+            "expert_exposure", "pipeline_exposure",
         ),
-        of_families=("expert_layer_overhead",), of_chips=("train_matmul_efficiency",),
+        of_families=("expert_layer_overhead",), of_chips=("train_matmul_efficiency", "train_attention_efficiency"),
         of_experts=("expert_width_scale", "expert_exposure", "expert_layer_overhead"),
         stacks=(
             ("tuned", "train_matmul_factor", 1.0, 1.8), ("tuned", "train_attention_factor", 0.8, 4.0),
-            ("unfused", "train_matmul_factor", 0.3, 1.0),
+            ("unfused", "train_matmul_factor", 0.3, 1.0), ("unfused", "train_attention_factor", 0.1, 1.0),
         ),
         range_factor="train_range_factor",
     ),
