@@ -125,6 +125,16 @@ def test_experts_spread_over_many_chips_are_met(published: list[Judged]) -> None
     assert max(row.error(row.expected) for row in rows) < 0.2  # type: ignore[type-var]
 
 
+def test_first_tokens_of_sparse_attention_are_met(published: list[Judged]) -> None:
+    """SGLang's first tokens of DeepSeek-V4 and GLM-5.2, on Hopper and Blackwell alike, are expected at 0.6 to 1.2 of what
+    was measured: without the host, which takes as long for a layer on any of these chips, it was 0.4 to 0.8 on Blackwell."""
+    rows = [row for row in published if row.run.source in ("sglang-deepseek", "sglang-glm")]
+    times = [row.over_measured(row.expected) for row in rows]
+    assert len(times) == 12
+    assert min(times) > 0.6  # type: ignore[type-var,operator]
+    assert max(times) < 1.2  # type: ignore[type-var,operator]
+
+
 def test_no_fitted_run_is_extrapolated() -> None:
     """A run that the fit has seen lies within the fitted runs, mixtures of experts that were served among them."""
     databases = Databases()

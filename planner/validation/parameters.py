@@ -156,6 +156,10 @@ UNMEASURED = {
     ("b200", "sparse_attention_heads"): Prior(128.0, 0, "FlashMLA on Blackwell, for which vLLM pads a chip's heads"),
     ("mi300x", "sparse_attention_heads"): Prior(16.0, 0, "TileLang's kernel, which SGLang runs on AMD's GPUs"),
     ("tpu", "sparse_attention_heads"): Prior(1.0, 0, "no such kernel is published: none is padded"),
+    ("any", "sparse_layer_host_time"): Prior(
+        4.4e-3, 0, "SGLang's first tokens of DeepSeek-V4: 4.4 ms a layer of Flash on four B300 and of Pro on eight"
+    ),
+    ("tpu", "sparse_layer_host_time"): Prior(0.0, 0, "a compiled program: no host between its operations"),
     ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
     ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
