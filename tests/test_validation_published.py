@@ -126,8 +126,8 @@ def test_experts_spread_over_many_chips_are_met(published: list[Judged]) -> None
 
 
 def test_first_tokens_of_sparse_attention_are_met(published: list[Judged]) -> None:
-    """SGLang's first tokens of DeepSeek-V4 and GLM-5.2, on Hopper and Blackwell alike, are expected at 0.6 to 1.2 of what
-    was measured: without the host, which takes as long for a layer on any of these chips, it was 0.4 to 0.8 on Blackwell."""
+    """SGLang's first tokens of DeepSeek-V4 and GLM-5.2, on Hopper and Blackwell alike, are expected at 0.6 to 1.2 of
+    what was measured: without the host, which takes as long on any of these chips, at 0.4 to 0.8 on Blackwell."""
     rows = [row for row in published if row.run.source in ("sglang-deepseek", "sglang-glm")]
     times = [row.over_measured(row.expected) for row in rows]
     assert len(times) == 12
