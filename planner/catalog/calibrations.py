@@ -93,6 +93,7 @@ PARAMETERS = (
     Parameter(
         "sparse_attention_efficiency", "Share of the peak that sparse attention of a prompt reaches", "1", 0.05, 1
     ),
+    Parameter("sparse_layer_host_time", "Time of the host for a layer of sparse attention in a prompt", "s", 0, 0.1),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
     Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
