@@ -228,5 +228,7 @@ def require(header: Sequence[str], path: Path, required: Sequence[str], known: S
     if missing:
         extra = [column for column in header if column not in known]
         hint = nearest(missing[0], extra) if extra else ""
-        remedy = f"{hint} rename it to {missing[0]}" if hint.startswith("did you mean") else "add it to the header"
+        others = f", and {', '.join(missing[1:])} too" if missing[1:] else ""
+        add = f"add it to the header{others}"
+        remedy = f"{hint} rename it to {missing[0]}" if hint.startswith("did you mean") else add
         raise UserError(f"column {missing[0]!r} is missing", place=Place(path, 1), remedy=remedy)

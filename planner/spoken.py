@@ -36,6 +36,11 @@ def few(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
+def wanted_number(unit: str) -> str:
+    """The words for a number to type: `a number in s`, or `a number` for counts."""
+    return "a number" if unit in ("", "1", "chip") else f"a number in {unit}"
+
+
 def cut(text: str, most: int) -> str:
     """A text cut to at most `most` characters, ending in three dots if cut."""
     return text if len(text) <= most else f"{text[: most - 3]}..."

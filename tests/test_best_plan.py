@@ -31,7 +31,9 @@ def dashboard(tmp_path: Path, **others: str) -> dict[str, list[object]]:
         name: [value for column in "FGHI" if (value := values.get(f"{column}{row}")) is not None]
         for name, row in by_name(grid, "Dashboard").items()
     }
-    return {**found, "told": [values["F1"]]}
+    said = {name: [value] for name, value in (("told", values["F1"]), ("purpose", values["A2"]))}
+    label = next(value for ref, value in values.items() if str(value).startswith("Beside ") and ref.startswith("A"))
+    return {**found, **said, "label": [label]}
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,12 @@ def test_the_cheapest_that_passes_is_marked_and_said_on_top(lines: dict[str, lis
     assert lines["verdict.beside"][:3] == said
     assert str(lines["told"][0]).startswith("Cheapest that passes: llama3-70b on h200-sxm, ")
     assert all("; asked 1,000" in str(words) for words in lines["first_token_time_loaded.said"][:3])
+
+
+def test_the_cheapest_is_said_to_be_of_one_model_and_demand(lines: dict[str, list[object]]) -> None:
+    """The line of which scenario is the cheapest says among which, and so does the head of the sheet."""
+    assert lines["label"] == ["Beside others of its model and demand"]
+    assert str(lines["purpose"][0]).endswith(" There is a cheapest for each model and demand.")
 
 
 def test_what_misses_a_target_is_not_the_cheapest(lines: dict[str, list[object]]) -> None:

@@ -111,13 +111,14 @@ def test_a_stack_that_is_there_twice_or_has_no_name_is_refused(
 
 
 def test_ones_own_file_may_have_the_shipped_ones_name(tmp_path: Path) -> None:
-    """A calibration of one's own takes the medians of its kind, whatever the file is called."""
+    """A calibration of one's own takes the medians of its kind, whatever the file is called; each has its digest."""
     mine = own(tmp_path, "tpuv9,train_matmul_efficiency,0.6")
     alike = mine.with_name("calibrations.csv")
     alike.write_bytes(mine.read_bytes())
     one, other = (load_calibrations(path) for path in (mine, alike))
     assert {**one.rows["tpuv9"], "source": ""} == {**other.rows["tpuv9"], "source": ""}
-    assert one.digests[mine.name] == other.digests[alike.name]
+    assert one.digests[mine.name] == other.digests["your calibrations.csv"]
+    assert one.digests["calibrations.csv"] == other.digests["calibrations.csv"]
 
 
 def test_a_wrong_unit_is_refused(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         ([*MATMUL, "--set", "tokens", "4"], "--set 'tokens' is not name=value; write --set tokens=4"),
         (["calc", "transformer", "-m", "meta-llama/Meta-Llama-3-70B"], "did you mean llama3-70b?"),
         (["calc", "transformer", "-m", "zzzz"], "; planner models list shows all"),
-        (["calc", "training", "--get", "step_time"], "no row 'step_time'; did you mean step_time_expected?"),
+        (["calc", "training", "--get", "step_time"], "no row 'step_time'; here it is step_time_expected"),
         (["calc", "inference", "--get", "kv"], "inference has no row 'kv'; did you mean kv_time or kv_"),
         (["build", "-H", "h100-sxm", "--template", "matmul", "-o", "nodir/x.xlsx"],
          "there is no folder nodir; nothing was changed"),

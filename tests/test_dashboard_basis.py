@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from planner.catalog.databases import Databases
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from tests.workbooks import by_name, cached, few_rows, smaller
+from tests.workbooks import ROOT, by_name, cached, few_rows, smaller
 
 MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
 HEAD = "id,model,hardware,n_chips,stack,workload"
@@ -19,7 +23,14 @@ SERVED = {
     "tpu": ("llama3-8b,tpu-v6e,8,,inference", "not beyond the fitted runs"),
     "trained": ("llama3-8b,h100-sxm,64,,training", "not beyond the fitted runs"),
     "trained_far": ("llama3-8b,h100-sxm,1048576,,training", "extrapolated: no fitted run has so many chips"),
+    "own": ("llama3-8b,h100-sxm,1,mine,inference", "as your own fit has them"),
+    "own_untold": ("llama3-8b,h100-sxm,64,mine,training", "as shipped: your own fit has no run of such work"),
+    "elsewhere": ("llama3-8b,tpu-v6e,8,mine,inference", "not beyond the fitted runs; mine is fitted for h100 alone"),
 }
+FEW_COLUMNS = """id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source
+tiny,2,256,1024,4,2,64,32000,true,true,Our own sketch
+"""
+OWN = ("fitted_for,h100", "own_training,0", "hbm_efficiency,0.7")  # a stack that runs of serving on H100 moved
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +39,35 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("basis")
     scenarios, path = folder / "plans.csv", folder / "plans.xlsx"
     scenarios.write_text("\n".join([HEAD, *(f"{name},{line}" for name, (line, _) in SERVED.items())]), encoding="utf-8")
-    plan = plan_of((), (), ["inference", "training"], scenarios, (), few_rows(MODELS, CHIPS))
+    mine, shipped = folder / "mine.csv", (ROOT / "hardware_db" / "calibrations.csv").read_text(encoding="utf-8")
+    own = (f"mine,{line}{',' * (shipped.splitlines()[0].count(',') - 2)}" for line in OWN)
+    mine.write_text(shipped + "\n".join([*own, ""]), encoding="utf-8")
+    databases = replace(few_rows(MODELS, CHIPS), calibrations_csv=mine)
+    plan = plan_of((), (), ["inference", "training"], scenarios, (), databases)
     path.write_bytes(build(smaller(plan)))
     grid = cached(path)
     at, values = by_name(grid, "Dashboard")["verdict.basis"], grid["Dashboard"]
-    return {name: values[f"{column}{at}"] for name, column in zip(SERVED, "FGHIJKLM", strict=True)}
+    return {name: values[f"{column}{at}"] for name, column in zip(SERVED, "FGHIJKLMNOP", strict=True)}
 
 
 @pytest.mark.parametrize("name", SERVED)
 def test_dashboard_says_what_expected_numbers_rest_on(name: str, said: dict[str, object]) -> None:
-    """Runs like the plan, the bounds, another chip's runs, or what the plan has that no fitted run has."""
+    """Runs like the plan, the bounds, another chip's runs, what the plan has that no fitted run has, or whether a stack
+    of one's own is fitted to runs of such work on such chips.
+    """
     assert said[name] == SERVED[name][1]
+
+
+def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
+    """A dense model given in the few columns of docs/extending.md lacks its longest context: the verdict says that
+    numbers are missing, and the line below it names the first and how many more; of a shipped model it names none.
+    """
+    own, path = tmp_path / "own.csv", tmp_path / "plan.xlsx"
+    own.write_text(FEW_COLUMNS, encoding="utf-8")
+    databases = Databases(models_csv=own)
+    path.write_bytes(build(smaller(plan_of(["tiny", "llama3-8b"], ["h100-sxm"], ["inference"], None, (), databases))))
+    grid = cached(path)
+    values, at = grid["Dashboard"], by_name(grid, "Dashboard")
+    assert [values[f"{column}{at['verdict']}"] for column in "FG"] == ["Fits; numbers are missing", "Fits"]
+    told = ["none; missing: Models: window and 1 more", "none"]
+    assert [values[f"{column}{at['verdict.failed']}"] for column in "FG"] == told

@@ -265,6 +265,20 @@ def test_the_books_own_chips() -> None:
     assert all("chapter" in source for source in BOOK.sources.values())
 
 
+@pytest.mark.parametrize(("model", "size"), [("gpt-oss-120b", 60.8), ("gpt-oss-20b", 12.8)])
+def test_blocks_of_few_bits_weigh_what_is_published(model: str, size: float) -> None:
+    """Experts in mxfp4 and all else in bf16 make gpt-oss' checkpoints as its model card has them, in GiB; without the
+    scales of blocks they would be 57.4 and 12.3."""
+    row = MODELS.row(model)
+    experts = row["n_moe_layers"] * row["n_experts"] * row["mlp_matrices"] * row["d_model"] * row["d_ff_expert"]  # type: ignore[operator]
+    size_of = {name: each["bytes_per_element"] for name, each in DTYPES.rows.items()}
+    held = experts * size_of["mxfp4"] + (n_params(row) - experts) * size_of["bf16"]  # type: ignore[operator,arg-type]
+    assert held / 2**30 == pytest.approx(size, abs=0.05)
+    assert size_of["nvfp4"] == (16 * 4 + 8) / 16 / 8  # bits of a block and its scale, over its numbers
+    assert size_of["mxfp8"] == (32 * 8 + 8) / 32 / 8
+    assert size_of["int4_g128"] == (128 * 4 + 16 + 4) / 128 / 8
+
+
 def test_dtypes_name_their_peak() -> None:
     """Each dtype has its bytes in memory; its peak is the hardware column that is named after it."""
     sizes = {name: row["bytes_per_element"] for name, row in DTYPES.rows.items()}

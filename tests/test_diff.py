@@ -273,10 +273,14 @@ def test_text_fits(pair: tuple[Path, Path], plan: Seeded) -> None:
     (1.0, 2.0, "1.000 s -> 2.000 s"), (None, 0.003, "(blank) -> 3.000 ms"), (1.0, NA, "1.000 s -> N/A"),
     (8.0, "8", "the number 8 -> the text '8'"), (1.0000001, 1.0000002, "1.0000001 s -> 1.0000002 s"),
     (123456.0, 123456.1, "123,456 s -> 123456.1 s"), ("N/A", NA, "the text 'N/A' -> the error #N/A"),
+    (494709464.07654303, 494857785.11313105, "15.676 years -> 15.681 years"),
     ("one two", "one\ntwo ", "the text 'one two' -> the text 'one\\ntwo '"),
 ])  # fmt: skip
 def test_values_in_words(old: float, new: float, words: str) -> None:
-    """What changed can be seen, where six digits are too few and where only the kind differs too."""
+    """What changed can be seen, where six digits are too few and where only the kind differs too.
+
+    Of what was computed no more digits are told than it takes, in the unit of a reader.
+    """
     assert both(old, new, "s") == words
 
 

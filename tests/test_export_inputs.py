@@ -142,7 +142,9 @@ def test_a_text_in_the_place_of_an_input_is_named(tmp_path: Path, typed: str, sa
     (spot,) = (row.cells["llama3_70b_on_tpu_v6e"].spot for row in read_plan(package).inputs if row.name == "batch")
     package.replace(package.sheets()["Inputs"], with_values(parse_sheets(package)["Inputs"], {spot.ref: typed}))
     package.write(tmp_path / "plan.xlsx")
-    assert f"{spot} (batch): {said}" in refused("export-inputs", tmp_path / "plan.xlsx", "-o", tmp_path / "s.csv")
+    line = refused("export-inputs", tmp_path / "plan.xlsx", "-o", tmp_path / "s.csv")
+    assert f"{spot} (batch): {said}" in line
+    assert "; type a number there, without separators" in line  # of a count no unit
     assert not (tmp_path / "s.csv").exists()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from planner.formulas import library
 from planner.formulas.finding import everything, found
-from planner.formulas.synonyms import about, aliases
+from planner.formulas.synonyms import about, aliases, row_called
 from planner.formulas.template import instead_of
 from tests import commands
 from tests.commands import command
@@ -118,6 +118,19 @@ def test_every_template_has_its_sentence() -> None:
 def test_a_name_is_looked_for_beyond_one_template(template: str, name: str, says: str) -> None:
     """As it is called here, the templates that have it, or the nearest of all."""
     assert instead_of(name, library.load(template).by_name, library.shelf()).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("word", "template", "name"),
+    [
+        ("tps", "inference", "output_tokens_per_second_expected"), ("TPS", "training", "tokens_per_second_expected"),
+        ("tbt", "inference", "time_per_output_token_expected"), ("step_time", "training", "step_time_expected"),
+        ("mfu", "training", "mfu"), ("alpha", "inference", "alpha"), ("nothing", "inference", "nothing"),
+    ],
+)  # fmt: skip
+def test_a_word_of_the_field_is_the_one_row_that_it_means(word: str, template: str, name: str) -> None:
+    """Whatever its letters' case; a row of that name comes first; what means several rows, or none, is as it was."""
+    assert row_called(word, library.load(template).by_name) == name
 
 
 def test_a_row_with_two_aliases_is_named_once() -> None:

@@ -409,7 +409,8 @@ def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
     *listed, page, was, wrote = said[head + 1 :]
     of_rows = listed[next(at for at, line in enumerate(listed) if line.startswith("  New rows:")) :]
     assert any("Stacks mine" in line for line in of_rows)
-    assert page == "  Sheet Fit: what was fitted, and which runs were used"
+    told = "what was fitted, and which runs were used; choose the stack mine on Inputs to expect by it"
+    assert page == f"  Sheet Fit: {told}"
     assert was == f"  The file as it was: {path.with_name('plan.bak.xlsx')}"
     assert path.with_name("plan.bak.xlsx").read_bytes() == before
     assert wrote.startswith(f"Wrote {path.with_name('plan-calibrations.csv')}")

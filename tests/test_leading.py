@@ -7,11 +7,13 @@ import re
 
 import pytest
 
+from planner.api.leading import _near
 from planner.formulas import expected, library
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
 from planner.spoken import between, spoken, within
+from planner.validation.nearest import nearest
 from tests.commands import run
 
 TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
@@ -110,6 +112,21 @@ def test_the_head_says_what_json_has() -> None:
     assert "All rows:" not in said
     said = calc(*TRAINING, "--all")
     assert said.index("Step") < said.index("All rows:") < said.index("step_time_lower_bound")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_what_all_runs_like_a_plan_are_is_said_above_them(name: str) -> None:
+    """A column of the nearest runs in which all are alike is left out, and its text stands in their title: which model,
+    and what was timed.
+    """
+    found = nearest(library.load(name), plan_of(name).value, PLANS[name][1])
+    assert found is not None
+    _, head, titles, *lines = _near(found)
+    for column, texts in (("what", {each.what for each in found.runs}), ("model", {each.model for each in found.runs})):
+        text, *others = texts
+        assert (column in titles.split()) == bool(others)
+        assert (within(text) in head.partition("; all of them: ")[2]) == (not others or not text)
+    assert len(lines) == len(found.runs)
 
 
 def test_memory_says_by_how_much_it_does_not_fit() -> None:

@@ -50,6 +50,19 @@ def test_a_hidden_sheet_and_a_hidden_row(plan: Seeded) -> None:
     assert places(found) == {"Models", f"Serve!A{row}"}
 
 
+def test_rows_that_a_filter_hides_are_one_finding(plan: Seeded) -> None:
+    """Rule 4: two rows that a filter leaves out are told together, with what clears it."""
+    rows = [plan.at("Serve", name, "") for name in ("kv_time", "decode_step_time")]
+    for row in rows:
+        plan.change(plan.part("Serve"), rf'<row r="{row}"', f'<row hidden="1" r="{row}"')
+    kept = '<filterColumn colId="0"><filters><filter val="x"/></filters></filterColumn>'
+    filtered = f'</sheetData><autoFilter ref="A3:D{max(rows)}">{kept}</autoFilter>'
+    plan.change(plan.part("Serve"), "</sheetData>", filtered)
+    (found,) = plan.found()
+    assert (found.rule, found.what) == (4, "a filter hides 2 rows")
+    assert found.remedy.startswith("clear it: ")
+
+
 def test_merged_cells(plan: Seeded) -> None:
     """Rule 8: two cells of a table merged into one."""
     plan.change(

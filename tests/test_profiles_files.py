@@ -65,10 +65,57 @@ def refused(path) -> str:
         (
             "megatron.log",
             b" [2026-01-01 00:00:00] iteration 10/ 500 | elapsed time per iteration (ms): 6012.3 |\n",
-            "this is text",
+            "this is a log of training, and no profile; planner record writes the time that it tells",
         ),
-        ("titan.log", b"\x1b[34m[titan] 2026-01-01 - root - INFO - step: 10  tps: 7,120\x1b[39m\n", "this is text"),
-        ("titan.log", b"[rank0]:[titan] step: 10  tps: 7,120", "this is text"),
+        (
+            "titan.log",
+            b"\x1b[34m[titan] 2026-01-01 - root - INFO - step: 10  tps: 7,120\x1b[39m\n",
+            "a log of training",
+        ),
+        ("titan.log", b"[rank0]:[titan] step: 10  tps: 7,120", "a log of training"),
+        ("maxtext.log", b"completed step: 10, seconds: 4.123, TFLOP/s/device: 250.1\n", "a log of training"),
+        ("bench.jsonl", b'{"backend": "sglang", "mean_ttft_ms": 90.1}\n{"mean_ttft_ms": 91}\n', "a benchmark's result"),
+        (
+            "genai.csv",
+            b"Metric,avg,min\nTime To First Token (ms),100,90\n",
+            "a benchmark's result, and no profile; planner",
+        ),
+        ("mlperf_log_detail.txt", b':::MLLOG {"key": "loadgen_version"}\n', "a log of MLPerf"),
+        (
+            "table.txt",
+            b"------\n  Name    Self CPU %      Self CPU\n------\n",
+            "key_averages(), which adds all steps up",
+        ),
+        (
+            "stats.txt",
+            b"\n ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n",
+            "what nsys prints, and no profile; give the",
+        ),
+        ("ncu.csv", b"==PROF== Connected to process 12\n", "what Nsight Compute prints"),
+        ("x.csv", b"Start(nsec),Duration(nsec),CorrId\n1,2,3\n", "a table of Nsight Systems"),
+        ("hip.csv", b'"Domain","Function","Start_Timestamp","End_Timestamp"\n', "a table of rocprof"),
+        (
+            "kernel_stats.json",
+            b'{"cols": [{"id": "registers_per_thread"}], "rows": []}',
+            "the tool kernel_stats' table",
+        ),
+        (
+            "memory.json",
+            b'{"memoryProfilePerAllocator": {"0": {}}}',
+            "a table of memory, and no profile; give the .xplane",
+        ),
+        ("pod.json", b'{"podStatsSequence": {"podStatsMap": []}}', "the tool pod_viewer's table"),
+        ("neuron.json", b'{"summary": [{"tensor_engine_active_time": 0.1}]}', "what neuron-profile writes"),
+        ("snapshot.pickle", b"\x80\x04\x95\x10\x00}", "a pickle of Python"),
+        ("memory.prof", gzip.compress(b"\x0a\x04\x08\x01\x10\x02", mtime=0), "a profile of pprof, as JAX's of memory"),
+        ("old.nsys-rep", b"\x1f\x8b\x00QUADD", "a report of Nsight Systems"),
+        (
+            "trace_view.json",
+            b'[{"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "Ascend Hardware"}}, '
+            b'{"ph": "X", "pid": 3, "tid": 2, "name": "MatMulV2", "ts": "5.1", "dur": 9, "args": {}}, '
+            b'{"ph": "X", "pid": 1, "tid": 1, "cat": "cpu_op", "name": "aten::mm", "ts": "4.1", "dur": 1, "args": {}}]',
+            "a trace of Ascend's profiler, which isn't read",
+        ),
         ("trainer.log", b"{'loss': 2.1, 'epoch': 0.1}\n", "this is text"),
         ("vllm.json", b'{"output_throughput": 2456.8}', "planner record"),
         ("cut.xplane.pb", PLANES[:-40], "cut short"),
@@ -95,6 +142,12 @@ def refused(path) -> str:
         ("none.trace.json", b'{"traceEvents": []}', "this trace has no event"),
         ("table.json", b'{"cols": [{"id": "x"}], "rows": []}', "this JSON is no profile"),
         ("archive.pb", b"PK\x03\x04" + b"\x00" * 40, "unpack it"),
+        (
+            "mine.xlsx",
+            b"PK\x03\x04" + b"\x00" * 40,
+            "this is a workbook, and no profile; planner fit, report and show read it; a profile is put into it with "
+            "planner ingest PROFILE --into mine.xlsx",
+        ),
         ("archive.trace.json.gz", gzip.compress(b"a".ljust(257, b"\x00") + b"ustar\x0000", mtime=0), "tar archive"),
         ("page.xplane.pb", b"\n\n<!DOCTYPE html>\n<html lang=en>", "a web page"),
         ("pointer.xplane.pb", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "Git LFS"),

@@ -7,6 +7,9 @@ import json
 import pytest
 
 from planner.errors import UserError
+from planner.ingest import first_page
+from planner.ingest.chips import Chip, chips_of
+from planner.ingest.operation_rows import Peaks
 from planner.profiles.reading import read
 from tests.test_profiles_torch import torch_event, torch_kernel
 
@@ -176,3 +179,57 @@ def test_ranks_that_no_one_run_has_are_refused(tmp_path, ranks, says):
     with pytest.raises(UserError, match=says) as error:
         read(*paths)
     assert "\n" not in error.value.line()
+
+
+def replica(path, rank, size, begin, kernels):
+    """Write a rank's trace, `begin` in seconds: three steps a millisecond apart, of a kernel of some us in each."""
+    events = []
+    for n, time in enumerate(kernels):
+        events += [
+            torch_event("user_annotation", f"ProfilerStep#{n}", 1000 * n, 500),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 1000 * n + 2, 1, correlation=n),
+            torch_kernel("gemm", 1000 * n + 10, time, correlation=n),
+        ]
+    told = {"distributedInfo": {"rank": rank, "world_size": size}, "baseTimeNanoseconds": int((17e8 + begin) * 1e9)}
+    path.write_text(json.dumps({**told, "traceEvents": events}))
+
+
+@pytest.mark.parametrize("name", ["dp{}_pp0_tp0_rank0.17{}.pt.trace.json", "1759.5-TP-0-DP-{}.trace.json", "{}.json"])
+def test_replicas_of_a_model_are_samples_of_one_step(tmp_path, name):
+    """Engines of data parallelism, each a rank 0 of 1: by their names, or because they ran at the same time.
+
+    Steps of 10, 30 and 50 us beside 20, 40 and 60: six samples, whose median is 35 us. As devices of one step they
+    would be three, of 40. A chip is what one replica has.
+    """
+    for number, kernels in enumerate(((10, 30, 50), (20, 40, 60))):
+        replica(tmp_path / name.format(number, number), 0, 1, 0.001 * number, kernels)
+    found = read(tmp_path)
+    assert sorted(found.step_times) == pytest.approx([each * 1e-6 for each in (10, 20, 30, 40, 50, 60)])
+    assert len(set(found.hosts)) == 2
+    assert "2 replicas of the model" in found.notes[0]
+    chips = chips_of(found, Chip("h100-sxm", "unknown", row={"kind": "gpu"}))
+    assert (chips.count, chips.why) == (1, "2 replicas of 1 chip")
+    (step,) = (line for line in first_page.lines(found, None, Peaks(None, None)) if line.label == "Step time")
+    assert step.note == "median of 6 steps: marked in the profile"
+
+
+def test_replicas_of_two_ranks_each_take_the_slower_rank(tmp_path):
+    """Ranks 0 and 1 of two replicas, told by their names: each step is as long as on the rank that takes longest."""
+    for number in range(2):
+        for rank in range(2):
+            path = tmp_path / f"dp{number}_pp0_tp{rank}_rank{rank}.1.pt.trace.json"
+            replica(path, rank, 2, 0.0, [10 + 20 * number + 5 * rank + n for n in range(3)])
+    found = read(tmp_path)
+    assert sorted(found.step_times) == pytest.approx([each * 1e-6 for each in (15, 16, 17, 35, 36, 37)])
+    assert chips_of(found, Chip("h100-sxm", "unknown", row={"kind": "gpu"})).count == 2
+
+
+def test_one_rank_that_was_captured_twice_is_no_replica(tmp_path):
+    """Captures one after the other are of one process; of two ranks it isn't told which belong together."""
+    replica(tmp_path / "a.json", 0, 1, 0.0, (10, 30, 50))
+    replica(tmp_path / "b.json", 0, 1, 5.0, (20, 40, 60))
+    replica(tmp_path / "c.json", 0, 2, 0.001, (20, 40, 60))
+    replica(tmp_path / "d.json", 0, 2, 0.002, (25, 45, 65))
+    for one, other in (("a", "b"), ("c", "d")):
+        with pytest.raises(UserError, match="are both of rank 0"):
+            read(tmp_path / f"{one}.json", tmp_path / f"{other}.json")

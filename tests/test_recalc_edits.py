@@ -59,7 +59,7 @@ def test_a_kept_value_is_named() -> None:
     values, result = after_edit(more)
     assert [values[ref] for ref in ("B1", "C2", "C3")] == [6.0, 100.0, 5.0]
     assert [skip.ref for skip in result.kept] == ["C2"]
-    assert "1 keep" in result.note
+    assert "1 keeps the value that the last program saved" in result.note
 
 
 def test_a_reached_formula_that_the_engine_does_not_know_loses_its_value() -> None:

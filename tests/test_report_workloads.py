@@ -9,12 +9,16 @@ import pytest
 
 import planner
 from planner.book.read_plan import read_plan
-from planner.report.contents import Picture, ReportData
+from planner.check.run import check
+from planner.report.contents import Picture, ReportData, ScenarioSummary
 from planner.report.figures import CellFigures
 from planner.report.gather import gather
 from planner.report.roofline_picture import roofline_pictures
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from planner.xlsx.moved_parts import move
+from planner.xlsx.moves import Moves, SheetMoves
+from planner.xlsx.opc import Package
 from tests.workbooks import few_rows, retype, smaller, write_small
 
 TRAINING_ONLY, SERVING_ONLY = {"optimizer", "remat", "batch_tokens"}, {"batch", "generate_len", "prompt_len"}
@@ -23,6 +27,12 @@ TRAINING_ONLY, SERVING_ONLY = {"optimizer", "remat", "batch_tokens"}, {"batch", 
 def told(report: ReportData) -> set[str]:
     """The names of the inputs that a report has."""
     return {line.name for section in report.assumptions if section.title == "Inputs" for line in section.lines}
+
+
+def said(scenario: ScenarioSummary) -> tuple[object, ...]:
+    """What a report says of a scenario's fit and times, without the cells that they stand in."""
+    memory = [(each.what, each.fits, each.needed.value) for each in scenario.memory]
+    return scenario.fits, memory, [(each.name, each.expected.value) for each in scenario.expected]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +62,21 @@ def meant_for(workload: str, plan: Path, folder: Path) -> ReportData:
     path.write_bytes(plan.read_bytes())
     retype(path, "FG", workload=workload)
     return gather(path)
+
+
+def test_a_sheet_of_another_name_is_of_its_template(plan: Path, serving: ReportData, tmp_path: Path) -> None:
+    """Renamed sheets change nothing that a report says of its scenarios: what fits, and which workload is meant."""
+    path = tmp_path / "renamed.xlsx"
+    package = Package.read(plan)
+    for name, called in (("Inference", "Serving 2027"), ("Training", "Lehrgang")):
+        move(package, Moves({name: SheetMoves(called)}), [])
+    package.write(path)
+    found = gather(path)
+    assert list(map(said, found.scenarios)) == list(map(said, serving.scenarios))
+    assert told(found) == told(serving)
+    retype(path, "F", batch=1e6)
+    (failed,) = (each for each in check(Package.read(path)).found if each.kind == "failed_check")
+    assert "memory_bytes_per_chip is " in failed.what
 
 
 @pytest.fixture(scope="module")

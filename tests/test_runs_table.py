@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import openpyxl
@@ -123,16 +124,30 @@ def test_later_edits_of_the_plan_leave_a_run_as_it_was(plan: Path) -> None:
         (("--time", "12ms", "--of", "time_per_output_token"), "time_per_output_token_expected", 0.012),
         (("--time", "2 s", "--of", "Time to first token, without load"), "time_to_first_token_expected", 2.0),
         (("--time", "30s", "--of", "static_batch_time"), "static_batch_time_expected", 30.0),
+        (("--time", "12ms", "--of", "tpot"), "time_per_output_token_expected", 0.012),
+        (("--time", "12ms", "--of", "ITL"), "time_per_output_token_expected", 0.012),
+        (("--time", "2 s", "--of", "TTFT"), "time_to_first_token_expected", 2.0),
+        (("--time", "9ms", "--of", "step_time"), "decode_step_time_expected", 0.009),
+        (("--tokens-per-second", "800", "--of", "tps"), "output_tokens_per_second_expected", 800.0),
+        (("--tokens-per-second", "800", "--of", "throughput"), "output_tokens_per_second_expected", 800.0),
     ],
 )
 def test_a_run_is_told_in_the_units_of_the_headlines(
     serves: Path, words: tuple[str, ...], row: str, number: float
 ) -> None:
-    """Tokens a second, or the time of what --of names by name or label."""
+    """Tokens a second, or the time of what --of names by name or label, or as people in the field call it."""
     record(serves, *words, scenario=SERVES)
     (run,) = runs(serves)
     assert run.row == row
     assert run.measured == pytest.approx(number, rel=1e-12)
+
+
+def test_a_word_of_another_unit_says_with_which_option(serves: Path) -> None:
+    """Tokens a second are no time, and a token's time is no rate: the refusal names the option that tells it."""
+    said = refused("record", serves, "--scenario", SERVES, "--time", "2s", "--of", "tps")
+    assert "tps is no time; tell it with --tokens-per-second N" in said
+    said = refused("record", serves, "--scenario", SERVES, "--tokens-per-second", "800", "--of", "tpot")
+    assert "tpot is no rate; tell it with --time TIME" in said
 
 
 @pytest.mark.parametrize(
@@ -153,8 +168,7 @@ def test_a_run_is_told_in_the_units_of_the_headlines(
         (("--scenario", ID, "--time", "-1s"), "is not a time"),
         (("--scenario", ID, "--time", "1s", "--of", "expcted_time"), "did you mean expected_time"),
         (("--scenario", ID, "--time", "1s", "--mfu", "3%"), "give one measured value"),
-        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "name what was run"),
-        (("--time", "1s"), "name what was run"),
+        (("--scenario", ID, "--case", "Matmul", "--time", "1s"), "a run is of a case or of a scenario"),
         (("--case", "Matmul", "--mfu", "3%"), "give one measured value"),
     ],
 )
@@ -164,6 +178,17 @@ def test_what_is_no_run_is_refused(plan: Path, words: tuple[str, ...], message: 
     done = refused("record", str(plan), *words)
     assert message in done
     assert plan.read_bytes() == before
+
+
+def test_the_only_scenario_needs_no_name(plan: Path, tmp_path: Path) -> None:
+    """A workbook of one scenario takes a time alone; of two the ids are told, one of which is to be said."""
+    assert "tpu-v5e" in run("record", str(plan), "--time", "9ms").output
+    assert [each.measured for each in runs(plan)] == [0.009]
+    two = tmp_path / "two.xlsx"
+    write_small(two, [], ["tpu-v5e", "tpu-v5p"], ["matmul"], **SIZES)
+    assert "which of its 2 scenarios was run?; say --scenario ID: tpu_v5e, tpu_v5p" in refused(
+        "record", str(two), "--time", "9ms"
+    )
 
 
 def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:
@@ -282,6 +307,21 @@ def test_a_report_has_a_section_of_the_runs(serves: Path) -> None:
     assert "your runs" in as_csv(report)
 
 
+def test_a_report_says_each_run_with_its_unit(serves: Path) -> None:
+    """Times of whatever row in ms or s, in the table as in the picture's words; a rate's name says what it is of."""
+    told = (
+        ("--time", "9ms"), ("--time", "12ms", "--of", "time_per_output_token"),
+        ("--time", "2 s", "--of", "time_to_first_token"), ("--tokens-per-second", "800"),
+    )  # fmt: skip
+    for words in told:
+        assert record(serves, *words, scenario=SERVES).exit_code == 0
+    (own,) = gather(serves).own
+    at = [column.name for column in own.columns].index("run_measured")
+    assert [row[at].text for row in own.rows] == ["9.00 ms", "12.0 ms", "2.00 s", "800"]
+    assert [row[at].unit for row in own.rows] == ["s", "s", "s", "1"]
+    assert all(row[at + 1].text.endswith(" ms") for row in own.rows[:2])
+
+
 def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
     """It is a row more, and no headline moves."""
     older = tmp_path / "older.xlsx"
@@ -291,6 +331,18 @@ def test_a_diff_tells_a_run_that_is_new(plan: Path, tmp_path: Path) -> None:
     said = run("diff", str(older), str(plan)).output
     assert "row added: Comparison, row" in said
     assert "No headline moved." in said
+
+
+@pytest.mark.parametrize("is_later", [True, False])
+def test_a_diff_tells_the_first_run_by_its_rows_alone(plan: Path, tmp_path: Path, *, is_later: bool) -> None:
+    """The table of runs came or went: its rows, with its titles; no column of Comparison is another."""
+    other = tmp_path / "with_run.xlsx"
+    other.write_bytes(plan.read_bytes())
+    record(other, "--time", "9ms")
+    pair = (plan, other) if is_later else (other, plan)
+    structure = json.loads(run("diff", "--json", *map(str, pair)).output)["structure"]
+    assert {(each["what"], each["how"]) for each in structure} == {("row", "added" if is_later else "removed")}
+    assert len(structure) == 4  # what it is, two rows of titles, the run
 
 
 def test_a_rate_is_said_as_a_rate(tmp_path: Path) -> None:

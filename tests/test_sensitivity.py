@@ -146,7 +146,7 @@ def test_the_largest_comes_first() -> None:
             "matmul -H h100-sxm --of hbm_bandwidth",
             "hbm_bandwidth is a looked-up number, which no other changes; ask for",
         ),
-        ("training -m gpt2 -H h100-sxm --of step_time", "did you mean"),
+        ("training -m gpt2 -H h100-sxm --of step_tme_expected", "did you mean"),
         ("training -m gpt2 -H h100-sxm --of recomputed_share", "is 0 in this plan"),
         ("inference -m gpt2 -H h100-sxm --of cost_per_million_tokens_expected --set price_per_chip_hour=N/A", "is N/A"),
         ("plan.xlsx -m gpt2", "a workbook has its own models"),
@@ -175,6 +175,14 @@ def test_a_workbooks_scenarios_are_the_templates_plans(tmp_path: Path) -> None:
         shared = alone.index.intersection(mine.index)
         assert {"batch", "hbm_bandwidth", "n_layers"} <= set(shared)
         pd.testing.assert_series_equal(mine.elasticity_more[shared], alone.elasticity_more[shared])
+
+
+def test_an_output_goes_by_what_people_call_it(tmp_path: Path) -> None:
+    """`--of ttft` is the time to first token, of a template as of a workbook."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    for words in (("inference", "-m", "llama3-8b", "-H", "tpu-v5e", "--set", "n_chips=4"), (path,)):
+        assert "Elasticities of time_to_first_token_expected" in run("sensitivity", *words, "--of", "TTFT").output
 
 
 def test_a_workbook_of_a_part_is_told_too(tmp_path: Path) -> None:

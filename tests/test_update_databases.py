@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 import openpyxl
@@ -244,6 +245,23 @@ def test_the_cover_names_the_file_that_is_given_now(tmp_path: Path) -> None:
     names = [cover.text(row, 1) for row, column in sorted(cover.cells) if column == 1]
     assert {"mine.csv", "newer.csv", "chips.csv"} & set(names) == {"mine.csv", "newer.csv"}
     assert [text.partition(" too")[0] for text in done.remarks if "made from" in text] == ["It was made from mine.csv"]
+
+
+def test_a_file_with_a_shipped_name_stands_beside_the_shipped_one(tmp_path: Path) -> None:
+    """A person's models.csv and the shipped one are two lines of the Cover, each with its digest, and an update without
+    the person's says that it wasn't given. No text or formula is newer then: what is done of the model is as it was.
+    """
+    own, path = tmp_path / "models.csv", tmp_path / "plan.xlsx"
+    own.write_text(MODELS, encoding="utf-8")
+    command("build", "tiny", "-H", "tpu-v5e", "--models", own, "--template", "inference", "-o", path)
+    cover = read_plan(path).book.designed["Cover"]
+    made_from = {cover.text(row, 1): cover.text(row, 2) for row, column in cover.cells if column == 1}
+    assert made_from["your models.csv"] == sha256(own.read_bytes()).hexdigest()
+    assert made_from["models.csv"] == catalog.load_models().digests["models.csv"] != made_from["your models.csv"]
+    done, _ = update_file(path)
+    said = lines(done)
+    assert any("It was made from your models.csv too" in line for line in said)
+    assert not [line for line in said if line.startswith("Newer")]
 
 
 def test_an_order_of_a_persons_is_told_where_it_is_undone(tmp_path: Path) -> None:

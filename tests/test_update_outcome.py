@@ -31,3 +31,10 @@ def test_what_a_person_typed_is_listed_further() -> None:
     said = "\n".join(lines(Updated(typed=rows, renewed=rows), 4))
     assert "F21 (n_chips: 21) and 8 more" in said
     assert "F22" not in said
+
+
+def test_several_of_a_kind_are_in_the_plural() -> None:
+    """A noun of two words ends in s, not its first word."""
+    updated = Updated(times=8, notes=1, formats=2, own_cells=1, rules=3)
+    also = "Kept also: 8 measured times, 1 note, 2 cells in a format of yours, 1 cell of yours, 3 rules of yours"
+    assert also in lines(updated)

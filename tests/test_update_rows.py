@@ -19,7 +19,8 @@ from planner.formulas import library
 from planner.update.update import update_file
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from planner.xlsx.moves import SheetMoves, Track
+from planner.xlsx.moved_parts import move
+from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from tests.edits.marks import put_in
 from tests.workbooks import CHIPS, edit, few_rows, sheet_of, write_comparison, write_small
@@ -54,6 +55,44 @@ def test_one_among_the_cases_stays(tmp_path: Path) -> None:
     assert done.own_rows == [f"{SHEET} row {at}"]
     assert not done.formulas
     assert [row.number for row in comparison.find(Package.read(path)).rows] == [row + (row >= at) for row in cases]
+    assert check(Package.read(path)).is_clean
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_rows_above_tables_stay_there(tmp_path: Path, at: int) -> None:
+    """A company's line and a blank row on top of every sheet, or below its title and purpose; one has another name too:
+    planner's titles stand beside them, sheets are known, and an update to more models changes nothing else up there.
+    """
+    called = "Our models"
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    package = Package.read(path)
+    names = list(package.sheets())
+    tops = {name: sheet_of(path, name)["A1"].value for name in names}
+    for name in names:
+        put_in(package, SheetMoves(name, Track({row: row + 2 for row in range(at, 1200)})))
+    package.write(path)
+
+    def say(book: openpyxl.Workbook) -> None:
+        for name in names:
+            book[name].cell(at, 1).value = "ACME, confidential"
+
+    edit(path, say)
+    package = Package.read(path)
+    move(package, Moves({"Models": SheetMoves(called)}), [])
+    package.write(path)
+    assert check(Package.read(path)).is_clean
+    done, _ = update_file(path, [], few_rows(("llama3-8b", "gemma-7b"), CHIPS[:3]))
+    assert not any((done.formulas, done.texts, done.cleared, done.new_sheets, done.mended, done.remarks))
+    own = {
+        f"{called if name == 'Models' else name} row {row}" for name in names if name != "Log" for row in (at, at + 1)
+    }
+    assert set(done.own_rows) == own  # all rows of Log are a person's
+    for name in names:
+        sheet = sheet_of(path, called if name == "Models" else name)
+        assert [sheet.cell(row, 1).value for row in (at, at + 1)] == ["ACME, confidential", None]
+        assert sheet.cell(3 if at == 1 else 1, 1).value == tops[name]
+        assert sum(cell.value == "Failed checks" for row in sheet["A1:C4"] for cell in row) <= 1
     assert check(Package.read(path)).is_clean
 
 

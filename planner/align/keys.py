@@ -12,11 +12,13 @@ from planner.book.rowkeys import COVER, DATABASES, TEXTS, Keyed
 from planner.book.sheet import Sheet
 from planner.book.tables import BESIDE, Database, LineTable
 from planner.book.workbook import Book
+from planner.workbook import layout
 from planner.workbook.memory import memory_rows
 from planner.xlsx.cell import Cell
 
 COMPARISON, CALCULATION = "comparison", "calculation "
 SCENARIO = "scenario "
+PUT_IN = "above own "  # prefix of the keys of rows that the user inserted below a sheet's title
 MEMORY = "memory "  # prefix of the keys of rows on Cover that record what planner wrote
 
 
@@ -111,7 +113,26 @@ def keyed_lines(book: Book, table: LineTable, kind: str) -> KeyedSheet:
     for column in table.columns if table.kind not in BESIDE else ():
         columns[column] = f"{SCENARIO}{book.numbers.standard(table.sheet.name, column)}"
     rows = rowkeys.line_keys(_typed(table.sheet, (head.label, head.name)), head.row, head.label, head.name)
+    rows = _put_in_above(kind, table.sheet, rows, head.row, layout.HEADER_ROW)
     return KeyedSheet(kind, table.sheet, rows, columns, line_table=table)
+
+
+def _put_in_above(kind: str, sheet: Sheet, rows: dict[int, str], head: int, built: int) -> dict[int, str]:
+    """The keys of rows if the user inserted some between the sheet's own title and its table's titles.
+
+    The table's titles are in row `head`, and were built in row `built`. Rows above `head` are keyed by their distance
+    from it; those of the sheet's title and purpose as if no rows had been inserted.
+    """
+    template = kind.removeprefix(CALCULATION)
+    title = layout.sheet_name(template) if template != kind else kind.capitalize()
+    texts = {row: {sheet.text(row, column) for column in sheet.filled.get(row, ())} for row in range(1, head)}
+    first = next((row for row, found in texts.items() if title in found), 0)
+    more = head - first - (built - 1) if first else 0
+    if more <= 0:
+        return rows
+    below = range(first + rowkeys.TOP, first + rowkeys.TOP + more)
+    own = {row: f"{PUT_IN}{row}" for row in rows if row in below}
+    return rows | {row: f"above {head - more - row}" for row in rows if row < below.start} | own
 
 
 def keyed_records(kind: str, database: Database) -> KeyedSheet:
@@ -119,6 +140,7 @@ def keyed_records(kind: str, database: Database) -> KeyedSheet:
     sheet, at = database.sheet, database.id_column
     ids = {row: {at: str(sheet.values.get((row, at), ""))} for row in _rows(sheet)}
     rows = rowkeys.database_keys(ids, database.header_row, at)
+    rows = _put_in_above(kind, sheet, rows, database.header_row, layout.TABLE_HEADER_ROW)
     return KeyedSheet(kind, sheet, rows, {column: name for name, column in database.columns.items()})
 
 
@@ -133,6 +155,7 @@ def _comparison(book: Book) -> KeyedSheet | None:
     for name, column in found.columns.items():
         columns.setdefault(column, name)
     names = {row: f"above {found.header - row}" for row, _ in sheet.cells if row <= found.header}
+    names = _put_in_above(COMPARISON, sheet, names, found.header, layout.TABLE_HEADER_ROW)
     groups: dict[int, str] = {}
     known = [row for row in found.rows if row.template is not None]
     for at, case in enumerate(known):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -152,8 +152,9 @@ def _token(known: Mapping[int, Token], numbers: list[int], number: int) -> Token
 def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping[str, str]) -> tuple[Matched, Matched]:
     """The sheet in both workbooks, with common tokens; `scenarios` maps old scenario keys to new ones."""
     one, two = Matched(sheet), Matched(other)
-    _name(one, old, {key: key for key in old.by_key})
-    _name(two, new, {there: here for here, there in scenarios.items()})
+    fewest = min(filter(None, (_tables(old, sheet), _tables(new, other))), key=len, default={})
+    _name(one, old, {key: key for key in old.by_key}, fewest)
+    _name(two, new, {there: here for here, there in scenarios.items()}, fewest)
     _align(one, two, by_row=True)
     _align(one, two, by_row=False)
     return one, two
@@ -162,7 +163,7 @@ def matched(old: Plan, new: Plan, sheet: Sheet, other: Sheet, scenarios: Mapping
 def alone(plan: Plan, sheet: Sheet) -> Matched:
     """A sheet without a counterpart, with tokens of its own."""
     found = Matched(sheet)
-    _name(found, plan, {key: key for key in plan.by_key})
+    _name(found, plan, {key: key for key in plan.by_key}, _tables(plan, sheet))
     for number in found.filled_rows:
         found.rows.setdefault(number, ("own", number))
     for number in found.filled_columns:
@@ -170,8 +171,19 @@ def alone(plan: Plan, sheet: Sheet) -> Matched:
     return found
 
 
-def _name(found: Matched, plan: Plan, keys: Mapping[str, str]) -> None:
-    """Give rows and columns of planner's tables their tokens; `keys` maps a scenario's key to its old one."""
+def _tables(plan: Plan, sheet: Sheet) -> dict[str, CaseTable]:
+    """The tables of cases, and of runs, on a sheet, each by the title of its first column."""
+    tables = [table for table in plan.book.cases if table.sheet is sheet]
+    keys = unique(dict(enumerate(table.columns[min(table.columns)] for table in tables)))
+    return {keys[number]: table for number, table in enumerate(tables)}
+
+
+def _name(found: Matched, plan: Plan, keys: Mapping[str, str], fewest: Collection[str]) -> None:
+    """Give rows and columns of planner's tables their tokens; `keys` maps a scenario's key to its old one.
+
+    `fewest` are the tables of cases on the sheet in the workbook that has fewer of them, if any. If there is only one,
+    its columns are the sheet's in both workbooks, even if another table, such as that of runs, was added or removed.
+    """
     book, sheet = plan.book, found.sheet
     for table in (book.inputs, *book.lines):
         if table.sheet is sheet:
@@ -179,10 +191,8 @@ def _name(found: Matched, plan: Plan, keys: Mapping[str, str]) -> None:
     for kind, database in book.databases.items():
         if database.sheet is sheet:
             _name_records(found, kind, database)
-    tables = [table for table in book.cases if table.sheet is sheet]
-    keys_of = unique(dict(enumerate(table.columns[min(table.columns)] for table in tables)))
-    for number, cases in enumerate(tables):
-        _name_cases(found, plan, cases, keys_of[number], is_alone=len(tables) == 1)
+    for key, cases in _tables(plan, sheet).items():
+        _name_cases(found, plan, cases, key, is_alone=[key] == list(fewest))
 
 
 def _name_lines(found: Matched, plan: Plan, table: LineTable, keys: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from planner.formulas.explanation import missing, reasons
 from planner.formulas.headlines import OF_RUNS, Headline, fit, headline_template, headlines, leading
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
-from planner.spoken import PERCENT, between, percent, printed, spoken
+from planner.spoken import PERCENT, between, percent, printed, spoken, within
 from planner.validation.nearest import Nearest, nearest
 
 TITLES = ["", "expected", OF_RUNS, "bound"]
@@ -185,16 +185,18 @@ def _share(share: float) -> str:
 
 
 def _near(found: Nearest) -> list[str]:
-    """The nearest runs as a table, without blank columns or those with a single value."""
+    """The nearest runs as a table, without columns that are blank or have a single value, which the title states."""
     columns = list(zip(found.columns, *(run.cells for run in found.runs), strict=True))
-    useful = [column for column in columns if column[0].name not in ("model", "what") or len(set(column[1:])) > 1]
+    alike = {column[0].name: column[1].text for column in columns if len(set(column[1:])) == 1}
+    useful = [column for column in columns if column[0].name not in ("what", "model") or column[0].name not in alike]
     titles, *rows = zip(*useful, strict=True)
     right = [title.label for title in titles if title.unit != "text"]
     said = terminal_table.aligned(
         [title.label for title in titles], [[cell.text for cell in row] for row in rows], right
     )
     title = "Runs like yours: the published runs nearest to this plan, and what is expected of each"
-    return ["", title, *said.splitlines()]
+    left_out = ", ".join(filter(None, (within(alike.get("what", "")), alike.get("model", ""))))
+    return ["", f"{title}; all of them: {left_out}" if left_out else title, *said.splitlines()]
 
 
 def _more(results: Results) -> list[str]:

@@ -17,6 +17,7 @@ from planner.errors import Place, UserError
 from planner.formulas.elasticities import Elasticity, Sensitivity, Tried, default_row
 from planner.formulas.elasticities import sensitivity as elasticities
 from planner.formulas.input_values import values
+from planner.formulas.synonyms import row_called
 from planner.spoken import few, printed
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def of_plan(plan: PreparedPlan, given: Mapping[str, Value], name: str) -> Sensit
     """The sensitivity of a row of a plan with these typed values. Raises UserError as calculating it does."""
     plan.warn_of_untaken(given)
     plan.calculated(given)  # refuses contradictory values
-    return elasticities(plan.template, plan.facts, given, name or default_row(plan.template))
+    wanted = row_called(name, plan.template.by_name) if name else default_row(plan.template)
+    return elasticities(plan.template, plan.facts, given, wanted)
 
 
 def of_scenarios(path: Path, name: str) -> dict[str, Sensitivity]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
+from planner.book.sheet import SEARCHED
 from planner.book.tables import MACHINE_NAME
 from planner.catalog.checked_table import TABLES
 
@@ -16,6 +17,7 @@ Typed = Mapping[int, Mapping[int, str | None]]
 """The typed text of each cell, by row and column: "" for a blank, None for a number or a formula."""
 
 COVER, LOG = "cover", "log"
+COVER_TITLE = "Plan"  # the title of Cover; other sheets are titled by their names
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
 TITLES = 3  # texts that make a row the titles of a table
@@ -92,14 +94,19 @@ def database_keys(rows: Typed, header: int, identifier: int) -> dict[int, str]:
 def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
     """The keys of a sheet with several tables: the text in column A, prefixed by the titles of its table.
 
-    A row without such a text is numbered from its titles, as are those of Cover's verdicts.
+    A row without such a text is numbered from its titles, as are those of Cover's verdicts. Rows above the sheet's own
+    title are the user's.
     """
     keys: dict[int, str] = {}
     section, titles, verdicts = "", 0, 0
+    title = COVER_TITLE if kind == COVER else kind.capitalize()
+    first = next((row for row in sorted(rows) if row <= SEARCHED and rows[row].get(1) == title), 1)
     for row in sorted(rows):
         text = rows[row].get(1) or ""
-        if row <= TOP:
-            keys[row] = f"top {row}"
+        if row < first:
+            keys[row] = f"above top {first - row}"
+        elif row < first + TOP:
+            keys[row] = f"top {row - first + 1}"
         elif is_titles(rows[row]) and kind not in (COVER, LOG):
             section, titles = text, row
             keys[row] = f"titles {text}"

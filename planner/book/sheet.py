@@ -94,6 +94,12 @@ class Sheet:
         """The cell of the title."""
         return min((at for at in self.values if at[0] <= SEARCHED and self.text(*at)), default=(1, 1))
 
+    def has_title(self, name: str) -> bool:
+        """Whether this text is typed in one of the sheet's first rows, even below a text of the user's."""
+        return any(
+            at[0] <= SEARCHED and not cell.kind and self.values.get(at) == name for at, cell in self.cells.items()
+        )
+
     def value(self, row: int, column: int) -> Value:
         """The typed value, or the cached one of a formula; None for an empty cell."""
         return self.values.get((row, column))

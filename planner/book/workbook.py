@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
+from planner.book.rowkeys import COVER_TITLE
 from planner.book.scenario_columns import ColumnNumbers, identifier
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, CaseTable, Database, LineItem, LineTable, case_tables, database, line_table
@@ -91,8 +92,8 @@ class Book:
     @cached_property
     def designed(self) -> Mapping[str, Sheet]:
         """The sheets that planner built, in the built order, by their built names."""
-        fronts = self._built_as(("Plan", "Log"))
-        cover = self.sheets.get("Cover", fronts.get("Plan"))
+        fronts = self._built_as((COVER_TITLE, "Log"))
+        cover = self.sheets.get("Cover", fronts.get(COVER_TITLE))
         found = {} if cover is None else {"Cover": cover}
         found |= {"Dashboard": self.dashboard.sheet, "Inputs": self.inputs.sheet}
         found |= {name: sheet for name, sheet in self._built_as(DATABASES).items() if database(sheet)}
@@ -301,13 +302,21 @@ class Book:
     def _built_as(self, names: Iterable[str]) -> dict[str, Sheet]:
         """The sheets built under these names, by name: the title in their corner survives a renamed tab.
 
-        A title that is a formula belongs to a sheet of the user's that shows content of planner's.
+        A title that is a formula belongs to a sheet of the user's that shows content of planner's. A title may be below
+        a text that the user put above it: on the sheet with the built name, else on the only one that others read.
         """
         titled: dict[str, list[Sheet]] = {}
         for sheet in self.sheets.values():
             if sheet.title and not sheet.cells[sheet.title_at].kind:
                 titled.setdefault(sheet.title, []).append(sheet)
-        return {name: self._original(name, titled[name]) for name in names if name in titled}
+        found = {name: self._original(name, titled[name]) for name in names if name in titled}
+        for name in (name for name in names if name not in found):
+            known = {sheet.name for sheet in found.values()}
+            below = [sheet for sheet in self.sheets.values() if sheet.name not in known and sheet.has_title(name)]
+            called = [sheet for sheet in below if sheet.name == name]
+            read = called or [sheet for sheet in below if self._readers[sheet.name]]
+            found |= {name: read[0]} if len(read) == 1 else {}
+        return found
 
     def _original(self, name: str, sheets: Sequence[Sheet]) -> Sheet:
         """The original among a sheet and its copies: the one that most other sheets read.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 from planner import csvfile, data
-from planner.catalog.calibrations import known_files, load_calibrations, own_stacks
-from planner.catalog.checked_table import NOUNS, ById, Table, own_rows_first
+from planner.catalog.calibrations import known_files, load_calibrations
+from planner.catalog.checked_table import NOUNS, ById, Table, called, own_rows_first
 from planner.catalog.columns import BlankRule, Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
+from planner.catalog.own_stacks import own_stacks
 from planner.catalog.rows import Reader
 from planner.errors import Place, UserError
 
@@ -48,7 +50,10 @@ def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
 
 def _own_first(load: Callable[[Path], Table], path: Path | None, ours: Path, *, only: bool) -> Table:
     """The user's table followed by the shipped one, or alone with `only`."""
-    return load(path or ours) if path is None or only else own_rows_first(load(path), load(ours))
+    if path is None or only:
+        return load(path or ours)
+    own = load(path)
+    return own_rows_first(replace(own, digests={called(path): digest for digest in own.digests.values()}), load(ours))
 
 
 def only_on(column: str) -> str:
@@ -122,9 +127,8 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
         cells = reader.complete(reader.row_at(begin))
         return {column.name: cells[column.name] for column in columns}
 
-    return Table(
-        kind, path, columns, ById(begins, row), ById(begins, partial(_source, reader, path)), {path.name: sheet.digest}
-    )
+    sources, digests = ById(begins, partial(_source, reader, path)), {path.name: sheet.digest}
+    return Table(kind, path, columns, ById(begins, row), sources, digests)
 
 
 def _source(reader: Reader, path: Path, begin: int) -> str:

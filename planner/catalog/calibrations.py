@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planner import __version__, csvfile, data, progress
-from planner.catalog.checked_table import Table
-from planner.catalog.columns import Column, Field, UnfitCellError, Value, number, parse
+from planner.catalog.checked_table import Table, called
+from planner.catalog.columns import Column, UnfitCellError, Value, number
 from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.errors import Place, UserError, nearest
 from planner.spoken import percent
@@ -93,6 +93,7 @@ PARAMETERS = (
     Parameter(
         "sparse_attention_efficiency", "Share of the peak that sparse attention of a prompt reaches", "1", 0.05, 1
     ),
+    Parameter("sparse_layer_host_time", "Time of the host for a layer of sparse attention in a prompt", "s", 0, 0.1),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
     Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
@@ -188,7 +189,7 @@ def _stated(files: list[Path], digests: dict[str, str]) -> dict[str, dict[str, S
     shipped: set[str] = set()
     for file in files:
         sheet = csvfile.read(file, required=REQUIRED, known=COLUMNS)
-        digests.setdefault(file.name, sheet.digest)  # the user's own file is read first
+        digests[file.name if file == files[-1] else called(file)] = sheet.digest
         seen: set[tuple[str, str]] = set()
         for line, cells in sheet.records():
             if cells["parameter"].strip() in OF_STACKS:
@@ -290,44 +291,6 @@ def known_files(path: Path | None = None) -> tuple[Path, ...]:
     if path is not None and (whole := path.absolute()) not in _own_files:
         _own_files.append(whole)
     return tuple(_own_files)
-
-
-def own_stacks(path: Path, shipped: Table) -> Table:
-    """The stacks of a file of calibrations, as a table like the shipped one, with defaults for what is missing.
-
-    Raises UserError for an invalid line, and for the name of a shipped stack.
-    """
-    rows: dict[str, dict[str, Value]] = {}
-    sources: dict[str, str] = {}
-    seen: set[tuple[str, str]] = set()
-    sheet = csvfile.read(path, required=REQUIRED)
-    for line, cells in sheet.records():
-        identifier, name = cells["calibration"].strip(), cells["parameter"].strip()
-        if name not in OF_STACKS:
-            continue
-        place = Place(path, line)
-        if not identifier:
-            raise UserError("the stack has no name", place=replace(place, column="calibration"), remedy="name it")
-        if (identifier.lower(), name) in seen:
-            raise UserError(f"{name} of {identifier} is there already", place=place, remedy="keep one")
-        seen.add((identifier.lower(), name))
-        if shipped.has(identifier):
-            what, remedy = f"the stack {identifier!r} is a shipped one", "give yours a name of its own"
-            raise UserError(what, place=replace(place, column="calibration"), remedy=remedy)
-        if identifier not in rows:
-            rows[identifier] = {**shipped.rows["default"], "name": identifier, "source": "", "note": ""}
-            sources[identifier] = path.name
-        rows[identifier][name] = _value(OF_STACKS[name], cells["value"], replace(place, column="value"))
-        if own_sources := cells.get("sources", "").strip():
-            rows[identifier]["source"] = sources[identifier] = own_sources
-    return replace(shipped, path=path, rows=rows, sources=sources, digests={path.name: sheet.digest})
-
-
-def _value(field: Field, text: str, place: Place) -> Value:
-    try:
-        return parse(field, text)
-    except UnfitCellError as error:
-        raise UserError(error.what, place=place, remedy=error.remedy) from None
 
 
 def running(name: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from planner import data
 from planner.catalog.columns import Column, Value
 from planner.errors import UserError, nearest
 
@@ -135,13 +136,24 @@ class Table:
         return self.rows[self.identify(identifier)]
 
 
+def called(own: Path) -> str:
+    """The name of a user's file among the shipped ones: `your models.csv` if one of these has the same name."""
+    return f"your {own.name}" if own.name in _shipped() else own.name
+
+
+@cache
+def _shipped() -> frozenset[str]:
+    """The names of the shipped files."""
+    folders = (data.folder(name) for name in ("model_db", "hardware_db", "templates"))
+    return frozenset(path.name for folder in folders for path in folder.glob("*.csv"))
+
+
 def own_rows_first(own: Table, ours: Table) -> Table:
     """The user's table followed by the shipped one, without rows whose ids the user's table has."""
     kept = [identifier for identifier in ours.rows if not own.has(identifier)]
     rows = _Chained(own.rows, ours.rows, kept)
     sources = _Chained(own.sources, ours.sources, kept)
-    digests = {**own.digests, **{name: digest for name, digest in ours.digests.items() if name not in own.digests}}
-    return replace(own, rows=rows, sources=sources, digests=digests)
+    return replace(own, rows=rows, sources=sources, digests={**own.digests, **ours.digests})
 
 
 class _Chained(Mapping[str, T], Generic[T]):

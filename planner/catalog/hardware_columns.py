@@ -159,6 +159,18 @@ DTYPE_FIELDS = with_rules(
 
 _factor = partial(Field, kind="number", unit="1", positive=True, blank=1.0, source="source")
 NO_CALIBRATION = "none"  # no calibration of its own: a stack that wasn't fitted to runs on one chip
+OWN_RUNS = {
+    "own_training": "training", "own_serving": "serving", "own_operations": "single operations",
+    "own_collectives": "collectives",
+}  # fmt: skip
+"""Flags of a stack that is fitted to the user's own runs, each with the workload that such runs are of."""
+
+
+def _own_runs(fitted_for: str) -> Value:
+    """The default of a flag of OWN_RUNS: 1 for a stack with a calibration of its own, else 0."""
+    return float(fitted_for != NO_CALIBRATION)
+
+
 STACK_FIELDS = with_rules(
     (
         _natural("id", "Identifier", kind="text", required=True),
@@ -173,8 +185,9 @@ STACK_FIELDS = with_rules(
             kind="number", blank=0.0, source="source",
         ),
         _text("fitted_for", "Calibration that it has one of its own for"),
+        *(Field(name, f"Fitted to own runs of {of} (1 or 0)", kind="flag") for name, of in OWN_RUNS.items()),
         _text("source", "Source"),
         _text("note", "Note"),
     ),
-    {"name": lambda id: id, "fitted_for": lambda: NO_CALIBRATION},
+    {"name": lambda id: id, "fitted_for": lambda: NO_CALIBRATION, **dict.fromkeys(OWN_RUNS, _own_runs)},
 )  # fmt: skip

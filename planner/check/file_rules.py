@@ -4,10 +4,12 @@ active content (1, 4, 8, 18, 33).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from planner.book.sheet import Sheet
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
+from planner.terminal_table import counted
 from planner.xlsx.address import Area, address
 from planner.xlsx.opc import Package
 from planner.xlsx.xmltree import every, local_name
@@ -79,12 +81,24 @@ def hidden(book: Book) -> Iterator[Fault]:
         if element.get("state", "visible") != "visible":
             yield Fault(element.get("name", ""), "", "the sheet is hidden", "show it")
     for sheet in book.our_sheets:
-        for row in sheet.hidden_rows:
+        filtered = _filtered(book, sheet)
+        if left_out := [row for row in sheet.hidden_rows if row in filtered]:
+            what = f"a filter hides {counted(len(left_out), 'row')}"
+            yield Fault(sheet.name, address(left_out[0], 1), what, "clear it: Data > Clear, or Data > Reset Filter")
+        for row in (row for row in sheet.hidden_rows if row not in filtered):
             yield Fault(sheet.name, address(row, 1), "the row is hidden", "show it, or group it")
         for column in sheet.elements("col"):
             if column.get("hidden") in ("1", "true") and column.get("outlineLevel", "0") == "0":
                 first = int(column.get("min", "1"))
                 yield Fault(sheet.name, address(1, first), "the column is hidden", "show it, or group it")
+
+
+def _filtered(book: Book, sheet: Sheet) -> Collection[int]:
+    """The rows that active filters of a sheet and its tables may hide."""
+    tables = (book.package.tree(part) for part in book.package.linked(book.package.sheets()[sheet.name], "table"))
+    filters = [*sheet.elements("autoFilter"), *(found for table in tables for found in every(table, "autoFilter"))]
+    areas = (Area.tried(each.get("ref", "")) for each in filters if list(every(each, "filterColumn")))
+    return {row for area in areas if area for row in area.rows}
 
 
 @rule(8, "No merged cells in a table: what stands below the first of them is lost or out of sight.")

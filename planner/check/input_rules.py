@@ -15,6 +15,7 @@ from planner.check.findings import Fault, rule
 from planner.check.precedents import CellSet
 from planner.formulas.input_values import Limits, is_flag, stages
 from planner.plausible import doubt
+from planner.spoken import wanted_number
 from planner.workbook.memory import kept_rows
 from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number
@@ -138,7 +139,7 @@ def _beyond_limits(book: Book, reported: set[str]) -> Iterator[Fault]:
             if cell.ref in reported or isinstance(value, CellError) or not table.sheet.is_typed(cell.row, cell.column):
                 continue
             if not isinstance(value, (int, float)) or isinstance(value, bool):
-                yield out_of_range(book, cell, f"a number in {line.unit} is wanted")
+                yield out_of_range(book, cell, f"{wanted_number(line.unit)} is wanted")
             elif wanted := _limits(line).fault(value):
                 yield out_of_range(book, cell, wanted)
 

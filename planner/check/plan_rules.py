@@ -194,7 +194,7 @@ def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
     """The quantities that a check compares, with their values in a scenario; blank if unknown."""
     title, _, name = line.name.rpartition(".")
     tables = (found for found in book.calculations if name in found.by_name)
-    table = next((found for found in tables if found.sheet.name.lower().startswith(title.lower())), None)
+    table = next((found for found in tables if book.templates.get(found.sheet.name) == title), None)
     if table is None:
         return ""
     quantities = []

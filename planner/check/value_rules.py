@@ -112,7 +112,8 @@ def recalculated(book: Book) -> Iterator[Fault]:
         yield Fault("", "", f"further stale cells depend on these: {also}", "", "note")
     if left := verdict.doubts | verdict.kept:
         (name, ref), reason = next(iter(left.items()))
-        what = f"{len(left):,} cells were not recalculated, such as {name}!{ref}: {reason}"
+        were = "was" if len(left) == 1 else "were"
+        what = f"{counted(len(left), 'cell')} {were} not recalculated, such as {name}!{ref}: {reason}"
         yield Fault("", "", what, "recalculate in a spreadsheet program", "note")
 
 

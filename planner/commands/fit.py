@@ -46,5 +46,6 @@ def command(
         click.echo(line)
     if filled is not None:
         note = f"Sheet {filled.sheet}: what was fitted, and which runs were used"
+        note += f"; choose the stack {found.first} on Inputs to expect by it"
         say(file, [*lines(filled.updated, 4, rest=""), note, *as_it_was(filled.backup)])
     click.echo(f"Wrote {target}: --calibrations {target} reads it, and --set stack={found.first} uses it.")

@@ -13,6 +13,7 @@ from planner.commands.options import PATH
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
 
+WORKBOOKS = (".xlsx", ".xlsm")
 USUAL = "the calibrations"
 WITHOUT = "fits to all sources but a run's own"
 
@@ -31,11 +32,14 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     from planner import progress
     from planner.errors import Place, UserError
     from planner.validation import errors_text
-    from planner.validation.judged import validated
+    from planner.validation.judged import validated, without_effect
 
     if leave_one_out and databases.calibrations_csv is not None:
         what, remedy = "--leave-one-out fits calibrations of its own", "leave one of the two options away"
         raise UserError(what, place=Place(databases.calibrations_csv), remedy=remedy)
+    if runs is not None and runs.suffix.lower() in WORKBOOKS:
+        remedy = "planner fit fits to the runs of a workbook, and planner report shows each beside what was expected"
+        raise UserError("this is a workbook, and no CSV of runs", place=Place(runs), remedy=remedy)
     progress.step("expecting the runs" if not leave_one_out else "fitting without each source")
     rows = validated(runs, databases, leave_one_out=leave_one_out)
     progress.clear()
@@ -44,6 +48,8 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
         what = f"nothing can be expected of any run; {first.id}: {rows[0].fault}"
         place = Place(runs, first.line, first.column) if first.column else Place(runs)
         raise UserError(what, place=place, remedy="mend the rows")
+    if said := without_effect(rows, databases):
+        progress.warn(said)
     name = runs.name if runs else "the published runs"
     about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
     is_own = databases.calibrations_csv is not None

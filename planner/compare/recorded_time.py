@@ -6,7 +6,9 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+from planner import progress
 from planner.catalog.checked_table import Ids
+from planner.compare import likely_unit
 from planner.compare.appended_rows import predicted_again
 from planner.compare.comparison_cases import is_meant, refuse_blank
 from planner.compare.comparison_sheet import NOTE, CaseRow, ComparisonSheet, find
@@ -15,6 +17,7 @@ from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import cells_of, is_chip, is_other
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import LONGEST, Measurement, time_fault
+from planner.spoken import DIGITS, shown
 from planner.typed_numbers import read
 from planner.xlsx.workbook_part import parse_sheets
 
@@ -31,8 +34,8 @@ def seconds_of(text: str) -> float:
         raise UserError(f"{text!r} is no time: {error.what}", remedy="write seconds, as 0.003, or 3ms, 250us") from None
 
 
-def record(path: Path, key: str, seconds: float, note: str | None = None, chip: str = "", device: str = "") -> str:
-    """Type a time in s into the row that `key` selects; returns a line with the outcome.
+def record(path: Path, key: str, time: str, note: str | None = None, chip: str = "", device: str = "") -> str:
+    """Type a time, as the user wrote it, into the row that `key` selects; returns a line with the outcome.
 
     The key is a label, a key or a part of one, or the row's number; `chip` chooses among rows on several. The time
     counts as one sample of a run of its own, on the chip that the row predicts; `device` is the recorder's name for
@@ -41,6 +44,7 @@ def record(path: Path, key: str, seconds: float, note: str | None = None, chip: 
     Raises UserError for an impossible time, for a key that selects no or several rows, and for a device of another
     chip.
     """
+    seconds = seconds_of(time)
     if what := time_fault(seconds):
         raise UserError(f"no case takes it: {what}", remedy=f"give seconds, above 0 and at most {LONGEST:.0f}")
     refuse_blank(key)
@@ -60,7 +64,10 @@ def record(path: Path, key: str, seconds: float, note: str | None = None, chip: 
         numbers.append(row.number)
 
     landing = land(path, choose)
-    return "\n  ".join([_outcome(landing, *numbers), *filter(None, [landing.too_fast()])])
+    row = next(row for row in find(landing.package).rows if row.number == numbers[0])
+    if doubted := likely_unit.doubt(time, "s", row.number_in("time_ratio")):
+        progress.warn(doubted)
+    return "\n  ".join([_outcome(row), *filter(None, [landing.too_fast()])])
 
 
 def _recorded(key: str, seconds: float, device: str) -> Measurement:
@@ -113,10 +120,9 @@ def _shown(row: CaseRow) -> str:
     return f"{row.number} ({row.text('case_label') or min(row.keys)})" + (f" on {chip}" if chip else "")
 
 
-def _outcome(landing: Landing, number: int) -> str:
+def _outcome(row: CaseRow) -> str:
     """A line with the results of the row of a recorded time."""
-    row = next(row for row in find(landing.package).rows if row.number == number)
     time, ratio, mfu = (row.number_in(name) for name in ("measured_time", "time_ratio", "mfu"))
-    line = f"row {number} ({row.text('case_label')}) took {time:g} s"
-    line += f", {ratio:.3g} times the prediction" if ratio is not None else ""
+    line = f"row {row.number} ({row.text('case_label')}) took {time:g} s"
+    line += f", {shown(ratio, '1', DIGITS)} times the prediction" if ratio is not None else ""
     return line + (f", MFU {mfu:.1%}" if mfu is not None else "")

@@ -15,6 +15,7 @@ from planner.catalog import Value as Known
 from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, CaseRow, ComparisonSheet
 from planner.recalc import recalculate
 from planner.scaled_units import factor
+from planner.spoken import PERCENT
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import CellFormula, exact_text
 from planner.xlsx.moved_parts import insert_rows
@@ -107,6 +108,11 @@ class RecordedRun:
     note: str = ""
 
     @property
+    def said_in(self) -> str:
+        """The display unit of its numbers: s, 1/s or %."""
+        return PERCENT if self.unit == PERCENT else "1/s" if self.unit.endswith("/s") else "s"
+
+    @property
     def ratio(self) -> float | None:
         """Measured over expected; None if nothing was expected."""
         return self.measured / self.expected if self.expected else None
@@ -192,6 +198,13 @@ def appended(sheet: ComparisonSheet, run: RecordedRun) -> tuple[int, dict[str, C
     contents |= _keys(columns, sheet.runs_header or number - 1, number)
     like |= _looks(sheet, number, columns)
     return number, contents, like
+
+
+def beside_run(sheet: ComparisonSheet, number: int) -> list[str]:
+    """The addresses of the filled cells in a run's row outside the table, which are the user's."""
+    ours = set(_columns(sheet).values())
+    cells = (each for column, each in sheet.xml.row(number).items() if column not in ours)
+    return [each.ref for each in cells if each.value is not None or each.formula is not None]
 
 
 def _keys(columns: Mapping[str, int], header: int, number: int) -> dict[str, Content]:

@@ -17,10 +17,10 @@ from planner.diff.differences import (
     OutcomeChange,
     Structure,
 )
-from planner.spoken import EXACT, printed
+from planner.spoken import EXACT, EXACT_DIGITS, apart, printed
 from planner.terminal_table import counted
 from planner.xlsx.address import coordinates
-from planner.xlsx.cellvalue import CellError, Value, plain
+from planner.xlsx.cellvalue import CellError, Value, is_number, plain
 from planner.xlsx.pattern import pattern
 
 MOST = 40
@@ -59,10 +59,18 @@ def both(old: Value, new: Value, unit: str = "") -> str:
 
 def each(old: Value, new: Value, unit: str = "") -> tuple[str, str]:
     """Both values as texts that differ."""
-    exact = number(old, unit) == number(new, unit)
-    before, after = number(old, unit, exact=exact), number(new, unit, exact=exact)
+    before, after = number(old, unit), number(new, unit)
+    if before == after and is_number(old) and is_number(new) and (_is_computed(old) or _is_computed(new)):
+        before, after = (text.replace("\N{NO-BREAK SPACE}", " ") for text in apart(float(old), float(new), unit))
+    if before == after:
+        before, after = number(old, unit, exact=True), number(new, unit, exact=True)
     is_other_kind = isinstance(new, str) != isinstance(old, str) and number(old) == number(new)
     return (_kinded(old), _kinded(new)) if is_other_kind or before.split() == after.split() else (before, after)
+
+
+def _is_computed(value: float) -> bool:
+    """Whether a number has more digits than people type."""
+    return float(f"{value:.{EXACT_DIGITS}g}") != value
 
 
 def _kinded(value: Value) -> str:

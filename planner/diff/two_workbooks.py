@@ -31,6 +31,7 @@ from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
 from planner.formulas.headlines import leading
 from planner.formulas.sweeps import swept_templates
+from planner.terminal_table import counted
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
@@ -337,4 +338,6 @@ def _unsure(plan: Plan) -> Iterator[str]:
         yield f"{plan.file}: nothing was recalculated, values are as saved: {plan.not_computed}"
     elif plan.unknown:
         spot: Spot = next(iter(plan.unknown))
-        yield f"{plan.file}: {len(plan.unknown):,} cells are as saved, such as {spot}: {plan.unknown[spot]}"
+        are = "is" if len(plan.unknown) == 1 else "are"
+        said = f"{counted(len(plan.unknown), 'cell')} {are} as saved"
+        yield f"{plan.file}: {said}, such as {spot}: {plan.unknown[spot]}"

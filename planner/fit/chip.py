@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, least_squares
 
 from planner.catalog.calibrations import COMMON
+from planner.compare import likely_unit
 from planner.validation.expected_times import Numbers
 from planner.validation.fitting import SHARE, Fit, Fitter, Key
 from planner.validation.parameters import UNMEASURED, Group, bounds
@@ -68,13 +69,21 @@ class OwnFit:
         self.usual = error * SPREAD_OF_MEDIAN * OF_A_SOURCE
         self.sign = np.where(fitter.is_rate, -1.0, 1.0)
         self.runs = [run for part in fitter.parts for run in part.runs]
-        self.weights = _weights(fitter)
+        self.weights = _weights(fitter) * ~self._is_of_another_unit()
 
     def residuals(self, moved: Mapping[str, float]) -> Numbers:
         """The logarithm of measured over expected time of each run."""
         known = {(self.chip, name): value for name, value in {**self.known, **moved}.items()}
         found: Numbers = np.log(self.fitter.measured / self.fitter.expected(Fit(known, self.stacks))) * self.sign
         return found
+
+    def _is_of_another_unit(self) -> NDArray[np.bool_]:
+        """Which runs are too far off for any parameter to explain; fitting to them would only widen the range.
+
+        Collectives are exempt, since their start-up time may differ as much between machines.
+        """
+        is_other = np.array([run.judged_as != "collective" for run in self.runs], bool)
+        return is_other & (np.abs(self.residuals({})) >= math.log(likely_unit.FAR))
 
     def fit(self, names: Sequence[str]) -> dict[str, float]:
         """The parameters that the runs move, with their numbers."""

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from planner.catalog import Table, Value
 from planner.catalog.calibrations import KINDS, MIXES, Stated, kind_of, stated_calibrations
 from planner.catalog.databases import Databases
+from planner.catalog.hardware_columns import OWN_RUNS
+from planner.compare import likely_unit
 from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
 from planner.formulas.expected import IDEAL
@@ -37,6 +39,11 @@ UNSTATED = 0.2  # error of a calibration that doesn't state one
 NEEDED = {"calibration_id", "stack"}  # a template without these rows has nothing to fit
 TELLING = tuple(stack for stack in STACKS if stack != IDEAL)  # stacks with factors that runs can determine
 NOTHING = "nothing is fitted of it"
+FLAGS = {
+    "training": "own_training", "serving": "own_serving", "serving on TPUs": "own_serving",
+    "matmuls": "own_operations", "collectives": "own_collectives",
+}  # fmt: skip
+"""The column of a stack that says whether it is fitted to runs of a group, by the group of parameters."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,13 @@ class OwnCalibration:
     base: str
     parameters: tuple[FittedParameter, ...]
     runs: tuple[OwnRun, ...]
+
+    @property
+    def flags(self) -> dict[str, float]:
+        """For each column of OWN_RUNS, 1 if a run of its workload was used, else 0."""
+        kinds = {each.run.judged_as for each in self.runs if each.is_used}
+        fitted = {FLAGS[group.name] for group in GROUPS if kinds.intersection(group.kinds)}
+        return {name: float(name in fitted) for name in OWN_RUNS}
 
     @property
     def sources(self) -> list[str]:
@@ -157,7 +171,8 @@ def _fitted(
             found[each.name] = each
         known |= {name: found[name].value for name in moved}
         for at, run in enumerate(fit.runs):
-            why = run.noted if used[at] else "not to be fitted" if not counts[at] else far_off(used[counts])
+            times = float(np.exp(before[at]))
+            why = run.noted if used[at] else _left(run, times) or far_off(used[counts])
             ratios = float(np.exp(-before[at])), float(np.exp(-after[at]))
             runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
     for (family, name), reach in reaches(parts, families, {name for name, run in runs.items() if run.is_used}).items():
@@ -165,12 +180,19 @@ def _fitted(
             found[name] = FittedParameter(name, reach.value, stated[name].value, len(reach.sources))
     everything = (found.get(name) or FittedParameter(name, line.value, line.value) for name, line in stated.items())
     missing = (
-        OwnRun(run, is_used=False, why_not=NOTHING if np.isfinite(each.expected[at]) else each.why_not(at))
+        OwnRun(run, is_used=False, why_not=_why_unfitted(each, at))
         for each in together
         for at, run in enumerate(each.runs)
         if run.id not in runs
     )
     return OwnCalibration(identifier, chip, base, tuple(everything), (*runs.values(), *missing))
+
+
+def _left(run: Run, ratio: float) -> str:
+    """Why a run isn't used, regardless of the others; blank if it is. `ratio` is measured over expected time."""
+    if not run.is_fitted:
+        return "not to be fitted"
+    return likely_unit.how_far(ratio) if likely_unit.is_far(ratio) else ""
 
 
 def far_off(used: NDArray[np.bool_]) -> str:
@@ -179,6 +201,14 @@ def far_off(used: NDArray[np.bool_]) -> str:
     if 2 * used.sum() > others:
         return "far off the others"
     return "far off what is expected" + (", and so are most of the others" if others else "")
+
+
+def _why_unfitted(together: Together, at: int) -> str:
+    """Why nothing is fitted to a run."""
+    expected, run = float(together.expected[at]), together.runs[at]
+    if not np.isfinite(expected):
+        return together.why_not(at)
+    return _left(run, run.measured / expected) or NOTHING
 
 
 def _has_runs(together: Together, group: Group) -> bool:

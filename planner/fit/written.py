@@ -43,7 +43,8 @@ def calibrations_csv(found: Sequence[OwnCalibration], stacks: Table, origin: Pro
     for own in found:
         used = sum(each.is_used for each in own.runs)
         said = f"{terminal_table.counted(used, 'run')} of {origin.file}; factors of {own.base}"
-        row = {**stacks.rows[own.base], "name": f"Fitted to {said}", "fitted_for": own.fitted_for}
+        of_fit = {"name": f"Fitted to {said}", "fitted_for": own.fitted_for}
+        row = {**stacks.rows[own.base], **of_fit, **own.flags}
         for name, column in OF_STACKS.items():
             value = row[name]
             shown = value if isinstance(value, str) else f"{value:g}"

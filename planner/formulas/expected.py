@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from planner.catalog import Value
+from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas.headlines import headline_template, leading
 from planner.formulas.template import Template
 from planner.spoken import shown, spoken
@@ -23,6 +24,10 @@ BEYOND = {
     "beyond_attention": "sparse attention",
 }  # fmt: skip
 """Rows that are 1 if a plan is outside the range of the fitted runs, and in what."""
+OWN_RUNS_TELL = "own_runs_tell"
+"""The row that is 0 if a stack is fitted to the user's own runs, but to none of the plan's workload; older workbooks
+lack it.
+"""
 MUCH = 1.1
 """Least ratio of a context to the cache's length to be mentioned."""
 UNUSED = 2.0
@@ -47,22 +52,30 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     """
     calibration = chip_calibration(value)
     is_own = value("calibration_id") != calibration
+    is_told = value(OWN_RUNS_TELL) != 0
     if value("stack") == IDEAL:
         yield "stack=ideal: these are the bounds. Nothing is lost in them; no published run is faster."
-    elif is_own:
+    elif is_own and is_told:
         yield f"Fitted to runs of your own: the stack {value('stack')} has its own calibration for {calibration}."
+    elif is_own:
+        yield (
+            f"None of the runs that the stack {value('stack')} is fitted to is of this workload: it is expected as "
+            f"shipped for {calibration}, but for what it shares with them."
+        )
     elif calibration in FAMILIES:
         how_many = "Few" if own_runs else "No"
         yield f"{how_many} published runs of this chip: the median of {FAMILIES[calibration]}, with a wider range."
     elif own_runs == 0:
         yield "No published runs of this kind on this chip: fitted to other chips' runs, with a wider range."
+    if not is_own and (other := value("fitted_for")) not in (None, NO_CALIBRATION):
+        yield f"The stack {value('stack')} is fitted to runs on chips of {other}: on this chip its fit isn't used."
     yield from _of_the_cache(value)
     tokens, step = value("train_tokens"), value("batch_tokens")
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
-        kind = "yours" if is_own else "TPUs" if str(calibration).startswith("tpu") else "GPUs"
+        kind = "yours" if is_own and is_told else "TPUs" if str(calibration).startswith("tpu") else "GPUs"
         yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."
 
 

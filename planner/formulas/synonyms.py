@@ -6,6 +6,7 @@ They are data: templates/about.csv describes each template, templates/aliases.cs
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import cache
 
 from planner import data
@@ -29,6 +30,19 @@ def aliases() -> dict[str, tuple[str, ...]]:
     for alias, name in _pairs("aliases", ("alias", "name")):
         found[alias] = (*found.get(alias, ()), name)
     return found
+
+
+def meant(word: str, known: Container[str]) -> list[str]:
+    """The names in `known` that a word of the field means, each once; the word may have spaces or underscores."""
+    said = word.strip().lower()
+    called = (*aliases().get(said, ()), *aliases().get(said.replace("_", " "), ()))
+    return [name for name in dict.fromkeys(called) if name in known]
+
+
+def row_called(word: str, known: Container[str]) -> str:
+    """The one name in `known` that a word is or means; the word itself if it means none or several."""
+    names = [word] if word in known else meant(word, known)
+    return names[0] if len(names) == 1 else word
 
 
 @cache

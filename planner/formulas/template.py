@@ -12,7 +12,7 @@ from typing import Any
 from planner import csvfile, regularfile
 from planner.catalog.checked_table import TABLES
 from planner.errors import NEAR, Place, UserError, closest, nearest
-from planner.formulas.synonyms import aliases
+from planner.formulas.synonyms import meant
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
 from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
 from planner.scaled_units import factor
@@ -311,8 +311,7 @@ def instead_of(name: str, own: Collection[str], shelf: Sequence[Template]) -> st
     (`shelf`) that have it, except those that include another which does; the nearest name in this template or
     elsewhere.
     """
-    called = (*aliases().get(name.lower(), ()), *aliases().get(name.lower().replace("_", " "), ()))
-    if here := dict.fromkeys(row for row in called if row in own):
+    if here := meant(name, own):
         return f"here it is {' or '.join(here)}"
     if (likely := f"{name}_expected") in own:
         return f"did you mean {likely}?"

@@ -7,12 +7,13 @@ which some chips have two.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from planner import errors
 from planner.catalog import Table, Value
 from planner.compare.row_of_measurement import called_so
 from planner.errors import UserError, closest
-from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, Profile
+from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, REPLICAS, Profile
 from planner.terminal_table import counted
 
 UNKNOWN = "unknown"
@@ -68,7 +69,7 @@ def chip_of(profile: Profile, said: str, hardware: Table) -> Chip:
 
 def _why(profile: Profile, kinds: Mapping[str, str]) -> str:
     if profile.device:
-        near = closest(profile.device, kinds.values())
+        near = closest(profile.device, kinds.values(), cutoff=errors.NEAR)
         return f"the hardware table has no chip that is called so{f'; the closest: {near[0]}' if near else ''}"
     return profile.lacks.get("device", "the file names no device")
 
@@ -85,12 +86,23 @@ class Chips:
 def chips_of(profile: Profile, chip: Chip) -> Chips:
     """The number of chips, from each device's place in the file, the peak of its cores, or the cores of its chip.
 
-    A GPU is one chip. If only one of several ranks was traced, the chips of all ranks are counted.
+    A GPU is one chip. If only one of several ranks was traced, the chips of all ranks are counted. Of several replicas
+    of a model, the chips of one are counted, since a step is that of one replica.
     """
+    replicas = int(profile.facts.get(REPLICAS, 1))
+    found = _of_replica(profile, chip, replicas)
+    if replicas == 1 or not found.count:
+        return found
+    return replace(
+        found, why="; ".join(filter(None, [found.why, f"{replicas} replicas of {counted(found.count, 'chip')}"]))
+    )
+
+
+def _of_replica(profile: Profile, chip: Chip, replicas: int) -> Chips:
     devices = profile.active or profile.devices
-    n = int(profile.facts.get(CORES, len(devices)))
-    if ranks := _ranks(profile):
-        here = len({device.host for device in devices})
+    n = int(profile.facts.get(CORES, len(devices))) // replicas
+    if ranks := _ranks(profile, replicas):
+        here = len({device.host for device in devices}) // replicas
         return Chips(ranks, 1, f"{here} of {ranks} ranks {'is' if here == 1 else 'are'} in the profile")
     each = _by_place(profile) or _by_peak(profile, chip)
     if each is None and CORES in profile.facts:  # the number of cores according to a tool
@@ -106,11 +118,11 @@ def chips_of(profile: Profile, chip: Chip) -> Chips:
     return Chips(count, cores, f"{n} cores are {counted(count, 'chip')}" if cores > 1 else "")
 
 
-def _ranks(profile: Profile) -> int:
-    """The number of ranks in the run, if the trace states it and contains fewer."""
+def _ranks(profile: Profile, replicas: int) -> int:
+    """The number of ranks in the run, or in one of its replicas, if the trace states it and contains fewer."""
     stated = profile.facts.get(RANKS, "")
     found = int(stated) if stated.isdigit() else 0
-    return found if found > len(profile.active) else 0
+    return found if found * replicas > len(profile.active) else 0
 
 
 def _by_place(profile: Profile) -> float | None:

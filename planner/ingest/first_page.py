@@ -127,7 +127,7 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
         return
     median, deviation, n = spread(times)
     said = [f"median of {n} steps" if n > 1 else "n = 1" if profile.found != "whole" else ""]
-    said.append("on the device that takes longest for it" if _devices(profile) > 1 else "")
+    said.append("on the device that takes longest for it" if _is_shared(profile, n) else "")
     note = ": ".join(filter(None, (", ".join(filter(None, said)), HOW_FOUND[profile.found])))
     note += f", {short(profile.step_name)}" if profile.step_name else ""
     yield PageLine("Step time", median, SECONDS, *planned, note)
@@ -153,6 +153,11 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
 def _devices(profile: Profile) -> int:
     """The number of devices with steps."""
     return sum(bool(device.steps) for device in profile.devices)
+
+
+def _is_shared(profile: Profile, steps: int) -> bool:
+    """Whether any of this number of steps ran on several devices, unlike those of replicas."""
+    return sum(len(device.steps) for device in profile.devices) > steps
 
 
 def _is_mean(profile: Profile) -> bool:

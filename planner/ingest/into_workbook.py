@@ -31,7 +31,7 @@ from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
 from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
-from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, Profile, spread, step_kinds
+from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, REPLICAS, Profile, spread, step_kinds
 from planner.profiles.profile_files import named
 from planner.profiles.step_kinds import DECODE, phase
 from planner.report.expectation import planned
@@ -76,22 +76,11 @@ def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: st
     if device:
         table.identify(device)
     if into is not None:
-        the_scenario(read_plan(into), scenario)
+        scenario_of(read_plan(into), scenario)
     profile = reading.read(*paths, asked=steps)
     chip = chip_of(profile, device, table)
     peaks = peaks_of(next(iter(profile.active), None), chip)
     return Ingested(profile, chip, peaks, cases_of(profile, chip))
-
-
-def the_scenario(plan: Plan, said: str) -> Scenario:
-    """The scenario that a profile is a run of: the named one, or the only one. Raises UserError if it is ambiguous."""
-    if said:
-        return scenario_of(plan, said)
-    if len(plan.scenarios) == 1:
-        return plan.scenarios[0]
-    known = ", ".join(each.id for each in plan.scenarios[:8])
-    what = f"the profile may be of any of {len(plan.scenarios)} scenarios"
-    raise UserError(what, place=Place(plan.file), remedy=f"say --scenario ID: {known}")
 
 
 def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> list[str]:
@@ -104,7 +93,7 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         progress.step(f"reading {path.name}")
         package = Package.read(path)
         plan = read_plan(package)
-        which = the_scenario(plan, scenario)
+        which = scenario_of(plan, scenario)
         run, step = _run(plan, which, found, row, note)
         said_of_run, place = "the profile has no step: no run is recorded", None
         if first_page.step_seconds(found.profile) is not None:
@@ -163,7 +152,7 @@ def about_lines(found: Ingested, which: Scenario | None, run: RecordedRun | None
     ]
     lines += [("Note", note) for note in profile.notes]
     if not found.chip.id:
-        identifying = {name: value for name, value in facts if name not in (CHIP_PLACE, RANKS)}
+        identifying = {name: value for name, value in facts if name not in (CHIP_PLACE, RANKS, REPLICAS)}
         lines += [(f"What tells the device: {name}", str(value)) for name, value in identifying.items()]
     if which is not None and run is not None:
         lines.append((OF_SCENARIO, f"{which.name} ({which.id}), {_chips(run)} {which.hardware}"))

@@ -122,13 +122,15 @@ def cases_of(profile: Profile, chip: Chip) -> Cases:
     everything = sum(operation.self_time for operation in profile.operations)
     if not everything:
         return Cases((), None, profile.lacks.get("operations") or "no operation has a time")
-    if not any(kinds.values()):
+    if not any(kinds.values()) and not known.kernels:
         why = profile.lacks.get("shapes") or "no operation is a matmul, attention or a collective that can be told"
         return Cases((), 0.0, why)
     chips = chips_of(profile, chip)
     made = (_row(profile, chip, chips, template, key, same) for (template, key), same in found.items())
     rows = tuple(row for row in made if not any(row_faults(row)))  # excludes empty arrays and kernels of 0 s
-    shares = {kind: sum(each.operation.self_time for each in same) / everything for kind, same in kinds.items() if same}
+    ours = {kind: [each.operation for each in same] for kind, same in kinds.items()}
+    ours["matmuls of unknown sizes"] = list(known.kernels)
+    shares = {kind: sum(each.self_time for each in same) / everything for kind, same in ours.items() if same}
     said = ", ".join(filter(None, [*(f"{kind} {percent(share)}" for kind, share in shares.items()), apart]))
     return Cases(rows, sum(shares.values()), f"{said}; {counted(len(rows), 'case')} of known sizes")
 

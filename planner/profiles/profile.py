@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 CORES, RANKS, CHIP_PLACE = "cores", "ranks", "chip"  # names of facts of a profile or device
+REPLICAS = "replicas"  # name of the fact for the number of replicas of the model; RANKS are those of one
 ALL_CORES = "all cores"  # device name of a tool's table, which sums over cores
 _CUT, _REST = 0.5, 0.1  # shares of a usual step's time below which a step was truncated, or follows the loop
 Part = Literal["compute", "communication", "copy", "wait"]  # of a step: what an operation's time counts as

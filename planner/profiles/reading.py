@@ -14,7 +14,7 @@ from shlex import quote
 
 from planner import progress
 from planner.errors import Place, UserError
-from planner.profiles import sources, tools
+from planner.profiles import replicas, sources, tools
 from planner.profiles.profile import ALL_CORES, CORES, RANKS, Device, Profile, Step, StepKind, step_kinds, whole_steps
 from planner.profiles.profile_files import Files, host, host_of_tool, profile_files
 from planner.profiles.sources import ProfileSource
@@ -88,6 +88,7 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
 
     Raises UserError if the files can't be of one run.
     """
+    parts = replicas.distinguished(parts)
     _refuse_other_runs(parts)
     tables = [part.table for part in parts if part.table]
     devices = [device for part in parts for device in part.devices]

@@ -25,6 +25,12 @@ _BESIDE_IT = re.compile(  # operations around attention, or named after it
 _BRACKETS = re.compile(r"\[[^\]]*\]")
 _MATMUL = re.compile(r"convolution|fusion|\bdot\b|dot_general|custom-call|gemm|matmul|mm|linear", re.I)
 _NAMED = re.compile(r"matmul|gemm|(?:^|[_./])mm(?:[_./]|$)", re.I)
+_KERNEL = re.compile(  # names of matmul kernels of libraries and engines
+    r"gemm|gemv|nvjet|cijk_|matmul|marlin|machete|fused_moe_kernel|splitk_?reduce|wvsplitk|(?:grouped|scaled)_mm"
+    r"|(?:^|[_:])b?mm(?:_|$)",
+    re.I,
+)
+_CONVOLUTION = re.compile(r"implicit|conv|[fdw](?:prop|grad)", re.I)
 HALVES = ("-start", "-done")
 _FLOATS = ("bf16", "f16", "f32", "f64", "f8", "f4", "s8", "u8", "s4", "u4")
 
@@ -71,19 +77,24 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """The recognised operations, and their share of the total time."""
+    """The recognised operations, and their share of the total time.
+
+    `kernels` are matmuls recognised by name alone, of unknown sizes, such as those of a graph that a server replays.
+    """
 
     matmuls: tuple[Matmul, ...]
     attention: tuple[Attention, ...]
     collectives: tuple[Collective, ...]
+    kernels: tuple[Operation, ...]
     share: float
 
 
 def recognised(operations: Iterable[Operation]) -> Recognised:
-    """What each of the operations is: a matmul, attention, a collective or none of these."""
+    """What each of the operations is: a matmul, attention, a collective, a matmul's kernel or none of these."""
     matmuls: list[Matmul] = []
     attentions: list[Attention] = []
     collectives: list[Collective] = []
+    kernels: list[Operation] = []
     listed = list(operations)
     for each in listed:
         if each.part == "communication":
@@ -94,10 +105,13 @@ def recognised(operations: Iterable[Operation]) -> Recognised:
             attentions.append(_attention(each))
         elif found := matmul(each):
             matmuls.append(found)
+        elif _is_matmul_kernel(each):
+            kernels.append(each)
     total = sum(each.self_time for each in listed)
     found_all: list[Matmul | Attention | Collective] = [*matmuls, *attentions, *collectives]
-    known = sum(each.operation.self_time for each in found_all)
-    return Recognised(tuple(matmuls), tuple(attentions), tuple(collectives), known / total if total else 0.0)
+    known = sum(each.self_time for each in (*(one.operation for one in found_all), *kernels))
+    share = known / total if total else 0.0
+    return Recognised(tuple(matmuls), tuple(attentions), tuple(collectives), tuple(kernels), share)
 
 
 def is_attention(operation: Operation) -> bool:
@@ -106,6 +120,14 @@ def is_attention(operation: Operation) -> bool:
     names = (operation.name, operation.expression if not operation.opcode else "", operation.source.rpartition("::")[2])
     paths = [_of_path(name) for name in names if " = " not in name]
     return kernel and any(map(_ATTENTION.search, paths)) and not any(map(_BESIDE_IT.search, paths))
+
+
+def _is_matmul_kernel(operation: Operation) -> bool:
+    """Whether a GPU kernel's name indicates a matmul; a TPU's operations have sizes."""
+    name = operation.name if not operation.opcode else operation.expression
+    names = f"{name} {operation.name} {operation.category} {_of_path(operation.source)}"
+    is_other = " = " in name or re.match(INDUCTOR, name) or _CONVOLUTION.search(names)
+    return bool(_KERNEL.search(name)) and not is_other
 
 
 def _of_path(name: str) -> str:

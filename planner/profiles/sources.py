@@ -67,12 +67,19 @@ def read_file(path: Path, asked: str = "") -> ProfileSource:
 
     Raises UserError if it can't be read as a profile.
     """
+    if why := foreign.by_name(path):
+        raise UserError(why[0], place=Place(path), remedy=why[1])
     head = _head(path)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not head:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
     if _JSON.match(text):
-        return _of_json(path, asked)
+        try:
+            return _of_json(path, asked)
+        except UserError:
+            if why := foreign.other_text(head):
+                raise UnknownJsonError(why[0], place=Place(path), remedy=why[1]) from None
+            raise
     if tool_table.is_csv(head):
         return _of_csv(path)
     if why := foreign.foreign(path, head):
@@ -196,11 +203,11 @@ def _of_json(path: Path, asked: str) -> ProfileSource:
         each.settle()
     traced.settle()
     described = rest if isinstance(rest, dict) else {}
-    if torch := {label: each for label, each in ranks.items() if each.count}:
+    torch = {label: each for label, each in ranks.items() if each.count}
+    if why := foreign.by_processes({} if torch else described, traced.processes):
+        raise UnknownJsonError(why[0], place=Place(path), remedy=why[1])
+    if torch:
         return _of_torch(path, torch, described, asked)
-    if foreign.is_rocprof(described, traced.processes):
-        what, remedy = foreign.ROCPROF
-        raise UnknownJsonError(what, place=Place(path), remedy=remedy)
     if traced.count:
         made = ProfileSource(path, "trace.json")
         if traced.count >= LIMIT:

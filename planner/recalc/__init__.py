@@ -50,11 +50,12 @@ class Recalculated:
     def note(self) -> str:
         """A line of text for the user."""
         line = f"{self.n_formulas:,} formulas, {self.n_changed:,} rewritten ({self.engine})"
-        for cells, what in (
-            (self.skipped, "have no value until a spreadsheet program opens the file"),
-            (self.kept, "keep the value that the last program saved"),
+        for cells, (*verbs, rest) in (
+            (self.skipped, ("has", "have", "no value until a spreadsheet program opens the file")),
+            (self.kept, ("keeps", "keep", "the value that the last program saved")),
         ):
             if cells:
+                what = f"{verbs[len(cells) > 1]} {rest}"
                 line += f"; {len(cells):,} {what}, such as {cells[0].sheet}!{cells[0].ref}: {cells[0].reason}"
         return line
 

@@ -50,7 +50,7 @@ def _row(cells: CellFigures, check: CheckRow, name: str) -> Quantity:
     """
     template, _, own = check.name.rpartition(".")
     found = [table for table in cells.tables if own in table and name in table]
-    first = next((table[name] for table in found if table[name].sheet.lower() == template), None)
+    first = next((table[name] for table in found if cells.template_of(table[name].sheet) == template), None)
     row = first or (found[0][name] if found else cells.row(name))
     if row is None:
         row = next((each for each in cells.plan.constants if each.name == name), None)

@@ -60,7 +60,7 @@ class CellFigures:
 
     @cached_property
     def _counted(self) -> dict[tuple[str, str], bool]:
-        """For (sheet name in lower case, scenario), whether any check of the sheet applies."""
+        """For (template, scenario), whether any check of the template applies."""
         found: dict[tuple[str, str], bool] = {}
         for check in self.plan.checks:
             for key in self.keys:
@@ -69,8 +69,12 @@ class CellFigures:
         return found
 
     def counts(self, sheet: str, key: str) -> bool:
-        """Whether a scenario is meant for a sheet: checks of the sheet apply to it, or the sheet has none."""
-        return self._counted.get((sheet.lower(), key), True)
+        """Whether a scenario is meant for a sheet: checks of its template apply to it, or the template has none."""
+        return self._counted.get((self.template_of(sheet), key), True)
+
+    def template_of(self, sheet: str) -> str:
+        """The template of a sheet, even of a renamed one; for a template's own name that name."""
+        return self.plan.book.templates.get(sheet, sheet.lower())
 
     @cached_property
     def _having(self) -> dict[str, list[str]]:

@@ -191,7 +191,9 @@ def _memory(cells: CellFigures, key: str) -> Iterator[MemoryUse]:
         table = next(cells.table_with(memory.key, memory.total, CAPACITY, KEPT_FREE), None)
         if table is not None and cells.counts(memory.template, key):
             needed, room = map(as_said, (cells.of(table[memory.total], key), memory_room(cells, table, key)))
-            yield MemoryUse(memory.use, _fits(cells.plan, key, table[memory.total].sheet.lower()), needed, room)
+            yield MemoryUse(
+                memory.use, _fits(cells.plan, key, cells.template_of(table[memory.total].sheet)), needed, room
+            )
 
 
 def _fits(plan: Plan, key: str, of: str = "") -> bool | None:

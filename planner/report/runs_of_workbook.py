@@ -88,7 +88,7 @@ def _line(sheet: Sheet, row: int) -> Iterator[Figure]:
 
 
 def _figures(run: RecordedRun, sheet: str) -> Iterator[Figure]:
-    unit = run.unit if run.unit == PERCENT else "s" if run.row.endswith("time_expected") else "1"
+    unit = "1" if run.said_in == "1/s" else run.said_in  # a rate's name says what it counts
 
     def number(value: float | None) -> Figure:
         figure = Figure(value, unit, "N/A", sheet, "" if value is not None else "the plan had no number for it")
@@ -96,7 +96,7 @@ def _figures(run: RecordedRun, sheet: str) -> Iterator[Figure]:
 
     yield Figure.of_text(run.on)
     yield Figure.of_text(run.name)
-    yield Figure.of_text(run.quantity)  # numbers are in SI, and a rate's name says what it counts
+    yield Figure.of_text(run.quantity)
     measured, expected, low, high, bound = map(number, (run.measured, run.expected, run.low, run.high, run.bound))
     yield measured
     yield expected
@@ -177,5 +177,4 @@ def _said(run: RecordedRun) -> str:
 
 def _number(run: RecordedRun, value: float | None) -> str:
     """A number of a run scaled for reading, in the unit of the measured one."""
-    unit = PERCENT if run.unit == PERCENT else "1/s" if run.unit.endswith("/s") else "s"
-    return spoken(value, unit, run.measured)
+    return spoken(value, run.said_in, run.measured)

@@ -14,6 +14,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.elasticities import Elasticity, Sensitivity, Tried, default_row, sensitivity
 from planner.formulas.evaluation import Facts
+from planner.formulas.synonyms import row_called
 from planner.report import svg
 from planner.report.bar_chart import PARTS
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
@@ -57,8 +58,9 @@ def sensitivities(plans: Sequence[Planned], name: str = "") -> list[ScenarioSens
     for plan in plans:
         for _, scenario in plan.meant if plan.is_whole else ():
             replay = plan.replay(scenario.key)
-            if replay is None or not name or name in replay.template.by_name:
-                results.append(_of_scenario(scenario, plan.template, replay, name))
+            wanted = row_called(name, replay.template.by_name) if replay and name else name
+            if replay is None or not name or wanted in replay.template.by_name:
+                results.append(_of_scenario(scenario, plan.template, replay, wanted))
     return sorted(results, key=lambda each: each.scenario.column)
 
 
@@ -71,9 +73,12 @@ def sensitivities_of_parts(cells: CellFigures, name: str) -> list[ScenarioSensit
     for sheet, table in zip(cells.plan.tables, cells.tables, strict=True):
         template = cells.plan.book.templates.get(sheet)
         loaded = library.load(template) if template in library.names() else None
-        if loaded is None or (name and name not in table.keys() & loaded.by_name.keys()):
+        if loaded is None:
             continue
-        asked = name or default_row(loaded)
+        known = table.keys() & loaded.by_name.keys()
+        asked = row_called(name, known) if name else default_row(loaded)
+        if name and asked not in known:
+            continue
         rows = {**cells.everywhere, **table}
         proof = [] if loaded.row(asked).unit == "text" else [asked]  # texts can't be compared
         for scenario in (each for each in cells.plan.scenarios if cells.counts(sheet, each.key)):

@@ -20,6 +20,7 @@ from planner.formulas import library
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
 from planner.scenario.which import free_name
+from planner.spoken import wanted_number
 from planner.workbook.workloads import WORKLOAD, default_templates
 from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number, same_value
 
@@ -193,7 +194,7 @@ class _Exporter:
             return "" if entry.is_blank else MISSING
         if isinstance(entry.value, str) and quantity.unit != "text":
             said = f"the text '{' '.join(entry.value.split())}' is no number" if entry.value.strip() else ONLY_BLANKS
-            remedy = f"type a number of {quantity.unit} there, without separators or a unit, or empty the cell"
+            remedy = f"type {wanted_number(quantity.unit)} there, without separators or a unit, or empty the cell"
             raise UserError(f"{entry.spot} ({quantity.name}): {said}", remedy=remedy)
         return _written(entry.value)
 

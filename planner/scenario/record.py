@@ -7,25 +7,30 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from planner import progress
 from planner.book.plan import Plan, Quantity, Scenario
 from planner.book.read_plan import read_plan
 from planner.catalog import Value
 from planner.catalog.checked_table import Ids
+from planner.compare import likely_unit
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
-from planner.compare.runs_table import RecordedRun, appended
+from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
+from planner.formulas.synonyms import meant
 from planner.measure.records import SHORTEST, TOLERATED
-from planner.recalc import edit
+from planner.recalc import edit, recalculate
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures
 from planner.scenario.which import scenario_of
-from planner.spoken import PERCENT, spoken
+from planner.spoken import DIGITS, PERCENT, few, shown, spoken
 from planner.typed_numbers import read
+from planner.xlsx.atomic import kept_beside
 from planner.xlsx.cellvalue import is_number
+from planner.xlsx.moved_parts import delete_row
 from planner.xlsx.opc import Package, in_place
 
 RECORDED = "recorded"
@@ -34,6 +39,7 @@ STEPS = (TRAINED, DECODED)  # rows that a measured time per step means, not one 
 EXPECTED, BOUND = "_expected", "_bound"
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units of a run's number, each with its own option
 MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # largest values: 300 years; more tokens/s than any machine
+OPTIONS = {TIME: "--time TIME", RATE: "--tokens-per-second N", SHARE: "--mfu SHARE"}  # by unit
 PER_CENT = 100.0
 
 
@@ -47,6 +53,11 @@ class StatedRun:
     text: str
     unit: str
     row: str = ""
+
+    @property
+    def said_in(self) -> str:
+        """The kind of the number, in words."""
+        return {TIME: "time", RATE: "rate", SHARE: "MFU"}[self.unit]
 
     @property
     def number(self) -> float:
@@ -87,7 +98,35 @@ def record(path: Path, scenario: str, stated: StatedRun, facts: Mapping[str, obj
             remedy = "name the scenario of that chip, or add one with planner scenario add"
             raise UserError(what, place=Place(path), remedy=remedy)
         row = put(package, plan, sheet, run)
+    if doubted := likely_unit.doubt(stated.text, stated.unit, run.ratio):
+        progress.warn(doubted)
     return f"{sheet.name} row {row}: {said(run)}"
+
+
+def remove(path: Path, row: int) -> tuple[list[str], Path]:
+    """Remove a run from the table of runs of the workbook at `path`, and keep a copy of the old file beside it.
+
+    `row` is the run's row on the sheet; rows below it move up. Returns lines for the user, and the path of the copy.
+    Raises UserError for a row without a run, and as reading and writing do.
+    """
+    with in_place(path) as package:
+        sheet = find(package)
+        rows = dict(numbered(sheet))
+        if row not in rows:
+            known = [f"{number} ({_called(run)})" for number, run in rows.items()]
+            place, remedy = Place(path, sheet=sheet.name), f"runs are in rows {few(known)}" if known else ""
+            raise UserError(f"row {row} holds no run of a scenario", place=place, remedy=remedy)
+        beside = [f"{sheet.name}!{each} went with it" for each in beside_run(sheet, row)]
+        remarks = [*beside, *map(str, delete_row(package, sheet.name, row))]
+        note = recalculate(package).note
+        backup = kept_beside(path)
+    done = f"removed {sheet.name} row {row}: {_called(rows[row])}"
+    return [*filter(None, (done, *remarks, note))], backup
+
+
+def _called(run: RecordedRun) -> str:
+    """A run and its measured number, in words."""
+    return f"{run.name or run.scenario}: {run.quantity} {spoken(run.measured, run.said_in)}"
 
 
 def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) -> int:
@@ -99,12 +138,10 @@ def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) 
 
 def said(run: RecordedRun) -> str:
     """A run and what was expected of it, in words."""
-    unit = PERCENT if run.unit == PERCENT else RATE if run.unit.endswith("/s") else TIME
-    number = spoken(run.measured, unit)
-    line = f"{run.name or run.scenario}: {run.quantity} {number}"
+    unit, line = run.said_in, _called(run)
     if run.expected is None or run.ratio is None:
         return f"{line}; nothing is expected of it, for the plan's number is N/A"
-    line += f", {run.ratio:.3g} times the expected {spoken(run.expected, unit, run.measured)}"
+    line += f", {shown(run.ratio, '1', DIGITS)} times the expected {spoken(run.expected, unit, run.measured)}"
     if ABOVE_PEAK in run.flags:
         return f"{line}; it beats its bound of {spoken(run.bound, unit, run.measured)}: flagged {run.flags}"
     if run.low is not None and run.high is not None:
@@ -171,12 +208,14 @@ def _measured(
         leading = {each.row.name for each in own.headlines}
         for name, row in known.items():
             called = (name, name.removesuffix(EXPECTED), row.label.lower(), _label(own, row).lower())
-            if wanted in called if wanted else name in leading:
+            if wanted in called or name in meant(wanted, known) if wanted else name in leading:
                 return own, row
     names = [name for _, known in rows for name in known]
-    wanted_row = stated.row or {TIME: "time", RATE: "rate", SHARE: "MFU"}[stated.unit]
-    what = f"{scenario.id or scenario.key} plans no {wanted_row}"
+    what = f"{scenario.id or scenario.key} plans no {stated.row or stated.said_in}"
     remedy = nearest(stated.row, names) if stated.row and names else "planner record --help lists what can be told"
+    for unit in OPTIONS:
+        if stated.row and any(meant(stated.row, _rows(each, unit)) for each in plans):
+            what, remedy = f"{stated.row} is no {stated.said_in}", f"tell it with {OPTIONS[unit]}"
     remedy = remedy if plans else "planner update brings what is expected of a scenario"
     raise UserError(what, place=place, remedy=remedy)
 

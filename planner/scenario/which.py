@@ -12,12 +12,14 @@ from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
 from planner.recalc import Recalculated, edit
+from planner.spoken import few
 from planner.workbook.build_plan import WANTED, refuse_unfit
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.opc import Package, in_place
 
 ID, NAME, MODEL, CHIP = HEADER
+_NAMED = 8  # scenarios that a message names
 
 
 def column_of(book: Book, said: str) -> int:
@@ -40,7 +42,15 @@ def column_of(book: Book, said: str) -> int:
 
 
 def scenario_of(plan: Plan, said: str) -> Scenario:
-    """The scenario with this id or name. Raises UserError as `column_of` does."""
+    """The scenario with this id or name, or the only one if blank.
+
+    Raises UserError if it is blank and there are several, and as `column_of` does.
+    """
+    if not said and len(plan.scenarios) == 1:
+        return plan.scenarios[0]
+    if not said:
+        remedy = f"say --scenario ID: {few([each.id for each in plan.scenarios], _NAMED)}"
+        raise UserError(f"which of its {len(plan.scenarios)} scenarios was run?", place=Place(plan.file), remedy=remedy)
     column = column_of(plan.book, said)
     return next(each for each in plan.scenarios if each.column == column)
 

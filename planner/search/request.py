@@ -14,8 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner import progress
 from planner.catalog import Value
 from planner.catalog.databases import Databases
+from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.errors import UserError
 from planner.formulas import asking, library
 from planner.formulas.evaluation import Facts, code
@@ -26,6 +28,7 @@ from planner.formulas.template import Row, Template
 from planner.processes import ALONE, Processes
 from planner.search.conditions import with_conditions
 from planner.search.space import PlanAxis
+from planner.spoken import few
 
 MOST = 10_000_000  # most values of one input
 NEAR = 1e-9  # relative rounding tolerance of a range's end
@@ -103,7 +106,20 @@ def request(
     ]
     for subject in subjects:
         check_together(given, {**(subject.facts.hardware or {}), **given})
+    _warn_of_unfitted(given.get("stack"), subjects, databases)
     return Request(loaded, subjects, given, axes, conditions, backend, among)
+
+
+def _warn_of_unfitted(stack: Value, subjects: Sequence[Subject], databases: Databases) -> None:
+    """Warn if a stack is fitted to runs on one kind of chip, and other chips are among the subjects."""
+    known = databases.stacks.rows.get(stack) if isinstance(stack, str) else None
+    fitted_for = known["fitted_for"] if known else NO_CALIBRATION
+    chips = (each.hardware for each in subjects if (each.facts.hardware or {}).get("calibration") != fitted_for)
+    others = [*dict.fromkeys(filter(None, chips))]
+    if fitted_for != NO_CALIBRATION and others:
+        progress.warn(
+            f"the stack {stack} is fitted to runs on chips of {fitted_for}: its fit isn't used on {few(others)}"
+        )
 
 
 def _named(overs: Iterable[str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ No value is computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import unescape
@@ -16,6 +16,7 @@ from planner.align.keys import COMPARISON, MEMORY, SCENARIO
 from planner.book.rowkeys import COVER, Keyed
 from planner.book.tables import HEADER
 from planner.book.workbook import Book
+from planner.catalog import Table
 from planner.catalog import Value as Typed
 from planner.catalog.databases import Databases
 from planner.compare.comparison_cases import ComparisonCase
@@ -35,7 +36,7 @@ from planner.workbook.scenarios import completed, operations_of
 from planner.workbook.template_rows import included_first
 from planner.workbook.workloads import WORKLOAD, in_order, workloads
 from planner.xlsx.address import Position, address
-from planner.xlsx.cellvalue import Value
+from planner.xlsx.cellvalue import Value, is_number
 from planner.xlsx.markup import escaped
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
@@ -77,8 +78,28 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
     found = found_in(book.package, book.parsed)
     runs_at = found.runs_title_row if found else 0
     return BuildPlan(
-        loaded, scenarios, databases, operations_of(loaded), _cases(found), runs_at=runs_at, also_meant=more
-    )
+        loaded, scenarios, databases, operations_of(loaded), _cases(found), runs_at=runs_at, also_meant=more,
+        own_rows={
+            "models": _own_rows(book, databases.models, {each.model or "" for each in scenarios}),
+            "hardware": _own_rows(book, databases.hardware, {each.hardware or "" for each in scenarios}),
+        },
+    )  # fmt: skip
+
+
+def _own_rows(book: Book, table: Table, chosen: Collection[str]) -> dict[str, dict[str, Typed]]:
+    """The rows of the chosen models or chips that are on the workbook's sheet but in none of the files given now."""
+    there, wanted = book.databases.get(table.kind), {*chosen} - table.rows.keys() - {""}
+    if there is None or not wanted:
+        return {}
+
+    def value(row: int, name: str) -> Typed:
+        found = there.sheet.value(row, there.columns.get(name, 0))
+        return float(found) if is_number(found) else found if isinstance(found, str) else None
+
+    rows = {there.sheet.text(row, there.id_column): row for row in there.rows}
+    return {
+        each: {column.name: value(rows[each], column.name) for column in table.columns} for each in wanted & rows.keys()
+    }
 
 
 def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 
 from planner.recalc import Recalculated
 from planner.spoken import few
+from planner.terminal_table import counted
 
 WIDE = 120  # characters of a line on which several sheets stand
 FURTHER = 3  # times as many typed values are listed
@@ -64,13 +65,13 @@ def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists 
     found = {each.name: (each.metadata[SAID], getattr(updated, each.name)) for each in fields(updated)
              if SAID in each.metadata}  # fmt: skip
     counts = {
-        "measured time": updated.times,
-        "note": updated.notes,
-        "cell in a format of yours": updated.formats,
-        "cell of yours": updated.own_cells,
-        "rule of yours": updated.rules,
+        ("measured time", ""): updated.times,
+        ("note", ""): updated.notes,
+        ("cell", " in a format of yours"): updated.formats,
+        ("cell", " of yours"): updated.own_cells,
+        ("rule", " of yours"): updated.rules,
     }
-    also = ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts.items() if count)
+    also = ", ".join(f"{counted(count, what)}{which}" for (what, which), count in counts.items() if count)
     if most is not None:
         found["renewed"] = found["renewed"][0], list(_counted(updated.renewed, most))
     further = {"unasked": None, "typed": most and FURTHER * most}
@@ -110,8 +111,3 @@ def _parted(item: str) -> tuple[str, str, str]:
 
 def _of_sheet(sheet: str, items: Sequence[str], most: int | None) -> str:
     return (f"{sheet} " if sheet else "") + few(items, len(items) if most is None else most)
-
-
-def _plural(what: str, count: int) -> str:
-    first, blank, rest = what.partition(" ")
-    return what if count == 1 else f"{first}s{blank}{rest}"

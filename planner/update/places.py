@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from planner.align.keys import KeyedSheet
+from planner.align.keys import PUT_IN, KeyedSheet
 from planner.book.rowkeys import Keyed
 from planner.xlsx.address import folded
 from planner.xlsx.moves import Track
@@ -178,11 +178,18 @@ def final_places(
 
 
 def _blank_rows(old: KeyedSheet, before: Mapping[int, int], filled: Container[int]) -> list[int]:
-    """The blank rows that the user inserted: those in excess of the built distance between two of planner's rows."""
-    found: list[int] = []
+    """The blank rows that the user inserted: those in excess of the built distance between two of planner's rows.
+
+    Rows above planner's first row count too.
+    """
+    highest = min(before, default=1)
+    more = highest - before.get(highest, highest)
+    found = [row for row in range(1, 1 + more) if row not in filled]
     for above, below in pairwise(sorted(before)):
         start, stop = before[above], before[below]
-        blank = [row for row in range(above + 1, below) if row not in filled and row not in old.rows]
+        blank = [
+            row for row in range(above + 1, below) if row not in filled and old.rows.get(row, PUT_IN).startswith(PUT_IN)
+        ]
         if stop > start:
             found += blank[stop - start - 1 :]
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from planner import terminal_table
 from planner.formulas import library
 from planner.formulas.headlines import OF_RUNS
-from planner.spoken import few, percent, printed
+from planner.spoken import PERCENT, few, percent, printed
 from planner.validation.judged import Judged
 
 TITLES = (
@@ -91,7 +91,8 @@ def _runs(rows: Sequence[Judged]) -> str:
     body, answered = [], [row for row in rows if row.expected is not None]
     loaded = {name: library.load(name) for name in dict.fromkeys(row.run.template for row in answered)}
     for row in answered:
-        unit = loaded[row.run.template].row(row.run.output).unit
+        of = loaded[row.run.template].row(row.run.output)
+        unit = PERCENT if of.display == PERCENT else of.unit
         low, high = (printed(number, unit) for number in (row.low, row.high))
         ratio = row.over_measured(row.expected)
         ranged = "N/A" if row.low is None else f"{low} to {high}"

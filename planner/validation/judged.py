@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
+from planner.spoken import few
 from planner.validation.expected_times import Together, predicted
 from planner.validation.runs import Run, models_of, read, shipped
 
@@ -178,3 +179,26 @@ def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
         for identifier, lines in stated.items()
     }
     return [fitted.get(row.calibration, set()) for row in rows]
+
+
+def without_effect(rows: Sequence[Judged], databases: Databases) -> str:
+    """Why no stack of the user's file of calibrations affects any row; blank if one does, or if there are no stacks.
+
+    Also blank if the file replaces parameters of a shipped calibration that a row uses.
+    """
+    stacks = databases.own_ids.get("stacks", frozenset())
+    fitted = {name: databases.stacks.rows[name]["fitted_for"] for name in sorted(stacks)}
+    calibrations = {row.calibration for row in rows}
+    stated = stated_calibrations(databases.calibrations_csv) if stacks else {}
+    is_read = {
+        line.file == databases.calibrations_csv for each in calibrations for line in stated.get(each, {}).values()
+    }
+    if not stacks or True in is_read:
+        return ""
+    named = {str(row.run.values.get("stack", "")) for row in rows} & stacks
+    file = databases.calibrations_csv.name if databases.calibrations_csv else ""
+    if not named:
+        one = next(iter(fitted))
+        return f"{file} changes nothing: no run names its stack; write stack={one} into the settings of your runs"
+    chips = few(sorted({str(fitted[name]) for name in named}))
+    return f"{file} changes nothing: {few(sorted(named))} is for chips of {chips}, and no run that names it is on one"

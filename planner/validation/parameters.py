@@ -75,14 +75,14 @@ GROUPS = (
     Group(
         "training", ("train",),
         common=(
-            "train_attention_efficiency", "train_activation_passes", "expert_width_scale", "recompute_cost",
-            "tensor_exposure", "fsdp_exposure", "expert_exposure", "pipeline_exposure",
+            "train_activation_passes", "expert_width_scale", "recompute_cost", "tensor_exposure", "fsdp_exposure",
+            "expert_exposure", "pipeline_exposure",
         ),
-        of_families=("expert_layer_overhead",), of_chips=("train_matmul_efficiency",),
+        of_families=("expert_layer_overhead",), of_chips=("train_matmul_efficiency", "train_attention_efficiency"),
         of_experts=("expert_width_scale", "expert_exposure", "expert_layer_overhead"),
         stacks=(
             ("tuned", "train_matmul_factor", 1.0, 1.8), ("tuned", "train_attention_factor", 0.8, 4.0),
-            ("unfused", "train_matmul_factor", 0.3, 1.0),
+            ("unfused", "train_matmul_factor", 0.3, 1.0), ("unfused", "train_attention_factor", 0.1, 1.0),
         ),
         range_factor="train_range_factor",
     ),
@@ -156,6 +156,10 @@ UNMEASURED = {
     ("b200", "sparse_attention_heads"): Prior(128.0, 0, "FlashMLA on Blackwell, for which vLLM pads a chip's heads"),
     ("mi300x", "sparse_attention_heads"): Prior(16.0, 0, "TileLang's kernel, which SGLang runs on AMD's GPUs"),
     ("tpu", "sparse_attention_heads"): Prior(1.0, 0, "no such kernel is published: none is padded"),
+    ("any", "sparse_layer_host_time"): Prior(
+        4.4e-3, 0, "SGLang's first tokens of DeepSeek-V4: 4.4 ms a layer of Flash on four B300 and of Pro on eight"
+    ),
+    ("tpu", "sparse_layer_host_time"): Prior(0.0, 0, "a compiled program: no host between its operations"),
     ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
     ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),

@@ -21,6 +21,7 @@ from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.following import with_followers
 from planner.formulas.input_values import meant
+from planner.formulas.synonyms import row_called
 from planner.formulas.template import CALCULATED, Template
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
@@ -34,6 +35,10 @@ KIND_OF_OUTPUT = {
     "static_batch": "static", "prefill": "prefill", "time_to_first_token": "prefill", "decode_step": "decode",
     "expected_time": "matmul",
 }  # fmt: skip
+OWN_FILES = {
+    "model": "--models FILE reads one of your own", "hardware": "--hardware-csv FILE reads one of your own",
+}  # fmt: skip
+"""The option that supplies a model or chip that no shipped table has, by column of a run."""
 EXPECTED = "_expected"
 """Suffix of a headline row whose name without it is the bound: `mfu` and `mfu_expected`."""
 SERVED = "tpot"  # another quantity measured when serving: step time with prompts in between
@@ -141,6 +146,7 @@ def _completed(
     try:
         template = load(run.template)
         column = "output"
+        run = replace(run, output=row_called(run.output, template.by_name))
         if run.output + EXPECTED in template.by_name:  # a measured `mfu` is compared with the headline, not the bound
             run = replace(run, output=run.output + EXPECTED)
         if not template.row(run.output).unit or template.row(run.output).kind not in CALCULATED:
@@ -161,7 +167,11 @@ def _completed(
         if wrong := number_fault(run.measured * written, template.row(run.output).unit):
             raise UserError(wrong)
     except UserError as error:
-        return replace(run, fault=f"{error.what}; {error.remedy}" if error.remedy else error.what, column=column)
+        given = {"model": databases.models_csv, "hardware": databases.hardware_csv}
+        is_unknown = bool(getattr(run, column, "")) and given.get(column, "") is None
+        own = OWN_FILES[column] if is_unknown else ""
+        remedy = "; ".join(filter(None, (error.remedy, own)))
+        return replace(run, fault=f"{error.what}; {remedy}" if remedy else error.what, column=column)
     except ValueError as error:  # an unknown unit
         return replace(run, fault=str(error), column=column)
     return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from planner.catalog import Table, Value
@@ -14,8 +14,10 @@ from planner.compare.comparison_sheet import RESULTS
 from planner.errors import UserError, nearest
 from planner.formulas import headlines, library, thresholds
 from planner.formulas.binding import COUNTS, Constraint, on_the_way
+from planner.formulas.evaluation import Facts
 from planner.formulas.headlines import bounds, leaders
 from planner.formulas.layer_ops import LayerOps
+from planner.formulas.lookups import facts
 from planner.formulas.sweeps import Sweep, sweeps, what_ifs
 from planner.formulas.template import Row, Template
 from planner.spoken import PERCENT
@@ -24,6 +26,7 @@ from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
 from planner.workbook.workloads import Workloads, workloads
 
+Rows = Mapping[str, Mapping[str, Value]]  # rows of a database by id
 OVERRIDABLE = ("model", "hardware", "calibration")
 YES_OR_NO = "(1 or 0)"  # in the label of a calculated flag
 _CRITERION = re.compile("[*?~]|^[<>=]")
@@ -76,10 +79,22 @@ class BuildPlan:
     last_scenario: int = 0  # the last column of ranges in the workbook being updated
     axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the axis values of the workbook being updated
     also_meant: Collection[str] = ()  # workloads of scenarios that are about to be added
-    also_made_from: Mapping[str, Mapping[str, str]] = field(
-        default_factory=dict
-    )  # by kind of table ("" for templates): files
-    # that aren't given now, with their digests
+    also_made_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Files that aren't given now, with their digests, by kind of table; "" for templates."""
+    own_rows: Mapping[str, Rows] = field(default_factory=dict)  # by table: rows that only the edited workbook has
+
+    def model(self, scenario: BuildScenario) -> Mapping[str, Value]:
+        """The row of a scenario's model; empty if none is chosen, or if it is unknown."""
+        known, own, chosen = self.databases.models.rows, self.own_rows.get("models", {}), scenario.model or ""
+        return known[chosen] if chosen in known else own.get(chosen, {})
+
+    def facts(self, template: Template, model: str, hardware: str) -> Facts:
+        """The facts of a model on a chip. Raises UserError for one that neither the databases nor the workbook have."""
+        own_model, own_chip = (
+            self.own_rows.get(kind, {}).get(chosen) for kind, chosen in (("models", model), ("hardware", hardware))
+        )
+        found = facts(template, None if own_model else model, None if own_chip else hardware, self.databases)
+        return replace(found, model=own_model or found.model, hardware=own_chip or found.hardware)
 
     @property
     def columns(self) -> ScenarioColumns:

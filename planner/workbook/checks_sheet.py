@@ -75,11 +75,17 @@ def write(
     writer.row(
         "Missing numbers", "checks.missing", "", "of this scenario", f"SUM({HERE}${missing}:{HERE}${missing_last})"
     )
+    names = column_letters(layout.FORMULA)
+    where = f"${names}${missing}:${names}${missing_last}"
+    count, found = f"{HERE}{failed + 1}", f"MATCH(1,{HERE}${missing}:{HERE}${missing_last},0)"
+    words = f'IFERROR(INDEX({where},{found})&IF({count}>1," and "&({count}-1)&" more",""),"")'
+    writer.line(("Missing: the first", "text", "checks.first_missing", "", "where it is to be typed"), words,
+                "plan_words", "@")  # fmt: skip
     writer.section("What fails first")
     failures.show()
     _colour(page, plan, first, last)
     page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
-    summaries = {"Failed checks": failed, "Missing numbers": failed + 1}
+    summaries = {"Failed checks": failed, "Missing numbers": failed + 1, "First missing number": failed + 2}
     return page, f"SUM({plan.columns.across(NAME, failed)})", summaries
 
 

@@ -72,7 +72,7 @@ def plan_front(plan: BuildPlan, texts: FrontTexts) -> Front:
         columns.across("Dashboard", layout.TITLE_ROW), columns.filled, EIGHT - columns.filled % EIGHT,
     )  # fmt: skip
     counts = [("Scenarios", f"COUNTA({ids})")]
-    return Front("Plan", purpose, counts, COLOURS, (SCENARIOS, HOW_TO), verdicts)
+    return Front(rowkeys.COVER_TITLE, purpose, counts, COLOURS, (SCENARIOS, HOW_TO), verdicts)
 
 
 def write_cover(

@@ -52,7 +52,8 @@ from planner.xlsx.worksheet import PLAIN_COLUMN
 
 NAME = "Dashboard"
 PURPOSE = (
-    "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more."
+    "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more. "
+    "There is a cheapest for each model and demand."
 )
 WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: a scenario's
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
@@ -99,7 +100,7 @@ class Board:
         """Write what follows the choices: charts of the chosen scenario, and the verdict.
 
         Returns the texts that Cover repeats. `failed` has the rows in which Checks counts failed checks and missing
-        numbers; `runs` is None without a Comparison.
+        numbers, and names one of the latter; `runs` is None without a Comparison.
         """
         if runs is not None:
             own_runs.write(self.writer, self.made, runs)

@@ -11,7 +11,6 @@ from planner.errors import UserError
 from planner.formulas.evaluation import evaluate
 from planner.formulas.explanation import in_names
 from planner.formulas.layer_ops import PHASES, LayerOperation, LayerOps
-from planner.formulas.lookups import facts
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
@@ -117,7 +116,7 @@ def unused(plan: BuildPlan, ops: LayerOps, step: Template) -> set[str]:
         if not model or not hardware:
             return set()
         try:
-            found = evaluate(counted, facts(counted, model, hardware, plan.databases))
+            found = evaluate(counted, plan.facts(counted, model, hardware))
         except UserError:
             return set()
         for operation in ops.operations:

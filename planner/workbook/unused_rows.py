@@ -59,7 +59,7 @@ def _at_default(plan: BuildPlan) -> Iterator[tuple[str, Number | Text]]:
 
 def _of_all_models(plan: BuildPlan, template: Template) -> Iterator[tuple[str, Number]]:
     """The model numbers that are the same 0 or 1 for all scenarios, and not typed."""
-    models = [plan.databases.models.rows.get(scenario.model or "", {}) for scenario in plan.scenarios]
+    models = [plan.model(scenario) for scenario in plan.scenarios]
     for row in template.of_kind("model"):
         found = {model.get(row.column[0]) for model in models}
         value = found.pop() if len(found) == 1 else None

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas.comparisons import TURNED
-from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL
+from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL, OWN_RUNS_TELL
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
@@ -27,11 +28,12 @@ MOST_LINES = 3  # for what binds, which may be long
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
 LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
+UNTOLD_OWN = "as shipped: your own fit has no run of such work"
 UNLIKE, MEDIAN = "extrapolated: no fitted run has", "no or few runs of this chip: others' median"
-PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, CHANGE, BINDS, BASIS, USED, THERE = range(11)
+PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, LACKS, CHANGE, BINDS, BASIS, USED, THERE = range(12)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
-how many checks fail and numbers are missing, what to change, what binds, whether the expected numbers are those of a
-plan like the fitted runs, the memory used and that there is.
+how many checks fail and numbers are missing, the first of these, what to change, what binds, whether the expected
+numbers are those of a plan like the fitted runs, the memory used and that there is.
 """
 IN_WORDS = "What leads, in words for Cover"
 FAILED_BLOCK = "The first check that fails, in numbers"
@@ -68,13 +70,13 @@ class Verdict:
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if planned else '""'
         beside = [f"{HERE}{each.cheapest}" if each.cheapest else '""' for each in planned]
-        self._text(BESIDE, "Beside the other scenarios", "verdict.beside", "of one model and asked for the same",
+        self._text(BESIDE, "Beside others of its model and demand", "verdict.beside", "one is the cheapest of each",
                    self.meant(planned, beside) if planned else '""')  # fmt: skip
         self._text(MEMORY, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
-        self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers",
+        self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers; what is N/A",
                    self._failed(n_failed, words))  # fmt: skip
-        for place, (label, row) in zip((FAILED, MISSING), failed.items(), strict=True):
-            self._count(place, label, row)
+        for place, (label, row) in zip((FAILED, MISSING, LACKS), failed.items(), strict=True):
+            self._from_checks(place, label, row)
         leading = planned or made[:1]
         change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
                          for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
@@ -92,7 +94,7 @@ class Verdict:
         ):
             said_of = (label, unit or "1", name, "", "as the charts draw it")
             self.writer.line(at + place, said_of, self.meant(planned, rows), form=SAID)
-        self.writer.close([at + place for place in (FAILED, MISSING, USED, THERE)])
+        self.writer.close([at + place for place in (FAILED, MISSING, LACKS, USED, THERE)])
         self._heights(made)
         self._colours(at)
 
@@ -111,17 +113,22 @@ class Verdict:
         self.writer.texts(self.at + place, label, name, note, "plan_lead_label")
         self.writer.across(self.at + place, formula, style, "@")
 
-    def _count(self, place: int, label: str, row: int) -> None:
-        """Write a line with a count of Checks."""
-        page, at = self.writer.page, self.at + place
-        self.writer.describe(at, (label, "1", "", f"Checks row {row}", "of this scenario"))
+    def _from_checks(self, place: int, label: str, row: int) -> None:
+        """Write a line with a count or a text of Checks."""
+        page, at, is_text = self.writer.page, self.at + place, place == LACKS
+        self.writer.describe(at, (label, "text" if is_text else "1", "", f"Checks row {row}", "of this scenario"))
         page.leads(at, "Checks", row)
-        self.writer.across(at, f"Checks!{HERE}{row}", "plan_check", "0")
+        self.writer.across(at, f"Checks!{HERE}{row}", *(("plan_words", "@") if is_text else ("plan_check", "0")))
 
     def _failed(self, n_failed: str, words: int) -> str:
-        """The formula of the first failure as text; for a check of our own formulas a reference to Checks."""
+        """The formula of the first failure as text; for a check of our own formulas a reference to Checks.
+
+        If no check fails, the first missing number.
+        """
         said = f'IF({HERE}{words}="","see Checks",{HERE}{words})' if words else '"see Checks"'
-        return f'IF({n_failed}=0,"none",IF({n_failed}>1,{n_failed}&" fail, first: ","")&{said})'
+        lacks = f"{HERE}{self.at + LACKS}"
+        none = f'IF({lacks}="","none","none; missing: "&{lacks})'
+        return f'IF({n_failed}=0,{none},IF({n_failed}>1,{n_failed}&" fail, first: ","")&{said})'
 
     def _heights(self, made: Sequence[Lines]) -> None:
         """Set the heights: two lines for texts, and for what binds as many as it may need."""
@@ -191,15 +198,21 @@ def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
     sheet, known = each.sheet, each.sheet.template.by_name
     if EXTRAPOLATED not in known:
         return at
-    chip, counts, stack = (sheet.here(name) for name in ("chip_calibration", "calibration_id", "stack"))
+    chip, counts, stack, fitted_for, tells = (
+        sheet.here(name) for name in ("chip_calibration", "calibration_id", "stack", "fitted_for", OWN_RUNS_TELL)
+    )
     of_others = ",".join(f'{counts}="{family}"' for family in FAMILIES)
     lines = [
-        ("fitted runs", "", f'IF({counts}={chip},"{LIKE}","{LIKE_OWN}")'),
+        ("fitted runs", "", f'IF({counts}={chip},"{LIKE}",IF({tells}=0,"{UNTOLD_OWN}","{LIKE_OWN}"))'),
         ("runs of the chip", "", f'IF(OR({of_others}),"{MEDIAN}",{HERE}{at})'),
     ]
     for place, name in enumerate([name for name in reversed(BEYOND) if name in known], start=at + len(lines)):
         condition = f'IF({sheet.here(name)}=1,"{UNLIKE} "&$E{place},{HERE}{place - 1})'
         lines.append((f"no fitted run has {BEYOND[name]}", BEYOND[name], condition))
+    is_elsewhere = f'AND({counts}={chip},{fitted_for}<>"{NO_CALIBRATION}")'
+    last = f"{HERE}{at + len(lines) - 1}"
+    of_other = f'{last}&"; "&{stack}&" is fitted for "&{fitted_for}&" alone"'
+    lines.append(("stack of other chips", "", f"IF({is_elsewhere},{of_other},{last})"))
     each.basis = at + len(lines)
     lines.append(("what is expected", "", f'IF({stack}="{IDEAL}","{BOUNDS}",{HERE}{each.basis - 1})'))
     for place, (label, beyond, words) in enumerate(lines, start=at):

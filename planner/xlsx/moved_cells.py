@@ -69,18 +69,23 @@ def _formulas(sheet: SheetXml, name: str, moves: Moves) -> Iterator[tuple[Cell, 
 def with_moved_cells(sheet: SheetXml, name: str, moves: Moves) -> tuple[bytes, list[Lost]]:
     """The XML of a sheet whose rows and columns move, and the references lost in the remaining cells.
 
-    Cells of deleted columns are removed, and shared formulas become formulas of each cell. The order of rows and
-    columns must not change, and no row may be deleted.
+    Deleted rows and cells of deleted columns are removed, and shared formulas become formulas of each cell. The order
+    of rows and columns must not change.
     """
     xml, track = sheet.xml, moves.of(name)
     edits: list[Edit] = []
-    for number, (start, _) in sheet.rows.items():
+    for number, (start, stop) in sheet.rows.items():
+        if number in track.rows.gone:
+            edits.append(Edit(start, element_end(xml, start, stop), b""))
+            continue
         end = tag_end(xml, start)
         edits.append(Edit(start, end, retagged(xml[start:end], (b"spans",), {b"r": b"%d" % track.rows(number)})))
     lost: list[Lost] = []
     for cell in sheet.cells.values():
         start, end = cell.span[0], element_end(xml, *cell.span)
         row, column = coordinates(cell.ref)
+        if row in track.rows.gone:
+            continue
         if not track.has(row, column):
             edits.append(Edit(start, end, b""))
             continue

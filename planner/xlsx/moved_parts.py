@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
+from planner.xlsx.address import coordinates
+from planner.xlsx.comments import notes, take_note
 from planner.xlsx.drawings import ANCHORS, charts_of, move_anchor, move_boxes
 from planner.xlsx.moved_cells import with_moved_cells, with_moved_formulas
 from planner.xlsx.moved_references import References, Walk
@@ -226,10 +228,27 @@ def insert_rows(package: Package, sheet: str, at: int, count: int) -> None:
 
     Raises UserError for malformed XML.
     """
-    moves = Moves({sheet: SheetMoves(sheet, rows=Track({at: at + count}))})
-    xml, _ = with_moved_cells(parse_sheets(package)[sheet], sheet, moves)
+    _move_rows(package, sheet, Track({at: at + count}))
+
+
+def delete_row(package: Package, sheet: str, at: int) -> list[Lost]:
+    """Delete row `at` of a sheet, with its notes, in place; rows below move up.
+
+    Returns the lost references to its cells. Raises UserError for malformed XML.
+    """
+    for note in notes(package):
+        if note.sheet == sheet and coordinates(note.ref)[0] == at:
+            take_note(package, sheet, note.ref)
+    return _move_rows(package, sheet, Track({at + 1: at}, frozenset({at})))
+
+
+def _move_rows(package: Package, sheet: str, rows: Track) -> list[Lost]:
+    """Move or delete rows of a sheet in place; returns the lost references."""
+    moves = Moves({sheet: SheetMoves(sheet, rows=rows)})
+    xml, lost = with_moved_cells(parse_sheets(package)[sheet], sheet, moves)
     moved = Worksheet(xml)
-    move_around_rows(moved.root, sheet, moves)
+    lost += move_around_rows(moved.root, sheet, moves)
     package.replace(package.sheets()[sheet], moved.xml())
-    move(package, moves, [sheet])
+    lost += move(package, moves, [sheet])
     drop_calculation_chain(package)
+    return lost

@@ -277,7 +277,7 @@ def _not_a_zip(beginning: bytes) -> tuple[str, str]:
     if re.match(r"\s*<\?xml\b", text):
         return "it is an XML document, whatever its name ends in", _SAVE_ANEW
     if text and all(character.isprintable() or character in "\t\r\n\ufeff" for character in text):
-        remedy = "give a CSV the name .csv and give it to a command that reads one, or save it as .xlsx"
+        remedy = "save it as .xlsx, or give it, named .csv, to a command that reads a CSV"
         return "it is a text, such as a CSV, whatever its name ends in", remedy
     return "it is not an .xlsx file", ""
 

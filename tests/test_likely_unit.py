@@ -1,0 +1,57 @@
+"""Measured numbers 100 times or more off what is expected: the unit they were read in, and which is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.compare.comparison_sheet import find
+from planner.compare.likely_unit import doubt
+from planner.compare.runs_table import read
+from planner.xlsx.opc import Package
+from tests.commands import command
+from tests.workbooks import write_small
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "ratio", "said"),
+    [
+        ("25", "s", 1000.0, "25 was read as 25 s, 1,000 times what is expected: if it is in ms, write 25ms"),
+        ("25ms", "s", 0.001, "25ms was read as 25 ms, 1/1,000 of what is expected: if it is in s, write 25s"),
+        ("250", "s", 1.5e6, "250 was read as 250 s, 1,500,000 times what is expected: if it is in us, write 250us"),
+        ("2 min", "s", 60000.0, "2 min was read as 2 min, 60,000 times what is expected: if it is in ms, write 2ms"),
+        ("25e-9", "s", 1e-9, "25e-9 was read as 25e-9 s, 1/1,000,000,000 of what is expected: look at its unit"),
+        ("3*8", "s", 1e3, "3*8 was read as a time, 1,000 times what is expected: look at its unit"),
+        ("0.3%", "%", 0.008, "write per cent as 41%, or a part of 1 as 0.41"),
+        (
+            "25",
+            "1/s",
+            0.001,
+            "read as tokens a second of all chips, 1/1,000 of what is expected: write thousands as 25k",
+        ),
+        ("25", "s", 99.0, ""),
+        ("25", "s", 0.011, ""),
+        ("25", "s", None, ""),
+    ],
+)
+def test_a_number_far_off_is_doubted(text: str, unit: str, ratio: float | None, said: str) -> None:
+    """With the unit that was taken and how to write the one that fits what is expected; nearer ones are not."""
+    found = doubt(text, unit, ratio)
+    assert found.endswith(said) if said else not found
+
+
+def test_a_recorded_run_in_a_wrong_unit_is_told(tmp_path: Path) -> None:
+    """`record --time 25` of a step of some ms says that it was read in seconds and how to write ms, once, of a scenario
+    and of a case; it is recorded all the same.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    said = command("record", path, "--scenario", "llama3_8b_on_tpu_v5e", "--time", "25")
+    assert said.count("25 was read as 25 s, ") == said.count("if it is in ms, write 25ms") == 1
+    assert [run.measured for run in read(find(Package.read(path)))] == [25.0]
+    said = command("record", path, "--scenario", "llama3_8b_on_tpu_v5e", "--time", "25ms")
+    assert "was read as" not in said
+    said = command("record", path, "--case", "Matmul 1024 bf16", "--time", "12")
+    assert "12 was read as 12 s, " in said
+    assert "if it is in us, write 12us" in said

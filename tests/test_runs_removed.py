@@ -1,0 +1,127 @@
+"""`planner record --remove`: a recorded run taken out of the table of runs, as a row deleted in a spreadsheet is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from planner.compare.comparison_sheet import find
+from planner.compare.runs_table import numbered
+from planner.update.outcome import lines
+from planner.update.update import update_file
+from planner.xlsx.opc import Package
+from tests.commands import command, refused
+from tests.libreoffice import converted, needs_libreoffice
+from tests.test_runs_table import said_on_dashboard
+from tests.workbooks import cached, write_small
+
+SERVES = "llama3_8b_on_tpu_v5e"
+TIMES = (0.007, 0.008, 0.009, 0.0085)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A small workbook with four recorded decode steps."""
+    path = tmp_path_factory.mktemp("recorded") / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    for time in TIMES:
+        command("record", path, "--scenario", SERVES, "--time", f"{time}s")
+    return path.read_bytes()
+
+
+@pytest.fixture
+def plan(tmp_path: Path, recorded: bytes) -> Path:
+    """The same, to be edited."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(recorded)
+    return path
+
+
+def rows(path: Path) -> dict[int, float]:
+    """What was measured, by row."""
+    return {row: run.measured for row, run in numbered(find(Package.read(path)))}
+
+
+def row_of(path: Path, time: float) -> int:
+    """The row of the run that took so long."""
+    return next(row for row, measured in rows(path).items() if measured == pytest.approx(time))
+
+
+@pytest.mark.parametrize("gone", TIMES[::3])
+def test_a_run_is_removed_and_the_others_stay(plan: Path, gone: float) -> None:
+    """Those below move up, as they were, and are numbered anew; Dashboard tells the latest that is left; the file as it
+    was is beside it, check finds nothing, and the next run joins the table.
+    """
+    before, was = plan.read_bytes(), rows(plan)
+    row = row_of(plan, gone)
+    done = command("record", plan, "--remove", row)
+    assert f"removed Comparison row {row}: llama3-8b on tpu-v5e: Decode step" in done
+    assert plan.with_name("plan.bak.xlsx").read_bytes() == before
+    left = [time for time in TIMES if time != gone]
+    assert list(rows(plan)) == list(was)[:-1]
+    assert list(rows(plan).values()) == pytest.approx(left)
+    sheet = find(Package.read(plan))
+    numbers = [find_number(plan, row) for row in sheet.run_rows]
+    assert numbers == [1, 2, 3]
+    (told,) = said_on_dashboard(plan, SERVES)
+    assert told.startswith(f"Decode step {1e3 * left[-1]:.2f} ms, 3 runs; ")
+    assert " clean by rules " in command("check", plan)
+    updated, _ = update_file(plan)
+    assert "formulas" not in " ".join(line for line in lines(updated) if "Dashboard" in line)
+    command("record", plan, "--scenario", SERVES, "--time", "6ms")
+    assert list(rows(plan).values()) == pytest.approx([*left, 0.006])
+
+
+def find_number(path: Path, row: int) -> float:
+    """The number that a run's row has in the column `run_number`."""
+    grid = cached(path)["Comparison"]
+    column = next(ref.rstrip("0123456789") for ref, value in grid.items() if value == "run_number")
+    return float(str(grid[f"{column}{row}"]))
+
+
+def test_all_runs_can_go(plan: Path) -> None:
+    """The last one too: none is recorded then."""
+    for _ in TIMES:
+        command("record", plan, "--remove", next(iter(rows(plan))))
+    assert said_on_dashboard(plan, SERVES) == ["none recorded"]
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("--remove", "7"), "row 7 holds no run of a scenario; runs are in rows "),
+    (("--remove", "7", "--time", "1s"), "--remove takes no run to record"),
+])  # fmt: skip
+def test_what_is_no_run_is_not_removed(plan: Path, words: tuple[str, ...], message: str) -> None:
+    """One line that names the rows with runs, and the file as it was."""
+    before = plan.read_bytes()
+    assert message in refused("record", plan, *words)
+    assert plan.read_bytes() == before
+    assert not plan.with_name("plan.bak.xlsx").exists()
+
+
+def test_what_a_person_loses_is_said(plan: Path) -> None:
+    """A cell beside the run goes with it, and a formula that read the run is #REF!: both are named; a formula that
+    reads the one below goes on.
+    """
+    gone = row_of(plan, TIMES[1])
+    book = openpyxl.load_workbook(plan)
+    column = openpyxl.utils.get_column_letter(book["Comparison"].max_column + 2)
+    book["Comparison"][f"{column}{gone}"] = "ask Kim"
+    mine = book.create_sheet("Mine")
+    mine["A1"], mine["A2"] = f"=Comparison!A{gone}", f"=Comparison!A{gone + 1}"
+    book.save(plan)
+    said = command("record", plan, "--remove", gone)
+    assert f"Comparison!{column}{gone} went with it" in said
+    assert f"Mine!A1 read Comparison!A{gone}, which is no more" in said
+    mine = openpyxl.load_workbook(plan)["Mine"]
+    assert (mine["A1"].value, mine["A2"].value) == ("=Comparison!#REF!", f"=Comparison!A{gone}")
+
+
+@needs_libreoffice
+def test_a_run_is_removed_after_another_program_saved(plan: Path) -> None:
+    """LibreOffice writes formulas that are alike as shared ones: the first of them goes, the others stay."""
+    (saved,) = converted([plan], plan.parent / "saved")
+    command("record", saved, "--remove", row_of(saved, TIMES[0]))
+    assert list(rows(saved).values()) == pytest.approx(TIMES[1:])
+    assert [find_number(saved, row) for row in rows(saved)] == [1, 2, 3]
