@@ -32,7 +32,7 @@ def dashboard(tmp_path: Path, **others: str) -> dict[str, list[object]]:
         for name, row in by_name(grid, "Dashboard").items()
     }
     said = {name: [value] for name, value in (("told", values["F1"]), ("purpose", values["A2"]))}
-    label = next(value for ref, value in values.items() if str(value).startswith("Beside ") and ref.startswith("A"))
+    label = next(value for ref, value in values.items() if str(value).startswith("Against ") and ref.startswith("A"))
     return {**found, **said, "label": [label]}
 
 
@@ -55,8 +55,8 @@ def test_the_cheapest_that_passes_is_marked_and_said_on_top(lines: dict[str, lis
 
 def test_the_cheapest_is_said_to_be_of_one_model_and_demand(lines: dict[str, list[object]]) -> None:
     """The line of which scenario is the cheapest says among which, and so does the head of the sheet."""
-    assert lines["label"] == ["Beside others of its model and demand"]
-    assert str(lines["purpose"][0]).endswith(" There is a cheapest for each model and demand.")
+    assert lines["label"] == ["Against the same model and demand"]
+    assert str(lines["purpose"][0]).endswith(" Cheapest is among the scenarios of one model and demand.")
 
 
 def test_what_misses_a_target_is_not_the_cheapest(lines: dict[str, list[object]]) -> None:

@@ -55,7 +55,7 @@ class StatedRun:
     row: str = ""
 
     @property
-    def said_in(self) -> str:
+    def kind(self) -> str:
         """The kind of the number, in words."""
         return {TIME: "time", RATE: "rate", SHARE: "MFU"}[self.unit]
 
@@ -211,11 +211,11 @@ def _measured(
             if wanted in called or name in meant(wanted, known) if wanted else name in leading:
                 return own, row
     names = [name for _, known in rows for name in known]
-    what = f"{scenario.id or scenario.key} plans no {stated.row or stated.said_in}"
+    what = f"{scenario.id or scenario.key} plans no {stated.row or stated.kind}"
     remedy = nearest(stated.row, names) if stated.row and names else "planner record --help lists what can be told"
     for unit in OPTIONS:
         if stated.row and any(meant(stated.row, _rows(each, unit)) for each in plans):
-            what, remedy = f"{stated.row} is no {stated.said_in}", f"tell it with {OPTIONS[unit]}"
+            what, remedy = f"{stated.row} is no {stated.kind}", f"tell it with {OPTIONS[unit]}"
     remedy = remedy if plans else "planner update brings what is expected of a scenario"
     raise UserError(what, place=place, remedy=remedy)
 

@@ -53,7 +53,7 @@ from planner.xlsx.worksheet import PLAIN_COLUMN
 NAME = "Dashboard"
 PURPOSE = (
     "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more. "
-    "There is a cheapest for each model and demand."
+    "Cheapest is among the scenarios of one model and demand."
 )
 WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: a scenario's
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources

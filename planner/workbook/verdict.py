@@ -70,7 +70,7 @@ class Verdict:
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if planned else '""'
         beside = [f"{HERE}{each.cheapest}" if each.cheapest else '""' for each in planned]
-        self._text(BESIDE, "Beside others of its model and demand", "verdict.beside", "one is the cheapest of each",
+        self._text(BESIDE, "Against the same model and demand", "verdict.beside", "one is the cheapest of each",
                    self.meant(planned, beside) if planned else '""')  # fmt: skip
         self._text(MEMORY, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
         self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers; what is N/A",
