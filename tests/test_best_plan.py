@@ -21,10 +21,14 @@ FLEET = {
 
 def dashboard(tmp_path: Path, **others: str) -> dict[str, list[object]]:
     """The lines of Dashboard by name, each with its values, of the fleet and other scenarios in its place."""
+    return lines_of(tmp_path, ["fleet"], HEAD, {**FLEET, **others})
+
+
+def lines_of(tmp_path: Path, templates: list[str], head: str, rows: dict[str, str]) -> dict[str, list[object]]:
+    """The lines of Dashboard by name of some templates, each with its values in the scenarios of some rows."""
     scenarios, path = tmp_path / "fleet.csv", tmp_path / "fleet.xlsx"
-    lines = (f"{name},{cells}" for name, cells in {**FLEET, **others}.items())
-    scenarios.write_text("\n".join([HEAD, *lines]), encoding="utf-8")
-    path.write_bytes(build(smaller(plan_of((), (), ["fleet"], scenarios, (), FEW))))
+    scenarios.write_text("\n".join([head, *(f"{name},{cells}" for name, cells in rows.items())]), encoding="utf-8")
+    path.write_bytes(build(smaller(plan_of((), (), templates, scenarios, (), FEW))))
     grid = cached(path)
     values = grid["Dashboard"]
     found = {
@@ -72,3 +76,20 @@ def test_another_demand_is_another_problem(tmp_path: Path) -> None:
     )
     assert not any(lines["verdict.beside"])
     assert not lines["told"][0]
+
+
+def test_two_problems_have_a_cheapest_each(tmp_path: Path) -> None:
+    """The first screen points to them instead of naming the first, which may cost more than another problem's."""
+    lines = dashboard(tmp_path, h20="llama3-70b,h20,8,64,50,2000,500,1,0.04", v6e=FLEET["v6e"].replace(",100,", ",50,"))
+    assert sorted(lines["verdict.beside"]).count("Cheapest that passes") == 2
+    assert lines["told"] == ["Cheapest that passes: marked below"]
+
+
+def test_scenarios_of_another_workload_are_no_rivals(tmp_path: Path) -> None:
+    """The only scenario of training is not called the cheapest beside one of serving with the same model."""
+    lines = lines_of(tmp_path, ["training", "inference"], "id,model,hardware,workload,n_chips,batch_tokens", {
+        "trained": "llama3-8b,h100-sxm,training,64,1048576",
+        "served": "llama3-8b,h100-sxm,inference,8,",
+    })  # fmt: skip
+    assert lines["verdict"][0] == "Fits"
+    assert not any(lines["verdict.beside"])

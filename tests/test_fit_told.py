@@ -56,6 +56,16 @@ def test_a_plan_says_whether_own_runs_tell_of_it(served: Path, plan: tuple[str, 
     assert [line for line in (FITTED, UNTOLD, ELSEWHERE) if line in text] == [said]
 
 
+def test_a_plan_unlike_own_runs_is_extrapolated(tmp_path: Path) -> None:
+    """Three runs have experts, as the plan has, but are too few for the fit to tell: it isn't said that none has."""
+    mixtral = DECODED.replace("llama3-8b", "mixtral-8x7b").replace("n_chips=1", "n_chips=2")
+    own = tmp_path / "mine.csv"
+    command("fit", runs(tmp_path / "runs.csv", *(mixtral.format(*each) for each in TIMES.items())), "-o", own)
+    plan = ("calc", "inference", "-m", "mixtral-8x7b", "-H", "h100-sxm", "--set", "n_chips=2", "stack=mine")
+    text = command(*plan, "--calibrations", own)
+    assert "too few of your runs, to which the expected numbers are fitted, have experts." in text
+
+
 def test_the_lines_of_a_stack_say_of_what_its_runs_are(served: Path) -> None:
     """Serving alone."""
     with served.open(encoding="utf-8") as stream:

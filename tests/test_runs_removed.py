@@ -90,7 +90,7 @@ def test_all_runs_can_go(plan: Path) -> None:
 
 @pytest.mark.parametrize(("words", "message"), [
     (("--remove", "7"), "row 7 holds no run of a scenario; runs are in rows "),
-    (("--remove", "7", "--time", "1s"), "--remove takes no run to record"),
+    (("--remove", "7", "--time", "1s"), "--remove takes no run to record; give the row alone: --remove 7"),
 ])  # fmt: skip
 def test_what_is_no_run_is_not_removed(plan: Path, words: tuple[str, ...], message: str) -> None:
     """One line that names the rows with runs, and the file as it was."""

@@ -186,9 +186,16 @@ def test_the_only_scenario_needs_no_name(plan: Path, tmp_path: Path) -> None:
     assert [each.measured for each in runs(plan)] == [0.009]
     two = tmp_path / "two.xlsx"
     write_small(two, [], ["tpu-v5e", "tpu-v5p"], ["matmul"], **SIZES)
-    assert "which of its 2 scenarios was run?; say --scenario ID: tpu_v5e, tpu_v5p" in refused(
+    assert "it has 2 scenarios, and none is named; say --scenario ID: tpu_v5e, tpu_v5p" in refused(
         "record", str(two), "--time", "9ms"
     )
+
+
+def test_what_is_far_off_is_said_in_units_of_its_own(plan: Path) -> None:
+    """A time of minutes that should be milliseconds: the expected one is not a fraction of a minute."""
+    said = run("record", str(plan), "--time", "10min").output.split("\n")[0]
+    assert "10.0 min" in said
+    assert said.count("min") == 1
 
 
 def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:

@@ -69,6 +69,7 @@ def test_a_spec_is_read_as_the_values_that_it_says(name, text, expected):
         ("batch", "1,,2", "a value is missing"),
         ("batch", "1-8", "batch=1-8 is no range; write --over batch=1..8"),
         ("batch", "2,1k:8k", "batch=1k:8k is no range; write --over batch=1k..8k"),
+        ("batch", "1..64:2", "batch=1..64:2 is no range; write 1..64\\*2 to multiply by 2, or \\+2"),
         ("batch", "1..1e9", "more than 10,000,000 values"),
         ("prefix_hit_rate", "0..1*2", "has no end"),
         ("prefix_hit_rate", "0..1", "the step is not given"),

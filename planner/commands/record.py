@@ -44,7 +44,7 @@ def command(
     ]
     if row is not None:
         if stated or key is not None or scenario is not None:
-            raise UserError("--remove takes no run to record", remedy="give the row alone: --remove 110")
+            raise UserError("--remove takes no run to record", remedy=f"give the row alone: --remove {row}")
         done, backup = runs.remove(file, row)
         say(file, [*done, *as_it_was(backup)])
         return

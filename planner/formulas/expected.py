@@ -75,8 +75,11 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
-        kind = "yours" if is_own and is_told else "TPUs" if str(calibration).startswith("tpu") else "GPUs"
-        yield f"Extrapolated: no run of {kind} that the expected numbers are fitted to has {beyond}."
+        if is_own and is_told:
+            yield f"Extrapolated: too few of your runs, to which the expected numbers are fitted, have {beyond}."
+        else:
+            family = "TPUs" if str(calibration).startswith("tpu") else "GPUs"
+            yield f"Extrapolated: no run of {family} that the expected numbers are fitted to has {beyond}."
 
 
 def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:

@@ -141,14 +141,13 @@ def said(run: RecordedRun) -> str:
     unit, line = run.said_in, _called(run)
     if run.expected is None or run.ratio is None:
         return f"{line}; nothing is expected of it, for the plan's number is N/A"
-    line += f", {shown(run.ratio, '1', DIGITS)} times the expected {spoken(run.expected, unit, run.measured)}"
+    like = run.expected if likely_unit.is_far(run.ratio) else run.measured
+    line += f", {shown(run.ratio, '1', DIGITS)} times the expected {spoken(run.expected, unit, like)}"
     if ABOVE_PEAK in run.flags:
-        return f"{line}; it beats its bound of {spoken(run.bound, unit, run.measured)}: flagged {run.flags}"
+        return f"{line}; it beats its bound of {spoken(run.bound, unit, like)}: flagged {run.flags}"
     if run.low is not None and run.high is not None:
         where = "within" if run.low <= run.measured <= run.high else "outside of"
-        line += (
-            f", {where} its range of {spoken(run.low, unit, run.measured)} to {spoken(run.high, unit, run.measured)}"
-        )
+        line += f", {where} its range of {spoken(run.low, unit, like)} to {spoken(run.high, unit, like)}"
     return line
 
 

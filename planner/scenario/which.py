@@ -50,7 +50,9 @@ def scenario_of(plan: Plan, said: str) -> Scenario:
         return plan.scenarios[0]
     if not said:
         remedy = f"say --scenario ID: {few([each.id for each in plan.scenarios], _NAMED)}"
-        raise UserError(f"which of its {len(plan.scenarios)} scenarios was run?", place=Place(plan.file), remedy=remedy)
+        raise UserError(
+            f"it has {len(plan.scenarios)} scenarios, and none is named", place=Place(plan.file), remedy=remedy
+        )
     column = column_of(plan.book, said)
     return next(each for each in plan.scenarios if each.column == column)
 

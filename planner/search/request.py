@@ -171,6 +171,9 @@ def _one(row: Row, text: str) -> float:
 
 def _range(row: Row, text: str) -> list[float]:
     first_text, _, rest = text.partition("..")
+    if ends := _DASHED.fullmatch(rest.strip()):
+        remedy = f"write {first_text}..{ends[1]}*{ends[2]} to multiply by {ends[2]}, or +{ends[2]} to add it"
+        raise UserError(f"--over {row.name}={text} is no range", remedy=remedy)
     powers = _POWER.fullmatch(first_text), _POWER.fullmatch(rest)
     stepped = _STEPPED.fullmatch(rest)
     sign, by = ("*", powers[0]["base"]) if powers[0] and powers[1] else ("+", "1")

@@ -59,6 +59,7 @@ WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: a scenario's
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
 BEST, FAILS = "Cheapest that passes", "Does not pass"
+SEVERAL = "marked below"
 
 
 @dataclass
@@ -111,11 +112,11 @@ class Board:
             self.at = charted.draw(self.page, self.at) + 1
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
         texts, self.at = write_words(self.writer, self.verdict, self.made, self.at)
+        if texts.cost and any(each.cheapest for each in self.made):
+            self.at = _tell_best(self.writer, self.verdict.at + BESIDE, texts.cost, self.at - 1) + 1
         if runs is not None:
             self.at = own_runs.write_chart(self.writer, runs, self.at)
         words = write_failures(self.writer, self.made, self.at)
-        if texts.cost and any(each.cheapest for each in self.made):
-            _tell_best(self.writer, self.verdict.at + BESIDE, texts.cost)
         self.verdict.write(self.made, failed, words)
         return texts
 
@@ -219,7 +220,8 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     same = f"{over(key)}={HERE}{key}"
     times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
     lines = (
-        (key, "what is asked for", "text", "", f'IFERROR({HERE}{layout.MODEL_ROW}&{asked},"")'),
+        (key, "what is asked for", "text", "",
+         writer.guarded(sheet, f'IFERROR({HERE}{layout.MODEL_ROW}&{asked},"")', '""')),
         (passes, "passes", "1", "passes",
          f"IFERROR(IF(AND({HERE}{each.fits}=1,{HERE}{n_failed}=0,{HERE}{each.cost}>0),1,0),0)"),
         (cost, "cost of what passes", "1", "compared", f"IF({HERE}{passes}=1,{HERE}{each.cost},0)"),
@@ -241,12 +243,19 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     return mark + 1
 
 
-def _tell_best(writer: LineWriter, marks: int, cost: int) -> None:
-    """Name the best scenario at the top: `cost` is the row of its cost as text, `marks` that of the marks."""
+def _tell_best(writer: LineWriter, marks: int, cost: int, at: int) -> int:
+    """Name the best scenario at the top, or say that several are marked; returns the next free row.
+
+    `cost` is the row of its cost as text, `marks` that of the marks. The text of each scenario is a closed line, `at`.
+    """
     page, columns = writer.page, writer.plan.columns
-    names, places, words = (columns.over(row) for row in (layout.TITLE_ROW, marks, cost))
-    found = f'MATCH("{BEST}",{places},0)'
-    best = f'IFERROR("{BEST}: "&INDEX({names},1,{found})&", "&INDEX({words},1,{found}),"")'
+    texts, places = columns.over(at), columns.over(marks)
+    told = f'IF({HERE}{marks}="{BEST}","{BEST}: "&{HERE}{layout.TITLE_ROW}&", "&{HERE}{cost},"")'
+    writer.line(at, ("Told at the top", "text", "told.best", "", "if it is the only one"), told, "plan_words")
+    writer.close([at])
+    only = f'IFERROR(INDEX({texts},1,MATCH("{BEST}",{places},0)),"")'
+    best = f'IF(COUNTIF({places},"{BEST}")>1,"{BEST}: {SEVERAL}",{only})'
     page.put(1, layout.FIRST_SCENARIO, Live(best), "plan_text", "@")
     first = address(marks, layout.FIRST_SCENARIO)
     page.colour(columns.area(marks, marks), f'{first}="{BEST}"', ink=GREEN, fill=PALE_GREEN, bold=True)
+    return at + 1

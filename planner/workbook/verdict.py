@@ -29,7 +29,7 @@ FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't 
 COST = "USD"
 LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
 UNTOLD_OWN = "as shipped: your own fit has no run of such work"
-UNLIKE, MEDIAN = "extrapolated: no fitted run has", "no or few runs of this chip: others' median"
+UNLIKE, MEDIAN = "extrapolated: few or no fitted runs have", "no or few runs of this chip: others' median"
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, LACKS, CHANGE, BINDS, BASIS, USED, THERE = range(12)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
 how many checks fail and numbers are missing, the first of these, what to change, what binds, whether the expected
