@@ -593,7 +593,7 @@ def test_many_operations_are_told_by_what_they_share() -> None:
 def test_each_scenario_has_a_sheet_of_its_own(profile: Path, light: Path) -> None:
     """The second scenario's profile leaves the first one's; a newer one of it replaces its own."""
     assert command("scenario", "add", light, "again").exit_code == 0
-    assert "which of its 2 scenarios" in ingest(profile, light, "--device", "tpu-v5p").output
+    assert "it has 2 scenarios, and none is named" in ingest(profile, light, "--device", "tpu-v5p").output
     for scenario in ("tpu_v5p", "again", "again"):
         ingest(profile, light, "--device", "tpu-v5p", "--scenario", scenario)
     assert [name for name in Package.read(light).sheets() if name.startswith("Profile")] == ["Profile", "Profile_again"]
