@@ -174,6 +174,19 @@ def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
     assert "the constant seconds_per_hour is 3599, not 3600; not exported" in said_of
 
 
+def test_a_stack_of_ones_own_needs_its_calibrations(tmp_path: Path) -> None:
+    """The CSV names the stack; that its calibrations are to be given again is said, of a shipped stack nothing."""
+    own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
+    own.write_text("calibration,parameter,value\nmine,serve_overhead_factor,1.1\n", encoding="utf-8")
+    few = few_rows(("llama3-8b",), ("h100-sxm",))
+    tables = ("--models", few.models_csv, "--hardware-csv", few.hardware_csv, "--calibrations", own)
+    said = "  the stack mine is your own: build with --calibrations and the CSV that planner fit wrote"
+    for stack, remarks in (("mine", [said]), ("tuned", [])):
+        command("build", "llama3-8b", "-H", "h100-sxm", *tables, "--set", f"stack={stack}", "-o", path, "--force")
+        done = command("export-inputs", path, "-o", tmp_path / "s.csv", "--force")
+        assert [line for line in done.splitlines() if "the stack" in line] == remarks
+
+
 def test_the_command_says_how_to_build(tmp_path: Path) -> None:
     """The line for building names the templates where they are not the default ones, and - prints the CSV alone."""
     path = tmp_path / "plan.xlsx"

@@ -216,10 +216,16 @@ class _Exporter:
 
     def _remark_on_tables(self) -> None:
         for table, chosen in ((self._models, "model"), (self._hardware, "hardware")):
+            exported = _ids_of(self.plan, table.kind)
             for identifier in dict.fromkeys(getattr(scenario, chosen) for scenario in self.plan.scenarios):
-                if identifier and not table.has(identifier):
+                if identifier and not table.has(identifier) and identifier not in exported:
                     said = f"build with {OPTIONS[table.kind]} and its row"
                     self.remarks.append(f"{identifier} stands in this workbook alone: {said}")
+        stacks, shipped = (row for row in self.plan.inputs if row.name == "stack"), catalog.load_stacks()
+        for stack in dict.fromkeys(str(cell.value) for row in stacks for cell in row.cells.values() if cell.value):
+            if not shipped.has(stack):
+                said = "build with --calibrations and the CSV that planner fit wrote"
+                self.remarks.append(f"the stack {stack} is your own: {said}")
 
     def _remark_on_constants(self) -> None:
         shipped = {row.name: row for name in library.names() for row in library.load(name).of_kind("constant")}
@@ -232,12 +238,17 @@ class _Exporter:
 
 def _has_own(plan: Plan, shipped: Table) -> bool:
     """Whether a scenario uses a model (or chip) that is in the workbook's database but not in `shipped`."""
-    database = plan.book.databases.get(shipped.kind)
-    if database is None:
-        return False
-    kept = {str(plan.at(database.sheet.name, row, database.id_column) or "") for row in database.rows}
+    kept = _ids_of(plan, shipped.kind)
     chosen = {scenario.model if shipped.kind == "models" else scenario.hardware for scenario in plan.scenarios}
     return any(identifier and identifier in kept and not shipped.has(identifier) for identifier in chosen)
+
+
+def _ids_of(plan: Plan, kind: str) -> set[str]:
+    """The ids in the workbook's database of a kind; none if it has no such database."""
+    database = plan.book.databases.get(kind)
+    if database is None:
+        return set()
+    return {str(plan.at(database.sheet.name, row, database.id_column) or "") for row in database.rows}
 
 
 def _own_rows(plan: Plan, shipped: Table) -> str:

@@ -172,9 +172,7 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
         if first == last:  # Gnumeric's MATCH fails in a range of one cell
             area, label = f"{HERE}{first}", f"$E${first}"
         digits = f"{HERE}{each.digits[whole.row.name]}"
-        most = (
-            f'{label}&" takes "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
-        )
+        most = f'{label}&": "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
     if not before and most == '""':
         return at
     name = each.sheet.page.name
