@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
+from threadpoolctl import ThreadpoolController
 
 from planner.catalog.calibrations import COMMON, kind_of
 from planner.formulas.arrays import Array
@@ -36,6 +38,12 @@ class Fit:
 
     calibrations: dict[Key, float] = field(default_factory=dict)
     stacks: dict[Key, float] = field(default_factory=dict)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The loaded BLAS libraries; finding them takes some milliseconds."""
+    return ThreadpoolController()
 
 
 class Fitter:
@@ -87,10 +95,12 @@ class Fitter:
             towards = [prior.weight * np.log(max(found[at], 1e-12) / prior.value) for at, prior in drawn]
             return np.concatenate([errors[mask], towards])
 
-        solution = least_squares(
-            residuals, start, bounds=([each.lower for each in unknown], [each.upper for each in unknown]),
-            loss="soft_l1", f_scale=OUTLYING, x_scale=np.maximum(np.abs(start), 1e-7),
-        )  # fmt: skip
+        # Matrices are small: where other programs run, BLAS threads that wait for each other take thirty times as long.
+        with _blas().limit(limits=1, user_api="blas"):
+            solution = least_squares(
+                residuals, start, bounds=([each.lower for each in unknown], [each.upper for each in unknown]),
+                loss="soft_l1", f_scale=OUTLYING, x_scale=np.maximum(np.abs(start), 1e-7),
+            )  # fmt: skip
         return whole(solution.x)
 
     def expected(self, fit: Fit) -> Numbers:
