@@ -1,4 +1,4 @@
-"""Writes docs/validation.md and its chart anew: `python docs/validation.py` (two minutes: it fits hundreds of times).
+"""Writes docs/validation.md and its chart anew: `python docs/validation.py` (four minutes: it fits hundreds of times).
 
 What is said in words stands here; every number of the tables is computed, but for those of forms tried and of peers,
 which are reported with what they are.
