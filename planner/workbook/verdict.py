@@ -24,7 +24,7 @@ from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
-MOST_LINES = 3  # for what binds, which may be long
+MOST_LINES = 3  # for what fails, changes and binds, which may be long
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
 LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
@@ -131,10 +131,10 @@ class Verdict:
         return f'IF({n_failed}=0,{none},IF({n_failed}>1,{n_failed}&" fail, first: ","")&{said})'
 
     def _heights(self, made: Sequence[Lines]) -> None:
-        """Set the heights: two lines for texts, and for what binds as many as it may need."""
+        """Set the heights: as many lines as each text may need."""
         rows = self.writer.page.rows
-        for place in (FAILURE, CHANGE, BASIS):
-            rows[self.at + place].height = 2 * LINE_HEIGHT + 2
+        for place, lines in ((FAILURE, MOST_LINES), (CHANGE, MOST_LINES), (BASIS, 2)):
+            rows[self.at + place].height = lines * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
         rows[self.at + BINDS].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
