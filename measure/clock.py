@@ -58,13 +58,20 @@ def time_workload(
     looked_for = workload.collectives
     lacks = bool(missing_operations(looked_for, call.text)) or (loop is not None and loop.lacks(looked_for))
     return Timing(
-        platform=jax.default_backend(), wall=summarize(taken.walls), drift=drift(taken.course),
-        dispatch_s=dispatch_floor(workload.mesh), loop=taken.loop, is_spread=is_spread,
+        platform=jax.default_backend(),
+        wall=summarize(taken.walls),
+        drift=drift(taken.course),
+        dispatch_s=dispatch_floor(workload.mesh),
+        loop=taken.loop,
+        is_spread=is_spread,
         is_kept=not lacks if looked_for else None,
         device=summarize(taken.devices) if taken.devices else None,
-        floor_s=floor_s, compile_s=call.compile_s, xla_flops=call.cost.get("flops", math.nan),
-        xla_bytes=call.cost.get("bytes accessed", math.nan), temp_bytes=call.temp_bytes,
-    )  # fmt: skip
+        floor_s=floor_s,
+        compile_s=call.compile_s,
+        xla_flops=call.cost.get("flops", math.nan),
+        xla_bytes=call.cost.get("bytes accessed", math.nan),
+        temp_bytes=call.temp_bytes,
+    )
 
 
 def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
@@ -72,9 +79,13 @@ def _transfer_time(workload: Workload, rules: Rules, floor_s: float) -> Timing:
     _warm_up(copy, rules, time.perf_counter)
     walls = sample(copy, rules)
     return Timing(
-        platform=jax.default_backend(), wall=summarize(walls), drift=drift(walls), dispatch_s=dispatch_floor(),
-        floor_s=floor_s, is_transfer=True,
-    )  # fmt: skip
+        platform=jax.default_backend(),
+        wall=summarize(walls),
+        drift=drift(walls),
+        dispatch_s=dispatch_floor(),
+        floor_s=floor_s,
+        is_transfer=True,
+    )
 
 
 class HostCopy:

@@ -74,9 +74,15 @@ class Turns:
 
 
 def in_turns(
-    call: Runs, loop: Runs | None, call_s: float, rules: Rules, keep: Path | None = None, *,
-    is_spread: bool = False, now: Timer = time.perf_counter,
-) -> Turns:  # fmt: skip
+    call: Runs,
+    loop: Runs | None,
+    call_s: float,
+    rules: Rules,
+    keep: Path | None = None,
+    *,
+    is_spread: bool = False,
+    now: Timer = time.perf_counter,
+) -> Turns:
     """Sample each time until all medians are settled or the time allowed by `rules` is up.
 
     `call_s` is the approximate time of a call. If it exceeds the patience of `rules`, only calls are timed. Sampling

@@ -249,8 +249,12 @@ class Layout:
         caches = (self._cache,) * 2 if step.is_cached else ()
         head = (PartitionSpec(self._fsdp, self._tensor),) if step.vocab else ()
         partitions = (
-            PartitionSpec(self._batch), *self._matrices(step) * n_layers, *caches * n_layers, *head, *cotangent,
-        )  # fmt: skip
+            PartitionSpec(self._batch),
+            *self._matrices(step) * n_layers,
+            *caches * n_layers,
+            *head,
+            *cotangent,
+        )
         return tuple(replace(each, partition=split) for each, split in zip(operands, partitions, strict=True))
 
     def outputs(self, step: StepShape, operands: tuple[Operand, ...], n_layers: int) -> Any:
@@ -281,17 +285,19 @@ ELEMENT = jnp.dtype(jnp.float32)  # the default of NCCL's tests
 MADE: dict[str, tuple[Callable[[Axes, int], Function], str]] = {
     "all_gather": (lambda axes, _: lambda x: lax.all_gather(x, axes, axis=1, tiled=True), "all-gather"),
     "reduce_scatter": (
-        lambda axes, _: lambda x: lax.psum_scatter(x, axes, scatter_dimension=1, tiled=True), "reduce-scatter",
+        lambda axes, _: lambda x: lax.psum_scatter(x, axes, scatter_dimension=1, tiled=True),
+        "reduce-scatter",
     ),
     "all_reduce": (lambda axes, _: lambda x: lax.psum(x, axes), "all-reduce"),
     "all_to_all": (
-        lambda axes, _: lambda x: lax.all_to_all(x, axes, split_axis=1, concat_axis=1, tiled=True), "all-to-all",
+        lambda axes, _: lambda x: lax.all_to_all(x, axes, split_axis=1, concat_axis=1, tiled=True),
+        "all-to-all",
     ),
     "permute": (
         lambda axes, ways: lambda x: lax.ppermute(x, axes, [(at, (at + 1) % ways) for at in range(ways)]),
         "collective-permute",
     ),
-}  # fmt: skip
+}
 """For each collective, the function that each device runs and its name in HLO."""
 
 

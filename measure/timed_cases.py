@@ -41,10 +41,16 @@ class Case:
 
 
 def measure_cases(
-    cases: Sequence[Case], *, kinds: Mapping[str, str | None], progress: Callable[[str], None] | None = None,
-    budget_s: float = math.inf, rules: Rules = STANDARD, profiles_to: Path | None = None, mesh: MeshSpec | None = None,
+    cases: Sequence[Case],
+    *,
+    kinds: Mapping[str, str | None],
+    progress: Callable[[str], None] | None = None,
+    budget_s: float = math.inf,
+    rules: Rules = STANDARD,
+    profiles_to: Path | None = None,
+    mesh: MeshSpec | None = None,
     late: Callable[[Case], str] | None = None,
-) -> Iterator[Measurement]:  # fmt: skip
+) -> Iterator[Measurement]:
     """Measure each case on this process's first device or over a mesh, and yield its row, in order.
 
     `kinds` maps hardware_id to jax_device_kind. `progress` receives one line per case. After `budget_s` seconds the
@@ -146,8 +152,11 @@ def _of_mesh(mesh: MeshSpec | None) -> dict[str, Any]:
     laid = spread.laid_out(mesh)
     coords = ";".join(" ".join(map(str, place)) for place in spread.coordinates(laid))
     return {
-        "mesh": str(mesh), "device_order": spread.order(laid), "coords": coords, "n_processes": processes.join().count,
-    }  # fmt: skip
+        "mesh": str(mesh),
+        "device_order": spread.order(laid),
+        "coords": coords,
+        "n_processes": processes.join().count,
+    }
 
 
 def _place(case: Case, mesh: MeshSpec | None) -> dict[str, Any]:

@@ -111,9 +111,12 @@ def sample(take: Timer, rules: Rules, now: Timer = time.perf_counter) -> list[fl
 
 
 def repeat(
-    take: Callable[[], None], rules: Rules, is_settled: Callable[[], bool],
-    is_contested: Callable[[], bool] = lambda: False, now: Timer = time.perf_counter,
-) -> None:  # fmt: skip
+    take: Callable[[], None],
+    rules: Rules,
+    is_settled: Callable[[], bool],
+    is_contested: Callable[[], bool] = lambda: False,
+    now: Timer = time.perf_counter,
+) -> None:
     """Take samples until they are settled or the time of `rules` is up, which is later for contested times."""
     begin, next_check = now(), rules.min_samples
     for taken in range(1, rules.max_samples + 1):

@@ -109,9 +109,12 @@ class Dtypes:
     def einsum(self, form: str, left: jax.Array, right: jax.Array) -> jax.Array:
         """A product computed in the compute dtype and stored in the activations' dtype."""
         done = jnp.einsum(
-            form, left.astype(self.compute), right.astype(self.compute), precision=self.precision,
+            form,
+            left.astype(self.compute),
+            right.astype(self.compute),
+            precision=self.precision,
             preferred_element_type=accumulator(self.activation),
-        )  # fmt: skip
+        )
         return done.astype(self.activation)
 
 
@@ -140,11 +143,15 @@ class StepShape:
         names = ("query_len", "kv_len", "d_model", "n_heads", "n_kv_heads", "d_ff")
         sizes: dict[str, Any] = {name: given.count(name) for name in names}
         made = cls(
-            batch=given.count("batch", 1), head_dim=given.count("qk_nope_dim"), vocab=given.count("vocab", 0, least=0),
-            n_matrices=given.count("mlp_matrices", 3, least=2), dtypes=Dtypes.of(given),
+            batch=given.count("batch", 1),
+            head_dim=given.count("qk_nope_dim"),
+            vocab=given.count("vocab", 0, least=0),
+            n_matrices=given.count("mlp_matrices", 3, least=2),
+            dtypes=Dtypes.of(given),
             is_training=bool(given.count("is_training", 0, least=0)),
-            is_causal=bool(given.count("is_causal", 1, least=0)), **sizes,
-        )  # fmt: skip
+            is_causal=bool(given.count("is_causal", 1, least=0)),
+            **sizes,
+        )
         _check_heads(made.n_heads, made.n_kv_heads)
         if made.is_training and made.is_cached:
             raise CaseSkipped("training has no cache: kv_len must be query_len")

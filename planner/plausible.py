@@ -72,8 +72,12 @@ def _usual() -> dict[str, Usual]:
     sheet = data.table("plausible", _COLUMNS)
     return {
         cells["name"] or cells["unit"]: Usual(
-            cells["unit"], float(cells["least"]), float(cells["typical"]), float(cells["most"]), cells["whole"],
+            cells["unit"],
+            float(cells["least"]),
+            float(cells["typical"]),
+            float(cells["most"]),
+            cells["whole"],
             cells["reason"],
         )
         for _, cells in sheet.records()
-    }  # fmt: skip
+    }

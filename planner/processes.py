@@ -192,9 +192,12 @@ def _initialize(count: int | None, index: int | None) -> None:
     try:
         with warnings.catch_warnings(action="ignore"):  # JAX warns of clusters that it can't query
             jax.distributed.initialize(
-                num_processes=count, process_id=index, initialization_timeout=JOIN_S,
-                heartbeat_timeout_seconds=LOST_S, shutdown_timeout_seconds=LOST_S,
-            )  # fmt: skip
+                num_processes=count,
+                process_id=index,
+                initialization_timeout=JOIN_S,
+                heartbeat_timeout_seconds=LOST_S,
+                shutdown_timeout_seconds=LOST_S,
+            )
     except ValueError as error:
         missing = [name for name in NAMES if not os.environ.get(name)]
         if len(missing) < len(NAMES):  # otherwise there are no other processes

@@ -14,9 +14,16 @@ from collections.abc import Sequence
 PERCENT = "%"
 DIGITS = 3  # significant digits in sentences
 _TIMES = (
-    (1000 * 86400, 365.25 * 86400, "years"), (2 * 86400, 86400, "days"), (7200, 3600, "h"), (120, 60, "min"),
-    (1, 1, "s"), (1e-3, 1e-3, "ms"), (1e-6, 1e-6, "us"), (1e-9, 1e-9, "ns"), (0, 1e-12, "ps"),
-)  # fmt: skip
+    (1000 * 86400, 365.25 * 86400, "years"),
+    (2 * 86400, 86400, "days"),
+    (7200, 3600, "h"),
+    (120, 60, "min"),
+    (1, 1, "s"),
+    (1e-3, 1e-3, "ms"),
+    (1e-6, 1e-6, "us"),
+    (1e-9, 1e-9, "ns"),
+    (0, 1e-12, "ps"),
+)
 NO_TIME = 1e-9  # s: a shorter time, a clock cycle or less, is shown as below this
 _MONEY = ((1e9, " billion"), (1e6, " million"))
 _UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
@@ -25,8 +32,15 @@ EXACT_DIGITS = 7  # significant digits that distinguish close numbers
 MOST = 15  # significant digits that a float represents exactly
 EXACT = 1e15  # whole numbers below this are shown in full
 _STEPS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_SCALED = {"byte": "B", "byte/chip": "B/chip", "byte/s": "B/s", "byte/s/chip": "B/s/chip", "FLOP": "FLOP",
-           "FLOP/s": "FLOP/s", "FLOP/s/chip": "FLOP/s/chip"}  # fmt: skip
+_SCALED = {
+    "byte": "B",
+    "byte/chip": "B/chip",
+    "byte/s": "B/s",
+    "byte/s/chip": "B/s/chip",
+    "FLOP": "FLOP",
+    "FLOP/s": "FLOP/s",
+    "FLOP/s/chip": "FLOP/s/chip",
+}
 _NAMES = {"1": "", "text": "", "chip": "chips", "1/s": "/s", "1/s/chip": "/s per chip", "1/chip": "per chip"}
 
 

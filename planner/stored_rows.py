@@ -56,9 +56,13 @@ MODELS = Kind(
     descriptive=("mtp_layers", "source"), rename="choose another with --id",
 )  # fmt: skip
 HARDWARE = Kind(
-    HARDWARE_FIELDS, HARDWARE_LAWS, load_hardware, first=[field.name for field in HARDWARE_FIELDS], descriptive=(),
+    HARDWARE_FIELDS,
+    HARDWARE_LAWS,
+    load_hardware,
+    first=[field.name for field in HARDWARE_FIELDS],
+    descriptive=(),
     rename="choose another name",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

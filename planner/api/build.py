@@ -25,9 +25,16 @@ NAME = Path("the frame")  # how errors refer to it
 @warned
 @still()
 def build(
-    frame: DataFrame, path: str | Path, *, templates: Sequence[str | Path] = (), models_csv: File = None,
-    hardware_csv: File = None, calibrations_csv: File = None, only: bool = False, force: bool = False,
-) -> Path:  # fmt: skip
+    frame: DataFrame,
+    path: str | Path,
+    *,
+    templates: Sequence[str | Path] = (),
+    models_csv: File = None,
+    hardware_csv: File = None,
+    calibrations_csv: File = None,
+    only: bool = False,
+    force: bool = False,
+) -> Path:
     """Write a workbook with a scenario for each row of a frame, and return its path.
 
     Columns are those of the CSV of `planner build --scenarios`: scenario (or the index of that name), name, model,

@@ -45,9 +45,17 @@ class OwnTables(NamedTuple):
 
 @warned
 def calc(
-    template: str | Path, /, *, model: str | None = None, hardware: str | None = None, models_csv: File = None,
-    hardware_csv: File = None, calibrations_csv: File = None, only: bool = False, **settings: Setting,
-) -> Calculation:  # fmt: skip
+    template: str | Path,
+    /,
+    *,
+    model: str | None = None,
+    hardware: str | None = None,
+    models_csv: File = None,
+    hardware_csv: File = None,
+    calibrations_csv: File = None,
+    only: bool = False,
+    **settings: Setting,
+) -> Calculation:
     """Calculate a template, given by name or by the path of its CSV, for a model on a chip.
 
     `settings` set inputs and override rows by name: numbers in the template's units, or texts as on the command line
@@ -72,9 +80,12 @@ def own_tables(models_csv: File, hardware_csv: File, calibrations_csv: File, *, 
 
 @lru_cache(maxsize=4)
 def _tables(
-    models_csv: Path | None, hardware_csv: Path | None, calibrations_csv: Path | None, only: bool,
+    models_csv: Path | None,
+    hardware_csv: Path | None,
+    calibrations_csv: Path | None,
+    only: bool,
     stamps: tuple[Stamp, ...],
-) -> OwnTables:  # fmt: skip
+) -> OwnTables:
     return OwnTables(Databases(models_csv, hardware_csv, calibrations_csv, only), stamps)
 
 

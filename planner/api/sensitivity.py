@@ -27,17 +27,23 @@ OWN = "a workbook has its own models, chips and values"
 WIDTH = 10  # characters of a bar on each side
 LESS, MORE, AXIS = "░", "█", "│"
 BEYOND = {1: "►", -1: "◄"}  # end of a truncated bar
-RECORD = (
-    "name", "label", "kind", "unit", "value", "less", "more", "elasticity_less", "elasticity_more", "note",
-)  # fmt: skip
+RECORD = ("name", "label", "kind", "unit", "value", "less", "more", "elasticity_less", "elasticity_more", "note")
 
 
 @warned
 def sensitivity(
-    template: str | Path, /, *, of: str = "", model: str | None = None, hardware: str | None = None,
-    models_csv: File = None, hardware_csv: File = None, calibrations_csv: File = None, only: bool = False,
+    template: str | Path,
+    /,
+    *,
+    of: str = "",
+    model: str | None = None,
+    hardware: str | None = None,
+    models_csv: File = None,
+    hardware_csv: File = None,
+    calibrations_csv: File = None,
+    only: bool = False,
     **settings: Setting,
-) -> DataFrame:  # fmt: skip
+) -> DataFrame:
     """The elasticities of a row, by default the first headline, with respect to every input, largest first.
 
     For a plan as in `planner.calc`, or, given the path of a workbook, for each of its scenarios; the table then has a
@@ -114,11 +120,15 @@ def lines(found: Sensitivity, top: int = 0) -> list[str]:
     said = [f"Elasticities of {found.row.name} ({found.row.label}), {value}: its % for each % of a quantity"]
     body = [
         [
-            each.row.name, printed(each.value, each.row.unit), _slope(each.down), _slope(each.up),
-            _bar(each, found.scale), each.note,
+            each.row.name,
+            printed(each.value, each.row.unit),
+            _slope(each.down),
+            _slope(each.up),
+            _bar(each, found.scale),
+            each.note,
         ]
         for each in largest
-    ]  # fmt: skip
+    ]
     titles = ["", "now", "less", "more", f"{LESS} 1 % less  {MORE} 1 % more".center(2 * WIDTH + 1), ""]
     said += terminal_table.aligned(titles, body, right=("now", "less", "more")).splitlines()
     if len(largest) < len(found.elasticities):

@@ -71,9 +71,11 @@ def _is_lost(book: Book, table: LineTable, row: int, column: int, to: Reference)
         return _misses_title(database, line.names.rpartition(".")[2], to)
     read = [
         other.row
-        for each in (book.inputs, *book.calculations) if each.sheet.name == to.sheet
-        for other in each.lines if other.name == line.name
-    ]  # fmt: skip
+        for each in (book.inputs, *book.calculations)
+        if each.sheet.name == to.sheet
+        for other in each.lines
+        if other.name == line.name
+    ]
     return bool(read) and to.first.row not in read
 
 

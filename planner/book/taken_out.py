@@ -71,8 +71,9 @@ def reordered(readers: Iterable[Reader], moves: Moves) -> Iterator[str]:
                 continue
             columns = read.columns_of(area.top, area.bottom)
             (rows_left, rows_come), (columns_left, columns_come) = (
-                _changed(read.rows, area.rows, then.rows), _changed(columns, area.columns, then.columns)
-            )  # fmt: skip
+                _changed(read.rows, area.rows, then.rows),
+                _changed(columns, area.columns, then.columns),
+            )
             left, come = _counted(rows_left, columns_left), _counted(rows_come, columns_come)
             said = [f"without {left} that moved out of it" if left else "", f"with {come} more" if come else ""]
             if any(said):

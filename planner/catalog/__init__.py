@@ -19,14 +19,24 @@ from planner.catalog.rows import Reader
 from planner.errors import Place, UserError
 
 __all__ = [
-    "Column", "Table", "Value", "identified_stack", "load_calibrations", "load_dtypes", "load_hardware", "load_models",
+    "Column",
+    "Table",
+    "Value",
+    "identified_stack",
+    "load_calibrations",
+    "load_dtypes",
+    "load_hardware",
+    "load_models",
     "load_stacks",
-]  # fmt: skip
+]
 
 _AN = {"models": "a model", "hardware": "an accelerator", "dtypes": "a dtype", "stacks": "a stack"}
 _SUCH_AS = {
-    "models": "n_layers", "hardware": "peak_bf16", "dtypes": "bytes_per_element", "stacks": "train_matmul_factor",
-}  # fmt: skip
+    "models": "n_layers",
+    "hardware": "peak_bf16",
+    "dtypes": "bytes_per_element",
+    "stacks": "train_matmul_factor",
+}
 _SHARED = frozenset({"id", "name", "year", "source", "note"})  # columns that several kinds of files share
 
 

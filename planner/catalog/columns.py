@@ -203,11 +203,19 @@ def number(text: str, unit: str) -> float:
 
 
 MEANT = {
-    "top_k": "moe_top_k", "experts_per_token": "moe_top_k", "num_experts_per_tok": "moe_top_k",
+    "top_k": "moe_top_k",
+    "experts_per_token": "moe_top_k",
+    "num_experts_per_tok": "moe_top_k",
     "num_experts": "moe_experts",
-    "window_size": "sliding_window", "hbm_gb": "hbm_bytes", "memory_gb": "hbm_bytes", "memory": "hbm_bytes",
-    "bandwidth": "hbm_bandwidth", "tflops": "peak_bf16", "price": "price_per_chip_hour", "cost": "price_per_chip_hour",
-}  # fmt: skip
+    "window_size": "sliding_window",
+    "hbm_gb": "hbm_bytes",
+    "memory_gb": "hbm_bytes",
+    "memory": "hbm_bytes",
+    "bandwidth": "hbm_bandwidth",
+    "tflops": "peak_bf16",
+    "price": "price_per_chip_hour",
+    "cost": "price_per_chip_hour",
+}
 """Aliases of columns, as used in configs and data sheets."""
 OWN = ("note", "comment", "_")  # prefixes of an analyst's own columns, which cause no warning
 MOST_NAMED = 6  # most columns to name in one line

@@ -160,9 +160,11 @@ DTYPE_FIELDS = with_rules(
 _factor = partial(Field, kind="number", unit="1", positive=True, blank=1.0, source="source")
 NO_CALIBRATION = "none"  # no calibration of its own: a stack that wasn't fitted to runs on one chip
 OWN_RUNS = {
-    "own_training": "training", "own_serving": "serving", "own_operations": "single operations",
+    "own_training": "training",
+    "own_serving": "serving",
+    "own_operations": "single operations",
     "own_collectives": "collectives",
-}  # fmt: skip
+}
 """Flags of a stack that is fitted to the user's own runs, each with the workload that such runs are of."""
 
 
@@ -181,8 +183,11 @@ STACK_FIELDS = with_rules(
         _factor("train_range_factor", "Training: times as wide the range of the expected time, in logarithms"),
         _factor("serve_overhead_factor", "Serving: times the overhead of a layer"),
         Field(
-            "cache_reads_power", "Serving: power of query heads over KV heads by which the cache is read again",
-            kind="number", blank=0.0, source="source",
+            "cache_reads_power",
+            "Serving: power of query heads over KV heads by which the cache is read again",
+            kind="number",
+            blank=0.0,
+            source="source",
         ),
         _text("fitted_for", "Calibration that it has one of its own for"),
         *(Field(name, f"Fitted to own runs of {of} (1 or 0)", kind="flag") for name, of in OWN_RUNS.items()),
@@ -190,4 +195,4 @@ STACK_FIELDS = with_rules(
         _text("note", "Note"),
     ),
     {"name": lambda id: id, "fitted_for": lambda: NO_CALIBRATION, **dict.fromkeys(OWN_RUNS, _own_runs)},
-)  # fmt: skip
+)

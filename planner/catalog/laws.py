@@ -95,8 +95,11 @@ MODEL_LAWS: tuple[Law, ...] = (
     Law(("qk_rope_dim", "head_dim"), partial(_above, "qk_rope_dim", "head_dim")),
     Law(("qk_nope_dim", "qk_rope_dim", "head_dim", "kv_lora_rank"), _parts_of_a_head, "correct one of the three"),
     Law(("d_ff_expert", "n_experts", "n_moe_layers"), _width_of_experts, "write the width of an expert"),
-    Law(("index_topk", "index_n_heads", "index_head_dim", "n_indexer_layers"), _size_of_indexers,
-        "write the indexer's sizes"),
+    Law(
+        ("index_topk", "index_n_heads", "index_head_dim", "n_indexer_layers"),
+        _size_of_indexers,
+        "write the indexer's sizes",
+    ),
     Law(("o_lora_rank", "o_groups"), _rank_of_groups, "write both, or neither"),
     _at_most_together("n_csa_layers", "n_hca_layers", "n_local_layers"),
     _at_most_together("n_unindexed_layers", "n_indexer_layers", "n_full_attention_layers"),
@@ -108,9 +111,11 @@ MODEL_LAWS: tuple[Law, ...] = (
     _alike("mlp_gated", "mlp_matrices", lambda gated: 2 + gated),
     _alike("moe_experts", "n_experts", lambda experts: max(1.0, experts)),
     _alike("moe_top_k", "n_experts_active", lambda chosen: chosen or 1.0),
-    Law(("n_params_active_published", "n_params_total_published"),
-        partial(_above, "n_params_active_published", "n_params_total_published")),
-)  # fmt: skip
+    Law(
+        ("n_params_active_published", "n_params_total_published"),
+        partial(_above, "n_params_active_published", "n_params_total_published"),
+    ),
+)
 
 
 HARDWARE_LAWS: tuple[Law, ...] = (Law(("node_size", "max_chips"), partial(_above, "node_size", "max_chips")),)

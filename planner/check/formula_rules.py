@@ -27,9 +27,9 @@ OWN = "checks."
 GUARDS = ("topology", "price_basis")
 """Columns that decide whether others may be blank: only a switch has nodes, only a rented chip a list price."""
 BOOLEANS = {"TRUE", "FALSE"}  # as LibreOffice writes them: TRUE()
-ALLOWED = frozenset(FUNCTIONS) | BOOLEANS | {
-    "INDEX", "MATCH", "COUNTA", "COUNTIF", "FIXED", "SUMPRODUCT", "IFERROR", "SUM",
-}  # fmt: skip
+ALLOWED = (
+    frozenset(FUNCTIONS) | BOOLEANS | {"INDEX", "MATCH", "COUNTA", "COUNTIF", "FIXED", "SUMPRODUCT", "IFERROR", "SUM"}
+)
 VOLATILE = CLOCK_OR_DICE | {"OFFSET", "INDIRECT", "INFO", "CELL"}
 
 

@@ -29,8 +29,9 @@ def cached_values(book: Book) -> Iterator[Fault]:
     """Formulas without a value, and the first cell of every chain of errors that no missing number explains."""
     for sheet in book.sheets.values():
         blank = [at for at in sheet.patterns if at not in sheet.values]
-        known, unknown = ([at for at in blank if (Spot(sheet.name, *at) in book.fresh) is is_known]
-                          for is_known in (True, False))  # fmt: skip
+        known, unknown = (
+            [at for at in blank if (Spot(sheet.name, *at) in book.fresh) is is_known] for is_known in (True, False)
+        )
         for found, remedy in ((known, RECALCULATE), (unknown, OPEN)):
             if found:
                 what, cells = "the formula has no cached value", tuple(address(*at) for at in found)

@@ -32,9 +32,17 @@ BOOK = "book"  # not a template but templates/book.csv, whose problems name thei
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
 @still()
 def command(
-    models: tuple[str, ...], named: tuple[str, ...], hardware: tuple[str, ...], templates: tuple[str, ...],
-    scenarios_csv: Path | None, settings: tuple[str, ...], databases: Databases, mesh: str, output: Path, force: bool,
-) -> None:  # fmt: skip
+    models: tuple[str, ...],
+    named: tuple[str, ...],
+    hardware: tuple[str, ...],
+    templates: tuple[str, ...],
+    scenarios_csv: Path | None,
+    settings: tuple[str, ...],
+    databases: Databases,
+    mesh: str,
+    output: Path,
+    force: bool,
+) -> None:
     """Write a workbook with a scenario for each MODEL on each CHIP; without arguments, Llama 3 70B in four scenarios.
 
     `--template book` writes a workbook of worked problems instead: those of How to Scale Your Model and of High

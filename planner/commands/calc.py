@@ -128,11 +128,13 @@ def _print(results: Results, names: Sequence[str]) -> None:
     from planner.formulas import explanation as trace
 
     rows, whole = [results.template.row(name) for name in names], len(results.template.rows)
-    click.echo(terminal_table.aligned(
-        ["name", "value", "unit", "formula"],
-        [[row.name, terminal_table.digits(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
-        right=["value"],
-    ))  # fmt: skip
+    click.echo(
+        terminal_table.aligned(
+            ["name", "value", "unit", "formula"],
+            [[row.name, terminal_table.digits(results.value(row.name)), row.unit, trace.in_names(row)] for row in rows],
+            right=["value"],
+        )
+    )
     # A missing property, such as the torus of a switched network, isn't reported unless a calculated row needs it;
     # nor is a published count that only a check needs.
     _say_missing(results, [row.name for row in rows if row.kind in ("calc", "output") or len(rows) < whole])
@@ -153,9 +155,14 @@ def _say_failed(calculation: Calculation) -> None:
 
 
 def _solve(
-    template: Template, facts: Facts, given: Mapping[str, Value], unknown: str | None, target: str | None,
-    wanted: Sequence[str], as_json: bool,
-) -> None:  # fmt: skip
+    template: Template,
+    facts: Facts,
+    given: Mapping[str, Value],
+    unknown: str | None,
+    target: str | None,
+    wanted: Sequence[str],
+    as_json: bool,
+) -> None:
     """Print the input that meets a target."""
     from planner import progress
     from planner.formulas import solutions as solved

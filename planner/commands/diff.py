@@ -16,9 +16,11 @@ from planner.commands.options import PATH, refuse_existing
 @click.argument("new", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="One object with a list for each kind of change.")
 @click.option(
-    "--html", "page", type=click.Path(path_type=Path, dir_okay=False),
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Also write the changes as one self-contained HTML file.",
-)  # fmt: skip
+)
 @click.option("--force", is_flag=True, help="Replace the HTML file where it exists.")
 @click.option("--all", "whole", is_flag=True, help="List every change instead of the first few of each kind.")
 @click.pass_context

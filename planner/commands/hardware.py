@@ -20,18 +20,25 @@ def _loader() -> Loader:
 
 
 command = group(
-    "hardware", _loader, ("name", "peak_bf16", "hbm_bytes", "hbm_bandwidth"),
-    "List the accelerators, show one with its sources, or measure this machine as one.", "--hardware-csv",
-)  # fmt: skip
+    "hardware",
+    _loader,
+    ("name", "peak_bf16", "hbm_bytes", "hbm_bandwidth"),
+    "List the accelerators, show one with its sources, or measure this machine as one.",
+    "--hardware-csv",
+)
 
 
 @command.command("add")
 @click.option("--this-host", "name", metavar="NAME", required=True, help="The id of this machine's row.")
 @click.option("--to", required=True, metavar="CSV", type=PATH, help="The CSV to add to, or to create.")
 @click.option(
-    "--budget", metavar="SECONDS", type=SECONDS, default=BUDGET_S, show_default=True,
+    "--budget",
+    metavar="SECONDS",
+    type=SECONDS,
+    default=BUDGET_S,
+    show_default=True,
     help="Start no case after this time, nor one that can't end by then.",
-)  # fmt: skip
+)
 @click.option("--force", is_flag=True, help="Replace the row of the same id.")
 def add(name: str, to: Path, budget: float, force: bool) -> None:
     """Measure this machine and add it to a CSV for --hardware-csv: matmul peaks, memory bandwidth, links.

@@ -19,9 +19,15 @@ from planner.commands.options import PATH, say
 @click.option("-H", "--device", "--hardware", "device", metavar="CHIP", default="", help="The chip, if it isn't named.")
 @click.option("--note", default="", help="What a reader should know about the run.")
 def command(
-    profiles: tuple[Path, ...], csv_path: Path | None, into: Path | None, scenario: str, row: str, steps: str,
-    device: str, note: str,
-) -> None:  # fmt: skip
+    profiles: tuple[Path, ...],
+    csv_path: Path | None,
+    into: Path | None,
+    scenario: str,
+    row: str,
+    steps: str,
+    device: str,
+    note: str,
+) -> None:
     """Read a profile: files or folders of one run, of XLA, TensorBoard, xprof or PyTorch.
 
     Without --into it prints the device, the steps, where their time goes, and the largest operations. With --into it

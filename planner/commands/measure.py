@@ -40,8 +40,7 @@ LEFT_OVER = ".measurements.csv"  # next to a workbook that could not be written
 @repeatable("--flags", "variants", metavar="FLAGS", help="Measure with these XLA flags. Repeatable, to compare.")
 @click.option("--mesh", metavar="AXES", default="", help="Run cases over several devices: data=2,tensor=4.")
 @click.option("--device-order", metavar="IDS", default="", help="Order of the mesh's devices: 0,1,3,2.")
-@click.option("--budget", metavar="SECONDS", type=SECONDS, default=float("inf"),
-              help="Start no case after this time.")  # fmt: skip
+@click.option("--budget", metavar="SECONDS", type=SECONDS, default=float("inf"), help="Start no case after this time.")
 @click.option("--keep-profiles", metavar="DIR", type=PATH, help="Keep the profiler's files here.")
 def command(is_list: bool, mesh: str, device_order: str, **options: Any) -> None:
     """Time the cases on the Comparison sheet of FILE and write the medians there, or those of a --suite into a --csv.
@@ -149,9 +148,14 @@ def _measured(cases: Sequence[Case], kinds: Mapping[str, str], rules: Rules, ask
 
     is_first = asked.together.is_first
     rows = measure_cases(
-        cases, kinds=kinds, progress=_tell if is_first else None, budget_s=asked.budget,
-        profiles_to=asked.keep_profiles, rules=rules, mesh=asked.mesh,
-    )  # fmt: skip
+        cases,
+        kinds=kinds,
+        progress=_tell if is_first else None,
+        budget_s=asked.budget,
+        profiles_to=asked.keep_profiles,
+        rules=rules,
+        mesh=asked.mesh,
+    )
     return keep_measurements(asked.csv, rows, complete_key) if asked.csv and is_first else list(rows)
 
 

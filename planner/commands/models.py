@@ -19,9 +19,12 @@ def _loader() -> Loader:
 
 
 command = group(
-    "models", _loader, ("name", "n_layers", "d_model", "n_experts", "n_params_published"),
-    "List the models, show one with its sources, or add one from a Hugging Face config.", "--models",
-)  # fmt: skip
+    "models",
+    _loader,
+    ("name", "n_layers", "d_model", "n_experts", "n_params_published"),
+    "List the models, show one with its sources, or add one from a Hugging Face config.",
+    "--models",
+)
 
 
 @command.command("add", cls=Greedy)

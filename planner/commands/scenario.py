@@ -38,9 +38,16 @@ def list_scenarios(file: Path) -> None:
 @click.option("--keep-overrides", is_flag=True, help="Also copy its overrides.")
 @repeatable("--template", "templates", metavar="FILE", help="A template of your own, if its sheet is to be added.")
 def add(
-    file: Path, name: str | None, model: str | None, hardware: str | None, settings: tuple[str, ...],
-    workload: str | None, like: str | None, keep_overrides: bool, templates: tuple[str, ...],
-) -> None:  # fmt: skip
+    file: Path,
+    name: str | None,
+    model: str | None,
+    hardware: str | None,
+    settings: tuple[str, ...],
+    workload: str | None,
+    like: str | None,
+    keep_overrides: bool,
+    templates: tuple[str, ...],
+) -> None:
     """Add a scenario called NAME to FILE: one more column on Inputs, Dashboard, Checks and every calculation sheet.
 
     Its inputs are those of the last scenario of the same workload, except what -m, -H and --set change. Its formulas

@@ -105,9 +105,16 @@ def _case(key: str, label: str, template: str, inputs: Inputs, axis: str, figure
     count = figure("n_chips")
     chips = count if count > 0 else 1.0
     return Case(
-        key, template, inputs, label, floor_s=figure("lower_bound_time"), flops=figure("flops") / chips,
-        memory_bytes=figure("memory_bytes") / chips, bus_bytes=figure("bus_bytes"), axis=axis,
-    )  # fmt: skip
+        key,
+        template,
+        inputs,
+        label,
+        floor_s=figure("lower_bound_time"),
+        flops=figure("flops") / chips,
+        memory_bytes=figure("memory_bytes") / chips,
+        bus_bytes=figure("bus_bytes"),
+        axis=axis,
+    )
 
 
 def listed(suite: str, only: Sequence[str], mesh: MeshSpec | None = None) -> list[ComparisonCase]:

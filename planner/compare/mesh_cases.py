@@ -21,8 +21,12 @@ LEAST = 4 << 10  # bytes, where latency alone counts
 MOST = {"cpu": 16 << 20, "accelerator": 256 << 20}  # where bandwidth alone does; a CPU holds every device's
 GROWTH = {"quick": 16, "full": 4}  # from one payload to the next
 ELEMENT = 4  # bytes: fp32, as NCCL's tests have it
-DIMENSIONS = {("cpu", "quick"): (512,), ("cpu", "full"): (512, 1024), ("accelerator", "quick"): (4096,),
-              ("accelerator", "full"): (2048, 4096, 8192)}  # fmt: skip
+DIMENSIONS = {
+    ("cpu", "quick"): (512,),
+    ("cpu", "full"): (512, 1024),
+    ("accelerator", "quick"): (4096,),
+    ("accelerator", "full"): (2048, 4096, 8192),
+}
 MODEL = "llama3-8b"  # whose layers an accelerator runs
 SMALL = {"d_model": 512.0, "qk_nope_dim": 64.0, "n_kv_heads": 2.0, "n_heads": 8.0, "d_ff": 2048.0, "vocab": 2048.0}
 
@@ -66,9 +70,13 @@ def _collective(spec: MeshSpec, axis: str, placement: GroupPlacement, kind: str,
     ways = spec.ways(axis)
     size = _multiple(payload, ways * ELEMENT) * (ways if kind == "all_to_all" else 1)
     inputs = {
-        "collective": kind, "array_bytes": size, "axis_size": ways ** (1 / placement.n_axes),
-        "n_axes": placement.n_axes, "has_wraparound": placement.has_wraparound, "inner_ways": spec.stride(axis),
-    }  # fmt: skip
+        "collective": kind,
+        "array_bytes": size,
+        "axis_size": ways ** (1 / placement.n_axes),
+        "n_axes": placement.n_axes,
+        "has_wraparound": placement.has_wraparound,
+        "inner_ways": spec.stride(axis),
+    }
     return _case("collective", inputs, axis)
 
 
@@ -76,16 +84,26 @@ def _matmuls(spec: MeshSpec, axis: str, placement: GroupPlacement, size: int) ->
     """FSDP, column- and row-parallel matmuls, and both collective matmuls, each sequential and overlapped."""
     ways = spec.ways(axis)
     dimension = _multiple(size, ways)
-    common: dict[str, Value | int] = {"tokens": dimension, "d_in": dimension, "d_out": dimension, "n_chips": spec.size,
-              "inner_ways": spec.stride(axis), "n_axes": placement.n_axes,
-              "has_wraparound": placement.has_wraparound}  # fmt: skip
+    common: dict[str, Value | int] = {
+        "tokens": dimension,
+        "d_in": dimension,
+        "d_out": dimension,
+        "n_chips": spec.size,
+        "inner_ways": spec.stride(axis),
+        "n_axes": placement.n_axes,
+        "has_wraparound": placement.has_wraparound,
+    }
     gathered: dict[str, Value | int] = {"tokens_ways": ways, "d_out_ways": ways, "shares_axis": 1}
     reduced: dict[str, Value | int] = {"d_in_ways_left": ways, "d_in_ways_right": ways}
     for sharding in (
-        {"tokens_ways": ways, "d_in_ways_right": ways}, {"d_out_ways": ways}, reduced, gathered,
-        gathered | {"is_overlapped": 1}, reduced | {"scatters_output": 1},
+        {"tokens_ways": ways, "d_in_ways_right": ways},
+        {"d_out_ways": ways},
+        reduced,
+        gathered,
+        gathered | {"is_overlapped": 1},
+        reduced | {"scatters_output": 1},
         reduced | {"scatters_output": 1, "is_overlapped": 1},
-    ):  # fmt: skip
+    ):
         yield _case("sharded_matmul", common | sharding, axis)
 
 
@@ -96,10 +114,15 @@ def _steps(spec: MeshSpec, platform: str, has_wraparound: float) -> Iterator[Com
     model = SMALL if platform == "cpu" else comparison_cases.of_model(MODEL, known)
     keys = _multiple(float(model["n_kv_heads"] or 1), tensor)
     shape = {name: value for name, value in model.items() if name not in ("n_layers", "vocab")} | {
-        "n_kv_heads": keys, "n_heads": _multiple(float(model["n_heads"] or 1), keys),
-        "d_model": _multiple(float(model["d_model"] or 1), fsdp), "d_ff": _multiple(float(model["d_ff"] or 1), tensor),
-        "mesh_data": data, "mesh_fsdp": fsdp, "mesh_tensor": tensor, "has_wraparound": has_wraparound,
-    }  # fmt: skip
+        "n_kv_heads": keys,
+        "n_heads": _multiple(float(model["n_heads"] or 1), keys),
+        "d_model": _multiple(float(model["d_model"] or 1), fsdp),
+        "d_ff": _multiple(float(model["d_ff"] or 1), tensor),
+        "mesh_data": data,
+        "mesh_fsdp": fsdp,
+        "mesh_tensor": tensor,
+        "has_wraparound": has_wraparound,
+    }
     head = {"vocab": _multiple(float(model["vocab"] or 0), tensor)}
     layers = {"n_layers": 1} if platform == "cpu" else {"n_layers": model["n_layers"], "timed_layers": 3}
     tokens, seen = (128, 1024) if platform == "cpu" else (2048, 2048)

@@ -14,15 +14,16 @@ from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import by_id
 from planner.scaled_units import factor
 
-ABSENT = {
-    "flops": "", "compute_time": "", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time",
-}  # fmt: skip
+ABSENT = {"flops": "", "compute_time": "", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time"}
 """What stands in for a row that a template lacks: another one, or 0."""
 NEEDS = {
-    "mfu": "compute_time", "predicted_low": "expected_time_low", "predicted_high": "expected_time_high",
+    "mfu": "compute_time",
+    "predicted_low": "expected_time_low",
+    "predicted_high": "expected_time_high",
     "achieved_bandwidth": "memory_bytes",
-    "achieved_algorithm_bandwidth": "payload_bytes", "achieved_bus_bandwidth": "bus_bytes",
-}  # fmt: skip
+    "achieved_algorithm_bandwidth": "payload_bytes",
+    "achieved_bus_bandwidth": "bus_bytes",
+}
 """The row of a case's template without which a column of results stays blank."""
 
 COMM = "comm_expected_time"  # the row of a template whose work is beside communication

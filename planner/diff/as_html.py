@@ -87,7 +87,11 @@ def _headlines(changes: list[OutcomeChange], caption: str) -> Iterator[str]:
         label = (change.label or change.name) + (f" ({change.sheet})" if change.sheet else "")
         kind = "" if change.unit == "text" else "n"
         cells = (
-            (percent(change), f"n {way}"), (label, "label"), (change.scenario, "name"), (before, kind), (after, kind),
-        )  # fmt: skip
+            (percent(change), f"n {way}"),
+            (label, "label"),
+            (change.scenario, "name"),
+            (before, kind),
+            (after, kind),
+        )
         yield "<tr>" + "".join(f'<td class="{kind}">{escape(text)}</td>' for text, kind in cells) + "</tr>"
     yield "</tbody></table></div>"

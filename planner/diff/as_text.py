@@ -159,9 +159,15 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
         ("Checks that come out differently", [check(change) for change in found.checks]),
         ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
         ("Other cells", [f"{change.cell}: {both(change.old, change.new)}" for change in cells]),
-        ("Formats", [f"{change.sheet}: {counted(change.cells, 'cell')}, such as {change.first} "
-                     f"({change.old} -> {change.new})" for change in found.formats]),
-    ]  # fmt: skip
+        (
+            "Formats",
+            [
+                f"{change.sheet}: {counted(change.cells, 'cell')}, such as {change.first} "
+                f"({change.old} -> {change.new})"
+                for change in found.formats
+            ],
+        ),
+    ]
     return ((title, texts) for title, texts in parts if texts)
 
 

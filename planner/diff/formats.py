@@ -32,8 +32,13 @@ class Format(NamedTuple):
         return cls(number, look.is_bold, look.is_italic, look.ink, look.ground)
 
     def __str__(self) -> str:
-        said = [self.number, "bold" * self.bold, "italic" * self.italic, self.ink and f"ink {self.ink}",
-                self.fill and f"fill {self.fill}"]  # fmt: skip
+        said = [
+            self.number,
+            "bold" * self.bold,
+            "italic" * self.italic,
+            self.ink and f"ink {self.ink}",
+            self.fill and f"fill {self.fill}",
+        ]
         return ", ".join(part for part in said if part)
 
 

@@ -60,10 +60,12 @@ class _Comparison:
         self.old, self.new = old, new
         self.pairs: Pairs = pairs(old, new)
         self.difference = Difference(old.file, new.file)
-        self.formulas = Comparer({
-            name: matched(old, new, old.book.sheets[name], new.book.sheets[other], self.pairs.scenarios)
-            for name, other in self.pairs.sheets.items()
-        })  # fmt: skip
+        self.formulas = Comparer(
+            {
+                name: matched(old, new, old.book.sheets[name], new.book.sheets[other], self.pairs.scenarios)
+                for name, other in self.pairs.sheets.items()
+            }
+        )
         self.difference.structure += [*self._sheets(), *self._scenarios()]
         for one, two in self.formulas.sheets.values():
             self._sheet(one, two)
@@ -87,8 +89,11 @@ class _Comparison:
         self.difference.structure += lines
         changed_inputs = _changed_inputs(one, two)
         self.difference.inputs += self._changed_input_numbers(one, two, changed_inputs)
-        cells = [(here, there) for here, there in _cells(one, two)
-                 if not (_is_of(one, here, changed_inputs) or _is_of(two, there, changed_inputs.values()))]  # fmt: skip
+        cells = [
+            (here, there)
+            for here, there in _cells(one, two)
+            if not (_is_of(one, here, changed_inputs) or _is_of(two, there, changed_inputs.values()))
+        ]
         for here, there in cells:
             if not (here and there and self._is_same(one, two, here, there)):
                 self._report(one, two, here, there)
@@ -96,8 +101,11 @@ class _Comparison:
         if before.all_same(one.sheet, after, two.sheet):
             return
         pairs = [(here, there) for here, there in cells if here and there]
-        formats = [(there, was, now) for here, there in pairs
-                   if (was := before.of(one.sheet, here)) != (now := after.of(two.sheet, there))]  # fmt: skip
+        formats = [
+            (there, was, now)
+            for here, there in pairs
+            if (was := before.of(one.sheet, here)) != (now := after.of(two.sheet, there))
+        ]
         if formats:
             first, was, now = formats[0]
             name = two.sheet.name
@@ -140,8 +148,10 @@ class _Comparison:
         cell = f"{side.sheet.name}!{address(*at)}"
         name, scenario = self._called(one.sheet.name, side, at)
         if formula and other and here and there and old == new:
-            old, new = (in_names(side, known.sheets, *place) for side, known, place in (
-                        (one, self.formulas.before, here), (two, self.formulas.after, there)))  # fmt: skip
+            old, new = (
+                in_names(side, known.sheets, *place)
+                for side, known, place in ((one, self.formulas.before, here), (two, self.formulas.after, there))
+            )
             read, now = Placed(one.sheet.name, *here, formula), Placed(two.sheet.name, *there, other)
             if old == new and not (self.formulas.has_moved(read) or self._covers_others(read, now)):
                 return  # a precedent was removed or added, which is reported as rows and columns
@@ -183,8 +193,10 @@ class _Comparison:
     def _notes(self) -> None:
         ours, theirs = _noted(self.old, self.formulas.before), _noted(self.new, self.formulas.after)
         still = {at: key for key, (at, _) in ours.items() if key not in theirs and _is_blank(key)}
-        theirs = {(still.get(said[0], key) if _is_blank(key) and key not in ours else key): said
-                  for key, said in theirs.items()}  # fmt: skip
+        theirs = {
+            (still.get(said[0], key) if _is_blank(key) and key not in ours else key): said
+            for key, said in theirs.items()
+        }
         for key in (*ours, *(key for key in theirs if key not in ours)):
             before, after = ours.get(key), theirs.get(key)
             if before is None and after is not None:

@@ -62,9 +62,13 @@ class OwnFit:
     """
 
     def __init__(
-        self, fitter: Fitter, chip: str, known: Mapping[str, float], error: float,
+        self,
+        fitter: Fitter,
+        chip: str,
+        known: Mapping[str, float],
+        error: float,
         stacks: Mapping[Key, float] = MappingProxyType({}),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.fitter, self.chip, self.known, self.stacks = fitter, chip, known, dict(stacks)
         self.usual = error * SPREAD_OF_MEDIAN * OF_A_SOURCE
         self.sign = np.where(fitter.is_rate, -1.0, 1.0)
@@ -226,9 +230,11 @@ class OwnFit:
         def solved(begin: Numbers, loss: Callable[[Numbers, int], Numbers]) -> OptimizeResult:
             return least_squares(
                 lambda found: self._scaled(values(found), spread, weights),
-                np.clip(begin, low + INSIDE, high - INSIDE), bounds=(low, high), x_scale=0.1,
+                np.clip(begin, low + INSIDE, high - INSIDE),
+                bounds=(low, high),
+                x_scale=0.1,
                 loss=lambda squares: loss(squares, len(self.runs)),
-            )  # fmt: skip
+            )
 
         here = np.array([math.log(value / self.known[name]) for name, value in start.items()])
         middle = solved(here, _soft).x

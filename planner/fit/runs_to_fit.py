@@ -83,9 +83,14 @@ def _of_case(row: CaseRow, databases: Databases) -> Run:
 
 
 def _operation(
-    identifier: str, template: str, inputs: Mapping[str, Value], hardware: str, time: float, fault: str,
+    identifier: str,
+    template: str,
+    inputs: Mapping[str, Value],
+    hardware: str,
+    time: float,
+    fault: str,
     databases: Databases,
-) -> Run:  # fmt: skip
+) -> Run:
     """A measured operation as a run, with a fault if nothing can be fitted to it."""
     known = library.load(template).by_name if template in library.names() else {}
     if not fault or fault.startswith(FLAGGED):  # a flagged run may still count

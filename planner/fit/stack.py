@@ -40,9 +40,12 @@ NEEDED = {"calibration_id", "stack"}  # a template without these rows has nothin
 TELLING = tuple(stack for stack in STACKS if stack != IDEAL)  # stacks with factors that runs can determine
 NOTHING = "nothing is fitted of it"
 FLAGS = {
-    "training": "own_training", "serving": "own_serving", "serving on TPUs": "own_serving",
-    "matmuls": "own_operations", "collectives": "own_collectives",
-}  # fmt: skip
+    "training": "own_training",
+    "serving": "own_serving",
+    "serving on TPUs": "own_serving",
+    "matmuls": "own_operations",
+    "collectives": "own_collectives",
+}
 """The column of a stack that says whether it is fitted to runs of a group, by the group of parameters."""
 
 
@@ -141,9 +144,14 @@ def _on(base: str, run: Run) -> Run:
 
 
 def _fitted(
-    identifier: str, chip: str, base: str, factors: Mapping[str, Value], stated: Mapping[str, Stated],
-    together: Sequence[Together], families: Mapping[str, str],
-) -> OwnCalibration:  # fmt: skip
+    identifier: str,
+    chip: str,
+    base: str,
+    factors: Mapping[str, Value],
+    stated: Mapping[str, Stated],
+    together: Sequence[Together],
+    families: Mapping[str, str],
+) -> OwnCalibration:
     """The stack fitted to the runs on chips of one calibration; `factors` are those of its base."""
     known = {name: line.value for name, line in stated.items()}
     parts = [each for each in together if each.template.by_name.keys() >= NEEDED]

@@ -35,14 +35,18 @@ class Arithmetic:
             "LOG": self.log, "EXP": lambda a: self._finite(xp.exp(a)), "ABS": xp.abs, "NA": lambda: xp.nan,
         }  # fmt: skip
         self.operators: dict[str, Callable[[Array, Array], Array]] = {
-            "+": self.add, "-": lambda a, b: self._finite(a - b), "*": lambda a, b: self._finite(a * b),
-            "/": self.divide, "^": self.power, "=": lambda a, b: self._known(self._equal(a, b), a, b),
+            "+": self.add,
+            "-": lambda a, b: self._finite(a - b),
+            "*": lambda a, b: self._finite(a * b),
+            "/": self.divide,
+            "^": self.power,
+            "=": lambda a, b: self._known(self._equal(a, b), a, b),
             "<>": lambda a, b: self._known(~self._equal(a, b), a, b),
             "<": lambda a, b: self._known((a < b) & ~self._equal(a, b), a, b),
             ">": lambda a, b: self._known((a > b) & ~self._equal(a, b), a, b),
             "<=": lambda a, b: self._known((a < b) | self._equal(a, b), a, b),
             ">=": lambda a, b: self._known((a > b) | self._equal(a, b), a, b),
-        }  # fmt: skip
+        }
 
     def add(self, a: Array, b: Array) -> Array:
         return self._finite(a + b)

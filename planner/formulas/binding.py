@@ -146,9 +146,11 @@ def on_the_way(template: Template, names: Iterable[str]) -> list[Constraint]:
 def _ranks(node: Node) -> bool:
     """Whether the node is a MAX or MIN of quantities."""
     return (
-        isinstance(node, Call) and node.function in RANKED and len(node.args) > 1
+        isinstance(node, Call)
+        and node.function in RANKED
+        and len(node.args) > 1
         and all(any(isinstance(inner, Name) for inner in walk(arg)) for arg in node.args)
-    )  # fmt: skip
+    )
 
 
 def _whole(root: Node, ranked: Call) -> Node:

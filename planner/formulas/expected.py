@@ -19,10 +19,14 @@ FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
 EXTRAPOLATED = "is_extrapolated"
 """The row that is 1 if a plan is outside the range of the fitted runs; `notes` says in what."""
 BEYOND = {
-    "beyond_chips": "so many chips", "beyond_tensor": "so many tensor ways", "beyond_pipeline": "so many stages",
-    "beyond_context": "so many context ways", "beyond_tokens": "so small a microbatch", "beyond_kind": "experts",
+    "beyond_chips": "so many chips",
+    "beyond_tensor": "so many tensor ways",
+    "beyond_pipeline": "so many stages",
+    "beyond_context": "so many context ways",
+    "beyond_tokens": "so small a microbatch",
+    "beyond_kind": "experts",
     "beyond_attention": "sparse attention",
-}  # fmt: skip
+}
 """Rows that are 1 if a plan is outside the range of the fitted runs, and in what."""
 OWN_RUNS_TELL = "own_runs_tell"
 """The row that is 0 if a stack is fitted to the user's own runs, but to none of the plan's workload; older workbooks

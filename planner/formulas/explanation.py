@@ -50,8 +50,10 @@ def _fitted(results: Results, names: Sequence[str], facts: Facts) -> list[str]:
     rows = [row for row in rows if row.name not in (*results.given, *names)]
     if not rows:
         return []
-    body = [[f"  {row.name}", terminal_table.digits(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
-            for row in rows]  # fmt: skip
+    body = [
+        [f"  {row.name}", terminal_table.digits(results.value(row.name)), row.unit, _fitted_on(results, row, facts)]
+        for row in rows
+    ]
     head = ["  name", "value", "unit", "where it is from"]
     return ["", "It rests on these fitted numbers:", *terminal_table.aligned(head, body, right=("value",)).splitlines()]
 

@@ -54,9 +54,14 @@ class Partial:
 
 
 def partial(
-    template: Template, facts: Facts, given: Mapping[str, Array], changing: Iterable[str], wanted: Iterable[str],
-    *, xp: ModuleType = np,
-) -> Partial:  # fmt: skip
+    template: Template,
+    facts: Facts,
+    given: Mapping[str, Array],
+    changing: Iterable[str],
+    wanted: Iterable[str],
+    *,
+    xp: ModuleType = np,
+) -> Partial:
     """The computation of the `wanted` rows that is left if only the `changing` rows vary.
 
     `given` are the arrays of fixed rows; any other row has its default, its looked-up value or its formula. `xp` is the

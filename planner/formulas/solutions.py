@@ -67,17 +67,24 @@ def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:
         "is_whole": solution.is_count,
         "reached": list(solution.reached),
         "ranges": [
-            {"from": _end(met.low), "to": _end(met.high),
-             "exactly_from": _end(exact.low), "exactly_to": _end(exact.high)}
+            {
+                "from": _end(met.low),
+                "to": _end(met.high),
+                "exactly_from": _end(exact.low),
+                "exactly_to": _end(exact.high),
+            }
             for met, exact in zip(solution.ranges, solution.exact, strict=True)
         ],
         "answers": [
-            {solution.row.name: answer, target.row.name: results.value(target.row.name),
-             "failed_checks": [row.name for row in failed(results)],
-             **{name: results.value(name) for name in names}}
+            {
+                solution.row.name: answer,
+                target.row.name: results.value(target.row.name),
+                "failed_checks": [row.name for row in failed(results)],
+                **{name: results.value(name) for name in names},
+            }
             for answer, results in solution.answers.items()
         ],
-    }  # fmt: skip
+    }
 
 
 def _range_of(results: Results, row: Row) -> list[str]:

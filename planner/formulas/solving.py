@@ -259,6 +259,8 @@ def _out_of_reach(
     why = kept_by(there, next_to, target.row.name)
     extreme = "least" if target.sense == "<=" else "most"
     low, high, nearest_one = (input_in_words(row, space, each) for each in (*inputs[[0, -1]], there.value(row.name)))
-    return (f"no {row.name} from {low} to {high} gives {target.text}: the {extreme} is "
-            f"{in_seven_digits(there.value(target.row.name), target.row.unit)}, at {row.name}={nearest_one}"
-            + (f", where {why}" if why else ""))  # fmt: skip
+    return (
+        f"no {row.name} from {low} to {high} gives {target.text}: the {extreme} is "
+        f"{in_seven_digits(there.value(target.row.name), target.row.unit)}, at {row.name}={nearest_one}"
+        + (f", where {why}" if why else "")
+    )

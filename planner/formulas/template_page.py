@@ -13,13 +13,18 @@ from planner.formulas.template import Row, Template, read_rows
 INDEX = "README.md"
 MADE = "<!-- Written by `planner templates page`: change the CSV, then run it again. -->"
 KINDS = {
-    "input": "an input, with its default", "constant": "a number that is fixed", "model": "looked up in the models",
-    "hardware": "looked up in the accelerators", "dtype": "bytes of an element",
+    "input": "an input, with its default",
+    "constant": "a number that is fixed",
+    "model": "looked up in the models",
+    "hardware": "looked up in the accelerators",
+    "dtype": "bytes of an element",
     "calibration": "looked up in the calibrations",
-    "stack": "looked up in the stacks", "calc": "calculated",
-    "output": "calculated, and a result of the template", "check": "1 where it holds",
+    "stack": "looked up in the stacks",
+    "calc": "calculated",
+    "output": "calculated, and a result of the template",
+    "check": "1 where it holds",
     "include": "another template's rows",
-}  # fmt: skip
+}
 
 
 def pages(templates: Iterable[Template]) -> dict[str, str]:

@@ -21,8 +21,11 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 }  # fmt: skip
 # Further functions in the cells that planner writes, which templates may not use.
 CELL_FUNCTIONS: dict[str, tuple[int, int | None]] = {
-    "INDEX": (2, 3), "MATCH": (3, 3), "IFERROR": (2, 2), "ISNA": (1, 1),
-}  # fmt: skip
+    "INDEX": (2, 3),
+    "MATCH": (3, 3),
+    "IFERROR": (2, 2),
+    "ISNA": (1, 1),
+}
 LOGICAL = frozenset({"AND", "OR", "NOT"})
 COMPARISONS = frozenset({"=", "<>", "<", ">", "<=", ">="})
 DEEPEST = 100  # most levels of a tree, far fewer than Python's stack allows

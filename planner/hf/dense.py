@@ -57,10 +57,14 @@ KV_SAID: ColumnRules = {"n_kv_heads": kv_heads_said}
 LLAMA = Family("llama yi deepseek_llm aquila granite", {**GENERAL, **ATTENTION_BIAS, "mlp_bias": flag("mlp_bias")})
 
 # A further norm before the output projections of attention and of the feed-forward block.
-BITNET = Family("bitnet", {
-    **GENERAL, **ATTENTION_BIAS,
-    "extra_params_total": lambda _, row: row.count("n_layers") * (row.count("d_model") + row.count("d_ff")),
-})  # fmt: skip
+BITNET = Family(
+    "bitnet",
+    {
+        **GENERAL,
+        **ATTENTION_BIAS,
+        "extra_params_total": lambda _, row: row.count("n_layers") * (row.count("d_model") + row.count("d_ff")),
+    },
+)
 
 HYPERCLOVAX = Family("hyperclovax", {**LLAMA, "norms_per_layer": where("use_post_norm", 4, 2, default=True)})
 EXAONE = Family("exaone", {**LLAMA, **KV_SAID, "n_layers": layers("num_layers", "num_hidden_layers")})
@@ -86,22 +90,36 @@ PHI3_SMALL = Family("phi3small", {
 })  # fmt: skip
 PHI4_MULTIMODAL = Family("phi4_multimodal", {**PHI3, **KV_SAID})
 
-QWEN2 = Family("qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text mimo", {
-    **GENERAL, **KV_SAID, **attention(after_first_full, window(4096)), "qkv_bias": True,
-})  # fmt: skip
+QWEN2 = Family(
+    "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text mimo",
+    {**GENERAL, **KV_SAID, **attention(after_first_full, window(4096)), "qkv_bias": True},
+)
 QWEN3 = Family("qwen3 qwen3_vl_text", {**QWEN2, **ATTENTION_BIAS, "head_dim": head_dim(128), "qk_norm": "per_head"})
 # Molmo 2's embedding has extra rows for image tokens, which its head doesn't predict.
-MOLMO2 = Family("molmo2_text", {
-    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", "qkv_bias"),
-    "qk_norm": lambda config, _: "full" if config.text("qk_norm_type") == "olmo" else "per_head",
-    "extra_params_total": lambda config, row: taken(config, "additional_vocab_size", 128) * row.count("d_model"),
-})  # fmt: skip
+MOLMO2 = Family(
+    "molmo2_text",
+    {
+        **GENERAL,
+        **KV_SAID,
+        "head_dim": head_dim(128),
+        "qkv_bias": flag("attention_bias", "qkv_bias"),
+        "qk_norm": lambda config, _: "full" if config.text("qk_norm_type") == "olmo" else "per_head",
+        "extra_params_total": lambda config, row: taken(config, "additional_vocab_size", 128) * row.count("d_model"),
+    },
+)
 # The first Qwen: its intermediate_size is the width of both input matrices together.
-QWEN = Family("qwen", {
-    **GENERAL, "n_kv_heads": of("n_heads"), "head_dim": maybe("kv_channels", default=128), "qkv_bias": True,
-    "o_bias": where("no_bias", False, True, default=True), "mlp_bias": where("no_bias", False, True, default=True),
-    "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
-})  # fmt: skip
+QWEN = Family(
+    "qwen",
+    {
+        **GENERAL,
+        "n_kv_heads": of("n_heads"),
+        "head_dim": maybe("kv_channels", default=128),
+        "qkv_bias": True,
+        "o_bias": where("no_bias", False, True, default=True),
+        "mlp_bias": where("no_bias", False, True, default=True),
+        "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
+    },
+)
 
 # OLMo's norms have no parameters; OLMo 2 norms all queries together and all keys, and after each block.
 OLMO = Family("olmo", {**GENERAL, **ATTENTION_BIAS, "norms_per_layer": 0, "final_norm": False})
@@ -133,11 +151,18 @@ CHATGLM = Family("chatglm", {
 })  # fmt: skip
 
 # One norm for attention and feed-forward block, which are parallel.
-COHERE = Family("cohere", {
-    **GENERAL, **ATTENTION_BIAS, "tied_embeddings": tied(True), "norm": "layernorm_nobias", "norms_per_layer": 1,
-    "qk_norm": where("use_qk_norm", "full", "none"),
-    "max_context": maybe("model_max_length", "max_position_embeddings"),
-})  # fmt: skip
+COHERE = Family(
+    "cohere",
+    {
+        **GENERAL,
+        **ATTENTION_BIAS,
+        "tied_embeddings": tied(True),
+        "norm": "layernorm_nobias",
+        "norms_per_layer": 1,
+        "qk_norm": where("use_qk_norm", "full", "none"),
+        "max_context": maybe("model_max_length", "max_position_embeddings"),
+    },
+)
 COHERE2 = Family(
     "cohere2", {**COHERE, **attention(one_full_in(4, "sliding_window_pattern"), window(4096)), "qk_norm": "none"}
 )
@@ -146,27 +171,39 @@ COHERE_COMPASS = Family("cohere_compass_text", {**COHERE2, **attention(all_full,
 SMOLLM3 = Family(
     "smollm3", {**LLAMA, **KV_SAID, **attention(local_where_no_rope, window(None)), "tied_embeddings": tied(True)}
 )
-BAICHUAN = Family("baichuan", {
-    **GENERAL, "n_kv_heads": of("n_heads"), "max_context": maybe("max_position_embeddings", "model_max_length"),
-})  # fmt: skip
+BAICHUAN = Family(
+    "baichuan",
+    {**GENERAL, "n_kv_heads": of("n_heads"), "max_context": maybe("max_position_embeddings", "model_max_length")},
+)
 INTERNLM = Family(
     "internlm internlm2", {**GENERAL, "qkv_bias": flag("bias", default=True), "o_bias": flag("bias", default=True)}
 )
-INTERNLM3 = Family("internlm3 iquestcoder", {
-    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("qkv_bias", "attention_bias"),
-    "o_bias": flag("bias", "attention_bias"), "mlp_bias": flag("bias", "mlp_bias"),
-})  # fmt: skip
-EXAONE4 = Family("exaone4 exaone4_5_text", {
-    **GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(lettered, window(4096)),
-})  # fmt: skip
+INTERNLM3 = Family(
+    "internlm3 iquestcoder",
+    {
+        **GENERAL,
+        **KV_SAID,
+        "head_dim": head_dim(128),
+        "qkv_bias": flag("qkv_bias", "attention_bias"),
+        "o_bias": flag("bias", "attention_bias"),
+        "mlp_bias": flag("bias", "mlp_bias"),
+    },
+)
+EXAONE4 = Family(
+    "exaone4 exaone4_5_text", {**GENERAL, **KV_SAID, "qk_norm": "per_head", **attention(lettered, window(4096))}
+)
 HUNYUAN = Family("hunyuan_v1_dense", {**GENERAL, **ATTENTION_BIAS, "qk_norm": "per_head"})
 # Its activation has two parameters in each layer (xIELU).
-APERTUS = Family("apertus", {
-    **HUNYUAN, "mlp_gated": False,
-    "extra_params_total": lambda config, row: (
-        2 * row.count("n_layers") if config.text("hidden_act") == "xielu" else None
-    ),
-})  # fmt: skip
+APERTUS = Family(
+    "apertus",
+    {
+        **HUNYUAN,
+        "mlp_gated": False,
+        "extra_params_total": lambda config, row: (
+            2 * row.count("n_layers") if config.text("hidden_act") == "xielu" else None
+        ),
+    },
+)
 
 
 def _head_rows(config: Config, _: ModelRow) -> ColumnValue:
@@ -187,24 +224,53 @@ def _apertus_rest(config: Config, row: ModelRow) -> ColumnValue:
 
 
 APERTUS1P5 = Family("apertus1p5_text", {**APERTUS, "vocab": _head_rows, "extra_params_total": _apertus_rest})
-SEED_OSS = Family("seed_oss", {
-    **LLAMA, **KV_SAID, "head_dim": head_dim(128), "qkv_bias": flag("attention_bias", default=True),
-    "o_bias": flag("attention_out_bias"),
-})  # fmt: skip
+SEED_OSS = Family(
+    "seed_oss",
+    {
+        **LLAMA,
+        **KV_SAID,
+        "head_dim": head_dim(128),
+        "qkv_bias": flag("attention_bias", default=True),
+        "o_bias": flag("attention_out_bias"),
+    },
+)
 # Every fourth layer from the end is global, the same number as from the start; norms of queries and
 # keys have no parameters.
-MUSE_GLIMMER = Family("muse_glimmer_text", {
-    **GENERAL, **KV_SAID, **ATTENTION_BIAS, **attention(_first_of_four_full, window(2048)), "head_dim": head_dim(128),
-    "attn_gate": True, "norms_per_layer": 4,
-})  # fmt: skip
-ERNIE = Family("ernie4_5 paddleocr_vl_text", {
-    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "tied_embeddings": tied(True),
-    "qkv_bias": flag("use_bias"), "o_bias": flag("use_bias"), "mlp_bias": flag("use_bias"),
-})  # fmt: skip
-STABLELM = Family("stablelm", {
-    **GENERAL, **KV_SAID, "norm": "layernorm", "norms_per_layer": where("use_parallel_residual", 1, 2),
-    "qkv_bias": flag("use_qkv_bias"), "qk_norm": where("qk_layernorm", "full", "none"),
-})  # fmt: skip
+MUSE_GLIMMER = Family(
+    "muse_glimmer_text",
+    {
+        **GENERAL,
+        **KV_SAID,
+        **ATTENTION_BIAS,
+        **attention(_first_of_four_full, window(2048)),
+        "head_dim": head_dim(128),
+        "attn_gate": True,
+        "norms_per_layer": 4,
+    },
+)
+ERNIE = Family(
+    "ernie4_5 paddleocr_vl_text",
+    {
+        **GENERAL,
+        **KV_SAID,
+        "head_dim": head_dim(128),
+        "tied_embeddings": tied(True),
+        "qkv_bias": flag("use_bias"),
+        "o_bias": flag("use_bias"),
+        "mlp_bias": flag("use_bias"),
+    },
+)
+STABLELM = Family(
+    "stablelm",
+    {
+        **GENERAL,
+        **KV_SAID,
+        "norm": "layernorm",
+        "norms_per_layer": where("use_parallel_residual", 1, 2),
+        "qkv_bias": flag("use_qkv_bias"),
+        "qk_norm": where("qk_layernorm", "full", "none"),
+    },
+)
 
 
 def _doge_experts(config: Config, row: ModelRow) -> ColumnValue:
@@ -217,13 +283,19 @@ def _doge_experts(config: Config, row: ModelRow) -> ColumnValue:
 
 
 # A parameter per value and head selects the keys; residual scales before each block.
-DOGE = Family("doge", {
-    **LLAMA, "qk_norm": "per_head", "norms_per_layer": 4, "moe_experts": _doge_experts,
-    "extra_params_per_layer": lambda _, row: row.count("n_kv_heads") ** 2 * row.count("head_dim"),
-    "extra_params_total": lambda config, row: (
-        row.count("n_layers") * row.count("n_kv_heads") * (2 if config.flag("attention_bias") else 1)
-    ),
-})  # fmt: skip
+DOGE = Family(
+    "doge",
+    {
+        **LLAMA,
+        "qk_norm": "per_head",
+        "norms_per_layer": 4,
+        "moe_experts": _doge_experts,
+        "extra_params_per_layer": lambda _, row: row.count("n_kv_heads") ** 2 * row.count("head_dim"),
+        "extra_params_total": lambda config, row: (
+            row.count("n_layers") * row.count("n_kv_heads") * (2 if config.flag("attention_bias") else 1)
+        ),
+    },
+)
 
 
 def biases(rule: ColumnValue | ColumnRule) -> ColumnRules:
@@ -239,13 +311,22 @@ GPT2 = Family("gpt2 gpt-sw3", {
     "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model", "n_inner"), "tied_embeddings": tied(True),
     "max_context": size("n_positions", "max_position_embeddings", "n_ctx"), "pos_emb_rows": of("max_context"),
 })  # fmt: skip
-GPT_BIGCODE = Family("gpt_bigcode", {
-    **GPT2, "n_kv_heads": lambda config, row: 1 if config.flag("multi_query", default=True) else row["n_heads"],
-})  # fmt: skip
-GPTJ = Family("gptj codegen", {
-    **GPT2, "tied_embeddings": tied(False), "norms_per_layer": 1, "qkv_bias": False, "o_bias": False,
-    "lm_head_bias": True, "pos_emb_rows": 0,
-})  # fmt: skip
+GPT_BIGCODE = Family(
+    "gpt_bigcode",
+    {**GPT2, "n_kv_heads": lambda config, row: 1 if config.flag("multi_query", default=True) else row["n_heads"]},
+)
+GPTJ = Family(
+    "gptj codegen",
+    {
+        **GPT2,
+        "tied_embeddings": tied(False),
+        "norms_per_layer": 1,
+        "qkv_bias": False,
+        "o_bias": False,
+        "lm_head_bias": True,
+        "pos_emb_rows": 0,
+    },
+)
 
 
 def _neo_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -268,10 +349,16 @@ GPT_NEO = Family("gpt_neo", {
     "d_ff": times(4, "d_model", "intermediate_size"), "tied_embeddings": tied(True), "o_bias": True, "mlp_bias": True,
     "max_context": size("max_position_embeddings"), "pos_emb_rows": of("max_context"),
 })  # fmt: skip
-GPT_NEOX = Family("gpt_neox", {
-    **PLAIN, "n_kv_heads": of("n_heads"), "mlp_bias": True,
-    "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
-})  # fmt: skip
+GPT_NEOX = Family(
+    "gpt_neox",
+    {
+        **PLAIN,
+        "n_kv_heads": of("n_heads"),
+        "mlp_bias": True,
+        "qkv_bias": flag("attention_bias", default=True),
+        "o_bias": flag("attention_bias", default=True),
+    },
+)
 BLOOM = Family("bloom", {
     **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
     "d_model": size("hidden_size", "n_embed"), "n_heads": size("n_head", "num_attention_heads"),
@@ -301,15 +388,21 @@ OPT = Family("opt", {
     "norms_per_layer": where("layer_norm_elementwise_affine", 2, 0, default=True), "final_norm": _opt_final_norm,
 })  # fmt: skip
 
-PHI = Family("phi phi-msft", {
-    **PLAIN, **biases(True), "n_layers": layers("num_hidden_layers", "n_layer"), "lm_head_bias": True,
-    "n_kv_heads": lambda config, row: config.count("num_key_value_heads", "n_head_kv", least=1) or row["n_heads"],
-    "d_ff": lambda config, row: (
-        times(4, "d_model", "n_inner") if config.says("n_embd") else size("intermediate_size")
-    )(config, row),
-    "norms_per_layer": 1,
-    "qk_norm_params": lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm") else None,
-})  # fmt: skip
+PHI = Family(
+    "phi phi-msft",
+    {
+        **PLAIN,
+        **biases(True),
+        "n_layers": layers("num_hidden_layers", "n_layer"),
+        "lm_head_bias": True,
+        "n_kv_heads": lambda config, row: config.count("num_key_value_heads", "n_head_kv", least=1) or row["n_heads"],
+        "d_ff": lambda config, row: (
+            times(4, "d_model", "n_inner") if config.says("n_embd") else size("intermediate_size")
+        )(config, row),
+        "norms_per_layer": 1,
+        "qk_norm_params": lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm") else None,
+    },
+)
 
 
 def _is_new(config: Config) -> bool:
@@ -341,10 +434,16 @@ FALCON = Family("falcon refinedweb refinedwebmodel", {
     "norms_per_layer": _falcon_norms, "max_context": maybe("max_position_embeddings", default=2048),
 })  # fmt: skip
 
-STARCODER2 = Family("starcoder2", {
-    **PLAIN, **KV_SAID, **biases(flag("use_bias", default=True)), **attention(all_local, window(None)),
-    "tied_embeddings": tied(True),
-})  # fmt: skip
+STARCODER2 = Family(
+    "starcoder2",
+    {
+        **PLAIN,
+        **KV_SAID,
+        **biases(flag("use_bias", default=True)),
+        **attention(all_local, window(None)),
+        "tied_embeddings": tied(True),
+    },
+)
 
 
 def _mpt_kv_heads(config: Config, row: ModelRow) -> ColumnValue:
@@ -379,15 +478,23 @@ def _mpt_positions(config: Config, row: ModelRow) -> ColumnValue:
     return 0 if has_own_positions or not config.flag("learned_pos_emb", default=True) else row["max_context"]
 
 
-MPT = Family("mpt", {
-    **PLAIN, **biases(where("no_bias", False, True, default=True)), "n_layers": layers("n_layers"),
-    "d_model": size("d_model"), "n_heads": size("n_heads"),
-    "n_kv_heads": _mpt_kv_heads, "tied_embeddings": tied(True), "d_ff": _mpt_d_ff,
-    "mlp_gated": _mpt_gated,
-    "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
-    "max_context": size("max_seq_len"),
-    "pos_emb_rows": _mpt_positions,
-})  # fmt: skip
+MPT = Family(
+    "mpt",
+    {
+        **PLAIN,
+        **biases(where("no_bias", False, True, default=True)),
+        "n_layers": layers("n_layers"),
+        "d_model": size("d_model"),
+        "n_heads": size("n_heads"),
+        "n_kv_heads": _mpt_kv_heads,
+        "tied_embeddings": tied(True),
+        "d_ff": _mpt_d_ff,
+        "mlp_gated": _mpt_gated,
+        "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
+        "max_context": size("max_seq_len"),
+        "pos_emb_rows": _mpt_positions,
+    },
+)
 
 NEMOTRON = Family("nemotron", {**LLAMA, "mlp_gated": False, "norm": "layernorm"})
 JAIS2 = Family(

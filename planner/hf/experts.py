@@ -40,9 +40,12 @@ def experts(
         return (d_ff or size("intermediate_size"))(config, row)
 
     return {
-        "moe_experts": number, "moe_top_k": where_experts(chosen), "moe_d_ff": where_experts(width),
-        "n_dense_layers": dense_layers, "d_ff": dense_width,
-    }  # fmt: skip
+        "moe_experts": number,
+        "moe_top_k": where_experts(chosen),
+        "moe_d_ff": where_experts(width),
+        "n_dense_layers": dense_layers,
+        "d_ff": dense_width,
+    }
 
 
 def where_experts(rule: ColumnRule) -> ColumnRule:

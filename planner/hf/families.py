@@ -177,9 +177,14 @@ def _check(config: Config) -> None:
 
 
 _FIELDS = (
-    "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
-    "num_key_value_heads", "max_position_embeddings",
-)  # fmt: skip
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "max_position_embeddings",
+)
 
 # 0 means none: as many KV heads as query heads, or no such field.
 _SIZES = """
@@ -254,8 +259,10 @@ _FURTHER: Mapping[str, Mapping[str, int]] = {
 def _class_defaults() -> dict[str, dict[str, int]]:
     rows = [line.split() for line in _SIZES.strip().splitlines()]
     sizes = {name: dict(zip(_FIELDS, map(int, numbers), strict=True)) for name, *numbers in rows}
-    return {name: {field: size for field, size in found.items() if size} | dict(_FURTHER.get(name, {}))
-            for name, found in sizes.items()}  # fmt: skip
+    return {
+        name: {field: size for field, size in found.items() if size} | dict(_FURTHER.get(name, {}))
+        for name, found in sizes.items()
+    }
 
 
 CLASS_DEFAULTS: Mapping[str, Mapping[str, int]] = _class_defaults()

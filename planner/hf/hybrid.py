@@ -63,10 +63,14 @@ def gate_bias(config: Config, row: ModelRow) -> ColumnValue:
 
 
 GATED_DELTA: ColumnRules = {
-    **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), delta_net), **ATTENTION_BIAS,
-    "head_dim": head_dim(256), "qk_norm": "per_head", "attn_gate": True,
-    "extra_params_total": gate_bias, "recurrent_state_elements": _delta_states,
-}  # fmt: skip
+    **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), delta_net),
+    **ATTENTION_BIAS,
+    "head_dim": head_dim(256),
+    "qk_norm": "per_head",
+    "attn_gate": True,
+    "extra_params_total": gate_bias,
+    "recurrent_state_elements": _delta_states,
+}
 QWEN3_5 = Family("qwen3_5_text", {**QWEN2, **GATED_DELTA})
 QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
 
@@ -81,10 +85,15 @@ LARA_MINI = Family("lara_mini", {
     **QWEN2_MOE, **GATED_DELTA, **attention(_lara_turns, window(512), delta_net), "head_dim": head_dim(128),
     "attn_gate": False, "moe_shared_gate": False, "extra_params_total": None, "tied_embeddings": tied(True),
 })  # fmt: skip
-MINIMAX = Family("minimax minimax_text_01 minimax_m1", {
-    **MIXTRAL, **attention(marked_full, maybe(), _lightning),
-    **one_shared(maybe("shared_intermediate_size")), "recurrent_state_elements": _lightning_states,
-})  # fmt: skip
+MINIMAX = Family(
+    "minimax minimax_text_01 minimax_m1",
+    {
+        **MIXTRAL,
+        **attention(marked_full, maybe(), _lightning),
+        **one_shared(maybe("shared_intermediate_size")),
+        "recurrent_state_elements": _lightning_states,
+    },
+)
 
 
 def _conv_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -132,22 +141,34 @@ def _turns(_: Config, row: ModelRow) -> list[str]:
     return [turns[index % 4] if index else "linear" for index in range(row.count("n_layers"))]
 
 
-LFM3 = Family("lfm3", {
-    **LFM2, **attention(_turns, window(256), _short_conv), **ATTENTION_BIAS, "d_ff": size("intermediate_size"),
-    "head_dim": head_dim(128), "norms_per_layer": where("use_sandwich_norm", 4, 2, default=True),
-    # A gate for each head.
-    "extra_params_per_layer": lambda config, row: (
-        row.count("d_model") * row.count("n_heads") if config.flag("use_attention_gate", default=True) else None
-    ),
-})  # fmt: skip
-LFM2_MOE = Family("lfm2_moe", {
-    **LFM2,
-    **experts(
-        size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"),
-        after(lambda config: config.said("num_dense_layers")),
-    ),
-    "router_score_bias": flag("use_expert_bias", default=True),
-})  # fmt: skip
+LFM3 = Family(
+    "lfm3",
+    {
+        **LFM2,
+        **attention(_turns, window(256), _short_conv),
+        **ATTENTION_BIAS,
+        "d_ff": size("intermediate_size"),
+        "head_dim": head_dim(128),
+        "norms_per_layer": where("use_sandwich_norm", 4, 2, default=True),
+        # A gate for each head.
+        "extra_params_per_layer": lambda config, row: (
+            row.count("d_model") * row.count("n_heads") if config.flag("use_attention_gate", default=True) else None
+        ),
+    },
+)
+LFM2_MOE = Family(
+    "lfm2_moe",
+    {
+        **LFM2,
+        **experts(
+            size("num_experts"),
+            size("num_experts_per_tok"),
+            size("moe_intermediate_size"),
+            after(lambda config: config.said("num_dense_layers")),
+        ),
+        "router_score_bias": flag("use_expert_bias", default=True),
+    },
+)
 
 
 def _olmo_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -156,9 +177,9 @@ def _olmo_kinds(config: Config, row: ModelRow) -> list[str]:
     return kinds if "full" in kinds else [*kinds[:-1], "full"]
 
 
-OLMO_HYBRID = Family("olmo_hybrid", {
-    **OLMO2, **attention(_olmo_kinds, maybe(), delta_net), "recurrent_state_elements": _delta_states,
-})  # fmt: skip
+OLMO_HYBRID = Family(
+    "olmo_hybrid", {**OLMO2, **attention(_olmo_kinds, maybe(), delta_net), "recurrent_state_elements": _delta_states}
+)
 
 
 def _griffin_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -181,12 +202,19 @@ def _griffin_block(config: Config, row: ModelRow) -> ColumnValue:
     return ways + convolution + 2 * (width * width // row.count("n_heads") + width) + width
 
 
-RECURRENT_GEMMA = Family("recurrent_gemma", {
-    **GENERAL, **attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
-    "tied_embeddings": tied(True), "qkv_bias": flag("attention_bias"), "o_bias": True, "mlp_bias": True,
-    "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
-    "recurrent_state_elements": lambda config, row: n_linear(row) * _recurrent_width(config, row),
-})  # fmt: skip
+RECURRENT_GEMMA = Family(
+    "recurrent_gemma",
+    {
+        **GENERAL,
+        **attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
+        "tied_embeddings": tied(True),
+        "qkv_bias": flag("attention_bias"),
+        "o_bias": True,
+        "mlp_bias": True,
+        "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
+        "recurrent_state_elements": lambda config, row: n_linear(row) * _recurrent_width(config, row),
+    },
+)
 
 
 def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -230,13 +258,19 @@ def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 
 
-KIMI_LINEAR = Family("kimi_linear", {
-    **DEEPSEEK_V3, **attention(_kimi_kinds, maybe(), kimi_delta),
-    "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
-    "moe_experts": _kimi_experts, "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
-    "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"), "recurrent_state_elements": kimi_states,
-    "tied_embeddings": apart,
-})  # fmt: skip
+KIMI_LINEAR = Family(
+    "kimi_linear",
+    {
+        **DEEPSEEK_V3,
+        **attention(_kimi_kinds, maybe(), kimi_delta),
+        "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
+        "moe_experts": _kimi_experts,
+        "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
+        "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"),
+        "recurrent_state_elements": kimi_states,
+        "tied_embeddings": apart,
+    },
+)
 
 
 def _is_kimi_delta(config: Config) -> bool:
@@ -283,17 +317,26 @@ def _ling_further(config: Config, row: ModelRow) -> ColumnValue:
     return biases + (row.count("n_heads") * row.count("d_model") if _is_kimi_delta(config) else 0)
 
 
-LING_HYBRID = Family("bailing_moe_v2_5 bailing_hybrid", {
-    **DEEPSEEK_V3, **attention(_ling_kinds, maybe(), _ling_linear), "o_bias": flag("use_qkv_bias", "attention_bias"),
-    "extra_params_per_layer": _ling_further, "recurrent_state_elements": _ling_states, "router_score_bias": True,
-    "moe_shared_experts": maybe("num_shared_experts", "n_shared_experts"),
-    "max_context": maybe("max_position_embeddings", "model_max_length"), "tied_embeddings": apart,
-})  # fmt: skip
+LING_HYBRID = Family(
+    "bailing_moe_v2_5 bailing_hybrid",
+    {
+        **DEEPSEEK_V3,
+        **attention(_ling_kinds, maybe(), _ling_linear),
+        "o_bias": flag("use_qkv_bias", "attention_bias"),
+        "extra_params_per_layer": _ling_further,
+        "recurrent_state_elements": _ling_states,
+        "router_score_bias": True,
+        "moe_shared_experts": maybe("num_shared_experts", "n_shared_experts"),
+        "max_context": maybe("max_position_embeddings", "model_max_length"),
+        "tied_embeddings": apart,
+    },
+)
 
 
-LING_LINEAR = Family("bailing_moe_linear", {
-    **BAILING, **attention(_ling_kinds, maybe(), _ling_linear), "recurrent_state_elements": _ling_states,
-})  # fmt: skip
+LING_LINEAR = Family(
+    "bailing_moe_linear",
+    {**BAILING, **attention(_ling_kinds, maybe(), _ling_linear), "recurrent_state_elements": _ling_states},
+)
 
 
 def _mllama_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -311,7 +354,12 @@ def _crossing(_: Config, row: ModelRow) -> ColumnValue:
     return 2 * d_model * width * (row.count("n_heads") + row.count("n_kv_heads")) + 2 * width + 2
 
 
-MLLAMA = Family("mllama_text_model", {
-    **GENERAL, **KV_SAID, **attention(_mllama_kinds, maybe(), _crossing),
-    "extra_params_total": lambda _, row: 8 * row.count("d_model"),  # image tokens, only in the embedding
-})  # fmt: skip
+MLLAMA = Family(
+    "mllama_text_model",
+    {
+        **GENERAL,
+        **KV_SAID,
+        **attention(_mllama_kinds, maybe(), _crossing),
+        "extra_params_total": lambda _, row: 8 * row.count("d_model"),  # image tokens, only in the embedding
+    },
+)

@@ -95,38 +95,59 @@ def _shared_biases(config: Config, row: ModelRow) -> ColumnValue:
 
 _LATENT: ColumnRules = {
     **GENERAL,
-    "kv_lora_rank": size("kv_lora_rank"), "q_lora_rank": _query_rank, "qk_rope_dim": size("qk_rope_head_dim"),
-    "qk_nope_dim": size("qk_nope_head_dim"), "v_head_dim": size("v_head_dim"), "n_kv_heads": of("n_heads"),
+    "kv_lora_rank": size("kv_lora_rank"),
+    "q_lora_rank": _query_rank,
+    "qk_rope_dim": size("qk_rope_head_dim"),
+    "qk_nope_dim": size("qk_nope_head_dim"),
+    "v_head_dim": size("v_head_dim"),
+    "n_kv_heads": of("n_heads"),
     "head_dim": lambda _, row: row.count("qk_nope_dim") + row.count("qk_rope_dim"),
-    "o_bias": flag("attention_bias"), "mlp_bias": flag("mlp_bias"),
+    "o_bias": flag("attention_bias"),
+    "mlp_bias": flag("mlp_bias"),
     "extra_params_per_layer": lambda config, row: bias_sum(config, row, "attention_bias") or None,
-}  # fmt: skip
+}
 # In other families the value width defaults to the head width.
-MINICPM3 = Family("minicpm3", {
-    **_LATENT, "tied_embeddings": tied(True),
-    "v_head_dim": lambda config, row: config.count("v_head_dim", least=1) or divided(config, row),
-})  # fmt: skip
+MINICPM3 = Family(
+    "minicpm3",
+    {
+        **_LATENT,
+        "tied_embeddings": tied(True),
+        "v_head_dim": lambda config, row: config.count("v_head_dim", least=1) or divided(config, row),
+    },
+)
 YOUTU = Family("youtu youtu_llm", {**_LATENT, "tied_embeddings": tied(True)})
-DEEPSEEK_V2 = Family("deepseek_v2", {
-    **_LATENT, **ROUTED, **_score_bias(otherwise=False), "extra_params_total": _shared_biases,
-})  # fmt: skip
+DEEPSEEK_V2 = Family(
+    "deepseek_v2", {**_LATENT, **ROUTED, **_score_bias(otherwise=False), "extra_params_total": _shared_biases}
+)
 # Only V2 has biases in its feed-forward blocks (transformers).
-DEEPSEEK_V3 = Family("deepseek_v3 kimi_k2 glm4_moe_lite dots_vlm", {
-    **DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None,
-})  # fmt: skip
+DEEPSEEK_V3 = Family(
+    "deepseek_v3 kimi_k2 glm4_moe_lite dots_vlm",
+    {**DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None},
+)
 SARVAM_MLA = Family("sarvam_mla", {**DEEPSEEK_V3, "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0)})
 # One further norm after the experts.
-AXK1 = Family("axk1", {
-    **DEEPSEEK_V3, "extra_params_total": lambda _, row: (
-        (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model") or None
-    ),
-})  # fmt: skip
+AXK1 = Family(
+    "axk1",
+    {
+        **DEEPSEEK_V3,
+        "extra_params_total": lambda _, row: (
+            (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model") or None
+        ),
+    },
+)
 MISTRAL4 = Family("mistral4", {**DEEPSEEK_V3, **_score_bias(otherwise=False)})
-DEEPSEEK_V32 = Family("deepseek_v32 glm_moe_dsa", {
-    **DEEPSEEK_V3, "indexer_params_per_layer": _indexer_share, "extra_params_total": indexer_rest,
-    "index_topk": _chosen, "index_n_heads": size("index_n_heads"), "index_head_dim": size("index_head_dim"),
-    "n_indexer_layers": _n_indexers,
-})  # fmt: skip
+DEEPSEEK_V32 = Family(
+    "deepseek_v32 glm_moe_dsa",
+    {
+        **DEEPSEEK_V3,
+        "indexer_params_per_layer": _indexer_share,
+        "extra_params_total": indexer_rest,
+        "index_topk": _chosen,
+        "index_n_heads": size("index_n_heads"),
+        "index_head_dim": size("index_head_dim"),
+        "n_indexer_layers": _n_indexers,
+    },
+)
 
 
 def _gated_norms(config: Config, row: ModelRow) -> int:
@@ -144,17 +165,22 @@ def _axk2_further(config: Config, row: ModelRow) -> ColumnValue:
     )
 
 
-AXK2 = Family("axk2", {
-    **DEEPSEEK_V32,
-    **experts(
-        n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"),
-        after(lambda config: taken(config, "first_k_dense_replace", 1)),
-    ),
-    "extra_params_per_layer": _axk2_further,
-    "extra_params_total": lambda config, row: (
-        int(indexer_rest(config, row) or 0) + _gated_norms(config, row) % row.count("n_layers") or None
-    ),
-})  # fmt: skip
+AXK2 = Family(
+    "axk2",
+    {
+        **DEEPSEEK_V32,
+        **experts(
+            n_routed,
+            size("num_experts_per_tok"),
+            size("moe_intermediate_size"),
+            after(lambda config: taken(config, "first_k_dense_replace", 1)),
+        ),
+        "extra_params_per_layer": _axk2_further,
+        "extra_params_total": lambda config, row: (
+            int(indexer_rest(config, row) or 0) + _gated_norms(config, row) % row.count("n_layers") or None
+        ),
+    },
+)
 
 
 def _zero_experts(config: Config, _: ModelRow) -> ColumnValue:

@@ -10,10 +10,16 @@ from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, ModelRow
 Kinds = Callable[[Config, ModelRow], list[str]]  # full, local or linear for each layer
 
 _KINDS = {
-    "full_attention": "full", "indexed_attention": "full", "attention": "full",
-    "sliding_attention": "local", "chunked_attention": "local", "linear_attention": "linear",
-    "conv": "linear", "hybrid": "full", "hybrid_sliding": "local",
-}  # fmt: skip
+    "full_attention": "full",
+    "indexed_attention": "full",
+    "attention": "full",
+    "sliding_attention": "local",
+    "chunked_attention": "local",
+    "linear_attention": "linear",
+    "conv": "linear",
+    "hybrid": "full",
+    "hybrid_sliding": "local",
+}
 
 
 def attention(
@@ -40,8 +46,10 @@ def attention(
         return found(config, row).count("full") if row["sliding_window"] else None
 
     columns: dict[str, ColumnValue | ColumnRule] = {
-        "n_full_attn_layers": full_layers, "sliding_window": sliding_window, "n_global_layers": global_layers,
-    }  # fmt: skip
+        "n_full_attn_layers": full_layers,
+        "sliding_window": sliding_window,
+        "n_global_layers": global_layers,
+    }
     if linear_params is not None:
         columns["linear_attn_params_per_layer"] = lambda config, row: (
             linear_params(config, row) if "linear" in found(config, row) else None

@@ -68,30 +68,54 @@ _LOCAL = experts(size("num_local_experts", "num_experts"), _CHOSEN, size("interm
 MIXTRAL = Family("mixtral", {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL})
 PHIMOE = Family("phimoe", {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bias": flag("lm_head_bias")})
 OLMOE = Family("olmoe flex_olmo", {**OLMO2, **_LOCAL})
-GPT_OSS = Family("gpt_oss", {
-    **MIXTRAL, **attention(one_full_in(2), window(128)), "head_dim": head_dim(64), "attn_sinks": True,
-    "qkv_bias": flag("attention_bias", default=True), "o_bias": flag("attention_bias", default=True),
-    "router_bias": True, "expert_bias": True,
-})  # fmt: skip
-MINIMAX_M2 = Family("minimax_m2", {
-    **MIXTRAL, "head_dim": head_dim(128), "qk_norm": where("use_qk_norm", "full", "none", default=True),
-    "router_score_bias": flag("use_routing_bias", default=True),
-})  # fmt: skip
-LLAMA4 = Family("llama4_text", {
-    **LLAMA, **KV_SAID, **attention(local_where_rope, window(8192, "attention_chunk_size")),
-    **experts(
-        size("num_local_experts"), _CHOSEN, size("intermediate_size"), interleaved, size("intermediate_size_mlp")
-    ),
-    "head_dim": head_dim(128), "moe_shared_experts": 1,
-})  # fmt: skip
+GPT_OSS = Family(
+    "gpt_oss",
+    {
+        **MIXTRAL,
+        **attention(one_full_in(2), window(128)),
+        "head_dim": head_dim(64),
+        "attn_sinks": True,
+        "qkv_bias": flag("attention_bias", default=True),
+        "o_bias": flag("attention_bias", default=True),
+        "router_bias": True,
+        "expert_bias": True,
+    },
+)
+MINIMAX_M2 = Family(
+    "minimax_m2",
+    {
+        **MIXTRAL,
+        "head_dim": head_dim(128),
+        "qk_norm": where("use_qk_norm", "full", "none", default=True),
+        "router_score_bias": flag("use_routing_bias", default=True),
+    },
+)
+LLAMA4 = Family(
+    "llama4_text",
+    {
+        **LLAMA,
+        **KV_SAID,
+        **attention(local_where_rope, window(8192, "attention_chunk_size")),
+        **experts(
+            size("num_local_experts"), _CHOSEN, size("intermediate_size"), interleaved, size("intermediate_size_mlp")
+        ),
+        "head_dim": head_dim(128),
+        "moe_shared_experts": 1,
+    },
+)
 
 
-ARIA = Family("aria_text", {
-    **LLAMA, "mlp_bias": unbiased("mlp_bias"), "moe_shared_experts": maybe("moe_num_shared_experts"),
-    **experts(
-        size("moe_num_experts"), size("moe_topk"), size("moe_intermediate_size", "intermediate_size"), all_sparse
-    ),
-})  # fmt: skip
+ARIA = Family(
+    "aria_text",
+    {
+        **LLAMA,
+        "mlp_bias": unbiased("mlp_bias"),
+        "moe_shared_experts": maybe("moe_num_shared_experts"),
+        **experts(
+            size("moe_num_experts"), size("moe_topk"), size("moe_intermediate_size", "intermediate_size"), all_sparse
+        ),
+    },
+)
 
 
 GRANITEMOE = Family("granitemoe", {**GENERAL, **ATTENTION_BIAS, **_LOCAL})
@@ -99,20 +123,34 @@ GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared(maybe(
 GRANITEMOE_SWA = Family("granitemoe_swa", {**GRANITEMOESHARED, **SINKS})
 
 _QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
-QWEN2_MOE = Family("qwen2_moe", {
-    **QWEN2, **attention(first_odd_local, window(4096)), **_QWEN, "qkv_bias": flag("qkv_bias", default=True),
-    "moe_shared_gate": True, "moe_shared_experts": 1, "moe_shared_d_ff": size("shared_expert_intermediate_size"),
-})  # fmt: skip
-QWEN3_MOE = Family("qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text", {
-    **QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim(),
-})  # fmt: skip
+QWEN2_MOE = Family(
+    "qwen2_moe",
+    {
+        **QWEN2,
+        **attention(first_odd_local, window(4096)),
+        **_QWEN,
+        "qkv_bias": flag("qkv_bias", default=True),
+        "moe_shared_gate": True,
+        "moe_shared_experts": 1,
+        "moe_shared_d_ff": size("shared_expert_intermediate_size"),
+    },
+)
+QWEN3_MOE = Family(
+    "qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text",
+    {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()},
+)
 _BESIDE_SHARED: ColumnRules = {
-    **GENERAL, **KV_SAID, **_QWEN, **one_shared(size("shared_expert_intermediate_size")), "head_dim": head_dim(128),
+    **GENERAL,
+    **KV_SAID,
+    **_QWEN,
+    **one_shared(size("shared_expert_intermediate_size")),
+    "head_dim": head_dim(128),
     "qk_norm": "per_head",
-}  # fmt: skip
-KOLIBRI = Family("kolibri1", {
-    **_BESIDE_SHARED, **attention(one_full_in(5), window(513)), "norms_per_layer": 4, "router_score_bias": True,
-})  # fmt: skip
+}
+KOLIBRI = Family(
+    "kolibri1",
+    {**_BESIDE_SHARED, **attention(one_full_in(5), window(513)), "norms_per_layer": 4, "router_score_bias": True},
+)
 
 
 def _flint_kinds(_: Config, row: ModelRow) -> list[str]:
@@ -127,10 +165,16 @@ def _flint_sparse(config: Config, row: ModelRow) -> list[bool]:
     return [each and (listed or index > 1) for index, each in enumerate(by_step(config, row))]
 
 
-FLINT = Family("flint", {
-    **_BESIDE_SHARED, **ATTENTION_BIAS, **attention(_flint_kinds, window(513)), "attn_sinks": True,
-    **experts(size("num_experts"), _CHOSEN, size("moe_intermediate_size"), _flint_sparse),
-})  # fmt: skip
+FLINT = Family(
+    "flint",
+    {
+        **_BESIDE_SHARED,
+        **ATTENTION_BIAS,
+        **attention(_flint_kinds, window(513)),
+        "attn_sinks": True,
+        **experts(size("num_experts"), _CHOSEN, size("moe_intermediate_size"), _flint_sparse),
+    },
+)
 MELLUM = Family("mellum", {**QWEN3_MOE, **attention(all_full, window(1024)), "head_dim": head_dim(128)})
 
 
@@ -139,49 +183,86 @@ ROUTED: ColumnRules = {
     "moe_shared_experts": where_experts(n_shared),
 }
 DEEPSEEK = Family("deepseek", {**GENERAL, **ATTENTION_BIAS, **ROUTED})  # the first: DeepSeekMoE
-GLM4_MOE = Family("glm4_moe", {
-    **GENERAL, **KV_SAID, **ROUTED, "qkv_bias": flag("attention_bias"), "router_score_bias": True,
-    "qk_norm": where("use_qk_norm", "per_head", "none"),
-})  # fmt: skip
+GLM4_MOE = Family(
+    "glm4_moe",
+    {
+        **GENERAL,
+        **KV_SAID,
+        **ROUTED,
+        "qkv_bias": flag("attention_bias"),
+        "router_score_bias": True,
+        "qk_norm": where("use_qk_norm", "per_head", "none"),
+    },
+)
 GLM4V_MOE = Family("glm4v_moe_text", {**GLM4_MOE, "qkv_bias": flag("attention_bias", default=True)})
-SARVAM_MOE = Family("sarvam_moe", {
-    **GLM4_MOE, "qkv_bias": flag("attention_bias", "use_qkv_bias"), "head_dim": head_dim(64),
-    "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
-})  # fmt: skip
+SARVAM_MOE = Family(
+    "sarvam_moe",
+    {
+        **GLM4_MOE,
+        "qkv_bias": flag("attention_bias", "use_qkv_bias"),
+        "head_dim": head_dim(64),
+        "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
+    },
+)
 UNLIMITED_OCR = Family("unlimited_ocr_text", {**DEEPSEEK, **KV_SAID})
 DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
-SOLAR_OPEN = Family("solar_open", {
-    **GLM4_MOE, **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), all_sparse), "head_dim": head_dim(128),
-    "qk_norm": "none",
-})  # fmt: skip
+SOLAR_OPEN = Family(
+    "solar_open",
+    {
+        **GLM4_MOE,
+        **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), all_sparse),
+        "head_dim": head_dim(128),
+        "qk_norm": "none",
+    },
+)
 
 
 _AFTER_DENSE: ColumnRules = {
-    **GENERAL, "qk_norm": "per_head", "head_dim": head_dim(128), "router_score_bias": True,
+    **GENERAL,
+    "qk_norm": "per_head",
+    "head_dim": head_dim(128),
+    "router_score_bias": True,
     **experts(
-        size("num_experts"), _CHOSEN, size("moe_intermediate_size"),
+        size("num_experts"),
+        _CHOSEN,
+        size("moe_intermediate_size"),
         after(lambda config: taken(config, "num_dense_layers", 1)),
     ),
     "moe_shared_experts": where_experts(size("num_shared_experts")),
-}  # fmt: skip
-AFMOE = Family("afmoe", {
-    **_AFTER_DENSE, **ATTENTION_BIAS, **attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)),
-    "attn_gate": True, "norms_per_layer": 4,
-})  # fmt: skip
+}
+AFMOE = Family(
+    "afmoe",
+    {
+        **_AFTER_DENSE,
+        **ATTENTION_BIAS,
+        **attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)),
+        "attn_gate": True,
+        "norms_per_layer": 4,
+    },
+)
 HY_V3 = Family("hy_v3", {**_AFTER_DENSE, **KV_SAID, **ATTENTION_BIAS, "mlp_bias": unbiased("mlp_bias")})
-EXAONE_MOE = Family("exaone_moe", {
-    **EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True,
-})  # fmt: skip
+EXAONE_MOE = Family(
+    "exaone_moe",
+    {**EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True},
+)
 
-BAILING = Family("bailing_moe", {
-    **GENERAL, **KV_SAID, "qkv_bias": flag("use_qkv_bias"), "o_bias": flag("use_bias"),
-    "qk_norm": where("use_qk_norm", "per_head", "none"), **ROUTED,
-    "moe_shared_experts": where_experts(maybe("num_shared_experts")),
-    "router_score_bias": flag("moe_router_enable_expert_bias"),
-})  # fmt: skip
-BAILING_V2 = Family("bailing_moe_v2", {
-    **BAILING, "qk_norm": where("use_qk_norm", "per_head", "none", default=True), "router_score_bias": True,
-})  # fmt: skip
+BAILING = Family(
+    "bailing_moe",
+    {
+        **GENERAL,
+        **KV_SAID,
+        "qkv_bias": flag("use_qkv_bias"),
+        "o_bias": flag("use_bias"),
+        "qk_norm": where("use_qk_norm", "per_head", "none"),
+        **ROUTED,
+        "moe_shared_experts": where_experts(maybe("num_shared_experts")),
+        "router_score_bias": flag("moe_router_enable_expert_bias"),
+    },
+)
+BAILING_V2 = Family(
+    "bailing_moe_v2",
+    {**BAILING, "qk_norm": where("use_qk_norm", "per_head", "none", default=True), "router_score_bias": True},
+)
 
 
 def _of_all_layers(name: str) -> ColumnRule:
@@ -202,18 +283,27 @@ def _of_all_layers(name: str) -> ColumnRule:
 
 
 # The shared expert has the width of a routed one.
-HUNYUAN_MOE = Family("hunyuan_v1_moe", {
-    **HUNYUAN, "moe_shared_experts": 1,
-    **experts(_of_all_layers("num_experts"), _of_all_layers("moe_topk"), size("intermediate_size"), all_sparse),
-})  # fmt: skip
+HUNYUAN_MOE = Family(
+    "hunyuan_v1_moe",
+    {
+        **HUNYUAN,
+        "moe_shared_experts": 1,
+        **experts(_of_all_layers("num_experts"), _of_all_layers("moe_topk"), size("intermediate_size"), all_sparse),
+    },
+)
 
 
-ERNIE_MOE = Family("ernie4_5_moe", {
-    **ERNIE, "head_dim": head_dim(),
-    **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
-    "moe_shared_experts": lambda config, _: taken(config, "moe_num_shared_experts", 0),
-    "expert_bias": unbiased("use_bias"), "router_score_bias": True,
-})  # fmt: skip
+ERNIE_MOE = Family(
+    "ernie4_5_moe",
+    {
+        **ERNIE,
+        "head_dim": head_dim(),
+        **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
+        "moe_shared_experts": lambda config, _: taken(config, "moe_num_shared_experts", 0),
+        "expert_bias": unbiased("use_bias"),
+        "router_score_bias": True,
+    },
+)
 
 
 def _prefix_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -231,14 +321,22 @@ def _n_prefix(config: Config) -> int:
     return config.count("first_k_dense_replace") or 0
 
 
-COHERE2_MOE = Family("cohere2_moe", {
-    **COHERE2, **attention(_prefix_kinds, window(4096)), "head_dim": head_dim(128),
-    **experts(
-        size("num_experts"), _CHOSEN, size("intermediate_size"), after(_n_prefix),
-        size("prefix_dense_intermediate_size", "intermediate_size"),
-    ),
-    "moe_shared_experts": where_experts(maybe("num_shared_experts")),
-})  # fmt: skip
+COHERE2_MOE = Family(
+    "cohere2_moe",
+    {
+        **COHERE2,
+        **attention(_prefix_kinds, window(4096)),
+        "head_dim": head_dim(128),
+        **experts(
+            size("num_experts"),
+            _CHOSEN,
+            size("intermediate_size"),
+            after(_n_prefix),
+            size("prefix_dense_intermediate_size", "intermediate_size"),
+        ),
+        "moe_shared_experts": where_experts(maybe("num_shared_experts")),
+    },
+)
 DBRX = Family("dbrx", {
     **GENERAL, **ATTENTION_BIAS, "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
     "n_kv_heads": within("attn_config", size("kv_n_heads")), "norm": "layernorm_nobias",
@@ -255,11 +353,18 @@ def _grok_head(config: Config, row: ModelRow) -> ColumnValue:
     return tied(not config.flag("residual_moe"))(config, row)
 
 
-GROK = Family("grok-1 grok1", {
-    **GENERAL, **KV_SAID, **_LOCAL, "norms_per_layer": 4, "tied_embeddings": _grok_head,
-    "moe_d_ff": size("moe_intermediate_size", "intermediate_size"),
-    **one_shared(lambda config, _: config.said("intermediate_size") if config.flag("residual_moe") else None),
-})  # fmt: skip
+GROK = Family(
+    "grok-1 grok1",
+    {
+        **GENERAL,
+        **KV_SAID,
+        **_LOCAL,
+        "norms_per_layer": 4,
+        "tied_embeddings": _grok_head,
+        "moe_d_ff": size("moe_intermediate_size", "intermediate_size"),
+        **one_shared(lambda config, _: config.said("intermediate_size") if config.flag("residual_moe") else None),
+    },
+)
 
 
 def _arctic_sparse(config: Config, row: ModelRow) -> list[bool]:
@@ -268,30 +373,42 @@ def _arctic_sparse(config: Config, row: ModelRow) -> list[bool]:
 
 
 # Its dense block has the model's width and its own norm.
-ARCTIC = Family("arctic", {
-    **GENERAL, **KV_SAID,
-    **experts(size("num_local_experts"), _CHOSEN, size("intermediate_size"), _arctic_sparse),
-    **one_shared(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
-    "extra_params_total": lambda config, row: (
-        (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model")
-        if config.flag("use_residual") else None
-    ),
-})  # fmt: skip
+ARCTIC = Family(
+    "arctic",
+    {
+        **GENERAL,
+        **KV_SAID,
+        **experts(size("num_local_experts"), _CHOSEN, size("intermediate_size"), _arctic_sparse),
+        **one_shared(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
+        "extra_params_total": lambda config, row: (
+            (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model")
+            if config.flag("use_residual")
+            else None
+        ),
+    },
+)
 
 
 # Queries are projected through a low rank with a norm, as in latent attention; there are few KV heads.
-STEP3 = Family("step3_text", {
-    **GENERAL, "n_kv_heads": size("num_attention_groups"), "q_lora_rank": size("share_q_dim"),
-    **experts(size("moe_num_experts"), size("moe_top_k"), size("moe_intermediate_size"), step_sparse(1)),
-    **one_shared(size("share_expert_dim", "share_expert_dims")),
-    "max_context": maybe("max_position_embedding", "max_position_embeddings", "max_seq_len"),
-})  # fmt: skip
-MINICPM = Family("minicpm", {
-    **LLAMA, "tied_embeddings": tied(True),
-    **experts(
-        lambda config, _: config.count("num_experts") or 0, _CHOSEN, size("intermediate_size"), all_sparse
-    ),
-})  # fmt: skip
+STEP3 = Family(
+    "step3_text",
+    {
+        **GENERAL,
+        "n_kv_heads": size("num_attention_groups"),
+        "q_lora_rank": size("share_q_dim"),
+        **experts(size("moe_num_experts"), size("moe_top_k"), size("moe_intermediate_size"), step_sparse(1)),
+        **one_shared(size("share_expert_dim", "share_expert_dims")),
+        "max_context": maybe("max_position_embedding", "max_position_embeddings", "max_seq_len"),
+    },
+)
+MINICPM = Family(
+    "minicpm",
+    {
+        **LLAMA,
+        "tied_embeddings": tied(True),
+        **experts(lambda config, _: config.count("num_experts") or 0, _CHOSEN, size("intermediate_size"), all_sparse),
+    },
+)
 
 
 def _pooled(config: Config) -> int:
@@ -310,15 +427,23 @@ def _muse_rest(config: Config, row: ModelRow) -> ColumnValue:
 
 
 # One of its four norms has no parameters; each block is followed by a gate on the residual.
-MUSE_SPARK = Family("muse_spark_text", {
-    **MUSE_GLIMMER, "head_dim": head_dim(64), "norms_per_layer": 5, "router_score_bias": True,
-    **experts(
-        size("num_local_experts"), _CHOSEN,
-        lambda config, row: narrower(config, row, "moe_hidden_size", _pooled(config), "in attention"), all_sparse,
-    ),
-    "extra_params_per_layer": lambda config, row: _ways(config, row) // row.count("n_layers") or None,
-    "extra_params_total": _muse_rest,
-})  # fmt: skip
+MUSE_SPARK = Family(
+    "muse_spark_text",
+    {
+        **MUSE_GLIMMER,
+        "head_dim": head_dim(64),
+        "norms_per_layer": 5,
+        "router_score_bias": True,
+        **experts(
+            size("num_local_experts"),
+            _CHOSEN,
+            lambda config, row: narrower(config, row, "moe_hidden_size", _pooled(config), "in attention"),
+            all_sparse,
+        ),
+        "extra_params_per_layer": lambda config, row: _ways(config, row) // row.count("n_layers") or None,
+        "extra_params_total": _muse_rest,
+    },
+)
 
 
 def _zaya_sizes(config: Config, row: ModelRow) -> tuple[int, int, int]:
@@ -381,7 +506,10 @@ def _of_text(rule: ColumnRule) -> ColumnRule:
     return first
 
 
-ERNIE_VL = Family("ernie4_5_moe_vl ernie4_5_vl_moe_text", {
-    name: _of_text(rule) if callable(rule) and name.startswith(("moe_", "n_dense", "d_ff")) else rule
-    for name, rule in ERNIE_MOE.items()
-})  # fmt: skip
+ERNIE_VL = Family(
+    "ernie4_5_moe_vl ernie4_5_vl_moe_text",
+    {
+        name: _of_text(rule) if callable(rule) and name.startswith(("moe_", "n_dense", "d_ff")) else rule
+        for name, rule in ERNIE_MOE.items()
+    },
+)

@@ -171,12 +171,17 @@ def _n_first_dense(config: Config) -> int:
     return taken(config, "first_k_dense_replace", 3)
 
 
-HY_V4 = Family("hy_v4 hy_v4_vl_text", {
-    **DEEPSEEK_V32, "attn_sinks": True, "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
-    "n_indexer_layers": _n_first,
-    "extra_params_per_layer": lambda config, row: _gate(config, row) + _joining(row, _takes(row)),
-    "extra_params_total": _hy_rest,
-})  # fmt: skip
+HY_V4 = Family(
+    "hy_v4 hy_v4_vl_text",
+    {
+        **DEEPSEEK_V32,
+        "attn_sinks": True,
+        "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
+        "n_indexer_layers": _n_first,
+        "extra_params_per_layer": lambda config, row: _gate(config, row) + _joining(row, _takes(row)),
+        "extra_params_total": _hy_rest,
+    },
+)
 
 
 def _pooled_indexers(config: Config, row: ModelRow) -> int:
@@ -200,22 +205,30 @@ def _glm_kinds(config: Config, row: ModelRow) -> list[str]:
     return listed(config, row) or one_full_in(4, other="linear")(config, row)
 
 
-GLM5_NEXT = Family("glm5_next_text", {
-    **DEEPSEEK_V32,
-    **attention(
-        _glm_kinds, maybe(), lambda config, row: int(kimi_delta(config, row) or 0) + _joining(row, _mixes(row))
-    ),
-    **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), after(_n_first_dense)),
-    "qk_rope_dim": lambda config, _: taken(config, "qk_rope_head_dim", 0),
-    "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
-    "recurrent_state_elements": kimi_states,
-    "index_rate": lambda config, _: taken(config, "index_kpool", 16), "n_indexer_layers": _n_own,
-    "indexer_params_per_layer": lambda config, row: _pooled_indexers(config, row) // row.count("n_full_attn_layers"),
-    "extra_params_per_layer": lambda config, row: bias_sum(config, row, "attention_bias") + _joining(row, _mixes(row)),
-    "extra_params_total": lambda config, row: (
-        _pooled_indexers(config, row) % row.count("n_full_attn_layers") + _joined(row, _mixes(row), scales=3)
-    ),
-})  # fmt: skip
+GLM5_NEXT = Family(
+    "glm5_next_text",
+    {
+        **DEEPSEEK_V32,
+        **attention(
+            _glm_kinds, maybe(), lambda config, row: int(kimi_delta(config, row) or 0) + _joining(row, _mixes(row))
+        ),
+        **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), after(_n_first_dense)),
+        "qk_rope_dim": lambda config, _: taken(config, "qk_rope_head_dim", 0),
+        "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
+        "recurrent_state_elements": kimi_states,
+        "index_rate": lambda config, _: taken(config, "index_kpool", 16),
+        "n_indexer_layers": _n_own,
+        "indexer_params_per_layer": lambda config, row: (
+            _pooled_indexers(config, row) // row.count("n_full_attn_layers")
+        ),
+        "extra_params_per_layer": lambda config, row: (
+            bias_sum(config, row, "attention_bias") + _joining(row, _mixes(row))
+        ),
+        "extra_params_total": lambda config, row: (
+            _pooled_indexers(config, row) % row.count("n_full_attn_layers") + _joined(row, _mixes(row), scales=3)
+        ),
+    },
+)
 
 _BLOCKS = "sparse_attention_config"
 

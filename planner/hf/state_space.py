@@ -66,10 +66,17 @@ def _block(config: Config, row: ModelRow, inner: int, *, norm: bool = True, bias
     """
     biased = config.flag("mamba_proj_bias")
     return Mamba2(
-        row.count("d_model"), config.said("mamba_n_heads", least=1), inner, config.said("mamba_n_groups", least=1),
-        config.said("mamba_d_state", least=1), config.said("mamba_d_conv", least=1), norm,
-        config.flag("mamba_conv_bias", default=True), biased, biased if bias_out is None else bias_out,
-    )  # fmt: skip
+        row.count("d_model"),
+        config.said("mamba_n_heads", least=1),
+        inner,
+        config.said("mamba_n_groups", least=1),
+        config.said("mamba_d_state", least=1),
+        config.said("mamba_d_conv", least=1),
+        norm,
+        config.flag("mamba_conv_bias", default=True),
+        biased,
+        biased if bias_out is None else bias_out,
+    )
 
 
 def _expanded(config: Config, row: ModelRow) -> int:
@@ -88,11 +95,16 @@ def _falcon_rest(config: Config, row: ModelRow) -> ColumnValue:
     return row.count("n_layers") * _falcon(config, row).vectors
 
 
-FALCON_H1 = Family("falcon_h1", {
-    **LLAMA, **KV_SAID, "extra_params_per_layer": lambda config, row: _falcon(config, row).matrices,
-    "extra_params_total": _falcon_rest,
-    "recurrent_state_elements": lambda config, row: row.count("n_layers") * _falcon(config, row).states,
-})  # fmt: skip
+FALCON_H1 = Family(
+    "falcon_h1",
+    {
+        **LLAMA,
+        **KV_SAID,
+        "extra_params_per_layer": lambda config, row: _falcon(config, row).matrices,
+        "extra_params_total": _falcon_rest,
+        "recurrent_state_elements": lambda config, row: row.count("n_layers") * _falcon(config, row).states,
+    },
+)
 
 
 def _granite_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -120,10 +132,16 @@ def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
     return config.said("intermediate_size" if row["moe_experts"] else "shared_intermediate_size", least=1)
 
 
-GRANITE_HYBRID = Family("granitemoehybrid", {
-    **GRANITEMOESHARED, **attention(_granite_kinds, maybe(), _params, whole=True), "d_ff": _granite_width,
-    "moe_experts": lambda config, _: config.said("num_local_experts"), "recurrent_state_elements": _states,
-})  # fmt: skip
+GRANITE_HYBRID = Family(
+    "granitemoehybrid",
+    {
+        **GRANITEMOESHARED,
+        **attention(_granite_kinds, maybe(), _params, whole=True),
+        "d_ff": _granite_width,
+        "moe_experts": lambda config, _: config.said("num_local_experts"),
+        "recurrent_state_elements": _states,
+    },
+)
 
 
 def _bamba_kinds(config: Config, row: ModelRow) -> list[str]:
@@ -133,9 +151,9 @@ def _bamba_kinds(config: Config, row: ModelRow) -> list[str]:
     return ["full" if index in full else "linear" for index in range(row.count("n_layers"))]
 
 
-BAMBA = Family("bamba", {
-    **LLAMA, **KV_SAID, **attention(_bamba_kinds, maybe(), _params), "recurrent_state_elements": _states,
-})  # fmt: skip
+BAMBA = Family(
+    "bamba", {**LLAMA, **KV_SAID, **attention(_bamba_kinds, maybe(), _params), "recurrent_state_elements": _states}
+)
 
 
 def _marked(config: Config, row: ModelRow, name: str) -> list[bool]:
@@ -165,14 +183,21 @@ def _jamba_kinds(config: Config, row: ModelRow) -> list[str]:
     return ["full" if is_full else "linear" for is_full in _marked(config, row, "attn_layer")]
 
 
-JAMBA = Family("jamba", {
-    **GENERAL, **KV_SAID, **attention(_jamba_kinds, maybe(), _jamba_block), "recurrent_state_elements": _jamba_states,
-    **experts(
-        lambda config, _: number if (number := config.said("num_experts", least=1)) > 1 else 0,
-        size("num_experts_per_tok"), size("intermediate_size"),
-        lambda config, row: _marked(config, row, "expert_layer"),
-    ),
-})  # fmt: skip
+JAMBA = Family(
+    "jamba",
+    {
+        **GENERAL,
+        **KV_SAID,
+        **attention(_jamba_kinds, maybe(), _jamba_block),
+        "recurrent_state_elements": _jamba_states,
+        **experts(
+            lambda config, _: number if (number := config.said("num_experts", least=1)) > 1 else 0,
+            size("num_experts_per_tok"),
+            size("intermediate_size"),
+            lambda config, row: _marked(config, row, "expert_layer"),
+        ),
+    },
+)
 
 
 # Nemotron-H: a block is a state space, attention, a feed-forward block or experts, each with one norm. A models CSV has
@@ -216,11 +241,17 @@ def _nemotron_layers(config: Config, _: ModelRow) -> ColumnValue:
 def _nemotron_mamba(config: Config, row: ModelRow) -> Mamba2:
     heads, biased = config.said("mamba_num_heads", least=1), config.flag("use_bias")
     return Mamba2(
-        row.count("d_model"), heads, heads * config.said("mamba_head_dim", least=1),
-        config.said("n_groups", "mamba_n_groups", least=1), config.said("ssm_state_size", "mamba_d_state", least=1),
-        config.said("conv_kernel", "mamba_d_conv", least=1), True,
-        config.flag("use_conv_bias", "mamba_conv_bias", default=True), biased, biased,
-    )  # fmt: skip
+        row.count("d_model"),
+        heads,
+        heads * config.said("mamba_head_dim", least=1),
+        config.said("n_groups", "mamba_n_groups", least=1),
+        config.said("ssm_state_size", "mamba_d_state", least=1),
+        config.said("conv_kernel", "mamba_d_conv", least=1),
+        True,
+        config.flag("use_conv_bias", "mamba_conv_bias", default=True),
+        biased,
+        biased,
+    )
 
 
 def _nemotron_spaces(config: Config, row: ModelRow) -> int:

@@ -67,13 +67,20 @@ def _mimo_sparse(config: Config, row: ModelRow) -> list[bool]:
     return [index > 0 for index in range(row.count("n_layers"))] if marks is None else marks
 
 
-MIMO_V2 = Family("mimo_v2_flash mimo_v2", {
-    **GENERAL, **KV_SAID, **by_layer(_mimo_kinds, _mimo_layers, _mimo_sinks, window(None)),
-    "head_dim": head_dim(192), "v_head_dim": lambda config, _: taken(config, "v_head_dim", 128),
-    "qkv_bias": flag("attention_bias"),
-    **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), _mimo_sparse),
-    "moe_shared_experts": maybe("n_shared_experts"), "router_score_bias": True,
-})  # fmt: skip
+MIMO_V2 = Family(
+    "mimo_v2_flash mimo_v2",
+    {
+        **GENERAL,
+        **KV_SAID,
+        **by_layer(_mimo_kinds, _mimo_layers, _mimo_sinks, window(None)),
+        "head_dim": head_dim(192),
+        "v_head_dim": lambda config, _: taken(config, "v_head_dim", 128),
+        "qkv_bias": flag("attention_bias"),
+        **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), _mimo_sparse),
+        "moe_shared_experts": maybe("n_shared_experts"),
+        "router_score_bias": True,
+    },
+)
 
 
 # Gates on the attention output: one per head, or one per element
@@ -178,9 +185,11 @@ def _inkling_kinds(config: Config, row: ModelRow) -> list[str]:
 def _inkling_layers(config: Config, row: ModelRow) -> list[Layer]:
     full = Layer(row.count("d_model"), row.count("n_heads"), row.count("n_kv_heads"), row.count("head_dim"), 2, False)
     local = replace(
-        full, heads=taken(config, "swa_num_attention_heads", 64), kv_heads=taken(config, "swa_num_key_value_heads", 16),
+        full,
+        heads=taken(config, "swa_num_attention_heads", 64),
+        kv_heads=taken(config, "swa_num_key_value_heads", 16),
         width=taken(config, "swa_head_dim", 128),
-    )  # fmt: skip
+    )
     return [local if kind == "local" else full for kind in _inkling_kinds(config, row)]
 
 

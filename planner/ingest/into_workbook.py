@@ -113,9 +113,11 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         lines = [*first_page.lines(found.profile, step, found.peaks, found.chips), share_line(found.cases)]
         about = about_lines(found, which, run)
         name = added_sheet.put(
-            package, _kind(plan, which), profile_sheet.PURPOSE,
+            package,
+            _kind(plan, which),
+            profile_sheet.PURPOSE,
             profile_sheet.writer(found.profile, lines, found.peaks, about),
-        )  # fmt: skip
+        )
         package.write(path)
     is_flag_reported = place is None or f"flagged {run.flags}" in said_of_run  # without a run there is no flag
     marked = [f"flagged {run.flags}"] if run.flags and not is_flag_reported else []
@@ -225,9 +227,8 @@ def _planned(plan: Plan, which: Scenario, run: RecordedRun) -> PlannedStep:
         mfu = at_peak / run.expected if at_peak else None
     chips = (run.inputs or {}).get("n_chips")
     return PlannedStep(
-        run.quantity, run.expected, run.low, run.high, mfu, parts,
-        chips if isinstance(chips, float) else None,
-    )  # fmt: skip
+        run.quantity, run.expected, run.low, run.high, mfu, parts, chips if isinstance(chips, float) else None
+    )
 
 
 def _choose(landing: Landing, found: Ingested) -> None:

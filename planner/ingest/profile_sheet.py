@@ -27,10 +27,12 @@ CHART_AT, PRINTED = "G", "N"  # column of the chart, right of the sections; last
 CHART_WIDTH = 18.0  # cm
 DECADES = (0.01, 10_000.0)  # FLOP/byte, range of the roofline's axis
 PARTS = (
-    ("compute", "an operation computes"), ("communication", "a collective, and nothing computes"),
-    ("copy", "a copy, and nothing computes"), ("wait", "for what the profile doesn't tell"),
+    ("compute", "an operation computes"),
+    ("communication", "a collective, and nothing computes"),
+    ("copy", "a copy, and nothing computes"),
+    ("wait", "for what the profile doesn't tell"),
     ("gap", "nothing runs"),
-)  # fmt: skip
+)
 
 
 def writer(
@@ -117,9 +119,9 @@ class _Sheet:
         for line in lines:
             (value, unit), (plan, _) = _in_words(line, line.measured), _in_words(line, line.plan)
             form = WHOLE if line.unit == COUNT else SAID
-            self._row([
-                (line.label, "@"), (value, form), (unit, "@"), (plan, form), (line.planned, "@"), (line.note, "@"),
-            ])  # fmt: skip
+            self._row(
+                [(line.label, "@"), (value, form), (unit, "@"), (plan, form), (line.planned, "@"), (line.note, "@")]
+            )
 
     def _parts(self) -> None:
         parts = self.profile.step_parts

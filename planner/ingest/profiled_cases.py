@@ -23,14 +23,23 @@ from planner.terminal_table import counted
 
 Case = tuple[str, Inputs]
 DTYPES = {
-    "bf16": "bf16", "f16": "fp16", "f32": "fp32", "f64": "fp64", "s8": "int8", "u8": "int8",
-    "s32": "int32", "s4": "int4",
-}  # fmt: skip
+    "bf16": "bf16",
+    "f16": "fp16",
+    "f32": "fp32",
+    "f64": "fp64",
+    "s8": "int8",
+    "u8": "int8",
+    "s32": "int32",
+    "s4": "int4",
+}
 FAMILIES = {"f8e8m0": "", "f8": "fp8", "f4": "fp4"}  # by prefix of the HLO type; f8e8m0 is a scale, not a number
 COLLECTIVES = {
-    "all-gather": "all_gather", "reduce-scatter": "reduce_scatter", "all-reduce": "all_reduce",
-    "all-to-all": "all_to_all", "permute": "permute",
-}  # fmt: skip
+    "all-gather": "all_gather",
+    "reduce-scatter": "reduce_scatter",
+    "all-reduce": "all_reduce",
+    "all-to-all": "all_to_all",
+    "permute": "permute",
+}
 SOURCE, METHOD = "xplane", "profiler"
 UNKNOWN_DEVICE, PART_OF_CHIP = "unknown_device", "part_of_chip"  # flags
 HALF = 0.75  # share of the unmasked FLOPs below which there is a causal mask
@@ -64,9 +73,16 @@ def _matmul(found: Matmul) -> Case | None:
     if not all(kinds):
         return None
     return _case(
-        "matmul", tokens=float(found.m), d_in=float(found.k), d_out=float(found.n), n_matmuls=float(found.batch),
-        weight_dtype=kinds[0], activation_dtype=kinds[1], output_dtype=kinds[2], compute_dtype=kinds[3],
-    )  # fmt: skip
+        "matmul",
+        tokens=float(found.m),
+        d_in=float(found.k),
+        d_out=float(found.n),
+        n_matmuls=float(found.batch),
+        weight_dtype=kinds[0],
+        activation_dtype=kinds[1],
+        output_dtype=kinds[2],
+        compute_dtype=kinds[3],
+    )
 
 
 def _attention(found: Attention) -> Case | None:
@@ -78,10 +94,18 @@ def _attention(found: Attention) -> Case | None:
         return None
     is_causal = float(queries == 1 or (flops or 0.0) / whole < HALF)
     return _case(
-        "attention", batch=batch, query_len=queries, kv_len=keys, n_heads=heads, n_kv_heads=kv_heads, head_dim=width,
-        is_causal=is_causal, activation_dtype=dtype(found.dtype), kv_dtype=dtype(found.dtype),
+        "attention",
+        batch=batch,
+        query_len=queries,
+        kv_len=keys,
+        n_heads=heads,
+        n_kv_heads=kv_heads,
+        head_dim=width,
+        is_causal=is_causal,
+        activation_dtype=dtype(found.dtype),
+        kv_dtype=dtype(found.dtype),
         compute_dtype=dtype(found.dtype),
-    )  # fmt: skip
+    )
 
 
 def _collective(found: Collective) -> Case | None:

@@ -109,9 +109,16 @@ class HostOperations:
                 of_run[numbers] = found[:-1]
                 events = Events(events.kinds, events.begin, events.end, of_run[run[mine]])
             yield Recording(
-                f"/host:CPU:{number}", host, self._kinds, partial(iter, [events]), runs=Runs.of(runs), steps=marks,
-                nested=False, asked=self._asked, step_kinds=self._mark_kinds,
-            )  # fmt: skip
+                f"/host:CPU:{number}",
+                host,
+                self._kinds,
+                partial(iter, [events]),
+                runs=Runs.of(runs),
+                steps=marks,
+                nested=False,
+                asked=self._asked,
+                step_kinds=self._mark_kinds,
+            )
 
     def _steps(self, run: Integers, begin: Integers) -> Integers:
         """The step of each run: the one in which it was launched, or began if the launch is unknown; -1 for none."""

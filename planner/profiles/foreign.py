@@ -32,10 +32,11 @@ _BEGINS = (
     (b"\xff\xfe", "this is text in UTF-16", "save it as UTF-8"),
 )
 _REPORTS = {  # recognised by name suffix, since their content doesn't identify them
-    (".nsys-rep", ".qdrep"): "a report of Nsight Systems", (".ncu-rep",): "a report of Nsight Compute",
+    (".nsys-rep", ".qdrep"): "a report of Nsight Systems",
+    (".ncu-rep",): "a report of Nsight Compute",
     (".pftrace", ".perfetto-trace"): "a trace of Perfetto in its own format",
     (".prof", ".pprof", ".prof.gz"): "a profile of pprof, as JAX's of memory",
-}  # fmt: skip
+}
 _TABLES = (  # other profilers' tables, by column titles
     (re.compile(rb"Time ?\(%\)|(?:Start|Duration) ?\((?:ns|nsec)\)"), "a table of Nsight Systems"),
     (re.compile(rb'^"?ID"?,"?Process ID"?'), "a table of Nsight Compute"),
@@ -56,13 +57,15 @@ _TEXTS = (  # other texts and JSON, by a pattern of their first bytes, with the 
     (rb":::MLLOG|MLPerf Results Summary", "a log of MLPerf", _RECORD),
     (
         rb"(?i)[\"_ (]ttft|time[_ ]to[_ ]first[_ ]token|(?:request|output|token)[_ ]throughput",
-        "a benchmark's result", _RECORD,
+        "a benchmark's result",
+        _RECORD,
     ),
     (
         rb"(?i)elapsed time per iteration|completed step: \d|train_step_timing|RunningAvgSamplesPerSec|\btps: *[\d,]",
-        "a log of training", _RECORD,
+        "a log of training",
+        _RECORD,
     ),
-)  # fmt: skip
+)
 _UNREAD = "{}, which isn't read: it has no steps, operators or shapes"
 ROCPROF = _UNREAD.format("this is what rocprof writes"), _OWN
 _TOOL = re.compile(

@@ -48,9 +48,11 @@ _DERIVED = {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name 
 def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launches) -> Recording | None:
     """The recording of a GPU's plane. None if nothing ran on it."""
     streams = [line for line in plane.lines if _STREAM.search(line.name)]
-    lines = streams or [line for line in plane.lines if line.name not in _DERIVED] or [
-        line for line in plane.lines if line.name == "XLA Ops"
-    ]  # fmt: skip
+    lines = (
+        streams
+        or [line for line in plane.lines if line.name not in _DERIVED]
+        or [line for line in plane.lines if line.name == "XLA Ops"]
+    )
     table = _Table(programs)
     for line in lines:
         for event in line.events:
@@ -72,9 +74,16 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
         step_of = step_of_run[run_of]
     operations = partial(iter, [Events(kinds, begin, end, step_of)])
     made = Recording(
-        plane.name, host, table.kinds, operations, runs=Runs.of(runs), steps=steps, nested=False, asked=launches.asked,
+        plane.name,
+        host,
+        table.kinds,
+        operations,
+        runs=Runs.of(runs),
+        steps=steps,
+        nested=False,
+        asked=launches.asked,
         step_kinds=launches.step_kinds,
-    )  # fmt: skip
+    )
     device = plane.stats.get("device_type_string") or plane.stats.get("gpu_device_name")
     made.kind = device if isinstance(device, str) and device else None
     made.facts = {key: str(value) for key, value in plane.stats.items() if not isinstance(value, bytes)}
@@ -175,9 +184,15 @@ class _Table:
 
 
 def _runs(
-    names: list[tuple[str, str]], modules: Integers, kinds: Integers, begin: Integers, end: Integers, order: Integers,
-    copies: npt.NDArray[np.bool_], launches: Launches,
-) -> tuple[list[ProgramRun], Integers]:  # fmt: skip
+    names: list[tuple[str, str]],
+    modules: Integers,
+    kinds: Integers,
+    begin: Integers,
+    end: Integers,
+    order: Integers,
+    copies: npt.NDArray[np.bool_],
+    launches: Launches,
+) -> tuple[list[ProgramRun], Integers]:
     """The runs of each module, from first to last kernel, and the run index of each kernel (-1 for none).
 
     `copies` marks kinds that are copies, which may belong to the host.

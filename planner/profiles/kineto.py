@@ -26,9 +26,17 @@ from planner.profiles.xspace import Integers
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
 _LAUNCHES = {
-    "cuda_runtime", "cuda_driver", "runtime", "hip_runtime", "privateuse1_runtime", "privateuse1_driver", "xpu_runtime",
-    "xpu_driver", "mtia_runtime", "driver",
-}  # fmt: skip
+    "cuda_runtime",
+    "cuda_driver",
+    "runtime",
+    "hip_runtime",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+    "xpu_runtime",
+    "xpu_driver",
+    "mtia_runtime",
+    "driver",
+}
 _OPERATORS = {"cpu_op", "operator"}
 _ANNOTATIONS = {"user_annotation"}
 _CALLS = "python_function"

@@ -120,9 +120,8 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
     hosts = tuple(dict.fromkeys(each.host for each in devices if each.host))
     lacks = _lacks(formats, devices, device, table) | {key: text for part in parts for key, text in part.lacks.items()}
     return Profile(
-        tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks,
-        tuple(notes),
-    )  # fmt: skip
+        tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks, tuple(notes)
+    )
 
 
 def _is_of_kind(step: Step) -> bool:

@@ -224,9 +224,15 @@ def _attention(operation: Operation) -> Attention:
     if query.dims[heads] % max(key.dims[heads], 1):
         return Attention(operation, dtype=operation.dtype)
     return Attention(
-        operation, query.dims[0], query.dims[length], key.dims[length], query.dims[heads], key.dims[heads],
-        query.dims[3], query.dtype,
-    )  # fmt: skip
+        operation,
+        query.dims[0],
+        query.dims[length],
+        key.dims[length],
+        query.dims[heads],
+        key.dims[heads],
+        query.dims[3],
+        query.dtype,
+    )
 
 
 def _collective(operation: Operation) -> Collective:

@@ -291,28 +291,34 @@ _LACKS = {
         "shapes": "no kernel is linked with an operator that has its shapes (`record_shapes` of the profiler)",
     },
     "hlo_stats": {
-        "steps": "hlo_stats adds all steps up", "median": "the tool tells the average alone",
-        "gap": "hlo_stats has no idle time: op_profile does", "device": "hlo_stats doesn't name it: overview_page does",
+        "steps": "hlo_stats adds all steps up",
+        "median": "the tool tells the average alone",
+        "gap": "hlo_stats has no idle time: op_profile does",
+        "device": "hlo_stats doesn't name it: overview_page does",
     },
     "op_profile": {
-        "steps": "op_profile adds all steps up", "median": "the tool tells the average alone",
+        "steps": "op_profile adds all steps up",
+        "median": "the tool tells the average alone",
         "device": "op_profile doesn't name it: overview_page does",
         "operations": "only the largest of each category are listed",
     },
     "framework_op_stats": {
-        "communication": _MIXED, "compute": _MIXED,
-        "steps": "the tool adds all steps up", "median": "the tool tells the average alone",
+        "communication": _MIXED,
+        "compute": _MIXED,
+        "steps": "the tool adds all steps up",
+        "median": "the tool tells the average alone",
         "device": "the tool doesn't name it: overview_page does",
         "programs": "operations are the framework's, of no program",
         "shapes": "operations are the framework's, without shapes",
     },
     "roofline_model": {
         "steps": "the tool adds all steps up",
-        "median": "the tool tells the average alone", "shapes": "the tool has no shapes: hlo_stats does",
+        "median": "the tool tells the average alone",
+        "shapes": "the tool has no shapes: hlo_stats does",
         "gap": "the tool has no idle time: op_profile does",
     },
     "overview_page": {
         "operations": "the overview lists only the largest: hlo_stats has all",
         "communication": "the overview counts it as compute: hlo_stats tells them apart",
     },
-}  # fmt: skip
+}

@@ -315,10 +315,12 @@ def _of_node(node: Row, details: Row, program: str, category: str) -> Operation:
     """
     count, seconds = max(int(_raw(node, "occurrences")), 1), _raw(node, "rawTime") * PS
     stats: Stats = {
-        "hlo_category": category, "long_name": str(details.get("expression") or ""),
-        "tf_op": str(details.get("provenance") or ""), "model_flops": _raw(node, "rawFlops") / count,
+        "hlo_category": category,
+        "long_name": str(details.get("expression") or ""),
+        "tf_op": str(details.get("provenance") or ""),
+        "model_flops": _raw(node, "rawFlops") / count,
         "bytes_accessed": _bytes(node) / count,
-    }  # fmt: skip
+    }
     made = xla.operation(str(node.get("name") or ""), program, stats)
     return replace(made, count=count, total=seconds, median=seconds / count, self_time=seconds)
 

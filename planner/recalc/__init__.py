@@ -81,10 +81,15 @@ def put_values(package: Package, sheets: Mapping[str, SheetXml], verdict: Judgem
 
 
 def edit(
-    package: Package, sheets: Mapping[str, SheetXml], name: str, contents: Mapping[str, Content],
-    like: Mapping[str, str] | None = None, rows: Sequence[NewRow] = (), before: Package | None = None,
+    package: Package,
+    sheets: Mapping[str, SheetXml],
+    name: str,
+    contents: Mapping[str, Content],
+    like: Mapping[str, str] | None = None,
+    rows: Sequence[NewRow] = (),
+    before: Package | None = None,
     follow: Callable[[Callable[[str], Content]], Mapping[str, Value]] | None = None,
-) -> Recalculated:  # fmt: skip
+) -> Recalculated:
     """Put values, new formulas and new rows into a sheet of `package`, in place, and recalculate their dependents.
 
     Only dependents are rewritten, and only those whose saved value the engine reproduced before the edit. `sheets` are

@@ -140,9 +140,13 @@ def _at(rows: Iterable[AlikeRows], edited: Collection[int], columns: Collection[
 
 
 def _elsewhere(
-    at: Mapping[int, Sequence[int]], name: str, alike: Sequence[AlikeRows], sheets: Sheets,
-    texts: Mapping[str, SheetFormulas], names: Mapping[str, Reads],
-) -> dict[str, Collection[str] | None] | None:  # fmt: skip
+    at: Mapping[int, Sequence[int]],
+    name: str,
+    alike: Sequence[AlikeRows],
+    sheets: Sheets,
+    texts: Mapping[str, SheetFormulas],
+    names: Mapping[str, Reads],
+) -> dict[str, Collection[str] | None] | None:
     """The dependents on other sheets of cells of one sheet, given as rows by column (`at`); whole rows are reached.
 
     `alike` are that sheet's formulas. None if this can't be determined so precisely: a third sheet, or the first again,

@@ -229,8 +229,11 @@ def _unknown(
         return added[cell] if cell in added else sheets[cell[0]].formula_of(formulas[cell]) or ""
 
     doubts = {cell: value.reason for cell, value in values.items() if isinstance(value, Unknown)}
-    unsaved = (cell for cell, value in values.items() if cell not in formulas or not _agree(formulas[cell].value, value)
-               or formulas[cell].value is None)  # fmt: skip
+    unsaved = (
+        cell
+        for cell, value in values.items()
+        if cell not in formulas or not _agree(formulas[cell].value, value) or formulas[cell].value is None
+    )
     return doubts | {
         cell: why for cell in unsaved if cell not in doubts and (why := _untrusted(values[cell], partial(text, cell)))
     }

@@ -65,8 +65,13 @@ def _area(table: ExcelTable, inside: str, row: int) -> str:
     top, left, bottom, right = table.area
     first, last = top + table.header_row, bottom - table.totals_row
     nowhere = (1, 0)
-    lines = {"#all": (top, bottom), "#data": (first, last), "#headers": (top, first - 1), "#totals": (last + 1, bottom),
-             "#this row": (row, row) if first <= row <= last else nowhere}  # fmt: skip
+    lines = {
+        "#all": (top, bottom),
+        "#data": (first, last),
+        "#headers": (top, first - 1),
+        "#totals": (last + 1, bottom),
+        "#this row": (row, row) if first <= row <= last else nowhere,
+    }
     named = [lines.get(folded(part), nowhere) for part in parts if part.startswith("#")] or [(first, last)]
     known = [folded(head) for head in table.columns]
     heads = [folded(_ESCAPED.sub(r"\1", part)) for part in parts if not part.startswith("#")]

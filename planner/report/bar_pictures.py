@@ -63,11 +63,13 @@ def _time_bar(each: Timed, kinds: Sequence[str], unit: float) -> Bar:
     number, name = each.number, each.scenario.title
     parts = [
         BarPart(
-            kinds.index(part.label), part.seconds / unit,
-            f"{part.label}: {spoken(part.seconds, 's')}, {percent(part.share, 0)}", spoken(part.seconds, "s"),
+            kinds.index(part.label),
+            part.seconds / unit,
+            f"{part.label}: {spoken(part.seconds, 's')}, {percent(part.share, 0)}",
+            spoken(part.seconds, "s"),
         )
         for part in each.parts
-    ]  # fmt: skip
+    ]
     low, high = number.low.number / unit, number.high.number / unit
     spread = (low, high, f"{OF_RUNS}: {number.range.text}") if high else None
     description = (
@@ -83,9 +85,11 @@ def _time_table(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed])
     """A row for each scenario and part with time and share, then the total."""
     names = dict(made.parts)
     columns = (
-        FigureColumn("scenario", "Scenario", "text"), FigureColumn("part", "Part", "text"),
-        FigureColumn("time", "Time", "s"), FigureColumn("share", "Share", PERCENT),
-    )  # fmt: skip
+        FigureColumn("scenario", "Scenario", "text"),
+        FigureColumn("part", "Part", "text"),
+        FigureColumn("time", "Time", "s"),
+        FigureColumn("share", "Share", PERCENT),
+    )
     rows = []
     for each in timed:
         key, whole = each.scenario.key, each.number.expected

@@ -90,9 +90,12 @@ def _environment(folder: Path | None, escapes: bool) -> Environment:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     return ImmutableSandboxedEnvironment(
-        loader=jinja2.FileSystemLoader([folder, PAGES] if folder else [PAGES]), autoescape=escapes,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+        loader=jinja2.FileSystemLoader([folder, PAGES] if folder else [PAGES]),
+        autoescape=escapes,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
 
 
 def _line(error: BaseException, template: Path) -> int | None:
@@ -178,13 +181,16 @@ def _sections(report: ReportData) -> list[tuple[str, str]]:
     """The navigation links of the page, to the sections that it has."""
     found = [
         ("checks", "Summary", True),
-        ("headlines", "Numbers", bool(report.headlines)), ("pictures", "Pictures", bool(report.pictures)),
-        ("near", "Runs like yours", bool(report.near)), ("search", "Which plan", bool(report.searches)),
+        ("headlines", "Numbers", bool(report.headlines)),
+        ("pictures", "Pictures", bool(report.pictures)),
+        ("near", "Runs like yours", bool(report.near)),
+        ("search", "Which plan", bool(report.searches)),
         *((own.title.lower().replace(" ", "-"), own.title, True) for own in report.own),
         ("sweep", "Sweep", bool(report.sweeps)),
-        ("comparison", "Measured", bool(report.accuracy)), ("assumptions", "Assumptions", True),
+        ("comparison", "Measured", bool(report.accuracy)),
+        ("assumptions", "Assumptions", True),
         ("provenance", "Provenance", True),
-    ]  # fmt: skip
+    ]
     return [(id, title) for id, title, there in found if there]
 
 

@@ -68,9 +68,14 @@ def as_text(text: object) -> str:
 
 
 def _records(report: ReportData) -> Iterator[CsvRecord]:
-    for label, value in (("title", report.title), ("file", report.file), ("file SHA-256", report.file_digest),
-                         ("date of the report", report.date), ("planner", report.planner),
-                         *((name.lower(), value) for name, value in report.workbook.items())):  # fmt: skip
+    for label, value in (
+        ("title", report.title),
+        ("file", report.file),
+        ("file SHA-256", report.file_digest),
+        ("date of the report", report.date),
+        ("planner", report.planner),
+        *((name.lower(), value) for name, value in report.workbook.items()),
+    ):
         yield "report", "", "", label, Figure.of_text(value), ""
     for warning in report.warnings:
         yield "report", "", "", "note", Figure.of_text(warning), ""
@@ -116,8 +121,11 @@ def _section(report: ReportData, title: str, section: Section) -> Iterator[CsvRe
     for numbers in section.expected:
         for scenario, each in zip(names, numbers, strict=True):
             for words, figure in (
-                ("expected", each.expected), ("least", each.low), ("most", each.high), ("bound", each.bound),
-            ):  # fmt: skip
+                ("expected", each.expected),
+                ("least", each.low),
+                ("most", each.high),
+                ("bound", each.bound),
+            ):
                 yield "expected", scenario, each.name, f"{each.label}: {words}", figure, each.note
     for line in section.lines:
         for scenario, figure in zip(names, line.figures, strict=True):

@@ -15,12 +15,20 @@ from planner.spoken import percent, shown
 from planner.terminal_table import counted
 
 COLUMNS = (
-    ("case_label", "Case", "text"), ("shape", "Shape", "text"), ("dtype", "Dtype", "text"),
-    ("hardware_id", "Chip", "text"), ("device", "Measured on", "text"), ("bound", "Bound by", "text"),
-    ("predicted_time", "Predicted", "s"), ("calibrated_time", "Predicted with efficiencies", "s"),
-    ("measured_time", "Measured", "s"), ("time_ratio", "Measured over predicted", "1"),
-    ("roofline_share", "Share of the roofline", "%"), ("spread", "Spread", "%"), ("flags", "Flags", "text"),
-)  # fmt: skip
+    ("case_label", "Case", "text"),
+    ("shape", "Shape", "text"),
+    ("dtype", "Dtype", "text"),
+    ("hardware_id", "Chip", "text"),
+    ("device", "Measured on", "text"),
+    ("bound", "Bound by", "text"),
+    ("predicted_time", "Predicted", "s"),
+    ("calibrated_time", "Predicted with efficiencies", "s"),
+    ("measured_time", "Measured", "s"),
+    ("time_ratio", "Measured over predicted", "1"),
+    ("roofline_share", "Share of the roofline", "%"),
+    ("spread", "Spread", "%"),
+    ("flags", "Flags", "text"),
+)
 ERROR = FigureColumn("error", "Error of the prediction", "%")
 ERROR_NOTE = "Error: how far the measured time is from the predicted one, measured over predicted less 1."
 ALWAYS = ("case_label", "predicted_time", "measured_time")

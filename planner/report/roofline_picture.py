@@ -19,9 +19,13 @@ from planner.spoken import shown
 TITLES = ("Operation", "Intensity", "Bound", "Time of all", "Attained")
 SHARES = ("Operation", "Share of the step")
 COLUMNS = (
-    ("Operation", "text"), ("Times", "1"), ("Intensity", "FLOP/byte"), ("Attained", "FLOP/s/chip"),
-    ("Time of all", "s"), ("Bound", "text"),
-)  # fmt: skip
+    ("Operation", "text"),
+    ("Times", "1"),
+    ("Intensity", "FLOP/byte"),
+    ("Attained", "FLOP/s/chip"),
+    ("Time of all", "s"),
+    ("Bound", "text"),
+)
 CAPTION = (
     "The larger a point, the larger its share of the step. A point on the slope is bound by memory, "
     "one below the flat part by compute."

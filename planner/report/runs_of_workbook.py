@@ -22,16 +22,23 @@ RUNS, PROFILE = "Your runs", "Profile"
 HEADS = ("What", "Measured")  # titles above the first lines of the sheet Profile
 MEASURED, PLANNED = 2, 4  # columns of their numbers
 LINES = (
-    FigureColumn("what", "What", "text"), FigureColumn("measured", "Measured"), FigureColumn("plan", "Plan"),
-    FigureColumn("of_plan", "Of the plan", "text"), FigureColumn("note", "Note", "text"),
-)  # fmt: skip
+    FigureColumn("what", "What", "text"),
+    FigureColumn("measured", "Measured"),
+    FigureColumn("plan", "Plan"),
+    FigureColumn("of_plan", "Of the plan", "text"),
+    FigureColumn("note", "Note", "text"),
+)
 COLUMNS = (
-    FigureColumn("run_on", "Run", "text"), FigureColumn("run_name", "Scenario", "text"),
-    FigureColumn("run_quantity", "What", "text"), FigureColumn("run_measured", "Measured"),
-    FigureColumn("run_expected", "Expected then"), FigureColumn("run_range", OF_RUNS, "text"),
-    FigureColumn("run_bound", "Bound"), FigureColumn("run_ratio", "Measured over expected", "1"),
+    FigureColumn("run_on", "Run", "text"),
+    FigureColumn("run_name", "Scenario", "text"),
+    FigureColumn("run_quantity", "What", "text"),
+    FigureColumn("run_measured", "Measured"),
+    FigureColumn("run_expected", "Expected then"),
+    FigureColumn("run_range", OF_RUNS, "text"),
+    FigureColumn("run_bound", "Bound"),
+    FigureColumn("run_ratio", "Measured over expected", "1"),
     FigureColumn("run_facts", "Chip, stack, note", "text"),
-)  # fmt: skip
+)
 MOST = 12  # most runs to draw, latest first
 ROW, BAR = 34.0, 10.0
 LEFT, RIGHT = svg.KEY_LEFT + 4, svg.WIDTH - 22

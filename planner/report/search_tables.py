@@ -83,8 +83,10 @@ def _for_readers(cells: CellFigures, found: SearchSheet) -> FigureTable:
     for name in (name for name in SUBJECTS if name in columns):
         add(columns[name], cell(name))
     if moving:
-        said = (", ".join(f"{name} {each.text}" for name, each in zip(moving, row, strict=True))
-                for row in zip(*map(cell, moving), strict=True))  # fmt: skip
+        said = (
+            ", ".join(f"{name} {each.text}" for name, each in zip(moving, row, strict=True))
+            for row in zip(*map(cell, moving), strict=True)
+        )
         add(FigureColumn("moves", "What moves", "text"), map(_words, said))
     for name in found.aims:
         add(columns[name], cell(name))

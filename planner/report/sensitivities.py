@@ -27,9 +27,12 @@ from planner.spoken import rounded, shown, within
 MOST, TOP = 4, 12  # most scenarios with a picture, and bars per picture
 ROW, BAR, LEFT = 22.0, 8.0, 168.0
 COLUMNS = (
-    FigureColumn("label", "Quantity", "text"), FigureColumn("value", "Now"), FigureColumn("less", "Less of it", "1"),
-    FigureColumn("more", "More of it", "1"), FigureColumn("note", "Note", "text"),
-)  # fmt: skip
+    FigureColumn("label", "Quantity", "text"),
+    FigureColumn("value", "Now"),
+    FigureColumn("less", "Less of it", "1"),
+    FigureColumn("more", "More of it", "1"),
+    FigureColumn("note", "Note", "text"),
+)
 CAPTION = (
     "By how many percent it changes with 1 % less and 1 % more of each quantity, the largest first; counts go by whole "
     "steps. Nothing is told of flags and texts."
@@ -155,11 +158,27 @@ def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
                 effect = sign * tried.elasticity
                 left, right = sorted((scale(0.0), scale(max(-most, min(most, effect)))))
                 title = f"{each.row.label}\n{SIDES[kind]}: {effect:+.3f} %"
-                drawing.add("rect", title=title, x=left, y=y + 3 + kind * BAR, width=max(right - left, 0.5), height=BAR,
-                            fill=PARTS[kind], class_=f"p{kind} point")  # fmt: skip
+                drawing.add(
+                    "rect",
+                    title=title,
+                    x=left,
+                    y=y + 3 + kind * BAR,
+                    width=max(right - left, 0.5),
+                    height=BAR,
+                    fill=PARTS[kind],
+                    class_=f"p{kind} point",
+                )
                 if abs(effect) > most:
                     anchor, end = ("end", right - 3) if effect > 0 else ("start", left + 3)
-                    drawing.text(end, y + 6 + kind * BAR, f"{effect:+.3g} %", anchor, fill="#ffffff", class_="on",
-                                 font_size=8, pointer_events="none")  # fmt: skip
+                    drawing.text(
+                        end,
+                        y + 6 + kind * BAR,
+                        f"{effect:+.3g} %",
+                        anchor,
+                        fill="#ffffff",
+                        class_="on",
+                        font_size=8,
+                        pointer_events="none",
+                    )
     drawing.height = bottom + 24
     return drawing.svg(alt)

@@ -82,9 +82,16 @@ def kind(use: str, index: int) -> str:
 
 
 def mark(
-    drawing: Drawing, index: int, x: float, y: float, size: float, title: str = "", *, is_hollow: bool = False,
+    drawing: Drawing,
+    index: int,
+    x: float,
+    y: float,
+    size: float,
+    title: str = "",
+    *,
+    is_hollow: bool = False,
     **attributes: Any,
-) -> None:  # fmt: skip
+) -> None:
     """A point of a series, whose shape differs along with its colour."""
     own = {"fill": colour(index), "stroke": PAPER, "stroke_width": 1.2, "class_": f"{kind('f', index)} point"}
     if is_hollow:

@@ -172,8 +172,11 @@ def _free_column(book: Book, table: LineTable, end: int | None) -> int:
         remedy = "copy a scenario's column on every sheet, or delete it on all"
         raise UserError(what, place=Place(book.package.name, sheet=sheet.name), remedy=remedy)
     letters = column_letters(column)
-    filled = (at for at in sorted(sheet.cells) if at[1] == column
-              and (sheet.value(*at) not in (None, "") or at in sheet.patterns))  # fmt: skip
+    filled = (
+        at
+        for at in sorted(sheet.cells)
+        if at[1] == column and (sheet.value(*at) not in (None, "") or at in sheet.patterns)
+    )
     for at in filled:
         what = f"{sheet.name}!{address(*at)} stands where the next scenario would"
         remedy = f"insert a column before {letters} on {sheet.name}, so that {letters} is empty"
@@ -216,8 +219,13 @@ def left_out(book: Book) -> Iterator[str]:
     """The user's formulas and charts over all scenarios, which still end at the previously last one."""
     tables = _tables(book)
     rows = {name: own_rows(book, sheet) for name, sheet in book.sheets.items()}
-    cells = [Spot(name, *at) for name, sheet in book.sheets.items() if rows[name] for at in sheet.patterns
-             if at[0] in rows[name]]  # fmt: skip
+    cells = [
+        Spot(name, *at)
+        for name, sheet in book.sheets.items()
+        if rows[name]
+        for at in sheet.patterns
+        if at[0] in rows[name]
+    ]
     for cell in dict.fromkeys([*cells, *(each.spot for each in beside_readers(book, Moves({})))]):
         if any(known in tables and _ends(area, tables[known]) for known, area in book.areas(cell)):
             yield f"{cell} reads the scenarios of before, not the new one: widen its range"

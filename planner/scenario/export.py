@@ -76,14 +76,20 @@ class _Exporter:
                 typed[key][column] = text
         ids = self._ids()
         rows = [
-            [ids[scenario.key], *map(guarded, (self._name(scenario), scenario.model, scenario.hardware)),
-             *(typed[scenario.key].get(name, "") for name in names)]
+            [
+                ids[scenario.key],
+                *map(guarded, (self._name(scenario), scenario.model, scenario.hardware)),
+                *(typed[scenario.key].get(name, "") for name in names),
+            ]
             for scenario in self.plan.scenarios
-        ]  # fmt: skip
+        ]
         self._remark_on_tables()
         self._remark_on_constants()
-        own = {table.kind: _own_rows(self.plan, table) for table in (self._models, self._hardware)
-               if _has_own(self.plan, table)}  # fmt: skip
+        own = {
+            table.kind: _own_rows(self.plan, table)
+            for table in (self._models, self._hardware)
+            if _has_own(self.plan, table)
+        }
         return Export(["scenario", "name", "model", "hardware", *names], rows, self.templates, self.remarks, own)
 
     @cached_property
@@ -99,8 +105,10 @@ class _Exporter:
             yield WORKLOAD, {scenario.key: alone[0] for scenario in self.plan.scenarios}
         for quantity in self.plan.inputs:
             if quantity.name in known:
-                yield quantity.name, {key: self._text(quantity, entry) or MISSING
-                                      for key, entry in quantity.cells.items()}  # fmt: skip
+                yield (
+                    quantity.name,
+                    {key: self._text(quantity, entry) or MISSING for key, entry in quantity.cells.items()},
+                )
             else:
                 self.remarks.append(f"{quantity.name} is a row of yours on {quantity.sheet}: no template reads it")
         overridden: set[tuple[str, str]] = set()
@@ -178,8 +186,11 @@ class _Exporter:
                     elif entry.pattern and line and not is_pristine(self.plan.book, table, line, entry.spot.column):
                         self.remarks.append(f"{entry.spot}: the formula is edited, ={entry.formula}; not exported")
         for name, by_key in found.items():
-            values = {key: _written(entries[0].value) for key, entries in by_key.items()
-                      if len(entries) == have[name] and len({entry.value for entry in entries}) == 1}  # fmt: skip
+            values = {
+                key: _written(entries[0].value)
+                for key, entries in by_key.items()
+                if len(entries) == have[name] and len({entry.value for entry in entries}) == 1
+            }
             for key, entries in by_key.items():
                 what = "typed over a formula: an override" if key in values else "typed over a formula; not exported"
                 self.remarks.append(f"{entries[0].spot} ({name}): {_written(entries[0].value)} is {what}")

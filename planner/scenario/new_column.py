@@ -59,8 +59,11 @@ class NewColumn:
 
     def like(self) -> dict[str, str]:
         """New cell -> the source's cell whose style it takes, for empty cells too."""
-        return {address(row, self.column): address(row, column)
-                for row, column in self.table.sheet.cells if column == self.source}  # fmt: skip
+        return {
+            address(row, self.column): address(row, column)
+            for row, column in self.table.sheet.cells
+            if column == self.source
+        }
 
     def formulas(self) -> dict[str, Content]:
         """A formula for each line of the table, and for each row of an analyst's own that has one in the source.
@@ -95,8 +98,11 @@ class NewColumn:
                     names[line.name] = line
                 self._copy(contents, row, line, request.keeps_overrides)
         header = self._header(request, identifier)
-        contents |= {address(self.table.by_name[name].row, self.column): value
-                     for name, value in header.items() if name in self.table.by_name}  # fmt: skip
+        contents |= {
+            address(self.table.by_name[name].row, self.column): value
+            for name, value in header.items()
+            if name in self.table.by_name
+        }
         given: dict[str, Value] = {}
         for name, text in request.settings.items():
             line = names.get(name)
@@ -154,8 +160,11 @@ class NewColumn:
         """A formula that reads a database, to show how far ranges of a newly written one should reach."""
         sheets = {table.sheet.name for table in self.book.databases.values()}
         column = (formula for (_, at), formula in self.table.sheet.patterns.items() if at == self.source)
-        wide = (formula for formula in column
-                if any(each.sheet in sheets and each.first != each.last for each in formula.references))  # fmt: skip
+        wide = (
+            formula
+            for formula in column
+            if any(each.sheet in sheets and each.first != each.last for each in formula.references)
+        )
         return next(wide, NOTHING)
 
     @cached_property

@@ -71,8 +71,12 @@ def remove(package: Package, scenario: str) -> Removed:
     if len(book.inputs.columns) == 1:
         what = f"{name or scenario} is the last scenario"
         raise UserError(what, place=Place(package.name), remedy="add another one first: planner scenario add")
-    columns = {table.sheet.name: column for table in book.by_scenario for column in table.columns
-               if inputs_column(book.inputs, table, column) == gone}  # fmt: skip
+    columns = {
+        table.sheet.name: column
+        for table in book.by_scenario
+        for column in table.columns
+        if inputs_column(book.inputs, table, column) == gone
+    }
     _refuse_what_spans(book, columns)
     remarks = [*_notes(package, columns), *_beside_lines(book, columns), *_said_elsewhere(book, name, columns)]
     remarks += _last_of_its_workload(book, gone)

@@ -116,8 +116,10 @@ def columns_in_words(columns: Mapping[str, int]) -> str:
 def scenarios(package: Package) -> tuple[list[str], list[list[str]]]:
     """The titles and rows of the list of a workbook's scenarios."""
     book = Book(package)
-    rows = [[book.said(ID, at), shown_name(book, at), *(book.said(name, at) for name in (MODEL, CHIP, WORKLOAD))]
-            for at in book.inputs.columns]  # fmt: skip
+    rows = [
+        [book.said(ID, at), shown_name(book, at), *(book.said(name, at) for name in (MODEL, CHIP, WORKLOAD))]
+        for at in book.inputs.columns
+    ]
     titles = ["id", "name", "model", "chip", WORKLOAD]
     return (titles, rows) if WORKLOAD in book.inputs.by_name else (titles[:-1], [row[:-1] for row in rows])
 

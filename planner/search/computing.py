@@ -122,9 +122,12 @@ def _library(backend: str) -> ModuleType:
 
 
 def _on_devices(
-    space: PlanSpace, values: Callable[[PlanBlock], Values], left: Partial,
-    reduce: Callable[[PlanBlock, dict[str, Array]], Found], is_ours: Callable[[int], bool],
-) -> Iterator[tuple[PlanBlock, Found]]:  # fmt: skip
+    space: PlanSpace,
+    values: Callable[[PlanBlock], Values],
+    left: Partial,
+    reduce: Callable[[PlanBlock, dict[str, Array]], Found],
+    is_ours: Callable[[int], bool],
+) -> Iterator[tuple[PlanBlock, Found]]:
     """Yields each block with `reduce(block, rows)`, in order, for blocks that are ours by their first plan's number.
 
     `values` gives the arrays of a block's varied inputs; `left` is the computation in JAX's arithmetic.

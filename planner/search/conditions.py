@@ -47,8 +47,12 @@ class _Condition:
             marked = self._marked()
             parse(marked, cells=True)  # so that a fault refers to the text as typed, not to the IF around it
             formula = self._parsed(marked)
-            constants = {name: row for each in walk(formula.root) if isinstance(each, Binary)
-                         for name, row in self._compared(formula, each)}  # fmt: skip
+            constants = {
+                name: row
+                for each in walk(formula.root)
+                if isinstance(each, Binary)
+                for name, row in self._compared(formula, each)
+            }
             kept = {name: name if name in constants else text for name, text in self.literals.items()}
             if loose := next((text for name, text in kept.items() if name != text and not _is_plain(text)), None):
                 raise UserError(f"--where {self.text!r}: {loose} stands alone on no side of a comparison")

@@ -142,9 +142,14 @@ def _result(
 
 
 def _reduce(
-    block: PlanBlock, rows: Mapping[str, Array], checks: Sequence[str], conditions: Sequence[str],
-    objectives: Sequence[Objective], ends: str, subject: int,
-) -> _Tally:  # fmt: skip
+    block: PlanBlock,
+    rows: Mapping[str, Array],
+    checks: Sequence[str],
+    conditions: Sequence[str],
+    objectives: Sequence[Objective],
+    ends: str,
+    subject: int,
+) -> _Tally:
     """The tally of a block's plans."""
     passes: Array = np.True_
     refused = Counter[str]()

@@ -61,8 +61,10 @@ def check_takes(path: Path, asked: Request) -> None:
     if not path.exists():
         return
     book = Book(Package.read(path))
-    for kind, ids in (("models", {each.model for each in asked.subjects}),
-                      ("hardware", {each.hardware for each in asked.subjects})):  # fmt: skip
+    for kind, ids in (
+        ("models", {each.model for each in asked.subjects}),
+        ("hardware", {each.hardware for each in asked.subjects}),
+    ):
         for one in sorted(one for one in ids if one):
             try:
                 identified(book, kind, one)

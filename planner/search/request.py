@@ -75,9 +75,16 @@ class Request:
 
 
 def request(
-    template: str, models: Sequence[str], chips: Sequence[str], settings: Iterable[str], overs: Iterable[str],
-    wheres: Sequence[str], databases: Databases, backend: str = "numpy", among: Processes = ALONE,
-) -> Request:  # fmt: skip
+    template: str,
+    models: Sequence[str],
+    chips: Sequence[str],
+    settings: Iterable[str],
+    overs: Iterable[str],
+    wheres: Sequence[str],
+    databases: Databases,
+    backend: str = "numpy",
+    among: Processes = ALONE,
+) -> Request:
     """The request for a command's options.
 
     `backend` is `numpy` or `jax`; `among` are the processes that share the work. Raises UserError for unknown names,

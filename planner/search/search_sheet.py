@@ -79,9 +79,13 @@ def listed(asked: Request, found: Found) -> list[FoundPlan]:
 
 
 def fill(
-    page: Page, asked: Request, found: Found, plans: Sequence[FoundPlan], ids: Mapping[int, str] | None = None,
+    page: Page,
+    asked: Request,
+    found: Found,
+    plans: Sequence[FoundPlan],
+    ids: Mapping[int, str] | None = None,
     now: Now | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write the search on a page: request and result, a chart beside, the plans below.
 
     `ids` are the plans' scenarios, by the plans' places; `now` gives the formulas of their present values.

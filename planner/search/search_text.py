@@ -28,9 +28,14 @@ from planner.validation.runs import COLUMNS, shipped
 FIRST = 20  # lines of a table to print
 REFUSERS = 4  # most rejecting checks to name
 WATCHED = {
-    "n_chips": "beyond_chips", "mesh_tensor": "beyond_tensor", "mesh_pipeline": "beyond_pipeline",
-    "mesh_context": "beyond_context", "serve_pipeline": "", "serve_tensor": "", "prefill_chips": "",
-}  # fmt: skip
+    "n_chips": "beyond_chips",
+    "mesh_tensor": "beyond_tensor",
+    "mesh_pipeline": "beyond_pipeline",
+    "mesh_context": "beyond_context",
+    "serve_pipeline": "",
+    "serve_tensor": "",
+    "prefill_chips": "",
+}
 """Settings reported with their number, and the template row that says whether it is out of range."""
 TEXTS = ("model", "hardware", "remat", "extrapolated", "what binds", "plan")
 
@@ -54,11 +59,13 @@ def first_lines(sweep: SweptPlans) -> Iterator[str]:
 def cells_of(column: SweepColumn, values: Sequence[object] | np.ndarray) -> list[str]:
     """A column's values as texts: `4.39 s`, `85.9 GB`."""
     unit = PERCENT if column.row is not None and column.row.display == PERCENT else column.unit
-    return [
-        shown(None if value is None or value != value else value if isinstance(value, str) else float(value), unit)  # type: ignore[arg-type]
-        .replace("\N{NO-BREAK SPACE}", " ")
-        for value in values
-    ]  # fmt: skip
+
+    def text(value: object) -> str:
+        if value is None or value != value:
+            return shown(None, unit)
+        return shown(value if isinstance(value, str) else float(value), unit)  # type: ignore[arg-type]
+
+    return [text(value).replace("\N{NO-BREAK SPACE}", " ") for value in values]
 
 
 def table(columns: Sequence[SweepColumn], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -155,9 +162,10 @@ def alike(plans: Sequence[FoundPlan]) -> dict[str, Value]:
     """The varied inputs that some plans share, except ways of 1 and chips of 0."""
     row = plans[0].results.template.row
     return {
-        name: value for name, value in plans[0].moved.items()
+        name: value
+        for name, value in plans[0].moved.items()
         if not (value == row(name).default and value in (0, 1)) and all(plan.moved.get(name) == value for plan in plans)
-    }  # fmt: skip
+    }
 
 
 def differing(plans: Sequence[FoundPlan]) -> list[str]:
@@ -250,9 +258,10 @@ def extrapolated(asked: Request, plan: FoundPlan) -> str:
         known = _most(name, str((plan.subject.facts.hardware or {}).get("topology")))
         most = {each: known.get(each, 1.0) for each in WATCHED if each in asked.template.by_name}
     beyond = [
-        f"{each} {number:g} > {limit:g}" for each, limit in most.items()
+        f"{each} {number:g} > {limit:g}"
+        for each, limit in most.items()
         if isinstance(number := value(each), float) and number > limit
-    ]  # fmt: skip
+    ]
     others = BEYOND.keys() & asked.template.by_name.keys() - set(WATCHED.values())
     return ", ".join([*beyond, *(BEYOND[name] for name in BEYOND if name in others and value(name) == 1)])
 
@@ -261,9 +270,11 @@ def _most_of_own(template: Template, value: Callable[[str], Value]) -> dict[str,
     """The largest values of watched inputs in the runs of the user's calibration, as far as it states them."""
     rows = {each: template.row(beyond) for each, beyond in WATCHED.items() if beyond in template.by_name}
     limits = {
-        each: value(name) for each, row in rows.items() for name in row.reads
+        each: value(name)
+        for each, row in rows.items()
+        for name in row.reads
         if template.row(name).kind == "calibration"
-    }  # fmt: skip
+    }
     return {each: max(1.0, limit) for each, limit in limits.items() if isinstance(limit, float)}
 
 

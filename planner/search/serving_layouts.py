@@ -46,9 +46,15 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 
 
 def _splits(
-    values: Values, fixed: Mapping[str, Sequence[float]], count: float, tensor: float, data: float, _expert: float,
-    stages: float, axes: float,
-) -> Iterator[tuple[float, float]]:  # fmt: skip
+    values: Values,
+    fixed: Mapping[str, Sequence[float]],
+    count: float,
+    tensor: float,
+    data: float,
+    _expert: float,
+    stages: float,
+    axes: float,
+) -> Iterator[tuple[float, float]]:
     """Yields the chips that only prefill, added to a layout, and their group's ways: those of decoding, or a node's.
 
     None are added if the number of chips is given.

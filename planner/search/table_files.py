@@ -107,8 +107,10 @@ def _cells(array: np.ndarray) -> list[str]:
         return list(map(str, array.astype(np.int64).tolist()))
     numbers = array.tolist()
     if whole.any() or np.isnan(array).any():
-        return ["N/A" if each != each else str(int(each)) if at else repr(each)
-                for each, at in zip(numbers, whole.tolist(), strict=True)]  # fmt: skip
+        return [
+            "N/A" if each != each else str(int(each)) if at else repr(each)
+            for each, at in zip(numbers, whole.tolist(), strict=True)
+        ]
     return list(map(repr, numbers))
 
 

@@ -103,8 +103,16 @@ class BlockLines:
         choose = "choose another from the list"
         yield BlockLine(label, "text", f"{kind}_id", TYPED, choose, given, "plan_formula", "@", True, chosen)
         matched = f"MATCH({address(self.at - 1, VALUE)},{self.tables[table].ids},0)"
-        yield BlockLine(f"Row of {self.tables[table].page.name}", "1", f"{kind}_row", f"MATCH({kind}_id,{table},0)", "",
-                   matched, "plan_formula", "0")  # fmt: skip
+        yield BlockLine(
+            f"Row of {self.tables[table].page.name}",
+            "1",
+            f"{kind}_row",
+            f"MATCH({kind}_id,{table},0)",
+            "",
+            matched,
+            "plan_formula",
+            "0",
+        )
 
     def _line(self, row: Row) -> BlockLine:
         note = joined(row.note, row.source)
@@ -134,9 +142,16 @@ class BlockLines:
         yield BlockLine("Factor to the source's unit", "1", FACTOR, TYPED, self.problem.mapping,
                    or_missing(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
         formula = f"{self.reference(output.name)}*{self.reference(FACTOR)}"
-        yield BlockLine("Answer in the source's unit", unit_of(self.problem), ANSWER, f"{output.name}*{FACTOR}",
-                   f"the source's unit: {self.problem.unit}", formula, "plan_answer",
-                   form_of(self.problem))  # fmt: skip
+        yield BlockLine(
+            "Answer in the source's unit",
+            unit_of(self.problem),
+            ANSWER,
+            f"{output.name}*{FACTOR}",
+            f"the source's unit: {self.problem.unit}",
+            formula,
+            "plan_answer",
+            form_of(self.problem),
+        )
 
     def reference(self, name: str) -> str:
         """The cell reference of a name in this block."""
@@ -178,8 +193,13 @@ def _write(page: Page, title: int, lines: BlockLines) -> ProblemBlock:
         page.put(at, FORMULA, line.names, "plan_beside")
         page.put(at, GIVEN, None, "plan_text")
         if line.is_open:
-            page.put(at, GIVEN, "#N/A" if line.given is None and line.names == TYPED else whole_as_int(line.given),
-                     "plan_input", line.form)  # fmt: skip
+            page.put(
+                at,
+                GIVEN,
+                "#N/A" if line.given is None and line.names == TYPED else whole_as_int(line.given),
+                "plan_input",
+                line.form,
+            )
         page.put(at, VALUE, Live(line.formula), line.style, line.form)
     return ProblemBlock(lines.problem, lines.answer, page, title, max(lines.places.values()))
 
@@ -271,9 +291,14 @@ CONSTANTS_PURPOSE = "The numbers that the templates fix, each in one cell that a
 CONSTANTS_TITLES = ("Quantity", "Unit", "Name", "Constant", "Source")
 CONSTANT_COLUMN = 4
 TOLERANCE = Row(
-    "answer_tolerance", "Difference that counts as agreement", "1", "constant", "1e-7",
-    "The sources' exact answers, kept to eight digits", "relative",
-)  # fmt: skip
+    "answer_tolerance",
+    "Difference that counts as agreement",
+    "1",
+    "constant",
+    "1e-7",
+    "The sources' exact answers, kept to eight digits",
+    "relative",
+)
 
 
 def write_constants(book: Workbook, problems: Sequence[Problem]) -> tuple[Page, dict[str, str]]:

@@ -59,13 +59,20 @@ def build(databases: Databases, file: Path | None = None) -> tuple[bytes, int]:
     tables = {table.kind: database_sheets.write(book, table) for table in read}
     ranges = {kind: table.ids for kind, table in tables.items()}
     chapters = _chapters(book, listing.answered)
-    blocks = {problem.id: chapters[problem.chapter].write(problem, listing.listed(problem), constant, tables)
-              for problem in listing.answered}  # fmt: skip
+    blocks = {
+        problem.id: chapters[problem.chapter].write(problem, listing.listed(problem), constant, tables)
+        for problem in listing.answered
+    }
     for each in chapters.values():
         each.finish(ranges)
     listing.write(blocks, constant[TOLERANCE.name])
-    pages = [listing.page, fixed, *(table.page for table in tables.values()),
-             *(each.page for each in chapters.values()), cover.write_log(book, made.date())]  # fmt: skip
+    pages = [
+        listing.page,
+        fixed,
+        *(table.page for table in tables.values()),
+        *(each.page for each in chapters.values()),
+        cover.write_log(book, made.date()),
+    ]
     digests = _digests(found, digest, read)
     contents = _contents(pages, chapters, found)
     front = cover.write_cover(book, _front(listing), made.date(), digests, contents, listing.master)
@@ -94,15 +101,19 @@ def _front(listing: Index) -> cover.Front:
     return cover.Front(
         "The worked problems",
         f"Of {works}: each a live formula beside the exact answer and what the source prints.",
-        [("Problems", listing.count)], COLOURS, ("How to use it", ADVICE),
-    )  # fmt: skip
+        [("Problems", listing.count)],
+        COLOURS,
+        ("How to use it", ADVICE),
+    )
 
 
 def _contents(pages: Sequence[Page], chapters: Mapping[str, Chapter], found: Sequence[Problem]) -> dict[str, str]:
     """The Cover's description of each sheet."""
     counts = Counter(problem.chapter for problem in found if problem.answer)
-    said = {each.page.name: f"{title.partition(': ')[2]}; {counted(counts[title], 'problem')}"
-            for title, each in chapters.items()}  # fmt: skip
+    said = {
+        each.page.name: f"{title.partition(': ')[2]}; {counted(counts[title], 'problem')}"
+        for title, each in chapters.items()
+    }
     said[INDEX] = "every problem, its answer and what the source prints; filter it by chapter or template"
     return {page.name: said.get(page.name, "") for page in pages}
 
@@ -126,9 +137,14 @@ TITLES = (
  OFF_PRINTED, VERDICT, KNOWN) = range(1, len(TITLES) + 1)  # fmt: skip
 WIDTHS = (16, 12, 34, 13, 34, 36, 17, 11, 17, 9, 8, 17, 14, 10, 12, 46)
 STYLES = {
-    CHAPTER: "plan_text", TEMPLATE: "plan_text", UNIT: "plan_beside", QUESTION: "plan_wrapped", FORMULA: "plan_told",
-    GIVEN: "plan_told", KNOWN: "plan_wrapped",
-}  # fmt: skip
+    CHAPTER: "plan_text",
+    TEMPLATE: "plan_text",
+    UNIT: "plan_beside",
+    QUESTION: "plan_wrapped",
+    FORMULA: "plan_told",
+    GIVEN: "plan_told",
+    KNOWN: "plan_wrapped",
+}
 NUMBERS = (RESULT, EXACT, OFF_EXACT, AGREES, PRINTED, ROUNDING, OFF_PRINTED)
 LINE, MARGIN = 13.0, 3.0  # points: height of a text line, and a row's vertical margin
 SUMMARY_ROW, HEADER_ROW, FIRST_ROW = 3, 5, 6
@@ -204,9 +220,15 @@ class Index:
         form = form_of(problem)
         page.put(at, PROBLEM, problem.id, "plan_link")
         page.link(at, PROBLEM, written.page.name, address(written.title, chapter.LABEL))
-        texts = {CHAPTER: problem.chapter.partition(":")[0], QUESTION: problem.question,
-                 TEMPLATE: answer.template.name, FORMULA: _formula(answer), GIVEN: _given(answer),
-                 UNIT: unit_of(problem), KNOWN: _known(problem)}  # fmt: skip
+        texts = {
+            CHAPTER: problem.chapter.partition(":")[0],
+            QUESTION: problem.question,
+            TEMPLATE: answer.template.name,
+            FORMULA: _formula(answer),
+            GIVEN: _given(answer),
+            UNIT: unit_of(problem),
+            KNOWN: _known(problem),
+        }
         self._say(at, texts)
         if problem.id in self.firsts:
             page.put(at, CHAPTER, texts[CHAPTER], "plan_key")
@@ -246,9 +268,15 @@ class Index:
         page = self.page
         page.section(top, "Without a formula here, and why", len(TITLES))
         for at, problem in enumerate(self.waiting, start=top + 1):
-            texts = {PROBLEM: problem.id, CHAPTER: problem.chapter.partition(":")[0], QUESTION: problem.question,
-                     FORMULA: problem.mapping, GIVEN: problem.symbols, UNIT: problem.unit,
-                     KNOWN: problem.explanation}  # fmt: skip
+            texts = {
+                PROBLEM: problem.id,
+                CHAPTER: problem.chapter.partition(":")[0],
+                QUESTION: problem.question,
+                FORMULA: problem.mapping,
+                GIVEN: problem.symbols,
+                UNIT: problem.unit,
+                KNOWN: problem.explanation,
+            }
             self._say(at, texts)
             page.put(at, EXACT, problem.exact, "plan_constant", number_format(""))
             page.put(at, PRINTED, problem.printed, "plan_constant", number_format(""))

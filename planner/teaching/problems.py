@@ -93,11 +93,19 @@ def load(models: Table, hardware: Table, file: Path | None = None) -> tuple[list
 
 def _problem(cells: Mapping[str, str], models: Table, hardware: Table) -> Problem:
     problem = Problem(
-        id=cells["id"], work=cells["work"], chapter=cells["chapter"], place=cells["place"],
-        question=cells["question"], symbols=cells["symbols"], unit=cells["unit"],
-        exact=_number("exact", cells["exact"]), printed=_number("printed", cells["printed"]),
-        rounding=rounding(cells["printed"]), mapping=cells["mapping"], explanation=cells["explanation"],
-    )  # fmt: skip
+        id=cells["id"],
+        work=cells["work"],
+        chapter=cells["chapter"],
+        place=cells["place"],
+        question=cells["question"],
+        symbols=cells["symbols"],
+        unit=cells["unit"],
+        exact=_number("exact", cells["exact"]),
+        printed=_number("printed", cells["printed"]),
+        rounding=rounding(cells["printed"]),
+        mapping=cells["mapping"],
+        explanation=cells["explanation"],
+    )
     if not re.fullmatch(r"\w[\w ]*(:.*)?", problem.chapter):
         raise UserError(f"{problem.chapter!r} names no chapter", remedy="write `Chapter 1: Rooflines`")
     if not cells["template"]:

@@ -52,8 +52,11 @@ class Base:
         """The base, with the sheets of the file and of the fresh workbook matched with the record's."""
         known = {kind: each for kind, each in sheets.items() if kind in memory.sheets}
         here = {folded(each.sheet.name): _matched(memory, each) for each in known.values()}
-        back = {folded(each.name): _fresh_matched(memory, each) for kind, each in fresh.sheets.items()
-                if kind in memory.sheets}  # fmt: skip
+        back = {
+            folded(each.name): _fresh_matched(memory, each)
+            for kind, each in fresh.sheets.items()
+            if kind in memory.sheets
+        }
         return cls(memory, known, AsBuilt(here), fresh, AsBuilt(back))
 
     @cached_property
@@ -88,8 +91,10 @@ class Base:
             return keyed
         rows = {row: built.rows[was] for row, was in origins.rows.items() if was in built.rows}
         rows = {**self._come_back(keyed, built), **rows}
-        columns = {column: built.columns.get(was) or keyed.columns[column] if built.columns else str(was)
-                   for column, was in origins.columns.items()}  # fmt: skip
+        columns = {
+            column: built.columns.get(was) or keyed.columns[column] if built.columns else str(was)
+            for column, was in origins.columns.items()
+        }
         return replace(keyed, rows=dict(sorted(rows.items())), columns=columns)
 
     def _come_back(self, keyed: KeyedSheet, built: BuiltSheet) -> Mapping[int, str]:

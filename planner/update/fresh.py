@@ -78,12 +78,18 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
     found = found_in(book.package, book.parsed)
     runs_at = found.runs_title_row if found else 0
     return BuildPlan(
-        loaded, scenarios, databases, operations_of(loaded), _cases(found), runs_at=runs_at, also_meant=more,
+        loaded,
+        scenarios,
+        databases,
+        operations_of(loaded),
+        _cases(found),
+        runs_at=runs_at,
+        also_meant=more,
         own_rows={
             "models": _own_rows(book, databases.models, {each.model or "" for each in scenarios}),
             "hardware": _own_rows(book, databases.hardware, {each.hardware or "" for each in scenarios}),
         },
-    )  # fmt: skip
+    )
 
 
 def _own_rows(book: Book, table: Table, chosen: Collection[str]) -> dict[str, dict[str, Typed]]:

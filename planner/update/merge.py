@@ -219,8 +219,11 @@ class SheetMerge:
         tags = {self.places.fresh_rows(number): prefixed(tag, prefix) for number, tag in row_tags(self.fresh.xml)}
         mine = {number: tag for number, tag in row_tags(old.xml) if number not in self.gone}
         with_cells = self.old.columns_by_row.keys()  # an empty row that falls on a filled one says nothing of it
-        tags |= {place: tag for number, tag in mine.items()
-                 if (place := self.places.old_rows(number)) not in tags or number in with_cells}  # fmt: skip
+        tags |= {
+            place: tag
+            for number, tag in mine.items()
+            if (place := self.places.old_rows(number)) not in tags or number in with_cells
+        }
         rows: list[bytes] = []
         for number in sorted(cells.keys() | tags.keys()):
             tag = tags.get(number, b"<%brow>" % prefix)

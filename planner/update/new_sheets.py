@@ -58,8 +58,14 @@ def _draw_below(merge: ThreeWay, sheet: str, mine: str, theirs: str) -> int:
             next(every(new, "cNvPr")).set("id", str(max(number, last + 1)))
             root.append(new)
         end = max(map(last_row, every(root, *ANCHORS)))
-    reshape_names(package, lambda name, on, area: area._replace(bottom=max(area.bottom, end))
-                  if (name, on) == (PRINTED, sheet) and area.bottom >= below else area)  # fmt: skip
+    reshape_names(
+        package,
+        lambda name, on, area: (
+            area._replace(bottom=max(area.bottom, end))
+            if (name, on) == (PRINTED, sheet) and area.bottom >= below
+            else area
+        ),
+    )
     return len(found)
 
 

@@ -62,8 +62,11 @@ def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists 
     if not updated.is_needed:
         return ["nothing to update"]
     note = f"; {updated.recalculated.note}" if updated.recalculated else ""
-    found = {each.name: (each.metadata[SAID], getattr(updated, each.name)) for each in fields(updated)
-             if SAID in each.metadata}  # fmt: skip
+    found = {
+        each.name: (each.metadata[SAID], getattr(updated, each.name))
+        for each in fields(updated)
+        if SAID in each.metadata
+    }
     counts = {
         ("measured time", ""): updated.times,
         ("note", ""): updated.notes,

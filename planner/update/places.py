@@ -146,9 +146,14 @@ class FinalPlaces:
 
 
 def final_places(
-    old: KeyedSheet, fresh: Keyed, before: Mapping[int, int], is_own: Callable[[int, int], bool],
-    elsewhere: Container[str], *, keeps_rows: bool = False,
-) -> FinalPlaces:  # fmt: skip
+    old: KeyedSheet,
+    fresh: Keyed,
+    before: Mapping[int, int],
+    is_own: Callable[[int, int], bool],
+    elsewhere: Container[str],
+    *,
+    keeps_rows: bool = False,
+) -> FinalPlaces:
     """The final positions of the rows and columns of `old`, a sheet of the file, and `fresh`, the same sheet now.
 
     `before` has the built row of each old row: blank rows in excess of the built ones are the user's. `is_own` says
@@ -246,8 +251,11 @@ def _columns(
 ) -> tuple[dict[int, int], dict[int, int], tuple[int, ...]]:
     """The final columns of the old sheet and of the fresh one, and which columns are the user's."""
     matched = old.columns_on(fresh)
-    filled = {column for row, column in old.sheet.cells
-              if column not in matched and is_filled(old, row, column) and is_own(row, column)}  # fmt: skip
+    filled = {
+        column
+        for row, column in old.sheet.cells
+        if column not in matched and is_filled(old, row, column) and is_own(row, column)
+    }
     own = sorted(filled | _put_between(old, fresh, matched))
     placed, fresh_columns = _placed(matched, own, max(fresh.columns, default=0))
     return placed, fresh_columns, tuple(own)

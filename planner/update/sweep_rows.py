@@ -86,6 +86,9 @@ def chart_moves(
     there = whole_tables(now, old)
     tables = [(area, there[axis]) for axis, area in whole_tables(rows, old).items() if axis in there]
     whole_ranges = {area: (final(first), final(last)) for area, (first, last) in tables}
-    cases = {row: (moves.name, final(place)) for area, (first, last) in tables
-           for row, place in zip(range(area[0], area[1] + 1), range(first, last + 1), strict=False)}  # fmt: skip
+    cases = {
+        row: (moves.name, final(place))
+        for area, (first, last) in tables
+        for row, place in zip(range(area[0], area[1] + 1), range(first, last + 1), strict=False)
+    }
     return replace(moves, whole_ranges=whole_ranges, elsewhere={**moves.elsewhere, **cases})

@@ -110,9 +110,13 @@ class ThreeWay:
         if not kind.startswith(CALCULATION):
             return {}
         own = self.fresh.sheets[kind].row_of
-        return {key: other for other, each in reversed(list(self.fresh.sheets.items()))
-                if other.startswith(CALCULATION) and other != kind and other in self.ours.sheets
-                for key in each.row_of if key not in own and not is_heading(key)}  # fmt: skip
+        return {
+            key: other
+            for other, each in reversed(list(self.fresh.sheets.items()))
+            if other.startswith(CALCULATION) and other != kind and other in self.ours.sheets
+            for key in each.row_of
+            if key not in own and not is_heading(key)
+        }
 
     @cached_property
     def drawn_moves(self) -> Moves:
@@ -211,9 +215,7 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     return found
 
 
-def _named(
-    sheet: str, keys: Mapping[int, str], rows: Iterable[int], first: Callable[[int], Value]
-) -> Iterator[str]:  # fmt: skip
+def _named(sheet: str, keys: Mapping[int, str], rows: Iterable[int], first: Callable[[int], Value]) -> Iterator[str]:
     """Yields rows as `Sheet: name` for the outcome, without headings and rows that only their position names.
 
     `first` gives the typed value of a row's first column.

@@ -94,8 +94,11 @@ class Unremembered(Base):
         """Whether a look is the usual one of a named style of planner's, and is common or in the fresh file."""
         del keyed, at
         bare, usual = look._replace(number_format=""), self._usual.get(look.style)
-        return look.style.startswith(PLANNERS) and (look in self._fresh_looks or self.looks[look] >= MANY) and (
-            usual is None or bare == usual)  # fmt: skip
+        return (
+            look.style.startswith(PLANNERS)
+            and (look in self._fresh_looks or self.looks[look] >= MANY)
+            and (usual is None or bare == usual)
+        )
 
     @cached_property
     def _fresh_looks(self) -> frozenset[Look]:

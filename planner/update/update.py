@@ -89,9 +89,12 @@ def update_file(
 
 
 def update(
-    package: Package, templates: Sequence[str] = (), databases: Databases | None = None, more: Sequence[str] = (),
+    package: Package,
+    templates: Sequence[str] = (),
+    databases: Databases | None = None,
+    more: Sequence[str] = (),
     read: Book | None = None,
-) -> Updated:  # fmt: skip
+) -> Updated:
     """Update a package in place, and add the sheets of the templates `more`. Returns the outcome.
 
     `read` is its workbook if that was read already. Raises UserError as `update_file` does, and then nothing is
@@ -241,8 +244,11 @@ def _lost_notes(merge: ThreeWay, notes: Sequence[Note]) -> list[Way]:
     the next one without a note.
     """
     kinds = {merge.ours.sheets[kind].sheet.name: kind for kind in merge.kinds}
-    lost = [note for note in notes if note.sheet in kinds
-            and coordinates(note.ref)[0] in merge.places[kinds[note.sheet]].gone_rows]  # fmt: skip
+    lost = [
+        note
+        for note in notes
+        if note.sheet in kinds and coordinates(note.ref)[0] in merge.places[kinds[note.sheet]].gone_rows
+    ]
     taken = {_after(merge, note) for note in notes if note not in lost}
     found: list[Way] = []
     for note in lost:

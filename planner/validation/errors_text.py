@@ -14,9 +14,7 @@ from planner.formulas.headlines import OF_RUNS
 from planner.spoken import PERCENT, few, percent, printed
 from planner.validation.judged import Judged
 
-TITLES = (
-    "runs", "N/A", "error", "90 %", "bound", "90 %", "null", "90 %", "bias", "in range", "width",
-)  # fmt: skip
+TITLES = ("runs", "N/A", "error", "90 %", "bound", "90 %", "null", "90 %", "bias", "in range", "width")
 NOTE = (
     "Errors are on time, of measured: the median and the 90th percentile of the expected, of the bound, and of the\n"
     "null model (the bound times what published runs of such chips take over theirs). Bias is the median of expected\n"
@@ -45,11 +43,15 @@ def _row(row: Judged) -> dict[str, object]:
     numbers = {"expected": row.expected, "low": row.low, "high": row.high, "bound": row.bound, "null": row.null}
     own = {name: None if number is None else number / row.run.written for name, number in numbers.items()}
     return {
-        "id": row.run.id, "kind": row.run.kind, "source": row.run.source, **own,
-        "measured": row.run.measured / row.run.written, "fitted_to": row.is_fitted_to,
+        "id": row.run.id,
+        "kind": row.run.kind,
+        "source": row.run.source,
+        **own,
+        "measured": row.run.measured / row.run.written,
+        "fitted_to": row.is_fitted_to,
         **({"fault": row.fault} if row.expected is None else {}),
         **({"line": row.run.line, "column": row.run.column} if row.run.column else {}),
-    }  # fmt: skip
+    }
 
 
 def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each: bool = False) -> str:
@@ -81,8 +83,11 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each
         parts += ["", f"Nothing is expected of {terminal_table.counted(sum(map(len, found.values())), 'run')}:"]
         parts += [f"  {few([row.run.id for row in its])}{_where(its)}: {why}" for why, its in found.items()]
     if fast := impossible(rows):
-        parts += ["", f"Faster than its bound, which no published run is: {few([row.run.id for row in fast])}.",
-                  "Look at its settings and its unit."]  # fmt: skip
+        parts += [
+            "",
+            f"Faster than its bound, which no published run is: {few([row.run.id for row in fast])}.",
+            "Look at its settings and its unit.",
+        ]
     return "\n".join(parts)
 
 
@@ -96,8 +101,16 @@ def _runs(rows: Sequence[Judged]) -> str:
         low, high = (printed(number, unit) for number in (row.low, row.high))
         ratio = row.over_measured(row.expected)
         ranged = "N/A" if row.low is None else f"{low} to {high}"
-        body.append([row.run.id, row.run.output, printed(row.run.measured, unit), printed(row.expected, unit), ranged,
-                     percent(None if ratio is None else ratio - 1, 0, signed=True)])  # fmt: skip
+        body.append(
+            [
+                row.run.id,
+                row.run.output,
+                printed(row.run.measured, unit),
+                printed(row.expected, unit),
+                ranged,
+                percent(None if ratio is None else ratio - 1, 0, signed=True),
+            ]
+        )
     header = ["run", "what", "measured", "expected", OF_RUNS, "off by"]
     return terminal_table.aligned(header, body, right=("measured", "expected", "off by"))
 
@@ -111,12 +124,23 @@ def _table(title: str, summaries: dict[str, Summary]) -> str:
 def cells(name: str, each: Summary) -> list[str]:
     """A line of a table, by TITLES."""
     shares = (
-        each.median_error, each.p90_error, each.median_error_bound, each.p90_error_bound, each.median_error_null,
+        each.median_error,
+        each.p90_error,
+        each.median_error_bound,
+        each.p90_error_bound,
+        each.median_error_null,
         each.p90_error_null,
-    )  # fmt: skip
+    )
     bias = "N/A" if each.bias is None else f"{each.bias:.2f}"
-    return [name, f"{each.n:,}", f"{each.n_na:,}", *map(percent, shares), bias,
-            percent(each.in_range, 0), percent(each.range_width, 0)]  # fmt: skip
+    return [
+        name,
+        f"{each.n:,}",
+        f"{each.n_na:,}",
+        *map(percent, shares),
+        bias,
+        percent(each.in_range, 0),
+        percent(each.range_width, 0),
+    ]
 
 
 ROUNDING = 0.01
@@ -146,18 +170,25 @@ def summary(rows: Sequence[Judged]) -> Summary:
     own, bound, null = (
         _known(row.error(number) for row, number in zip(answered, numbers, strict=True))
         for numbers in (
-            [row.expected for row in answered], [row.bound for row in answered], [row.null for row in answered],
+            [row.expected for row in answered],
+            [row.bound for row in answered],
+            [row.null for row in answered],
         )
-    )  # fmt: skip
+    )
     ranged = [row for row in answered if row.low is not None]
     return Summary(
-        len(rows), len(rows) - len(answered),
-        _quantile(own, 0.5), _quantile(own, 0.9), _quantile(bound, 0.5), _quantile(bound, 0.9),
-        _quantile(null, 0.5), _quantile(null, 0.9),
+        len(rows),
+        len(rows) - len(answered),
+        _quantile(own, 0.5),
+        _quantile(own, 0.9),
+        _quantile(bound, 0.5),
+        _quantile(bound, 0.9),
+        _quantile(null, 0.5),
+        _quantile(null, 0.9),
         _quantile(_known(row.over_measured(row.expected) for row in answered), 0.5),
         sum(row.is_in_range for row in ranged) / len(ranged) if ranged else None,
         _quantile(_known(row.width for row in ranged), 0.5),
-    )  # fmt: skip
+    )
 
 
 def by(rows: Iterable[Judged], key: Callable[[Judged], str]) -> dict[str, Summary]:

@@ -98,9 +98,13 @@ class Fitter:
         # Matrices are small: where other programs run, BLAS threads that wait for each other take thirty times as long.
         with _blas().limit(limits=1, user_api="blas"):
             solution = least_squares(
-                residuals, start, bounds=([each.lower for each in unknown], [each.upper for each in unknown]),
-                loss="soft_l1", f_scale=OUTLYING, x_scale=np.maximum(np.abs(start), 1e-7),
-            )  # fmt: skip
+                residuals,
+                start,
+                bounds=([each.lower for each in unknown], [each.upper for each in unknown]),
+                loss="soft_l1",
+                f_scale=OUTLYING,
+                x_scale=np.maximum(np.abs(start), 1e-7),
+            )
         return whole(solution.x)
 
     def expected(self, fit: Fit) -> Numbers:

@@ -75,9 +75,17 @@ def judged(runs: Sequence[Run], together: Iterable[Together]) -> list[Judged]:
             numbers = (float(column[at]) for column in columns)
             expected, low, high, bound = (number if isfinite(number) else None for number in numbers)
             found[run.id] = Judged(
-                run, expected, low, high, bound, None, bool(each.is_moe[at]), bool(each.is_rate[at]),
-                each.calibration(at), "" if expected is not None else each.why_not(at),
-            )  # fmt: skip
+                run,
+                expected,
+                low,
+                high,
+                bound,
+                None,
+                bool(each.is_moe[at]),
+                bool(each.is_rate[at]),
+                each.calibration(at),
+                "" if expected is not None else each.why_not(at),
+            )
     return [found[run.id] for run in runs]
 
 

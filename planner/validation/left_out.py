@@ -112,9 +112,11 @@ def pairs(runs: Sequence[Run], counts: NDArray[np.bool_]) -> NDArray[np.int_]:
         asked = (run.values.get(name) for name in ASKED)
         groups.setdefault((run.source, run.output, run.model, run.hardware, *asked), []).append(at)
     found = [
-        pair for group in groups.values() for pair in permutations(group, 2)
+        pair
+        for group in groups.values()
+        for pair in permutations(group, 2)
         if runs[pair[0]].values != runs[pair[1]].values
-    ]  # fmt: skip
+    ]
     return np.array(found, dtype=np.int_).reshape(-1, 2)
 
 

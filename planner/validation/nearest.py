@@ -105,9 +105,11 @@ class Nearest(NamedTuple):
         return [
             *(NearColumn(name, label, "text") for name, label in who),
             *(NearColumn(label.replace(" ", "_").replace("/", "_"), label, "1") for label in self.sizes),
-            NearColumn("what", "what", "text"), NearColumn("reported", "reported", "s"),
-            NearColumn("expected", "expected", "s"), NearColumn("error", "off by", PERCENT),
-        ]  # fmt: skip
+            NearColumn("what", "what", "text"),
+            NearColumn("reported", "reported", "s"),
+            NearColumn("expected", "expected", "s"),
+            NearColumn("error", "off by", PERCENT),
+        ]
 
 
 @dataclass(frozen=True)
@@ -163,9 +165,17 @@ def _runs(template: Template, databases: Databases, models: Table) -> Iterator[R
         }
         model = models.identify(cells["model"]) if cells["model"] else ""
         yield Run(
-            cells["id"], cells["kind"], template.name, model, databases.hardware.identify(cells["hardware"]),
-            cells["output"], float(cells["measured"]), cells["source"], values, assumes=cells["assumes"],
-        )  # fmt: skip
+            cells["id"],
+            cells["kind"],
+            template.name,
+            model,
+            databases.hardware.identify(cells["hardware"]),
+            cells["output"],
+            float(cells["measured"]),
+            cells["source"],
+            values,
+            assumes=cells["assumes"],
+        )
 
 
 def _near(together: Together, models: Table, at: int, distance: float) -> NearRun:

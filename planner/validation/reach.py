@@ -14,11 +14,13 @@ from planner.validation.parameters import FAMILIES
 
 MOST: Mapping[str, Mapping[str, str]] = {
     "training": {
-        "train_most_chips": "n_chips", "train_most_tensor": "mesh_tensor", "train_most_pipeline": "mesh_pipeline",
+        "train_most_chips": "n_chips",
+        "train_most_tensor": "mesh_tensor",
+        "train_most_pipeline": "mesh_pipeline",
         "train_most_context": "mesh_context",
     },
     "inference": {"serve_most_chips": "n_chips"},
-}  # fmt: skip
+}
 """For each template the parameters that are the maximum of a row over the fitted runs."""
 LEAST = {"training": {"train_least_tokens": "microbatch_tokens"}}
 TELLS = {

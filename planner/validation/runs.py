@@ -28,16 +28,15 @@ from planner.spoken import PERCENT
 
 REQUIRED = ("id", "kind", "template", "hardware", "settings", "output", "measured", "source")
 COLUMNS = (*REQUIRED, "model", "unit", "fair", "fit", "assumes")
-KIND_OF_TEMPLATE = {
-    "training": "train", "collectives": "collective", "collective": "collective", "matmul": "matmul",
-}  # fmt: skip
+KIND_OF_TEMPLATE = {"training": "train", "collectives": "collective", "collective": "collective", "matmul": "matmul"}
 KIND_OF_OUTPUT = {
-    "static_batch": "static", "prefill": "prefill", "time_to_first_token": "prefill", "decode_step": "decode",
+    "static_batch": "static",
+    "prefill": "prefill",
+    "time_to_first_token": "prefill",
+    "decode_step": "decode",
     "expected_time": "matmul",
-}  # fmt: skip
-OWN_FILES = {
-    "model": "--models FILE reads one of your own", "hardware": "--hardware-csv FILE reads one of your own",
-}  # fmt: skip
+}
+OWN_FILES = {"model": "--models FILE reads one of your own", "hardware": "--hardware-csv FILE reads one of your own"}
 """The option that supplies a model or chip that no shipped table has, by column of a run."""
 EXPECTED = "_expected"
 """Suffix of a headline row whose name without it is the bound: `mfu` and `mfu_expected`."""

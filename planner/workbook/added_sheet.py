@@ -35,9 +35,12 @@ DIGITS = 15  # significant digits that every spreadsheet program keeps
 
 
 def put(
-    package: Package, kind: str, purpose: str, write: Callable[[Page], None],
+    package: Package,
+    kind: str,
+    purpose: str,
+    write: Callable[[Page], None],
     may_replace: Callable[[AddedSheet], bool] = attrgetter("is_as_written"),
-) -> str:  # fmt: skip
+) -> str:
     """Add a sheet of a kind, such as `Search`, to a package, in place; returns its name.
 
     `purpose` is the line below its title. `write` fills the page from `FIRST_ROW` on: cells, links, charts, widths,

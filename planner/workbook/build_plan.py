@@ -137,10 +137,13 @@ class BuildPlan:
         found = {template.name: on_the_way(template, bounds(template)) for template in self.templates}
         plans = leaders()
         return {
-            name: [each for each in these
-                   if YES_OR_NO not in each.row.label and not (name in plans and each.unit in COUNTS)]
+            name: [
+                each
+                for each in these
+                if YES_OR_NO not in each.row.label and not (name in plans and each.unit in COUNTS)
+            ]
             for name, these in found.items()
-        }  # fmt: skip
+        }
 
     @cached_property
     def workloads(self) -> Workloads:
@@ -160,9 +163,11 @@ class BuildPlan:
         templates = [*(self.layer_ops.templates if self.layer_ops else []), *cases]
         ranges = [each for template in self.templates for each in headlines.headlines(template) if each.has_range]
         sheets = {
-            "dashboard": ranges, "constraints": any(self.constraints.values()),
-            "sweep": self.sweeps, "roofline": self.layer_ops,
-        }  # fmt: skip
+            "dashboard": ranges,
+            "constraints": any(self.constraints.values()),
+            "sweep": self.sweeps,
+            "roofline": self.layer_ops,
+        }
         rows = [*self._rows(), *(row for template in templates for row in template.rows)]
         shown = [sweep.rows[name] for sweep in (*self.sweeps, *self.what_ifs) for name in sweep.shown]
         shown += library.load(RESULTS).rows if self.comparison else ()

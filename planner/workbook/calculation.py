@@ -52,9 +52,13 @@ class CalculationSheet:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, template: Template, inputs: Inputs, databases: DatabaseSheets,
+    book: Workbook,
+    plan: BuildPlan,
+    template: Template,
+    inputs: Inputs,
+    databases: DatabaseSheets,
     earlier: Sequence[CalculationSheet] = (),
-) -> CalculationSheet:  # fmt: skip
+) -> CalculationSheet:
     """Write a template's sheet; rows that one of the `earlier` sheets computes are read from there.
 
     Raises UserError for a lookup of an unknown database column.

@@ -42,9 +42,15 @@ class CaseColumns:
     """The columns of a table of cases, from `first_column` on; writes the row of a case."""
 
     def __init__(
-        self, page: Page, templates: Sequence[Template], header_row: int, first_column: int,
-        constant: Callable[[str], str], databases: DatabaseSheets, hardware_row: Callable[[int], str],
-    ) -> None:  # fmt: skip
+        self,
+        page: Page,
+        templates: Sequence[Template],
+        header_row: int,
+        first_column: int,
+        constant: Callable[[str], str],
+        databases: DatabaseSheets,
+        hardware_row: Callable[[int], str],
+    ) -> None:
         self.page, self.header_row, self.constant, self.databases = page, header_row, constant, databases
         self.hardware_row = hardware_row
         self.templates = {template.name: template for template in templates}

@@ -99,16 +99,29 @@ RED, PALE_RED, GREY, ORANGE, BROWN = "FFB42318", "FFFEE4E2", "FF9CA3AF", "FFFDE9
 GREEN, PALE_GREEN, PALE_GREY, INK = "FF11734B", "FFE3F1E9", "FFD1D5DB", "FF1F2937"
 _GREY, _BLUE = "FF6B7280", "FF1F4FBF"
 UNLINED = (
-    "plan_title", "plan_header", "plan_header_right", "plan_header_text", "plan_column", "plan_column_right",
-    "plan_note", "plan_note_right", "plan_titles",
-)  # fmt: skip
+    "plan_title",
+    "plan_header",
+    "plan_header_right",
+    "plan_header_text",
+    "plan_column",
+    "plan_column_right",
+    "plan_note",
+    "plan_note_right",
+    "plan_titles",
+)
 _THIN = Border(bottom=Side(style="hair", color=PALE_GREY))
 
 
 def _style(
-    name: str, *, fill: str | None = None, locked: bool = True, wrap: bool = False, side: str | None = None,
-    indent: int = 0, **font: object,
-) -> NamedStyle:  # fmt: skip
+    name: str,
+    *,
+    fill: str | None = None,
+    locked: bool = True,
+    wrap: bool = False,
+    side: str | None = None,
+    indent: int = 0,
+    **font: object,
+) -> NamedStyle:
     style = NamedStyle(name=name)
     style.font = Font(**{"name": FONT, "size": 10, "color": INK, **font})
     if fill:

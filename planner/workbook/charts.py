@@ -32,9 +32,7 @@ TOP = pixels_to_EMU(4)
 SLANT = -45 * 60_000  # in the file's unit of angles: upwards to the right
 
 
-def placed(
-    page: Page, top: int, down: int, right: int, places: int = 1, high: int = LINE_ROWS
-) -> OneCellAnchor:  # fmt: skip
+def placed(page: Page, top: int, down: int, right: int, places: int = 1, high: int = LINE_ROWS) -> OneCellAnchor:
     """An anchor for a chart below row `top`: offset by `down` and `right` places, `places` wide and `high` rows high.
 
     Its rows get an explicit height. The offset is within its column, since Excel cuts a larger one.
@@ -59,9 +57,15 @@ def log_log(title: str) -> ScatterChart:
 
 
 def bars(
-    title: str, x_title: str, y_title: str, gap: int, *, down: bool = True, stacked: bool = True,
+    title: str,
+    x_title: str,
+    y_title: str,
+    gap: int,
+    *,
+    down: bool = True,
+    stacked: bool = True,
     form: str = "General",
-) -> BarChart:  # fmt: skip
+) -> BarChart:
     """An empty bar chart, with `stacked` bars on top of each other, and gaps of `gap` percent of a bar.
 
     With `down`, bars are horizontal, with the first on top and the number axis at the bottom; `form` is its format.

@@ -48,8 +48,13 @@ def write(
     first = writer.at
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
     unique = "The scenario's id is its own"
-    writer.row(unique, "inputs.unique_id", "one id for each scenario", "selectors find a scenario by its id",
-               f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)")  # fmt: skip
+    writer.row(
+        unique,
+        "inputs.unique_id",
+        "one id for each scenario",
+        "selectors find a scenario by its id",
+        f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)",
+    )
     compared = [ComparedSides(f"{OWN}.inputs.unique_id", unique)]
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
@@ -79,8 +84,9 @@ def write(
     where = f"${names}${missing}:${names}${missing_last}"
     count, found = f"{HERE}{failed + 1}", f"MATCH(1,{HERE}${missing}:{HERE}${missing_last},0)"
     words = f'IFERROR(INDEX({where},{found})&IF({count}>1," and "&({count}-1)&" more",""),"")'
-    writer.line(("Missing: the first", "text", "checks.first_missing", "", "where it is to be typed"), words,
-                "plan_words", "@")  # fmt: skip
+    writer.line(
+        ("Missing: the first", "text", "checks.first_missing", "", "where it is to be typed"), words, "plan_words", "@"
+    )
     writer.section("What fails first")
     failures.show()
     _colour(page, plan, first, last)
@@ -99,9 +105,13 @@ def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, coun
     for row in (row for row in found if row.name not in counted and not is_of_database(row, sheet.template)):
         counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
-        writer.row(f"{sheet.page.name}: {row.label}", f"missing.{sheet.template.name}.{row.name}", where,
-                   _meaning(row, where),
-                   _is_missing(writer.plan, inputs, sheet, row.name))  # fmt: skip
+        writer.row(
+            f"{sheet.page.name}: {row.label}",
+            f"missing.{sheet.template.name}.{row.name}",
+            where,
+            _meaning(row, where),
+            _is_missing(writer.plan, inputs, sheet, row.name),
+        )
 
 
 def is_of_database(row: Row, template: Template) -> bool:
@@ -200,8 +210,10 @@ class _Failures:
         line = self.writer.line
         for at, each in zip(self.checks, self.compared, strict=True):
             meaning = f"{each.label} ({each.unit})" if each.unit != "1" else each.label
-            line((f"{each.label}: failures so far", "1", f"{each.name}.count", "", meaning),
-                 f"COUNTIF({HERE}${self.checks.start}:{HERE}{at},0)")  # fmt: skip
+            line(
+                (f"{each.label}: failures so far", "1", f"{each.name}.count", "", meaning),
+                f"COUNTIF({HERE}${self.checks.start}:{HERE}{at},0)",
+            )
         for side in range(2):
             for each in self.compared:
                 text = each.sides[side]
@@ -212,8 +224,10 @@ class _Failures:
             before = f"{HERE}{self.writer.at - 1}"
             sought = f"INDEX({self._block(0)},{before},1)+1" if place else "1"
             found = f"IFERROR(MATCH({sought},{self._block(0)},0),0)"
-            line((f"Place of failure {place + 1}", "1", f"{OWN}.place_{place + 1}", "", ""),
-                 f"IF({before}>0,{found},0)" if place else found)  # fmt: skip
+            line(
+                (f"Place of failure {place + 1}", "1", f"{OWN}.place_{place + 1}", "", ""),
+                f"IF({before}>0,{found},0)" if place else found,
+            )
         self.writer.page.close_rows(range(self.first, self.writer.at))
 
     def show(self) -> None:

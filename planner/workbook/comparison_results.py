@@ -22,9 +22,12 @@ from planner.xlsx.address import address
 
 # used if the case's template lacks the row
 ABSENT = {
-    "flops": "0", "compute_time": "0", "memory_time": "lower_bound_time", "expected_time": "lower_bound_time",
+    "flops": "0",
+    "compute_time": "0",
+    "memory_time": "lower_bound_time",
+    "expected_time": "lower_bound_time",
     "n_chips": "1",
-}  # fmt: skip
+}
 # not typed for cases that lack them
 UNTYPED = ("expected_time", "expected_time_low", "expected_time_high", "payload_bytes", "bus_bytes")
 SHARES = ("roofline_share", "mfu", "spread")

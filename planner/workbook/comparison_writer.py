@@ -76,9 +76,13 @@ class Comparison:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, cases: Sequence[ComparisonCase], inputs: Inputs, databases: DatabaseSheets,
+    book: Workbook,
+    plan: BuildPlan,
+    cases: Sequence[ComparisonCase],
+    inputs: Inputs,
+    databases: DatabaseSheets,
     selector: str = "",
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones.
 
     `selector` is the cell of Dashboard that chooses a scenario, blank if there is none.

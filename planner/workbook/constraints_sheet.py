@@ -149,8 +149,14 @@ def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> 
     )
     formulas = ranking.formulas(*(f"{HERE}{last + step}" for step in range(1, 6)))
     form = _format(each)
-    looks = (("plan_formula", form), ("plan_verdict", "@"), ("plan_formula", form), ("plan_output", RATIO),
-             ("plan_verdict", "@"), ("plan_words", "@"))  # fmt: skip
+    looks = (
+        ("plan_formula", form),
+        ("plan_verdict", "@"),
+        ("plan_formula", form),
+        ("plan_output", RATIO),
+        ("plan_verdict", "@"),
+        ("plan_words", "@"),
+    )
     yield from ((formula, *look) for formula, look in zip(formulas, looks, strict=True))
 
 

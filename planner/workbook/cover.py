@@ -68,9 +68,12 @@ def plan_front(plan: BuildPlan, texts: FrontTexts) -> Front:
     purpose = "Predictions of a large language model's memory, speed and cost, as live formulas."
     columns = plan.columns
     verdicts = Verdicts(
-        texts.titles, [columns.across("Dashboard", row) for row in texts.rows],
-        columns.across("Dashboard", layout.TITLE_ROW), columns.filled, EIGHT - columns.filled % EIGHT,
-    )  # fmt: skip
+        texts.titles,
+        [columns.across("Dashboard", row) for row in texts.rows],
+        columns.across("Dashboard", layout.TITLE_ROW),
+        columns.filled,
+        EIGHT - columns.filled % EIGHT,
+    )
     counts = [("Scenarios", f"COUNTA({ids})")]
     return Front(rowkeys.COVER_TITLE, purpose, counts, COLOURS, (SCENARIOS, HOW_TO), verdicts)
 

@@ -87,10 +87,12 @@ def write(book: Workbook, table: Table) -> DatabaseSheet:
         page.put(layout.TABLE_HEADER_ROW, columns[column.name], column.name, header)
     rows = dict(table.rows)  # read once, since each is completed on access
     looks = {
-        column.name: ("plan_data_text" if column.unit == "text" else "plan_data",
-                      "0" if column.name == "year" else number_format(column.unit))
+        column.name: (
+            "plan_data_text" if column.unit == "text" else "plan_data",
+            "0" if column.name == "year" else number_format(column.unit),
+        )
         for column in table.columns
-    }  # fmt: skip
+    }
     for at, (identifier, cells) in enumerate(rows.items(), start=layout.TABLE_FIRST_ROW):
         page.put(at, 1, identifier, "plan_key")
         for name, look in looks.items():

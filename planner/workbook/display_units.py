@@ -20,8 +20,16 @@ US, MS = "us", "ms"  # the units of the time of a case and of a step
 def constant(display: str, unit: str) -> Row:
     """The constant for a display unit and the SI unit: `one_ms`, 0.001 s."""
     name = "one_" + re.sub(r"[^a-z0-9]+", "_", display.lower().replace("%", "percent")).strip("_")
-    return Row(name, f"One {display}", unit, "constant", f"{factor(display, unit):.15g}", "SI",
-               "what is shown is divided by it", "thresholds")  # fmt: skip
+    return Row(
+        name,
+        f"One {display}",
+        unit,
+        "constant",
+        f"{factor(display, unit):.15g}",
+        "SI",
+        "what is shown is divided by it",
+        "thresholds",
+    )
 
 
 OF_A_SHARE = constant(PERCENT, "1")  # for a share as text; a cell's format shows percent by itself

@@ -101,9 +101,16 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
 
 
 def _block(
-    page: Page, plan: BuildPlan, title: str, rows: list[Row], places: dict[str, int], at: int, ranges: dict[str, str],
-    *, is_closed: bool,
-) -> int:  # fmt: skip
+    page: Page,
+    plan: BuildPlan,
+    title: str,
+    rows: list[Row],
+    places: dict[str, int],
+    at: int,
+    ranges: dict[str, str],
+    *,
+    is_closed: bool,
+) -> int:
     """Write a section, of which a closed one shows only rows with typed values; returns the next free row."""
     if not rows:
         return at

@@ -216,8 +216,16 @@ def _plain(sheet: BuiltSheet) -> list[object]:
         row, column = each.row, each.column
     parts = [numbers[at::5] for at in range(5)]
     digests = _packed([each.digest for each in sheet.filled], 3)
-    return [list(sheet.rows), list(sheet.rows.values()), list(sheet.columns), list(sheet.columns.values()),
-            *parts, digests, _packed(sorted(sheet.rules), 4), sheet.end]  # fmt: skip
+    return [
+        list(sheet.rows),
+        list(sheet.rows.values()),
+        list(sheet.columns),
+        list(sheet.columns.values()),
+        *parts,
+        digests,
+        _packed(sorted(sheet.rules), 4),
+        sheet.end,
+    ]
 
 
 def _sheet(

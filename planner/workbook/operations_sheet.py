@@ -46,9 +46,14 @@ class Operations:
 
 
 def write(
-    book: Workbook, plan: BuildPlan, ops: LayerOps, step: CalculationSheet, inputs: Inputs, databases: DatabaseSheets,
+    book: Workbook,
+    plan: BuildPlan,
+    ops: LayerOps,
+    step: CalculationSheet,
+    inputs: Inputs,
+    databases: DatabaseSheets,
     selectors: dict[str, str],
-) -> Operations:  # fmt: skip
+) -> Operations:
     """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
     page = Page(book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
     names = _Step(page, plan, ops, step, databases, selectors)
@@ -133,9 +138,14 @@ class _Step(ChosenBlock):
     """
 
     def __init__(
-        self, page: Page, plan: BuildPlan, ops: LayerOps, step: CalculationSheet, databases: DatabaseSheets,
+        self,
+        page: Page,
+        plan: BuildPlan,
+        ops: LayerOps,
+        step: CalculationSheet,
+        databases: DatabaseSheets,
         selectors: dict[str, str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(page, plan, FIRST_STEP_ROW)
         page.put(layout.HEADER_ROW, VALUE, "Value", "plan_header_right")
         self.step = step

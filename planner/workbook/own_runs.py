@@ -27,8 +27,14 @@ REACH = 5000  # rows below the cases in which runs are found
 DRAWN = 8  # the latest runs
 TITLE = "Your latest runs over what was expected of them"
 NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
-    "its number", "its place in the table", "its name", "range from", "range wide", "bound", "measured",
-)  # fmt: skip
+    "its number",
+    "its place in the table",
+    "its name",
+    "range from",
+    "range wide",
+    "bound",
+    "measured",
+)
 LINES = (NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED)
 OVER = {LOW: "run_low", BOUND: "run_bound", MEASURED: "run_measured"}  # chart data divided by the expected number
 COLUMN = f"${column_letters(layout.FORMULA)}$"  # the column of the block's values
@@ -85,9 +91,13 @@ class _Latest:
         self.writer.close(range(counts.start, said))
         label = f"{self._sheet}: {LABEL.lower()}" if LABEL in self.writer.labels else LABEL
         self.writer.labels.add(LABEL)
-        self.writer.texts(said, label,
-                          f"{self.lines.template}.runs.said", "the latest beside what was expected then: "
-                          "planner record, planner ingest", "plan_aside_label")  # fmt: skip
+        self.writer.texts(
+            said,
+            label,
+            f"{self.lines.template}.runs.said",
+            "the latest beside what was expected then: planner record, planner ingest",
+            "plan_aside_label",
+        )
         page = self.table.page.name  # without a row, since new cases move the table down
         self.writer.page.leads(said, page, self.table.title_row, said=f"{page}, runs")
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'

@@ -160,9 +160,15 @@ class Page:
         assert len(title) <= LONGEST_TITLE, f"{self.name}: {title!r} is longer than a title may be"
         prompt = prompt[:LONGEST_PROMPT]
         validation = DataValidation(
-            showErrorMessage=True, showInputMessage=True, allow_blank=True, promptTitle=title, errorTitle=title,
-            prompt=prompt, error=error, **rule,
-        )  # fmt: skip
+            showErrorMessage=True,
+            showInputMessage=True,
+            allow_blank=True,
+            promptTitle=title,
+            errorTitle=title,
+            prompt=prompt,
+            error=error,
+            **rule,
+        )
         for area in reference.split():
             validation.add(area)
         self.sheet.add_data_validation(validation)

@@ -22,10 +22,18 @@ from planner.xlsx.address import address
 NAME = "Roofline"
 PURPOSE = "Each operation of the chosen scenario's layers and head: what binds it, the least that it takes, its share."
 TITLES = (
-    ("Operation", "text"), ("Times", "1"), ("Shape", "text"), ("FLOPs", "FLOP"), ("Bytes", "byte"),
-    ("Intensity", "FLOP/byte"), ("Bound", "text"), ("Time of one", US), ("Time of all", MS),
-    ("Attained", "FLOP/s/chip"), ("Place on the chart", "1"),
-)  # fmt: skip
+    ("Operation", "text"),
+    ("Times", "1"),
+    ("Shape", "text"),
+    ("FLOPs", "FLOP"),
+    ("Bytes", "byte"),
+    ("Intensity", "FLOP/byte"),
+    ("Bound", "text"),
+    ("Time of one", US),
+    ("Time of all", MS),
+    ("Attained", "FLOP/s/chip"),
+    ("Place on the chart", "1"),
+)
 INTENSITY, ATTAINED, PLACE = 6, 10, 11
 NUMBERS = range(2, len(TITLES) + 1)  # the columns right of the names
 FIRST_ROW = 9

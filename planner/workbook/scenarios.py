@@ -45,9 +45,17 @@ STEP = "inference"  # the template whose rows layer_ops.csv reads
 _SERVING = {"n_chips": "8", "batch": "32", "context_len": "8192"}
 _BY_HEADS = {"kv_head_sharding": "1"}  # as engines do; sixteen chips have more ways than the model has KV heads
 _TRAINING = {
-    "workload": "training", "n_chips": "8192", "slice_x": "16", "slice_y": "16", "slice_z": "32",
-    "collective_axes": "3", "mesh_fsdp": "4096", "mesh_tensor": "2", "batch_tokens": "16777216", "seq_len": "4096",
-}  # fmt: skip
+    "workload": "training",
+    "n_chips": "8192",
+    "slice_x": "16",
+    "slice_y": "16",
+    "slice_z": "32",
+    "collective_axes": "3",
+    "mesh_fsdp": "4096",
+    "mesh_tensor": "2",
+    "batch_tokens": "16777216",
+    "seq_len": "4096",
+}
 DEFAULTS = (
     ("llama3-70b", "tpu-v5e", {**_SERVING, "n_chips": "16"}),  # the weights don't fit on eight
     ("llama3-70b", "tpu-v6e", {**_SERVING, **_BY_HEADS}),
@@ -61,9 +69,13 @@ MOST_NAMED, FEW_NAMED = 6, 3  # most scenarios and inputs named in a line
 
 
 def plan_of(
-    models: Sequence[str], chips: Sequence[str], templates: Sequence[str], scenarios_csv: Path | CsvFile | None,
-    settings: Iterable[str], databases: Databases | None = None,
-) -> BuildPlan:  # fmt: skip
+    models: Sequence[str],
+    chips: Sequence[str],
+    templates: Sequence[str],
+    scenarios_csv: Path | CsvFile | None,
+    settings: Iterable[str],
+    databases: Databases | None = None,
+) -> BuildPlan:
     """The plan for the options of `planner build`.
 
     Raises UserError for an unknown model, chip, template or name (with the nearest), or a fault in a file.
@@ -103,8 +115,12 @@ def without_others(
     kept = default_templates({str(scenario.values[WORKLOAD]) for scenario in scenarios})
     stay = [template for template in templates if template.name in kept]
     names = {WORKLOAD, *(row.name for template in stay for row in template.rows)}
-    left = dict.fromkeys(name for scenario in scenarios for name, value in scenario.values.items()
-                         if name not in names and value is not None)  # fmt: skip
+    left = dict.fromkeys(
+        name
+        for scenario in scenarios
+        for name, value in scenario.values.items()
+        if name not in names and value is not None
+    )
     if left:
         gone = " and ".join(template.name for template in templates if template not in stay)
         what = f"no scenario is meant for {gone}, so {few(list(left), FEW_NAMED)} is left out"
@@ -189,8 +205,10 @@ def _scenario(model: str | None, chip: str | None, values: Mapping[str, Value]) 
 def _distinguished(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
     """The scenarios; those that would have the same default name get their id as name."""
     shown = Counter(scenario.name for scenario in scenarios if not scenario.is_named)
-    return [replace(each, name=each.id, is_named=True) if not each.is_named and shown[each.name] > 1 else each
-            for each in scenarios]  # fmt: skip
+    return [
+        replace(each, name=each.id, is_named=True) if not each.is_named and shown[each.name] > 1 else each
+        for each in scenarios
+    ]
 
 
 def _possible(scenario: BuildScenario, chips: Table) -> BuildScenario:

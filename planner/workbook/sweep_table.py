@@ -248,8 +248,13 @@ class SweepTable:
             is_row=True,
         )
         *formulas, in_words = ranking.formulas(*(_here(last + step) for step in range(1, len(RANKED) + 1)))
-        looks = (("plan_formula", form), ("plan_formula", "@"), ("plan_formula", form), ("plan_formula", RATIO),
-                 ("plan_verdict", "@"))  # fmt: skip
+        looks = (
+            ("plan_formula", form),
+            ("plan_formula", "@"),
+            ("plan_formula", form),
+            ("plan_formula", RATIO),
+            ("plan_verdict", "@"),
+        )
         for column, (formula, look) in enumerate(zip(formulas, looks, strict=True), start=last + 1):
             down(rows, column, formula, *look)
         down(rows, words, in_words, "plan_verdict", "@")

@@ -51,9 +51,11 @@ def _at_default(plan: BuildPlan) -> Iterator[tuple[str, Number | Text]]:
         for row in section.rows:
             default = row.default
             counts = section.is_closed or default in NEUTRAL
-            if default is not None and counts and all(
-                scenario.values.get(row.name, default) == default for scenario in plan.scenarios
-            ):  # fmt: skip
+            if (
+                default is not None
+                and counts
+                and all(scenario.values.get(row.name, default) == default for scenario in plan.scenarios)
+            ):
                 yield row.name, Text(0, 0, default) if isinstance(default, str) else Number(0, 0, default)
 
 

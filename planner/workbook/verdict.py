@@ -70,24 +70,51 @@ class Verdict:
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if planned else '""'
         beside = [f"{HERE}{each.cheapest}" if each.cheapest else '""' for each in planned]
-        self._text(BESIDE, "Against the same model and demand", "verdict.beside", "one is the cheapest of each",
-                   self.meant(planned, beside) if planned else '""')  # fmt: skip
+        self._text(
+            BESIDE,
+            "Against the same model and demand",
+            "verdict.beside",
+            "one is the cheapest of each",
+            self.meant(planned, beside) if planned else '""',
+        )
         self._text(MEMORY, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
-        self._text(FAILURE, "First check that fails", "verdict.failed", "the first with both its numbers; what is N/A",
-                   self._failed(n_failed, words))  # fmt: skip
+        self._text(
+            FAILURE,
+            "First check that fails",
+            "verdict.failed",
+            "the first with both its numbers; what is N/A",
+            self._failed(n_failed, words),
+        )
         for place, (label, row) in zip((FAILED, MISSING, LACKS), failed.items(), strict=True):
             self._from_checks(place, label, row)
         leading = planned or made[:1]
-        change, binds = ([f"{HERE}{row}" if row else '""' for row in rows]
-                         for rows in ([each.change for each in leading], [each.binds for each in leading]))  # fmt: skip
+        change, binds = (
+            [f"{HERE}{row}" if row else '""' for row in rows]
+            for rows in ([each.change for each in leading], [each.binds for each in leading])
+        )
         failing = f'{HERE}{at}="{FAILS}",{HERE}{at + FAILURE}'
-        self._text(CHANGE, "What to change first", "verdict.change", "what would fit, fails, or takes most of the step",
-                   f"IF({failing},{self.meant(leading, change)})")  # fmt: skip
-        self._text(BINDS, "Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is",
-                   f'IFERROR({self.meant(leading, binds)},"{UNTOLD}")')  # fmt: skip
+        self._text(
+            CHANGE,
+            "What to change first",
+            "verdict.change",
+            "what would fit, fails, or takes most of the step",
+            f"IF({failing},{self.meant(leading, change)})",
+        )
+        self._text(
+            BINDS,
+            "Bound by",
+            "verdict.binds",
+            "what binds the first bound below, and how far the next part is",
+            f'IFERROR({self.meant(leading, binds)},"{UNTOLD}")',
+        )
         basis = [f"{HERE}{each.basis}" if each.basis else '""' for each in leading]
-        self._text(BASIS, "Expected numbers", "verdict.basis", "whether fitted runs are like the plan",
-                   f'IFERROR({self.meant(leading, basis)},"{UNTOLD}")')  # fmt: skip
+        self._text(
+            BASIS,
+            "Expected numbers",
+            "verdict.basis",
+            "whether fitted runs are like the plan",
+            f'IFERROR({self.meant(leading, basis)},"{UNTOLD}")',
+        )
         for place, name, label, rows in (
             (USED, "memory.used", "Memory of a chip that the plan uses", [self._used(each) for each in planned]),
             (THERE, "memory.room", "Memory of a chip that there is", [f"{HERE}{each.room}" for each in planned]),

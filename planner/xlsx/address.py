@@ -98,9 +98,11 @@ class Area(NamedTuple):
             return [self]
         top, bottom = max(self.top, other.top), min(self.bottom, other.bottom)
         parts = (
-            self._replace(bottom=top - 1), Area(top, self.left, bottom, other.left - 1),
-            Area(top, other.right + 1, bottom, self.right), self._replace(top=bottom + 1),
-        )  # fmt: skip
+            self._replace(bottom=top - 1),
+            Area(top, self.left, bottom, other.left - 1),
+            Area(top, other.right + 1, bottom, self.right),
+            self._replace(top=bottom + 1),
+        )
         return [part for part in parts if part.top <= part.bottom and part.left <= part.right]
 
     def __str__(self) -> str:

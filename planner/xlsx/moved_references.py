@@ -84,8 +84,11 @@ class Walk:
         area, moved, listed = Area.tried(text), Area.tried(self.track.ref(text)), list(every(element, "tableColumn"))
         if area is None or moved is None or len(listed) != len(area.columns):
             return self.areas_or_as_before(element, text)
-        there = {self.track.columns(column): each for column, each in zip(area.columns, listed, strict=True)
-                 if column not in self.track.columns.gone}  # fmt: skip
+        there = {
+            self.track.columns(column): each
+            for column, each in zip(area.columns, listed, strict=True)
+            if column not in self.track.columns.gone
+        }
         parent, ids = listed[0].getparent(), [int(each.get("id", "0")) for each in listed]
         for each in listed:
             if each not in there.values():

@@ -205,11 +205,17 @@ class Moves:
         """
         found = references(text)
         names = [folded(each.sheet or sheet) for each in found]
-        begun = {(name, each.area.top) for name, each in zip(names, found, strict=True)
-                 if each.area.top < each.area.bottom and each.area.top in self.of(name).range_tops}  # fmt: skip
+        begun = {
+            (name, each.area.top)
+            for name, each in zip(names, found, strict=True)
+            if each.area.top < each.area.bottom and each.area.top in self.of(name).range_tops
+        }
         calls = zip(names, found, calls_around(text), strict=False)
-        return {at for at, (on, each, (name, argument)) in enumerate(calls) if _COUNTED_FROM.get(name) == argument
-                and not each.is_range and (on, each.area.top) in begun}  # fmt: skip
+        return {
+            at
+            for at, (on, each, (name, argument)) in enumerate(calls)
+            if _COUNTED_FROM.get(name) == argument and not each.is_range and (on, each.area.top) in begun
+        }
 
     def _moved(self, reference: Reference, sheet: str, home: str, *, is_top: bool) -> Reference | str:
         if reference.is_foreign:

@@ -98,9 +98,7 @@ def looks_of(package: Package) -> list[Look]:
     return found[1].looks if found else []
 
 
-def _look(
-    xf: Element, names: Mapping[str, str], formats: Mapping[str, str], seen: Mapping[str, list[str]]
-) -> Look:  # fmt: skip
+def _look(xf: Element, names: Mapping[str, str], formats: Mapping[str, str], seen: Mapping[str, list[str]]) -> Look:
     numbers = {tag: int(xf.get(attribute, "0")) for tag, attribute in _IDS.items()}
     font, fill, border = (seen[tag][at] if at < len(seen[tag]) else "" for tag, at in numbers.items())
     number = xf.get("numFmtId", "0")
@@ -121,8 +119,11 @@ def _seen(element: Element) -> str:
         tag = local_name(one)
         if not tag or tag in _UNSEEN or _is_of_no_line(one):
             continue
-        values = [_truth(value) for name, value in sorted(one.attrib.items())
-                  if name in ("val", "rgb", "theme", "patternType", "style")]  # fmt: skip
+        values = [
+            _truth(value)
+            for name, value in sorted(one.attrib.items())
+            if name in ("val", "rgb", "theme", "patternType", "style")
+        ]
         if tag in ("b", "i", "u") and not values:
             values = ["1"]
         if values and values not in (["0"], ["none"], ["baseline"]):

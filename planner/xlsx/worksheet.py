@@ -63,8 +63,9 @@ class Worksheet:
 
     def link(self, name: str, identifier: str) -> None:
         """Refer to the part of a relationship: the `drawing`, or the notes' boxes, `legacyDrawing`."""
-        element = self.root.makeelement(self.root.tag.replace("worksheet", name), {f"{{{OFFICE}}}id": identifier},
-                                        {**self.root.nsmap, "r": OFFICE})  # fmt: skip
+        element = self.root.makeelement(
+            self.root.tag.replace("worksheet", name), {f"{{{OFFICE}}}id": identifier}, {**self.root.nsmap, "r": OFFICE}
+        )
         self.put(element)
 
 
