@@ -166,6 +166,24 @@ def test_what_lies_beyond_the_runs_is_told():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("ways", "microbatches", "split"),
+    [
+        (96, 1, "1,024 sequences don't split evenly over 96 data ways: the busiest takes 11, the mean is 10.67."),
+        (128, 3, "over 128 data ways of 3 microbatches: the busiest takes 3, the mean is 2.667."),
+        (128, 4, ""),
+        (2048, 1, ""),  # a check of the template fails
+    ],
+)
+def test_sequences_that_do_not_split_evenly_are_told(ways, microbatches, split):
+    """1,024 sequences over 96 data ways: 64 of them have 11 sequences, 32 have 10; the mean is 10.67."""
+    mesh = {"n_chips": ways, "mesh_fsdp": ways, "n_microbatches": microbatches}
+    plan = results("training", "llama3-70b", "h100-sxm", batch_tokens=2**22, seq_len=4096, **mesh)
+    told = " ".join(notes(lambda name: plan.value(name) if name in plan.template.by_name else None, 1))
+    assert ("split evenly" in told) is bool(split)
+    assert split in told
+
+
 def test_a_memory_for_more_than_sequences_have_is_told():
     """A memory for 8,192 tokens beside prompts of 1,000 and answers of as many may not fit where the run does."""
     served = results("inference", "llama3.3-70b", "tpu-v6e", n_chips=8, prompt_len=1000, generate_len=1000)

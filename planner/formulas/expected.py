@@ -5,6 +5,7 @@ These are caveats, such as that they are extrapolated, and explanations of numbe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from planner.catalog import Value
@@ -38,6 +39,8 @@ UNUSED = 2.0
 """Least ratio of the cache's length to the longest sequence to be mentioned."""
 LEAST = 1.01
 """Numbers with a smaller ratio look equal to a reader."""
+ROUNDED = 1e-9
+"""Relative error of a quotient of whole numbers."""
 
 Numbers = Callable[[str], float | None]
 """From a formula in names to its value in a plan, in SI units; None for N/A."""
@@ -77,6 +80,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     tokens, step = value("train_tokens"), value("batch_tokens")
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
+    yield from _of_the_batch(value)
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
         if is_own and is_told:
@@ -84,6 +88,25 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         else:
             family = "TPUs" if str(calibration).startswith("tpu") else "GPUs"
             yield f"Extrapolated: no run of {family} that the expected numbers are fitted to has {beyond}."
+
+
+def _of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if the sequences of a training step don't split evenly over its data ways and microbatches.
+
+    The expected step takes an even split, so that it follows smoothly as a plan's sizes change. Less than a sequence a
+    way fails a check of the template.
+    """
+    sequences, ways, microbatches = (value(name) for name in ("batch_sequences", "data_ways", "n_microbatches"))
+    if not (isinstance(sequences, float) and isinstance(ways, float) and isinstance(microbatches, float)):
+        return
+    mean = sequences / (ways * microbatches) if ways * microbatches else 0.0
+    busiest = math.ceil(mean * (1 - ROUNDED))
+    if mean >= 1 and busiest > LEAST * mean:
+        split = f"{shown(ways, '1')} data ways" + (f" of {shown(microbatches, '1')} microbatches" * (microbatches > 1))
+        yield (
+            f"{shown(sequences, '1')} sequences don't split evenly over {split}: the busiest takes {busiest:,}, the "
+            f"mean is {shown(mean, '1')}. The expected step is that of the mean."
+        )
 
 
 def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
