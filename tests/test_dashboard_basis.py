@@ -14,6 +14,12 @@ from tests.workbooks import ROOT, by_name, cached, few_rows, smaller
 
 MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
 HEAD = "id,model,hardware,n_chips,stack,workload"
+SIZES = """id,model,hardware,workload,n_chips,context_len,prompt_len
+longer,llama3-8b,h100-sxm,inference,1,32768,8192
+as_long,llama3-8b,h100-sxm,inference,1,32768,32000
+uneven,llama3-8b,h100-sxm,training,96,,
+even,llama3-8b,h100-sxm,training,128,,
+"""
 SERVED = {
     "runs": ("llama3-8b,h100-sxm,1,,inference", "not beyond the fitted runs"),
     "bound": ("llama3-8b,h100-sxm,1,ideal,inference", "these are the bounds"),
@@ -56,6 +62,24 @@ def test_dashboard_says_what_expected_numbers_rest_on(name: str, said: dict[str,
     of one's own is fitted to runs of such work on such chips.
     """
     assert said[name] == SERVED[name][1]
+
+
+def test_dashboard_says_which_sizes_contradict(tmp_path: Path) -> None:
+    """A cache of 32,768 tokens for sequences of 8,192 + 512; 1,024 sequences over 96 data ways, 10.67 each. Sequences
+    as long as the cache, and an even split, are no more than runs like the plan.
+    """
+    scenarios, path = tmp_path / "plans.csv", tmp_path / "plan.xlsx"
+    scenarios.write_text(SIZES, encoding="utf-8")
+    plan = plan_of((), (), ["inference", "training"], scenarios, (), few_rows(MODELS, CHIPS))
+    path.write_bytes(build(smaller(plan)))
+    grid = cached(path)
+    at = by_name(grid, "Dashboard")["verdict.basis"]
+    assert [str(grid["Dashboard"][f"{column}{at}"]) for column in "FGHI"] == [
+        "not beyond the fitted runs; memory is for 32,768 tokens, sequences have 8,704",
+        "not beyond the fitted runs",
+        "not beyond the fitted runs; sequences don't split evenly: 11 at most, 10.7 on average",
+        "not beyond the fitted runs",
+    ]
 
 
 def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:

@@ -39,8 +39,6 @@ UNUSED = 2.0
 """Least ratio of the cache's length to the longest sequence to be mentioned."""
 LEAST = 1.01
 """Numbers with a smaller ratio look equal to a reader."""
-ROUNDED = 1e-9
-"""Relative error of a quotient of whole numbers."""
 
 Numbers = Callable[[str], float | None]
 """From a formula in names to its value in a plan, in SI units; None for N/A."""
@@ -100,8 +98,8 @@ def _of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
     if not (isinstance(sequences, float) and isinstance(ways, float) and isinstance(microbatches, float)):
         return
     mean = sequences / (ways * microbatches) if ways * microbatches else 0.0
-    busiest = math.ceil(mean * (1 - ROUNDED))
-    if mean >= 1 and busiest > LEAST * mean:
+    busiest = math.ceil(round(mean, 2))  # 2.0000000001 is an even split
+    if mean >= 1 and round(busiest / mean, 2) > 1:
         split = f"{shown(ways, '1')} data ways" + (f" of {shown(microbatches, '1')} microbatches" * (microbatches > 1))
         yield (
             f"{shown(sequences, '1')} sequences don't split evenly over {split}: the busiest takes {busiest:,}, the "

@@ -27,6 +27,7 @@ from planner.workbook import (
     layout,
     own_runs,
 )
+from planner.workbook.basis import write_basis
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet, header_rows
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format, row_format
@@ -40,7 +41,6 @@ from planner.workbook.verdict import (
     FAILED,
     FrontTexts,
     Verdict,
-    write_basis,
     write_changes,
     write_failures,
     write_words,

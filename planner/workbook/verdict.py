@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas.comparisons import TURNED
-from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL, OWN_RUNS_TELL
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
@@ -27,9 +25,6 @@ from planner.xlsx.grid import HERE
 MOST_LINES = 3  # for what fails, changes and binds, which may be long
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 COST = "USD"
-LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
-UNTOLD_OWN = "as shipped: your own fit has no run of such work"
-UNLIKE, MEDIAN = "extrapolated: few or no fitted runs have", "no or few runs of this chip: others' median"
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, LACKS, CHANGE, BINDS, BASIS, USED, THERE = range(12)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
 how many checks fail and numbers are missing, the first of these, what to change, what binds, whether the expected
@@ -160,8 +155,8 @@ class Verdict:
     def _heights(self, made: Sequence[Lines]) -> None:
         """Set the heights: as many lines as each text may need."""
         rows = self.writer.page.rows
-        for place, lines in ((FAILURE, MOST_LINES), (CHANGE, MOST_LINES), (BASIS, 2)):
-            rows[self.at + place].height = lines * LINE_HEIGHT + 2
+        for place in (FAILURE, CHANGE, BASIS):
+            rows[self.at + place].height = MOST_LINES * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
         rows[self.at + BINDS].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
@@ -212,39 +207,6 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
     writer.close([at, at + 1])
     each.change = at + 1
     return at + 2
-
-
-def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
-    """Write closed lines on whether the fitted runs are like a workload's plan, or in what it differs from all of them.
-
-    Each line has what is known so far, the last one the answer. Returns the next free row; a template without this
-    information has no lines.
-    """
-    sheet, known = each.sheet, each.sheet.template.by_name
-    if EXTRAPOLATED not in known:
-        return at
-    chip, counts, stack, fitted_for, tells = (
-        sheet.here(name) for name in ("chip_calibration", "calibration_id", "stack", "fitted_for", OWN_RUNS_TELL)
-    )
-    of_others = ",".join(f'{counts}="{family}"' for family in FAMILIES)
-    lines = [
-        ("fitted runs", "", f'IF({counts}={chip},"{LIKE}",IF({tells}=0,"{UNTOLD_OWN}","{LIKE_OWN}"))'),
-        ("runs of the chip", "", f'IF(OR({of_others}),"{MEDIAN}",{HERE}{at})'),
-    ]
-    for place, name in enumerate([name for name in reversed(BEYOND) if name in known], start=at + len(lines)):
-        condition = f'IF({sheet.here(name)}=1,"{UNLIKE} "&$E{place},{HERE}{place - 1})'
-        lines.append((f"no fitted run has {BEYOND[name]}", BEYOND[name], condition))
-    is_elsewhere = f'AND({counts}={chip},{fitted_for}<>"{NO_CALIBRATION}")'
-    last = f"{HERE}{at + len(lines) - 1}"
-    of_other = f'{last}&"; "&{stack}&" is fitted for "&{fitted_for}&" alone"'
-    lines.append(("stack of other chips", "", f"IF({is_elsewhere},{of_other},{last})"))
-    each.basis = at + len(lines)
-    lines.append(("what is expected", "", f'IF({stack}="{IDEAL}","{BOUNDS}",{HERE}{each.basis - 1})'))
-    for place, (label, beyond, words) in enumerate(lines, start=at):
-        said = (f"{sheet.page.name}: {label}", "text", "", "", beyond)
-        writer.line(place, said, f'IFERROR({words},"{UNTOLD}")', "plan_words")
-    writer.close(range(at, each.basis + 1))
-    return each.basis + 1
 
 
 def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:

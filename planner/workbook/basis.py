@@ -1,0 +1,86 @@
+"""What Dashboard says the expected numbers of a scenario rest on: runs like it or not, and which sizes contradict.
+
+Closed lines, each with the text so far; the last has the answer, which the verdict repeats.
+"""
+
+from __future__ import annotations
+
+from planner.catalog.hardware_columns import NO_CALIBRATION
+from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL, OWN_RUNS_TELL, UNUSED
+from planner.workbook.cell_styles import SAID
+from planner.workbook.dashboard_lines import Lines, LineWriter
+from planner.workbook.verdict import UNTOLD
+from planner.xlsx.grid import HERE
+
+LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
+UNTOLD_OWN = "as shipped: your own fit has no run of such work"
+UNLIKE, MEDIAN = "extrapolated: few or no fitted runs have", "no or few runs of this chip: others' median"
+CACHE = ("context_len", "prompt_len", "generate_len")
+"""Rows of the length that the cache has memory for, and of the two that make a sequence."""
+SPLIT = ("batch_sequences", "data_ways", "n_microbatches")
+"""Rows of the sequences of a step, and of the ways and microbatches that share them."""
+
+
+def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
+    """Write closed lines on whether the fitted runs are like a workload's plan, or in what it differs from all of them.
+
+    Each line has what is known so far, the last one the answer. Returns the next free row; a template without this
+    information has no lines.
+    """
+    sheet, known = each.sheet, each.sheet.template.by_name
+    if EXTRAPOLATED not in known:
+        return at
+    chip, counts, stack, fitted_for, tells = (
+        sheet.here(name) for name in ("chip_calibration", "calibration_id", "stack", "fitted_for", OWN_RUNS_TELL)
+    )
+    of_others = ",".join(f'{counts}="{family}"' for family in FAMILIES)
+    lines = [
+        ("fitted runs", "", f'IF({counts}={chip},"{LIKE}",IF({tells}=0,"{UNTOLD_OWN}","{LIKE_OWN}"))'),
+        ("runs of the chip", "", f'IF(OR({of_others}),"{MEDIAN}",{HERE}{at})'),
+    ]
+    for place, name in enumerate([name for name in reversed(BEYOND) if name in known], start=at + len(lines)):
+        condition = f'IF({sheet.here(name)}=1,"{UNLIKE} "&$E{place},{HERE}{place - 1})'
+        lines.append((f"no fitted run has {BEYOND[name]}", BEYOND[name], condition))
+    is_elsewhere = f'AND({counts}={chip},{fitted_for}<>"{NO_CALIBRATION}")'
+    last = f"{HERE}{at + len(lines) - 1}"
+    of_other = f'{last}&"; "&{stack}&" is fitted for "&{fitted_for}&" alone"'
+    lines.append(("stack of other chips", "", f"IF({is_elsewhere},{of_other},{last})"))
+    each.basis = at + len(lines)
+    lines.append(("what is expected", "", f'IF({stack}="{IDEAL}","{BOUNDS}",{HERE}{each.basis - 1})'))
+    for place, (label, beyond, words) in enumerate(lines, start=at):
+        said = (f"{sheet.page.name}: {label}", "text", "", "", beyond)
+        writer.line(place, said, f'IFERROR({words},"{UNTOLD}")', "plan_words")
+    _write_sizes(writer, each)
+    writer.close(range(at, each.basis + 1))
+    return each.basis + 1
+
+
+def _write_sizes(writer: LineWriter, each: Lines) -> None:
+    """Write lines that add what a plan's sizes leave open: memory for far longer sequences, or an uneven split.
+
+    The expected module says the same of a single plan.
+    """
+    sheet, known = each.sheet, each.sheet.template.by_name
+    if known.keys() >= set(CACHE):
+        cache, prompt, answer = (sheet.here(name) for name in CACHE)
+        long = f'"; memory is for "&FIXED({cache},0)&" tokens, sequences have "&FIXED({prompt}+{answer},0)'
+        _add(writer, each, "memory for longer sequences", f"{cache}>{UNUSED:g}*({prompt}+{answer})", long)
+    if known.keys() >= set(SPLIT):
+        each.basis += 1
+        sequences, *shared = (sheet.here(name) for name in SPLIT)
+        said = (f"{sheet.page.name}: sequences of a data way", "1", "", "", "of a microbatch, on average")
+        writer.line(each.basis, said, "/".join([sequences, *shared]), form=SAID)
+        mean = f"{HERE}{each.basis}"
+        most = f"ROUNDUP(ROUND({mean},2),0)"  # 2.0000000001 is an even split
+        uneven = f'"; sequences don\'t split evenly: "&{most}&" at most, "&FIXED({mean},1)&" on average"'
+        _add(writer, each, "uneven split", f"AND({mean}>=1,ROUND({most}/{mean},2)>1)", uneven, each.basis - 1)
+
+
+def _add(writer: LineWriter, each: Lines, label: str, condition: str, words: str, before: int = 0) -> None:
+    """Write a line with the text before it, extended by `words` if the condition holds. `before` is by default the row
+    above.
+    """
+    last = f"{HERE}{before or each.basis}"
+    each.basis += 1
+    said = (f"{each.sheet.page.name}: {label}", "text", "", "", "")
+    writer.line(each.basis, said, f'{last}&IFERROR(IF({condition},{words},""),"")', "plan_words")
