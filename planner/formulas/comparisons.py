@@ -166,25 +166,47 @@ def _is_tolerance(node: Node) -> bool:
     return any(isinstance(side, Name) and side.name == TOLERANCE for side in sides)
 
 
-def sides(row: Row, rows: Mapping[str, Row]) -> tuple[str, str, str] | None:
-    """Both sides of a check as formulas in names, and their unit; None if it doesn't compare two numbers.
+class Sides(NamedTuple):
+    """The two sides of a check as formulas in names, and their unit.
+
+    `sign` is the one that holds if the comparison fails. `holds` is a formula that gives 1 if the comparison holds, 0
+    if not, where the check may fail for another reason; else blank.
+    """
+
+    left: str
+    right: str
+    unit: str
+    sign: str
+    holds: str
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether a reader learns from both sides: not if one is what rounding may leave over."""
+        return self.right != TOLERANCE
+
+
+def sides(row: Row, rows: Mapping[str, Row]) -> Sides | None:
+    """The sides of a check; None if it doesn't compare two numbers.
 
     `rows` has the rows that the check reads. For `ABS(one-other)<=tolerance` the sides are one and other. Of several
     comparisons the first counts, except ones such as `slice_x<1` that only say when the check doesn't apply.
     """
     formula = row.expression
+    joined = any(isinstance(node, Call) and node.function == "AND" for node in walk(formula.root))
     for node in _comparisons(formula.root):
+        sign = TURNED[node.op]
         match node:
             case Binary(left=Call(function="ABS", args=(Binary(op="-", left=one, right=other),))):
-                found = one, other
+                found, sign = (one, other), "≠"
             case Binary(right=Number() | Text()):
                 continue
             case Binary(left=one, right=other):
                 found = one, other
-        texts = [formula.of(each) for each in found]
-        first = parse(texts[0])
+        left, right = (formula.of(each) for each in found)
+        first = parse(left)
         unit = unit_of(first, {name: parse_unit(rows[name].unit) for name in first.names})
-        return texts[0], texts[1], str(unit or "1")
+        holds = f"{left}={right}" if sign == "≠" else formula.of(node)
+        return Sides(left, right, str(unit or "1"), sign, f"IF({holds},1,0)" if joined else "")
     return None
 
 

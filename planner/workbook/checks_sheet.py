@@ -59,8 +59,9 @@ def write(
     for sheet in sheets:
         for row in (row for row in sheet.computed if row.kind == "check"):
             label, name = f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}"
-            compared_sides = sides(row, sheet.template.by_name) or NO_SIDES
-            compared.append(ComparedSides(f"{OWN}.{name}", label, compared_sides[:2], compared_sides[2], sheet.here))
+            in_check = sides(row, sheet.template.by_name)
+            texts, unit = ((in_check.left, in_check.right), in_check.unit) if in_check else NO_SIDES
+            compared.append(ComparedSides(f"{OWN}.{name}", label, texts, unit, sheet.here))
             writer.row(label, name, row.formula, joined(row.note, row.source), _counted(plan, inputs, sheet, row.name))
     last = writer.at - 1
     page.close_rows(range(first, writer.at))
@@ -184,7 +185,7 @@ def _colour(page: Page, plan: BuildPlan, first: int, last: int) -> None:
 SHOWN = 3  # most failures shown for a scenario
 LABELS = column_letters(layout.SOURCE)
 OWN = "checks"  # prefix of the names of other rows than checks
-NO_SIDES = ("", "", "1")
+NO_SIDES = (("", ""), "1")
 
 
 class ComparedSides(NamedTuple):
@@ -192,8 +193,8 @@ class ComparedSides(NamedTuple):
 
     name: str
     label: str
-    sides: Sequence[str] = NO_SIDES[:2]
-    unit: str = NO_SIDES[2]
+    sides: Sequence[str] = NO_SIDES[0]
+    unit: str = NO_SIDES[1]
     here: Callable[[str], str] = str
 
 

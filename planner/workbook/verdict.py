@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from planner.formulas.comparisons import TURNED
+from planner.formulas.comparisons import sides
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
-from planner.formulas.text import COMPARISONS, Binary, Call, Name, Number, Text, parse, walk
+from planner.formulas.text import Call, Formula, Name, parse
 from planner.workbook import layout
 from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, PALE_RED, RED, SAID
@@ -234,28 +234,36 @@ def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
 
 
 def _in_numbers(writer: LineWriter, sheet: CalculationSheet, row: Row) -> list[str]:
-    """The two numbers of a check's comparison, as parts of a text formula; empty if it compares texts."""
-    formula = row.expression
-    found = [node for node in walk(formula.root) if isinstance(node, Binary) and node.op in COMPARISONS]
-    compared = [node for node in found if not isinstance(node.right, Number | Text)]
-    if not compared:
+    """The two numbers of a check's failed comparison, as parts of a text formula.
+
+    Empty if it compares texts, or what rounding leaves over. If the check may fail for another reason, the numbers are
+    there only if it is this comparison that fails.
+    """
+    rows = sheet.template.by_name
+    compared = sides(row, rows)
+    if not compared or not compared.is_of_numbers:
         return []
-    left, sign, right = compared[-1].left, TURNED[compared[-1].op], compared[-1].right
-    if isinstance(left, Call) and left.function == "ABS" and isinstance(left.args[0], Binary):
-        sign, right, left = "≠", left.args[0].right, left.args[0].left
-    rows = [sheet.template.by_name[each.name] for each in walk(left) if isinstance(each, Name)]
-    display = rows[0].display if rows and writer.units.has(rows[0]) else ""
-    other = [] if isinstance(right, Call) else [f'" {sign} "', _number(writer, sheet, formula.of(right))]
-    return ['": "', _number(writer, sheet, formula.of(left)), *other, *([f'" {display}"'] if display else [])]
+    left, right = parse(compared.left), parse(compared.right)
+    of_unit = [rows[name] for name in (*left.names, *right.names) if rows[name].unit == compared.unit]
+    shown = next((each for each in of_unit if each.display and writer.units.has(each)), None)
+    display = f'&" {shown.display}"' if shown else ""
+    over = writer.units.over(shown) if shown else ""
+    if isinstance(right.root, Call) and right.root.function == "ROUND":
+        said = f'": "&{_number(sheet, left, over, 2)}{display}&", not whole"'
+    else:
+        numbers = (_number(sheet, side, over, 1 if over else 0) for side in (left, right))
+        said = '": "&' + f'&" {compared.sign} "&'.join(numbers) + display
+    if not compared.holds:
+        return [said]
+    holds = parse(compared.holds).substitute(sheet.here)
+    return [f'{holds.removesuffix(",1,0)")},"",{said})']
 
 
-def _number(writer: LineWriter, sheet: CalculationSheet, text: str) -> str:
-    """One side as text, in the display unit of its first row."""
-    side = parse(text)
-    over = writer.units.over(sheet.template.by_name[side.names[0]]) if side.names else ""
+def _number(sheet: CalculationSheet, side: Formula, over: str, digits: int) -> str:
+    """One side as text, divided by a display unit's constant."""
     cells = side.substitute(sheet.here)
-    whole = cells if isinstance(side.root, Name) else f"({cells})"
-    return f"FIXED({whole}{over},1)" if over else f"FIXED({cells},0)"
+    whole = cells if isinstance(side.root, Name) or not over else f"({cells})"
+    return f"FIXED({whole}{over},{digits})"
 
 
 @dataclass(frozen=True)
