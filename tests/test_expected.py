@@ -191,6 +191,15 @@ def test_a_memory_for_more_than_sequences_have_is_told():
     assert "Memory is that of a context of 8,192 tokens, and sequences have 2,000 at most: set context_len." in told
 
 
+@pytest.mark.parametrize(("batch", "data_ways", "is_said"), [(512, 1, True), (512, 64, False), (16, 1, False)])
+def test_copies_of_a_cache_that_does_not_fit_are_told(batch, data_ways, is_said):
+    """A latent cache has one head, so each of 64 tensor ways holds it whole: said where it doesn't fit."""
+    layout = {"n_chips": 64, "serve_expert": 64, "serve_data": data_ways}
+    plan = results("inference", "deepseek-v3", "h200-sxm", batch=batch, **layout)
+    told = " ".join(notes(lambda name: plan.value(name) if name in plan.template.by_name else None, 1))
+    assert ("hold 64 copies of the cache" in told) is is_said
+
+
 @pytest.mark.parametrize(
     ("usual", "corner"),
     [

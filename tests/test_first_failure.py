@@ -1,4 +1,4 @@
-"""What Dashboard says of the first check that fails."""
+"""What Dashboard says of the first check that fails, and of what to change."""
 
 from __future__ import annotations
 
@@ -39,3 +39,22 @@ def test_only_what_fails_is_said_in_numbers(tmp_path: Path) -> None:
         "The ways make the chips",
         "Tokens and microbatches are whole numbers",
     ]
+
+
+def test_more_chips_are_no_change_where_each_holds_the_whole_cache(tmp_path: Path) -> None:
+    """DeepSeek-V3's latent cache has one head: each of 64 tensor ways holds all of it, 294 GB of 512 sequences, and so
+    would each of 256. Fewer sequences fit, or data ways that share the cache; of 16 sequences all fits.
+    """
+    scenarios, path = tmp_path / "plans.csv", tmp_path / "plan.xlsx"
+    scenarios.write_text(
+        "id,model,hardware,n_chips,batch,serve_expert\ncopies,deepseek-v3,h200-sxm,64,512,64\n"
+        "few,deepseek-v3,h200-sxm,64,16,64\n",
+        encoding="utf-8",
+    )
+    plan = plan_of((), (), ["inference"], scenarios, (), few_rows(("deepseek-v3",), ("h200-sxm",)))
+    path.write_bytes(build(smaller(plan)))
+    grid = cached(path)
+    at = by_name(grid, "Dashboard")
+    said = [str(grid["Dashboard"][f"{column}{at['verdict.change']}"]) for column in "FG"]
+    assert said[0] == "208 sequences at most, or 63 fewer copies of the cache (serve_data)"
+    assert "copies" not in said[1]

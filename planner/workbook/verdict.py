@@ -176,37 +176,45 @@ def colour_verdict(page: Page, area: str, first: str) -> None:
 
 
 def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
-    """Write a closed line on what to change in a workload's plan: what would fit, else what takes most of its step."""
-    before = after = ""
-    if each.memory:
-        found = [
-            (f"{HERE}{each.rows[part.text]}", part.label) for part in each.memory.changes if part.text in each.rows
-        ]
-        others = (f'IFERROR(IF({cell}>0,", or "&FIXED({cell},0)&" {label}",""),"")' for cell, label in found[1:])
-        words = "&".join([*(f'FIXED({cell},0)&" {label}"' for cell, label in found[:1]), *others])
-        if words:
-            before, after = f"IF({HERE}{each.fits}=0,{words},", ")"
-    most = '""'
-    if whole := each.whole:
-        first, last = each.parts.start, each.parts.stop - 1
-        area, row = f"{HERE}{first}:{HERE}{last}", each.rows[whole.row.name]
-        label = f"INDEX($E${first}:$E${last},MATCH(MAX({area}),{area},0))"
-        if first == last:  # Gnumeric's MATCH fails in a range of one cell
-            area, label = f"{HERE}{first}", f"$E${first}"
-        digits = f"{HERE}{each.digits[whole.row.name]}"
-        most = f'{label}&": "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {whole.row.said_in}"'
-    if not before and most == '""':
+    """Write closed lines on what to change in a workload's plan: what would fit, else what takes most of its step.
+
+    Each change that would fit has a line with those so far. Returns the next free row.
+    """
+    changes = each.memory.changes if each.memory else ()
+    lines: list[tuple[str, str, str]] = []
+    for part in changes:
+        if part.text in each.sheet.template.by_name:
+            cell, before = each.sheet.here(part.text), f"{HERE}{at + len(lines) - 1}"
+            joined = f'IF({before}="","",", or ")&' if lines else ""
+            change = f'IFERROR(IF({cell}>0,{joined}FIXED({cell},0)&" {part.label}",""),"")'
+            lines.append((f"would fit: {part.label}", "", f"{before}&{change}" if lines else change))
+    fitting = f"{HERE}{at + len(lines) - 1}" if lines else ""
+    most = _most(each)
+    if not fitting and most == '""':
         return at
-    name = each.sheet.page.name
-    for row, label, key, words in (
-        (at, "takes most of the step", "most", most),
-        (at + 1, "to change", "change", f"{before}{HERE}{at}{after}"),
-    ):
-        said = (f"{name}: {label}", "text", f"{each.template}.{key}", "", "in words")
-        writer.line(row, said, f'IFERROR({words},"")', "plan_words")
-    writer.close([at, at + 1])
-    each.change = at + 1
-    return at + 2
+    lines.append(("takes most of the step", f"{each.template}.most", f'IFERROR({most},"")'))
+    taken = f"{HERE}{at + len(lines) - 1}"
+    lines.append(
+        ("to change", f"{each.template}.change", f"IF({HERE}{each.fits}=0,{fitting},{taken})" if fitting else taken)
+    )
+    for place, (label, name, words) in enumerate(lines, start=at):
+        writer.line(place, (f"{each.sheet.page.name}: {label}", "text", name, "", "in words"), words, "plan_words")
+    each.change = at + len(lines) - 1
+    writer.close(range(at, each.change + 1))
+    return each.change + 1
+
+
+def _most(each: Lines) -> str:
+    """The formula of the part that takes most of the expected step, in words; a blank text if it has no parts."""
+    if not each.whole:
+        return '""'
+    first, last = each.parts.start, each.parts.stop - 1
+    area, row = f"{HERE}{first}:{HERE}{last}", each.rows[each.whole.row.name]
+    label = f"INDEX($E${first}:$E${last},MATCH(MAX({area}),{area},0))"
+    if first == last:  # Gnumeric's MATCH fails in a range of one cell
+        area, label = f"{HERE}{first}", f"$E${first}"
+    digits = f"{HERE}{each.digits[each.whole.row.name]}"
+    return f'{label}&": "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {each.whole.row.said_in}"'
 
 
 def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
