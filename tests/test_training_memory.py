@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Iterator
@@ -191,12 +192,35 @@ def test_the_least_microbatches_are_the_first_that_fit() -> None:
 
 
 def test_the_least_chips_are_the_first_that_fit() -> None:
-    """Of random plans of FSDP alone: with one chip fewer the memory doesn't fit, however many microbatches."""
+    """Of random plans of FSDP alone: with one chip fewer the memory doesn't fit, however many microbatches, and
+    whatever ZeRO leaves whole.
+    """
     for model, chip, inputs in random_plans(60):
-        alone = {**inputs, **dict.fromkeys(WAYS, 1), "n_chips": 64, "mesh_fsdp": 64, "zero_stage": 3}
-        found = results(model, chip, alone).number("min_chips_expected")
-        least = first_that_fits(model, chip, alone, "mesh_fsdp", np.arange(2.0, 4097))
-        assert max(found, 2) == least if found <= 4096 else least is None, (model, chip, alone)
+        for stage in (1, 2, 3):
+            alone = {**inputs, **dict.fromkeys(WAYS, 1), "n_chips": 64, "mesh_fsdp": 64, "zero_stage": stage}
+            found = results(model, chip, alone).number("min_chips_expected")
+            least = first_that_fits(model, chip, alone, "mesh_fsdp", np.arange(2.0, 4097))
+            is_told = found is not None and found <= 4096
+            assert max(found, 2) == least if is_told else least is None, (model, chip, alone)
+
+
+def test_more_chips_are_the_first_fsdp_ways_that_fit() -> None:
+    """Of random plans that don't fit, the other ways kept: one FSDP way fewer doesn't fit either. Of ZeRO 1 and 2 data
+    ways share the state where there are no FSDP ways.
+    """
+    seen = 0
+    for model, chip, inputs in random_plans(150):
+        found = results(model, chip, inputs)
+        if found.number("fits_memory_at_work"):
+            continue
+        way = "mesh_data" if inputs["mesh_fsdp"] == 1 and inputs["zero_stage"] in (1, 2) else "mesh_fsdp"
+        ways, unit = float(inputs[way]), inputs["n_chips"] / inputs[way]
+        least = first_that_fits(model, chip, inputs, way, np.arange(max(2.0, ways + 1), 2049))
+        told = found.number("more_chips")
+        fitting = None if told is None else max(ways + 1, 2, math.ceil(told / unit - 1e-9))
+        assert (fitting if fitting and fitting <= 2048 else None) == least, (model, chip, inputs)
+        seen += least is not None
+    assert seen > 10
 
 
 def test_what_to_change_names_only_what_would_fit(tmp_path: Path) -> None:
