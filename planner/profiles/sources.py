@@ -62,7 +62,7 @@ class ProfileSource:
     notes: list[str] = field(default_factory=list)
 
 
-def read_file(path: Path, asked: str = "") -> ProfileSource:
+def read_file(path: Path, asked: str) -> ProfileSource:
     """The content of a file of any format. `asked` is the requested kind of steps, blank for the main one.
 
     Raises UserError if it can't be read as a profile.
