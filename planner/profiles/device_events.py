@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from planner.profiles.planes import AnyLine, Integers
 from planner.profiles.profile import Found, Operation, StepKind, shown
 from planner.profiles.step_kinds import is_asked, unnumbered
-from planner.profiles.xspace import AnyLine, Integers
 
 PS = 1e-12  # seconds
 _COUNTED = 1 << 22
