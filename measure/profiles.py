@@ -23,7 +23,7 @@ import numpy as np
 from planner.errors import Place, UserError
 from planner.profiles import parts, wire, xspace
 from planner.profiles.device_events import PS
-from planner.profiles.xspace import Event, Plane
+from planner.profiles.planes import Event, Plane
 
 HOST = "/host:CPU"
 COPIES = ("memcpy", "memset", "copybuffer", "fillbuffer")

@@ -188,12 +188,12 @@ def _parts(value: float, unit: str, figures: int) -> tuple[str, str]:
         factor, word = next(((factor, word) for factor, word in _MONEY if abs(value) >= factor), (1.0, ""))
         cents = 2 + figures - SHOWN
         number = significant(value / factor, figures) if word else f"{value:,.{cents}f}" if abs(value) >= 1 else ""
-        return number or digits(value, figures), f"{word}{unit.removeprefix('USD')}"
+        return number or _digits(value, figures), f"{word}{unit.removeprefix('USD')}"
     suffix = "chip" if unit == "chip" and value == 1 else _NAMES.get(unit, unit)
-    return digits(value, figures), suffix
+    return _digits(value, figures), suffix
 
 
-def digits(value: float, figures: int = SHOWN) -> str:
+def _digits(value: float, figures: int = SHOWN) -> str:
     """A plain number: whole ones in full, others with `figures` significant digits but no rounding before the point.
 
     Trailing zeros are dropped only if the number has no further digits.
@@ -211,7 +211,7 @@ def _scaled(value: float, unit: str, figures: int) -> tuple[str, str]:
     for factor, prefix in _STEPS:
         if abs(value) >= factor:
             return significant(value / factor, figures), prefix + unit
-    return digits(value, figures), unit
+    return _digits(value, figures), unit
 
 
 def _no_time(value: float) -> str:
@@ -226,7 +226,7 @@ def _seconds(value: float, figures: int) -> tuple[str, str]:
     return significant(value / factor, figures), word
 
 
-def significant(value: float, figures: int = SHOWN) -> str:
+def significant(value: float, figures: int) -> str:
     """`figures` significant digits, with an exponent only for very large numbers: `113.5`, `8.581`, `1,234`."""
     if abs(value) >= EXACT:
         return f"{value:.{figures - 1}e}"

@@ -21,7 +21,7 @@ from tests.short_data import of_few_cases, of_few_rows
 from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]
-OBJECTS = 1_000_000  # that are made before the youngest are walked: those of some tests' workbooks
+OBJECTS = 3_000_000  # that are made before the youngest are walked: those of some tests' workbooks
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -11,21 +11,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from openpyxl import load_workbook
 
 from planner import data
-from planner.book.read_plan import read_plan
 from planner.catalog import load_calibrations, load_stacks
 from planner.catalog.calibrations import BY_NAME
 from planner.catalog.databases import Databases
 from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_cases import load
-from planner.compare.comparison_sheet import find
-from planner.errors import UserError
 from planner.fit.chip import OwnFit, candidates
-from planner.fit.fit import FittedFile
 from planner.fit.stack import OwnCalibration, _ranges, far_off, fitted_stacks
-from planner.fit.written import Provenance
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.records import case_key
 from planner.validation.expected_times import predicted
@@ -33,11 +27,9 @@ from planner.validation.fitting import START, Fit, Fitter, value_of
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS
 from planner.validation.runs import Run, models_of, read, shipped
-from planner.xlsx.opc import Package
 from tests.backfills import measurement
 from tests.commands import command, invoked, refused
 from tests.own_runs import CALIBRATION, CHIP, NOISE, plans, timed
-from tests.workbooks import write_small
 
 OURS = Databases()
 DATA = Path(__file__).parent / "data"
@@ -372,69 +364,6 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
         assert "is a stack or a calibration already" in refused("fit", path, "--name", name)
 
 
-@pytest.mark.slow
-def test_a_workbook_gets_the_stack_and_says_what_was_used(tmp_path: Path) -> None:
-    """Its recorded runs become a row of Stacks and of Calibration, which its dropdown offers; a sheet Fit says of each
-    run whether it was used. A flagged one isn't; what the plan expected of default is as before."""
-    path = tmp_path / "plan.xlsx"
-    sizes = ["--set", "n_chips=64", "--set", "batch_tokens=1048576", "--template", "training"]
-    command("build", "llama3-8b", "-H", CHIP, *sizes, "-o", path)
-    before = read_plan(path)
-    (scenario,) = before.scenarios
-    for time in ("2.9s", "2.95s", "2.8s", "0.1s"):
-        command("record", path, "--scenario", scenario.name, "--time", time)
-    said = command("fit", path)
-    assert "3 runs used" in said
-    assert "flagged" in said
-    after = read_plan(path)
-    assert "mine" in set(_column(after, "Stacks"))
-    assert "mine" in set(_column(after, "Calibration"))
-    page = after.book.sheets["Fit"]
-    heads = next(row for row in range(1, 60) if page.value(row, 6) == "used")
-    assert sorted(page.value(heads + at, 6) for at in range(1, 5)) == [0, 1, 1, 1]  # type: ignore[type-var]
-    assert command("check", path)
-    package = Package.read(path)
-    assert len(find(package).run_rows) == 4
-
-
-def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
-    """What is new as update says it, the sheet Fit, and where the file as it was is kept."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
-    for time in ("9ms", "9.1ms", "9.2ms"):
-        command("record", path, "--scenario", "llama3_8b_on_tpu_v5e", "--time", time)
-    before = path.read_bytes()
-    said = command("fit", path).splitlines()
-    head = next(at for at, line in enumerate(said) if line.startswith(f"{path}: updated; "))
-    *listed, page, was, wrote = said[head + 1 :]
-    of_rows = listed[next(at for at, line in enumerate(listed) if line.startswith("  New rows:")) :]
-    assert any("Stacks mine" in line for line in of_rows)
-    told = "what was fitted, and which runs were used; choose the stack mine on Inputs to expect by it"
-    assert page == f"  Sheet Fit: {told}"
-    assert was == f"  The file as it was: {path.with_name('plan.bak.xlsx')}"
-    assert path.with_name("plan.bak.xlsx").read_bytes() == before
-    assert wrote.startswith(f"Wrote {path.with_name('plan-calibrations.csv')}")
-
-
-def test_a_workbook_of_ones_own_template_is_left_to_update(tmp_path: Path) -> None:
-    """Fit has no --template: it writes the CSV, and says the command that brings the stack into such a workbook."""
-    mine, path, target = tmp_path / "mine.csv", tmp_path / "plan.xlsx", tmp_path / "stack.csv"
-    mine.write_text("name,label,unit,kind,formula,source,note\nrows,Rows,1,input,4,test,\n", encoding="utf-8")
-    command("build", "--template", mine, "-o", path)
-    found = FittedFile([], [], Provenance("plan.xlsx", "", ""), OURS, is_workbook=True)
-    with pytest.raises(UserError) as error:
-        found.write(target, into=path)
-    remedy = f"planner update {path} --template FILE --calibrations {target}"
-    assert f"only {target} is written: the sheet Mine is of an unknown template 'mine'; {remedy}" in str(error.value)
-    assert target.exists()
-
-
-def _column(plan: object, name: str) -> list[object]:
-    """The ids of a database of a workbook."""
-    table = plan.book.databases[name.lower()]  # type: ignore[attr-defined]
-    return [table.sheet.value(row, table.id_column) for row in table.rows]
-
-
 def test_the_version_of_jax_is_that_of_the_measurements(slower: tuple[Path, str], tmp_path: Path) -> None:
     """The column `jax` has the versions that measured the runs, and not the one that fits them:
     none of a CSV of runs, which names none; several are said."""
@@ -454,36 +383,3 @@ def _versions(path: Path) -> set[str]:
     """What the column `jax` of a CSV of calibrations says."""
     with path.open(encoding="utf-8") as stream:
         return {line["jax"] for line in csv.DictReader(stream)}
-
-
-@pytest.mark.slow
-def test_a_run_that_a_person_sets_to_0_stays_so(tmp_path: Path) -> None:
-    """A 0 typed into the column `used` holds when the workbook is fitted again, and again; a 1 takes it back. The sheet
-    stays one, and a person's note on it is kept beside a new one."""
-    path = tmp_path / "plan.xlsx"
-    sizes = ["--set", "n_chips=64", "--set", "batch_tokens=1048576", "--template", "training"]
-    command("build", "llama3-8b", "-H", CHIP, *sizes, "-o", path)
-    (scenario,) = read_plan(path).scenarios
-    for time in ("2.9s", "2.95s", "2.8s"):
-        command("record", path, "--scenario", scenario.name, "--time", time)
-    assert "3 runs used" in command("fit", path)
-    for typed, said in ((0, "2 runs used"), (None, "2 runs used"), (1, "3 runs used")):
-        if typed is not None:
-            page = read_plan(path).book.sheets["Fit"]
-            head = next(row for row in range(1, 60) if page.value(row, 6) == "used")
-            at = next(row for row in range(head + 1, head + 4) if page.value(row, 6) == 1 - typed)
-            _type(path, "Fit", f"F{at}", typed)
-        output = command("fit", path, "--force")
-        assert said in output
-        assert ("you set used to 0" in output) == (typed != 1)
-        assert [name for name in read_plan(path).book.sheets if name.startswith("Fit")] == ["Fit"]
-    _type(path, "Fit", "J30", "mine")
-    command("fit", path, "--force")
-    assert [name for name in read_plan(path).book.sheets if name.startswith("Fit")] == ["Fit", "Fit 2"]
-
-
-def _type(path: Path, name: str, cell: str, value: object) -> None:
-    """Type into a cell of a workbook, as a person does."""
-    book = load_workbook(path)
-    book[name][cell] = value
-    book.save(path)

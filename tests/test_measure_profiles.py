@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from planner.errors import UserError
 from planner.measure.profiles import busy_time, newest, run_times
 from planner.profiles import xspace
-from planner.profiles.xspace import Event
+from planner.profiles.planes import Event
 from tests.measure_encoder import Span, space
 from tests.measure_traces import ELEMENTWISE, V6E, real
 

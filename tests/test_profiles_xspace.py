@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from planner.errors import UserError
 from planner.measure.profiles import busy_time
 from planner.profiles import xspace
+from planner.profiles.planes import Plane
 from planner.profiles.reading import read as profile_read
 from tests.measure_encoder import Span, space
 from tests.measure_traces import MI300X, V6E, real
@@ -20,7 +21,7 @@ from tests.measure_traces import MI300X, V6E, real
 MS = 1e9  # ps
 
 
-def parsed(data: bytes) -> tuple[xspace.Plane, ...]:
+def parsed(data: bytes) -> tuple[Plane, ...]:
     """The planes of a file with this content."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.pb")

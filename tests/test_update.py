@@ -25,7 +25,7 @@ from planner.xlsx.opc import Package
 from tests import workbooks
 from tests.commands import refused, run
 from tests.short_data import of_few_cases, of_few_rows
-from tests.workbooks import Edit, few_rows, sheet_of, write_comparison
+from tests.workbooks import few_rows, sheet_of, write_comparison, write_small
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -39,13 +39,11 @@ def _few_cases_everyday(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def edited(tmp_path: Path) -> Callable[..., Path]:
-    """A golden workbook after an analyst's work in a program that loads and saves it."""
+    """A golden workbook, to be edited."""
 
-    def make(edit: Edit | None = None, name: str = "default.xlsx") -> Path:
+    def make(name: str = "default.xlsx") -> Path:
         path = tmp_path / "plan.xlsx"
         path.write_bytes((GOLDEN / name).read_bytes())
-        if edit is not None:
-            workbooks.edit(path, edit)
         return path
 
     return make
@@ -188,8 +186,7 @@ def test_a_deleted_calculation_sheet_is_named(tmp_path: Path, sheet: str) -> Non
     it: one line says which, and nothing is changed.
     """
     path = tmp_path / "plan.xlsx"
-    plan = plan_of(["llama3-70b"], ["h100-sxm"], ["transformer", "training", "inference"], None, [])
-    path.write_bytes(build(plan))
+    write_small(path, ["llama3-70b"], ["h100-sxm"], ["transformer", "training", "inference"])
     book = openpyxl.load_workbook(path)
     del book[sheet]
     for cell in (cell for row in book["Checks"].iter_rows() for cell in row if cell.data_type == "f"):
@@ -235,7 +232,7 @@ def test_a_fresh_workbook_has_nothing_to_update(tmp_path: Path) -> None:
     assert not update_file(path, databases=few)[0].is_needed
 
 
-def test_the_log_counts_as_the_workbook_does(edited: Callable[..., Path]) -> None:
+def test_the_log_counts_as_the_workbook_does(tmp_path: Path) -> None:
     """A line of the Log has its date from 1904 where the workbook counts from there, below a person's own formula."""
 
     def edit(book: openpyxl.Workbook) -> None:
@@ -243,9 +240,11 @@ def test_the_log_counts_as_the_workbook_does(edited: Callable[..., Path]) -> Non
         log = book["Log"]
         log.cell(log.max_row + 1, 1).value = '="v"&2'
 
-    path = edited(edit)
+    own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
+    of_a_template(own, path)
+    workbooks.edit(path, edit)
     n_rows = sheet_of(path, "Log").max_row
-    updated(path)
+    update_file(path, [str(own)])
     book = openpyxl.load_workbook(path)
     assert book.epoch == CALENDAR_MAC_1904
     assert book["Log"].cell(n_rows, 1).value == '="v"&2'

@@ -23,7 +23,7 @@ from planner.xlsx.moved_parts import move
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
 from tests.edits.marks import put_in
-from tests.workbooks import CHIPS, edit, few_rows, sheet_of, write_comparison, write_small
+from tests.workbooks import CHIPS, cached, edit, few_rows, sheet_of, write_comparison, write_small
 
 SHEET = comparison.SHEET
 FILL, HEIGHT = "FFFFCC00", 42.5
@@ -68,19 +68,16 @@ def test_rows_above_tables_stay_there(tmp_path: Path, at: int) -> None:
     write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
     package = Package.read(path)
     names = list(package.sheets())
-    tops = {name: sheet_of(path, name)["A1"].value for name in names}
-    for name in names:
-        put_in(package, SheetMoves(name, Track({row: row + 2 for row in range(at, 1200)})))
+    tops = {name: sheet["A1"] for name, sheet in cached(path).items()}
+    put_in(package, *(SheetMoves(name, Track({row: row + 2 for row in range(at, 1200)})) for name in names))
+    move(package, Moves({"Models": SheetMoves(called)}), [])
     package.write(path)
 
     def say(book: openpyxl.Workbook) -> None:
-        for name in names:
-            book[name].cell(at, 1).value = "ACME, confidential"
+        for sheet in book:
+            sheet.cell(at, 1).value = "ACME, confidential"
 
     edit(path, say)
-    package = Package.read(path)
-    move(package, Moves({"Models": SheetMoves(called)}), [])
-    package.write(path)
     assert check(Package.read(path)).is_clean
     done, _ = update_file(path, [], few_rows(("llama3-8b", "gemma-7b"), CHIPS[:3]))
     assert not any((done.formulas, done.texts, done.cleared, done.new_sheets, done.mended, done.remarks))
@@ -88,11 +85,12 @@ def test_rows_above_tables_stay_there(tmp_path: Path, at: int) -> None:
         f"{called if name == 'Models' else name} row {row}" for name in names if name != "Log" for row in (at, at + 1)
     }
     assert set(done.own_rows) == own  # all rows of Log are a person's
+    found = cached(path)
     for name in names:
-        sheet = sheet_of(path, called if name == "Models" else name)
-        assert [sheet.cell(row, 1).value for row in (at, at + 1)] == ["ACME, confidential", None]
-        assert sheet.cell(3 if at == 1 else 1, 1).value == tops[name]
-        assert sum(cell.value == "Failed checks" for row in sheet["A1:C4"] for cell in row) <= 1
+        sheet = found[called if name == "Models" else name]
+        assert [sheet.get(f"A{row}") for row in (at, at + 1)] == ["ACME, confidential", None]
+        assert sheet["A3" if at == 1 else "A1"] == tops[name]
+        assert sum(sheet.get(f"{column}{row}") == "Failed checks" for column in "ABC" for row in range(1, 5)) <= 1
     assert check(Package.read(path)).is_clean
 
 

@@ -11,8 +11,8 @@ from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.xmltree import every
-from tests.test_update_merge import FEW, edit, planner
-from tests.workbooks import few_rows, save, sheet_of
+from tests.test_update_merge import TABLES, edit, planner
+from tests.workbooks import few_rows, sheet_of
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 MORE = few_rows(("llama3-8b", "gemma-7b"), ("tpu-v5p",))
@@ -46,63 +46,70 @@ def singles(path: Path) -> list[tuple[int, int]]:
     return sorted((each.area.left, each.area.top) for each in found)
 
 
-def built(folder: Path) -> Path:
+@pytest.fixture(name="built", scope="module")
+def fixture_built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A workbook of serving on 64 chips."""
-    path = folder / "plan.xlsx"
-    few = ("--models", str(FEW.models_csv), "--hardware-csv", str(FEW.hardware_csv), "--only")
-    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", "inference", *few, "--set", f"{AXIS}=64", "-o", path)
+    path = tmp_path_factory.mktemp("sweep") / "plan.xlsx"
+    planner(
+        "build", "llama3-8b", "-H", "tpu-v5p", "--template", "inference", *TABLES, "--set", f"{AXIS}=64", "-o", path
+    )
+    return path.read_bytes()
+
+
+@pytest.fixture
+def plan(built: bytes, tmp_path: Path) -> Path:
+    """A copy of it."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(built)
     return path
 
 
-def test_cases_are_told_by_their_values(tmp_path: Path) -> None:
+def test_cases_are_told_by_their_values(plan: Path) -> None:
     """What reads a case follows its value, or is #REF! and said to be; a chart draws the whole table, and is no second.
 
     The axis has 16 to 256 chips, then 4 to 64: two are put in above, and two are gone.
     """
-    path = built(tmp_path)
-    before, charts = cases(path), drawn(path)
+    before, charts = cases(plan), drawn(plan)
     assert list(before) == [16, 32, 64, 128, 256]
-    book = openpyxl.load_workbook(path)
+    book = openpyxl.load_workbook(plan)
     own = book.create_sheet("Own")
     own["A1"], own["A2"] = f"=Sweep!A{before[64]}", f"=Sweep!A{before[128]}"
     own["A3"] = f"=SUM(Sweep!A{before[16]}:A{before[64]})"
-    save(book, path)
-    edit(path, ("Inputs", AXIS, 6, 16))
-    done, _ = update_file(path, [], MORE)
-    now = cases(path)
+    book.save(plan)
+    edit(plan, ("Inputs", AXIS, 6, 16))
+    done, _ = update_file(plan, [], MORE)
+    now = cases(plan)
     assert list(now) == [4, 8, 16, 32, 64]
-    said = [cell.value for cell in sheet_of(path, "Own")["A"]]
+    said = [cell.value for cell in sheet_of(plan, "Own")["A"]]
     assert said == [f"=Sweep!A{now[64]}", "=Sweep!#REF!", f"=SUM(Sweep!A{now[16]}:A{now[64]})"]
     assert done.remarks == [f"Own!A2 read Sweep!A{before[128]}, which is no more"]
     assert {"Sweep: inference.n_chips 4", "Sweep: inference.n_chips 8"} <= set(done.new_rows)
     assert {"Sweep: inference.n_chips 128", "Sweep: inference.n_chips 256"} == set(done.gone_rows)
-    assert drawn(path) == charts
+    assert drawn(plan) == charts
     assert (now[4], now[64]) in charts
 
 
-def test_a_table_of_a_persons_values_stays(tmp_path: Path) -> None:
+def test_a_table_of_a_persons_values_stays(plan: Path) -> None:
     """Where a person typed other values, the axis doesn't follow the scenarios: no row is put in or taken out."""
-    path = built(tmp_path)
-    before, charts = cases(path), drawn(path)
-    book = openpyxl.load_workbook(path)
+    before, charts = cases(plan), drawn(plan)
+    book = openpyxl.load_workbook(plan)
     for at, row in enumerate(before.values(), start=1):
         book["Sweep"].cell(row, 1).value = 100 * at
-    save(book, path)
-    edit(path, ("Inputs", AXIS, 6, 16))
-    done, _ = update_file(path, [], MORE)
-    assert cases(path) == dict(zip((100, 200, 300, 400, 500), before.values(), strict=True))
+    book.save(plan)
+    edit(plan, ("Inputs", AXIS, 6, 16))
+    done, _ = update_file(plan, [], MORE)
+    assert cases(plan) == dict(zip((100, 200, 300, 400, 500), before.values(), strict=True))
     assert not [row for row in (*done.new_rows, *done.gone_rows, *done.kept_rows) if AXIS in row]
     assert {f"Sweep!A{row}" for row in before.values()} <= {text.partition(" ")[0] for text in done.typed}
-    assert drawn(path) == charts
+    assert drawn(plan) == charts
 
 
-def test_a_chart_with_a_series_for_each_case_draws_all_there_are(tmp_path: Path) -> None:
+def test_a_chart_with_a_series_for_each_case_draws_all_there_are(plan: Path) -> None:
     """Where another batch moves its axis on, they draw the cases that are there now, and the point beside the first."""
-    path = built(tmp_path)
-    edit(path, ("Inputs", "batch", 6, 128))
-    before = singles(path)
-    done, _ = update_file(path, [], MORE)
+    edit(plan, ("Inputs", "batch", 6, 128))
+    before = singles(plan)
+    done, _ = update_file(plan, [], MORE)
     assert any("inference.batch" in row for row in done.gone_rows)
     assert before
-    assert singles(path) == before
+    assert singles(plan) == before
     assert not done.remarks

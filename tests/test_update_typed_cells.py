@@ -13,7 +13,7 @@ from planner.update.update import update_file
 from tests.short_data import of_few_rows
 from tests.test_update import GOLDEN
 from tests.test_update_merge import planner
-from tests.workbooks import CHIPS, MODELS, row_of
+from tests.workbooks import CHIPS, MODELS, row_of, write_small
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 SERVED = "llama3_70b_on_tpu_v6e"
@@ -47,7 +47,8 @@ def test_what_planner_typed_is_no_person_s(plan: Path) -> None:
 def test_what_a_person_typed_is_named(plan: Path) -> None:
     """Each with its name and what stands there, and only these, after a second update too; times are counted."""
     path = plan.with_name("edited.xlsx")
-    book = openpyxl.load_workbook(plan)
+    write_small(path, ["llama3-70b"], ["tpu-v5p", "tpu-v5e", "tpu-v6e"], ["inference"])
+    book = openpyxl.load_workbook(path)
     inputs, cases, chips = book["Inputs"], book["Comparison"], book["Hardware"]
     for name, column, value in (
         ("scenario_name", 7, "Ours"), ("model_id", 7, "llama3-8b"), ("n_chips", 6, 32), ("batch", 8, "=2*48"),

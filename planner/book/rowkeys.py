@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from planner.book.sheet import SEARCHED
-from planner.book.tables import MACHINE_NAME
+from planner.book.tables import MACHINE_NAME, are_titles
 from planner.catalog.checked_table import TABLES
 
 Typed = Mapping[int, Mapping[int, str | None]]
@@ -20,7 +20,6 @@ COVER, LOG = "cover", "log"
 COVER_TITLE = "Plan"  # the title of Cover; other sheets are titled by their names
 TEXTS = ("label", "unit", "name", "fourth", "fifth")  # the columns that describe a line
 DATABASES = tuple(TABLES.values())  # the kinds of sheets with a row for each id
-TITLES = 3  # texts that make a row the titles of a table
 PARTS = "Of the expected step"  # the title of the parts that the expected step is made of
 VERDICTS = "Scenario"  # the first title of Cover's verdicts, a row for each scenario
 TOP = 2  # rows of a sheet's title and purpose, which the user may reword
@@ -107,23 +106,17 @@ def plain_keys(rows: Typed, kind: str) -> dict[int, str]:
             keys[row] = f"above top {first - row}"
         elif row < first + TOP:
             keys[row] = f"top {row - first + 1}"
-        elif is_titles(rows[row]) and kind not in (COVER, LOG):
+        elif are_titles(rows[row].values()) and kind not in (COVER, LOG):
             section, titles = text, row
             keys[row] = f"titles {text}"
         elif text:
             keys[row] = f"{section} | {text}" if section else text
-            verdicts = row if kind == COVER and text == VERDICTS and is_titles(rows[row]) else 0
+            verdicts = row if kind == COVER and text == VERDICTS and are_titles(rows[row].values()) else 0
         elif verdicts:
             keys[row] = f"{VERDICTS} {row - verdicts}"
         elif titles:
             keys[row] = f"{section} {row - titles}"
     return unique(keys)
-
-
-def is_titles(cells: Mapping[int, str | None]) -> bool:
-    """Whether a row consists of texts, as the titles of a table do."""
-    filled = [text for text in cells.values() if text != ""]
-    return len(filled) >= TITLES and all(filled)
 
 
 def unique(keys: Mapping[int, str]) -> dict[int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
@@ -106,8 +107,9 @@ def line_table(sheet: Sheet) -> LineTable | None:
     lines: list[LineItem] = []
     section = ""
     for row in sorted({row for row, column in sheet.values if column <= head.fifth and row > head.row}):
-        if kind == "working" and lines and row > lines[-1].row + 1 and _is_titles(sheet, row):
-            break  # below it are tables of cases
+        is_below = kind == "working" and bool(lines) and row > lines[-1].row + 1
+        if is_below and are_titles(sheet.text(row, column) or None for column in sheet.filled.get(row, ())):
+            break  # tables of cases begin here
         label, unit, name, fourth, fifth = (sheet.text(row, column) for column in head.texts)
         formula = sheet.patterns.get(
             (row, head.fourth)
@@ -141,10 +143,10 @@ def _head(sheet: Sheet) -> tuple[str, Head] | None:
     return None
 
 
-def _is_titles(sheet: Sheet, row: int) -> bool:
-    """Whether a row consists of texts, as the titles of a table of cases do."""
-    filled = sheet.filled.get(row, [])
-    return len(filled) >= len(TITLES) and all(sheet.text(row, column) for column in filled)
+def are_titles(texts: Iterable[str | None]) -> bool:
+    """Whether the cells of a row are texts, as the titles of a table are: "" is a blank cell, None no text."""
+    filled = [text for text in texts if text != ""]
+    return len(filled) >= len(TITLES) and None not in filled
 
 
 def _scenario_columns(sheet: Sheet, row: int, first: int) -> tuple[int, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
+from planner.book.originals import Originals
 from planner.book.rowkeys import COVER_TITLE
 from planner.book.scenario_columns import ColumnNumbers, identifier
 from planner.book.sheet import Sheet
@@ -53,6 +54,7 @@ class Book:
         self.package = package
         self.parsed = parse_sheets(package)
         self.sheets = {name: Sheet(name, at, xml) for at, (name, xml) in enumerate(self.parsed.items())}
+        self.originals = Originals(self.sheets)
         self.tables = [table for sheet in self.sheets.values() if (table := line_table(sheet))]
         self.inputs, self.checks = self._only(*self.TYPED), self._only("checks", "Checks")
         self.dashboard = self._only("dashboard", "Dashboard")
@@ -71,7 +73,7 @@ class Book:
     @cached_property
     def case_sheets(self) -> Mapping[str, Sheet]:
         """The sheets of cases by their built names, also if they were renamed."""
-        return self._built_as(CASE_SHEETS)
+        return self.originals.built_as(CASE_SHEETS)
 
     @cached_property
     def computed(self) -> Judgement:
@@ -81,7 +83,7 @@ class Book:
     @cached_property
     def databases(self) -> Mapping[str, Database]:
         """The databases (Models, Hardware, Dtypes, ...) by sheet name in lower case."""
-        found = {name.lower(): database(sheet) for name, sheet in self._built_as(DATABASES).items()}
+        found = {name.lower(): database(sheet) for name, sheet in self.originals.built_as(DATABASES).items()}
         return {name: table for name, table in found.items() if table is not None}
 
     @cached_property
@@ -92,11 +94,11 @@ class Book:
     @cached_property
     def designed(self) -> Mapping[str, Sheet]:
         """The sheets that planner built, in the built order, by their built names."""
-        fronts = self._built_as((COVER_TITLE, "Log"))
+        fronts = self.originals.built_as((COVER_TITLE, "Log"))
         cover = self.sheets.get("Cover", fronts.get(COVER_TITLE))
         found = {} if cover is None else {"Cover": cover}
         found |= {"Dashboard": self.dashboard.sheet, "Inputs": self.inputs.sheet}
-        found |= {name: sheet for name, sheet in self._built_as(DATABASES).items() if database(sheet)}
+        found |= {name: sheet for name, sheet in self.originals.built_as(DATABASES).items() if database(sheet)}
         found |= {table.sheet.name: table.sheet for table in self.calculations}
         found |= {table.sheet.name: table.sheet for table in self.constraints}
         found |= {**self.case_sheets, "Checks": self.checks.sheet}
@@ -299,45 +301,6 @@ class Book:
             return name, ""
         return name, self.scenarios.get(self.numbers.standard(sheet, column), "")
 
-    def _built_as(self, names: Iterable[str]) -> dict[str, Sheet]:
-        """The sheets built under these names, by name: the title in their corner survives a renamed tab.
-
-        A title that is a formula belongs to a sheet of the user's that shows content of planner's. A title may be below
-        a text that the user put above it: on the sheet with the built name, else on the only one that others read.
-        """
-        titled: dict[str, list[Sheet]] = {}
-        for sheet in self.sheets.values():
-            if sheet.title and not sheet.cells[sheet.title_at].kind:
-                titled.setdefault(sheet.title, []).append(sheet)
-        found = {name: self._original(name, titled[name]) for name in names if name in titled}
-        for name in (name for name in names if name not in found):
-            known = {sheet.name for sheet in found.values()}
-            below = [sheet for sheet in self.sheets.values() if sheet.name not in known and sheet.has_title(name)]
-            called = [sheet for sheet in below if sheet.name == name]
-            read = called or [sheet for sheet in below if self._readers[sheet.name]]
-            found |= {name: read[0]} if len(read) == 1 else {}
-        return found
-
-    def _original(self, name: str, sheets: Sequence[Sheet]) -> Sheet:
-        """The original among a sheet and its copies: the one that most other sheets read.
-
-        Formulas follow a renamed sheet, and a copy may have taken its name. If none is read, the sheet with the built
-        name counts as the original, else the first.
-        """
-        if len(sheets) == 1:
-            return sheets[0]
-        return min(sheets, key=lambda sheet: (-self._readers[sheet.name], sheet.name != name))
-
-    @cached_property
-    def _readers(self) -> Counter[str]:
-        """How many other sheets read each sheet."""
-        found: Counter[str] = Counter()
-        for sheet in self.sheets.values():
-            patterns = set(sheet.patterns.values())
-            read = {reference.sheet for pattern in patterns for reference in pattern.references}
-            found.update(read - {"", sheet.name})
-        return found
-
     def _is_original(self, sheet: Sheet) -> bool:
         """Whether a sheet is the original and no copy: other tables read it, or it was never renamed."""
         return sheet.name in self.read or sheet.name == sheet.title
@@ -350,7 +313,7 @@ class Book:
         found = {table.sheet: table for table in self._of(kind)}
         if not found:
             return LineTable(Sheet.empty(name, len(self.sheets)), kind, (), ())
-        return found[self._original(name, list(found))]
+        return found[self.originals.original(name, list(found))]
 
     def _read_by(self, *tables: LineTable) -> set[str]:
         """The sheets that these tables read. A copy of a calculation sheet isn't among them."""

@@ -169,7 +169,7 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
     return Table("calibration", files[0], SHOWN, rows, sources, digests)
 
 
-def stated_calibrations(path: Path | None = None, *, only: bool = False) -> dict[str, dict[str, Stated]]:
+def stated_calibrations(path: Path | None, *, only: bool = False) -> dict[str, dict[str, Stated]]:
     """By calibration and parameter, the line with its value. Raises UserError as `load_calibrations` does."""
     return _stated(_files(path, only), {})
 
@@ -258,7 +258,7 @@ def _origin(line: Stated) -> str:
 MOST_NAMED = 3  # most sources to name
 
 
-def calibration_origins(own: Path | None = None, *, only: bool = False) -> dict[tuple[str, str], str]:
+def calibration_origins(own: Path | None, *, only: bool = False) -> dict[tuple[str, str], str]:
     """By calibration and parameter, the origin of its number, in a sentence that names the calibration with the line.
 
     `own` is the user's file, whose lines precede the shipped ones, or replace them with `only`. Raises UserError for a

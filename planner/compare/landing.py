@@ -13,21 +13,18 @@ from functools import cache, partial
 from pathlib import Path
 
 from planner.collector import still
-from planner.compare.appended_rows import (
-    AppendedRows,
-    appended,
+from planner.compare.appended_rows import AppendedRows, appended, predicted_again, unknown_chips
+from planner.compare.case_keys import complete_key
+from planner.compare.comparison_cases import case_in_words
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find
+from planner.compare.extended_ranges import (
     extend_charts,
     extend_names,
     extend_ranges,
     extend_tables,
     offer_templates,
-    predicted_again,
     too_short,
-    unknown_chips,
 )
-from planner.compare.case_keys import complete_key
-from planner.compare.comparison_cases import case_in_words
-from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find
 from planner.compare.row_of_measurement import (
     ABOVE_PEAK,
     EXPECTED,

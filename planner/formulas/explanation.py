@@ -32,7 +32,7 @@ def in_names(row: Row) -> str:
     return ""
 
 
-def explain(results: Results, names: Sequence[str], facts: Facts, depth: int | None = None) -> str:
+def explain(results: Results, names: Sequence[str], facts: Facts, depth: int | None) -> str:
     """The derivation of some rows as indented text, followed by the fitted numbers that they use with their sources.
 
     `depth` is the number of levels below each of the names; None for all. Raises UserError for an unknown name.

@@ -13,7 +13,19 @@ from typing import Any
 
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import Place, UserError, nearest
-from planner.hf import dense, early, gemma, hybrid, latent, moe, ngram_tables, sparse_attention, state_space, windowed
+from planner.hf import (
+    dense,
+    gemma,
+    gpt,
+    hybrid,
+    latent,
+    moe,
+    ngram_tables,
+    routed,
+    sparse_attention,
+    state_space,
+    windowed,
+)
 from planner.hf.config import NO_ROW, REMEDY, TEXT_PARTS, Config
 from planner.hf.contradictions import refuse_draft
 from planner.hf.rules import Family
@@ -21,7 +33,19 @@ from planner.hf.rules import Family
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
 FAMILIES: Mapping[str, Family] = {
     name: family
-    for module in (dense, early, moe, latent, sparse_attention, ngram_tables, hybrid, state_space, gemma, windowed)
+    for module in (
+        dense,
+        gpt,
+        moe,
+        routed,
+        latent,
+        sparse_attention,
+        ngram_tables,
+        hybrid,
+        state_space,
+        gemma,
+        windowed,
+    )
     for family in vars(module).values()
     if isinstance(family, Family)
     for name in family.types

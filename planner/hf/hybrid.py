@@ -11,7 +11,8 @@ from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
 from planner.hf.experts import after, experts, n_routed, one_shared
 from planner.hf.latent import DEEPSEEK_V3, bias_sum
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
-from planner.hf.moe import BAILING, MIXTRAL, QWEN2_MOE
+from planner.hf.moe import MIXTRAL, QWEN2_MOE
+from planner.hf.routed import BAILING
 from planner.hf.rules import (
     ColumnRules,
     ColumnValue,

@@ -6,7 +6,7 @@ from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL
 from planner.hf.experts import after, experts, n_routed
 from planner.hf.layers import check_length
-from planner.hf.moe import ROUTED
+from planner.hf.routed import ROUTED
 from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, layers, of, size, taken, tied
 
 

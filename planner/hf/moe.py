@@ -1,39 +1,10 @@
-"""Families with mixture-of-experts layers: Mixtral and its successors."""
+"""Families with mixture-of-experts layers: Mixtral and its successors, and Qwen's."""
 
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config
-from planner.hf.dense import (
-    ATTENTION_BIAS,
-    COHERE2,
-    ERNIE,
-    EXAONE4,
-    GENERAL,
-    HUNYUAN,
-    KV_SAID,
-    LLAMA,
-    MUSE_GLIMMER,
-    OLMO2,
-    QWEN2,
-    QWEN3,
-    SINKS,
-)
-from planner.hf.experts import (
-    after,
-    after_first_dense,
-    all_sparse,
-    between,
-    by_step,
-    experts,
-    interleaved,
-    n_routed,
-    n_shared,
-    narrower,
-    one_shared,
-    step_sparse,
-    unbiased,
-    where_experts,
-)
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, HUNYUAN, KV_SAID, LLAMA, MUSE_GLIMMER, OLMO2, QWEN2, QWEN3, SINKS
+from planner.hf.experts import all_sparse, by_step, experts, interleaved, narrower, one_shared, step_sparse, unbiased
 from planner.hf.layers import (
     all_full,
     all_local,
@@ -61,9 +32,9 @@ from planner.hf.rules import (
     within,
 )
 
-_CHOSEN = size("num_experts_per_tok", "num_experts_per_token", "experts_per_token")
+CHOSEN = size("num_experts_per_tok", "num_experts_per_token", "experts_per_token")
 # In the first families with experts, the field of the dense width is an expert's.
-_LOCAL = experts(size("num_local_experts", "num_experts"), _CHOSEN, size("intermediate_size"), all_sparse)
+_LOCAL = experts(size("num_local_experts", "num_experts"), CHOSEN, size("intermediate_size"), all_sparse)
 
 MIXTRAL = Family("mixtral", {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL})
 PHIMOE = Family("phimoe", {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bias": flag("lm_head_bias")})
@@ -97,7 +68,7 @@ LLAMA4 = Family(
         **KV_SAID,
         **attention(local_where_rope, window(8192, "attention_chunk_size")),
         **experts(
-            size("num_local_experts"), _CHOSEN, size("intermediate_size"), interleaved, size("intermediate_size_mlp")
+            size("num_local_experts"), CHOSEN, size("intermediate_size"), interleaved, size("intermediate_size_mlp")
         ),
         "head_dim": head_dim(128),
         "moe_shared_experts": 1,
@@ -122,7 +93,7 @@ GRANITEMOE = Family("granitemoe", {**GENERAL, **ATTENTION_BIAS, **_LOCAL})
 GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared(maybe("shared_intermediate_size"))})
 GRANITEMOE_SWA = Family("granitemoe_swa", {**GRANITEMOESHARED, **SINKS})
 
-_QWEN = experts(size("num_experts", "num_local_experts"), _CHOSEN, size("moe_intermediate_size"), by_step)
+_QWEN = experts(size("num_experts", "num_local_experts"), CHOSEN, size("moe_intermediate_size"), by_step)
 QWEN2_MOE = Family(
     "qwen2_moe",
     {
@@ -172,97 +143,10 @@ FLINT = Family(
         **ATTENTION_BIAS,
         **attention(_flint_kinds, window(513)),
         "attn_sinks": True,
-        **experts(size("num_experts"), _CHOSEN, size("moe_intermediate_size"), _flint_sparse),
+        **experts(size("num_experts"), CHOSEN, size("moe_intermediate_size"), _flint_sparse),
     },
 )
 MELLUM = Family("mellum", {**QWEN3_MOE, **attention(all_full, window(1024)), "head_dim": head_dim(128)})
-
-
-ROUTED: ColumnRules = {
-    **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), after_first_dense),
-    "moe_shared_experts": where_experts(n_shared),
-}
-DEEPSEEK = Family("deepseek", {**GENERAL, **ATTENTION_BIAS, **ROUTED})  # the first: DeepSeekMoE
-GLM4_MOE = Family(
-    "glm4_moe",
-    {
-        **GENERAL,
-        **KV_SAID,
-        **ROUTED,
-        "qkv_bias": flag("attention_bias"),
-        "router_score_bias": True,
-        "qk_norm": where("use_qk_norm", "per_head", "none"),
-    },
-)
-GLM4V_MOE = Family("glm4v_moe_text", {**GLM4_MOE, "qkv_bias": flag("attention_bias", default=True)})
-SARVAM_MOE = Family(
-    "sarvam_moe",
-    {
-        **GLM4_MOE,
-        "qkv_bias": flag("attention_bias", "use_qkv_bias"),
-        "head_dim": head_dim(64),
-        "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
-    },
-)
-UNLIMITED_OCR = Family("unlimited_ocr_text", {**DEEPSEEK, **KV_SAID})
-DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
-SOLAR_OPEN = Family(
-    "solar_open",
-    {
-        **GLM4_MOE,
-        **experts(n_routed, _CHOSEN, size("moe_intermediate_size"), all_sparse),
-        "head_dim": head_dim(128),
-        "qk_norm": "none",
-    },
-)
-
-
-_AFTER_DENSE: ColumnRules = {
-    **GENERAL,
-    "qk_norm": "per_head",
-    "head_dim": head_dim(128),
-    "router_score_bias": True,
-    **experts(
-        size("num_experts"),
-        _CHOSEN,
-        size("moe_intermediate_size"),
-        after(lambda config: taken(config, "num_dense_layers", 1)),
-    ),
-    "moe_shared_experts": where_experts(size("num_shared_experts")),
-}
-AFMOE = Family(
-    "afmoe",
-    {
-        **_AFTER_DENSE,
-        **ATTENTION_BIAS,
-        **attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)),
-        "attn_gate": True,
-        "norms_per_layer": 4,
-    },
-)
-HY_V3 = Family("hy_v3", {**_AFTER_DENSE, **KV_SAID, **ATTENTION_BIAS, "mlp_bias": unbiased("mlp_bias")})
-EXAONE_MOE = Family(
-    "exaone_moe",
-    {**EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True},
-)
-
-BAILING = Family(
-    "bailing_moe",
-    {
-        **GENERAL,
-        **KV_SAID,
-        "qkv_bias": flag("use_qkv_bias"),
-        "o_bias": flag("use_bias"),
-        "qk_norm": where("use_qk_norm", "per_head", "none"),
-        **ROUTED,
-        "moe_shared_experts": where_experts(maybe("num_shared_experts")),
-        "router_score_bias": flag("moe_router_enable_expert_bias"),
-    },
-)
-BAILING_V2 = Family(
-    "bailing_moe_v2",
-    {**BAILING, "qk_norm": where("use_qk_norm", "per_head", "none", default=True), "router_score_bias": True},
-)
 
 
 def _of_all_layers(name: str) -> ColumnRule:
@@ -293,50 +177,6 @@ HUNYUAN_MOE = Family(
 )
 
 
-ERNIE_MOE = Family(
-    "ernie4_5_moe",
-    {
-        **ERNIE,
-        "head_dim": head_dim(),
-        **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
-        "moe_shared_experts": lambda config, _: taken(config, "moe_num_shared_experts", 0),
-        "expert_bias": unbiased("use_bias"),
-        "router_score_bias": True,
-    },
-)
-
-
-def _prefix_kinds(config: Config, row: ModelRow) -> list[str]:
-    """Every n-th layer has global attention, with a separate n for the first layers, which have no experts."""
-    layers, first = row.count("n_layers"), _n_prefix(config)
-    steps = [("prefix_dense_sliding_window_pattern", 1, first), ("sliding_window_pattern", 4, layers - first)]
-    return [
-        "local" if (index + 1) % (config.count(name, least=1) or usual) else "full"
-        for name, usual, number in steps
-        for index in range(number)
-    ]
-
-
-def _n_prefix(config: Config) -> int:
-    return config.count("first_k_dense_replace") or 0
-
-
-COHERE2_MOE = Family(
-    "cohere2_moe",
-    {
-        **COHERE2,
-        **attention(_prefix_kinds, window(4096)),
-        "head_dim": head_dim(128),
-        **experts(
-            size("num_experts"),
-            _CHOSEN,
-            size("intermediate_size"),
-            after(_n_prefix),
-            size("prefix_dense_intermediate_size", "intermediate_size"),
-        ),
-        "moe_shared_experts": where_experts(maybe("num_shared_experts")),
-    },
-)
 DBRX = Family("dbrx", {
     **GENERAL, **ATTENTION_BIAS, "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
     "n_kv_heads": within("attn_config", size("kv_n_heads")), "norm": "layernorm_nobias",
@@ -378,7 +218,7 @@ ARCTIC = Family(
     {
         **GENERAL,
         **KV_SAID,
-        **experts(size("num_local_experts"), _CHOSEN, size("intermediate_size"), _arctic_sparse),
+        **experts(size("num_local_experts"), CHOSEN, size("intermediate_size"), _arctic_sparse),
         **one_shared(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
         "extra_params_total": lambda config, row: (
             (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model")
@@ -406,7 +246,7 @@ MINICPM = Family(
     {
         **LLAMA,
         "tied_embeddings": tied(True),
-        **experts(lambda config, _: config.count("num_experts") or 0, _CHOSEN, size("intermediate_size"), all_sparse),
+        **experts(lambda config, _: config.count("num_experts") or 0, CHOSEN, size("intermediate_size"), all_sparse),
     },
 )
 
@@ -436,7 +276,7 @@ MUSE_SPARK = Family(
         "router_score_bias": True,
         **experts(
             size("num_local_experts"),
-            _CHOSEN,
+            CHOSEN,
             lambda config, row: narrower(config, row, "moe_hidden_size", _pooled(config), "in attention"),
             all_sparse,
         ),
@@ -469,7 +309,7 @@ def _zaya_further(config: Config, row: ModelRow) -> ColumnValue:
 
 def _zaya_chosen(config: Config, row: ModelRow) -> ColumnValue:
     config.note("a token may use no expert in place of its last: it is counted with all")
-    return _CHOSEN(config, row)
+    return CHOSEN(config, row)
 
 
 def _zaya_rest(config: Config, row: ModelRow) -> ColumnValue:
@@ -486,30 +326,3 @@ ZAYA = Family("zaya", {
     "tied_embeddings": tied(True), "lm_head_bias": flag("lm_head_bias"), "norms_per_layer": 10,
     "router_score_bias": True, "extra_params_per_layer": _zaya_further, "extra_params_total": _zaya_rest,
 })  # fmt: skip
-
-
-def _of_text(rule: ColumnRule) -> ColumnRule:
-    """An ERNIE 4.5 rule applied to a config whose lists contain a number for text and one for images.
-
-    If the config doesn't say which layers have experts, all after the first have.
-    """
-
-    def first(config: Config, row: ModelRow) -> ColumnValue:
-        lists = {name: value for name, value in config.fields.items() if name.startswith("moe_")}
-        text = {name: value[0] for name, value in lists.items() if isinstance(value, list) and value}
-        config.note("experts for images are not counted: no token of a text uses them")
-        fields = {"moe_layer_start_index": 1, **config.fields, **text}
-        of_text = Config(config.path, fields, config.defaults, config.prefix)
-        of_text.notes = config.notes
-        return rule(of_text, row)
-
-    return first
-
-
-ERNIE_VL = Family(
-    "ernie4_5_moe_vl ernie4_5_vl_moe_text",
-    {
-        name: _of_text(rule) if callable(rule) and name.startswith(("moe_", "n_dense", "d_ff")) else rule
-        for name, rule in ERNIE_MOE.items()
-    },
-)

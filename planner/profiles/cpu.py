@@ -27,8 +27,8 @@ from planner.profiles.device_events import (
     main_steps,
     within,
 )
+from planner.profiles.planes import Event, Integers, Plane, Stats, host_events
 from planner.profiles.profile import Operation, shown
-from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 _END = "end: "
 _COVERED = 0.5  # least share of the operations' time that marks must cover to be steps

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from planner.profiles.planes import AnyLine, Integers
 from planner.profiles.profile import Found, Operation, StepKind, shown
 from planner.profiles.step_kinds import is_asked, unnumbered
-from planner.profiles.xspace import AnyLine, Integers
 
 PS = 1e-12  # seconds
 _COUNTED = 1 << 22
@@ -98,7 +98,7 @@ class ProgramRun:
     end: int
 
 
-def main_steps(runs: Sequence[ProgramRun], asked: str = "") -> tuple[list[Marked], Integers]:
+def main_steps(runs: Sequence[ProgramRun], asked: str) -> tuple[list[Marked], Integers]:
     """The steps given by the runs of the main (or requested) program, and the step index of each run.
 
     The step index is -1 for runs of other programs; the last entry, at index -1, is also -1, for events in no run.
@@ -188,7 +188,7 @@ class Marked:
     name: str = ""
 
 
-def main_marks(named: Iterable[tuple[str, Marked]], asked: str = "") -> tuple[list[Marked], list[StepKind]]:
+def main_marks(named: Iterable[tuple[str, Marked]], asked: str) -> tuple[list[Marked], list[StepKind]]:
     """The marks of the main kind (such as training, evaluation or an epoch), ordered by begin; and all kinds.
 
     A kind is a name without its numbers. The main one, among those that occur repeatedly, takes the most time; a

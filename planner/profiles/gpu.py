@@ -33,8 +33,8 @@ from planner.profiles.device_events import (
     within,
 )
 from planner.profiles.parts import merged
+from planner.profiles.planes import Event, Integers, Plane, Stats, host_events
 from planner.profiles.profile import Operation, shown
-from planner.profiles.xspace import Event, Integers, Plane, Stats, host_events
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)

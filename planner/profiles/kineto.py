@@ -20,9 +20,9 @@ from planner.profiles.device_events import FAR, PS, Events, Recording, distinct,
 from planner.profiles.kineto_operators import Operator, has_plain_inputs, kernel_operation
 from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
 from planner.profiles.parts import part, union
+from planner.profiles.planes import Integers
 from planner.profiles.profile import Operation
 from planner.profiles.trace_events import Clock
-from planner.profiles.xspace import Integers
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
 _LAUNCHES = {

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.profiles.device_events import PS, Marked, within
+from planner.profiles.planes import Integers
 from planner.profiles.profile import StepKind
 from planner.profiles.step_kinds import DECODE, is_asked, phase, phase_of_kernels, unnumbered
-from planner.profiles.xspace import Integers
 
 STEP = re.compile(r"^ProfilerStep\s*#?\s*(\d+)")
 _OPTIMIZER = "Optimizer.step#"  # PyTorch's own annotation of each optimizer call

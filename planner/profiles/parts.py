@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from planner.profiles.planes import Integers
 from planner.profiles.profile import Part
-from planner.profiles.xspace import Integers
 
 HOLDERS = ("while", "conditional", "call")  # control flow, which only contains other operations
 

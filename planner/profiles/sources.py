@@ -19,12 +19,12 @@ from planner.errors import Place, UserError
 from planner.profiles import cpu, foreign, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
 from planner.profiles.device_events import Recording
 from planner.profiles.kineto import KinetoEvents, rank_label
+from planner.profiles.planes import Plane
 from planner.profiles.profile import RANKS, Device
 from planner.profiles.profile_files import host
 from planner.profiles.summary import summarise
 from planner.profiles.tool_table import ToolTable
 from planner.profiles.trace_events import LIMIT, TraceEvents
-from planner.profiles.xspace import Plane
 from planner.terminal_table import counted
 
 _AS_WRITTEN = "give each as it was written"
@@ -62,7 +62,7 @@ class ProfileSource:
     notes: list[str] = field(default_factory=list)
 
 
-def read_file(path: Path, asked: str = "") -> ProfileSource:
+def read_file(path: Path, asked: str) -> ProfileSource:
     """The content of a file of any format. `asked` is the requested kind of steps, blank for the main one.
 
     Raises UserError if it can't be read as a profile.

@@ -15,8 +15,8 @@ from planner import progress
 from planner.profiles import parts
 from planner.profiles.device_events import PS, Events, Marked, Recording, grouped, joined, stepped
 from planner.profiles.parts import HOLDERS
+from planner.profiles.planes import Integers
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
-from planner.profiles.xspace import Integers
 
 GAPS = 12  # most gaps to keep
 _PIECE = 1 << 17  # events to add up at once

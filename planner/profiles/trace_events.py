@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from planner.profiles.device_events import FAR
-from planner.profiles.xspace import Event, EventBlock, Kinds, KindsInMemory, Plane, Stats
+from planner.profiles.planes import Event, EventBlock, Kinds, KindsInMemory, Plane, Stats
 
 _LAUNCH = "correlation_id"  # shared by a kernel and the host call that launches it
 _PASSING = {  # arguments of an event rather than of its operation

@@ -10,51 +10,24 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from planner.errors import Place, UserError
 from planner.profiles import wire
+from planner.profiles.planes import Event, EventBlock, Integers, Kinds, Plane, Stats
 from planner.profiles.wire import Fields, Value
 
-Stats = dict[str, Value]
-Integers = npt.NDArray[np.int64]
-Kinds = dict[int, tuple[str, Stats]]
 BLOCK = 2 << 20  # bytes of events to read at once
 EVENT = 4 << 3 | 2  # protobuf tag of a line's events
 _SINCE_1970 = 10**21  # ps, some 30 years: a line that begins later uses Unix time instead of the capture's
 REMEDY = "if it was copied as text or cut short, copy it again as binary"
-
-
-@dataclass(frozen=True)
-class Plane:
-    """A device, or the threads of a host."""
-
-    name: str
-    stats: Stats
-    lines: tuple[AnyLine, ...]
-    metadata: _Metadata | KindsInMemory = field(repr=False)
-
-    @property
-    def kinds(self) -> Kinds:
-        """The names and stats of its events' metadata, by id."""
-        return self.metadata.kinds
-
-    def line(self, *names: str) -> AnyLine | None:
-        """The first line with one of these names."""
-        return next((line for name in names for line in self.lines if line.name == name), None)
-
-
-def host_events(planes: Iterable[Plane]) -> Iterator[Event]:
-    """The events of all host threads."""
-    lines = (line for plane in planes if plane.name.startswith("/host:") for line in plane.lines)
-    return (event for line in lines for event in line.events)
 
 
 def read(path: Path, progress_to: Callable[[str], None] = lambda _: None) -> tuple[Plane, ...]:
@@ -138,48 +111,6 @@ class _FileBytes:
             self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that ran: name, begin and duration in ps, its stats over those of its metadata."""
-
-    name: str
-    start_ps: int
-    duration_ps: int
-    stats: Stats
-
-    @property
-    def end_ps(self) -> int:
-        """When it ended, in ps."""
-        return self.start_ps + self.duration_ps
-
-
-class EventBlock(NamedTuple):
-    """Some events of a line in its order: their metadata's id, begin and end in ps, one array each."""
-
-    kinds: Integers
-    begin: Integers
-    end: Integers
-
-
-class AnyLine(Protocol):
-    """Events of one thread, stream or queue, from whatever format."""
-
-    @property
-    def name(self) -> str:
-        """What the file calls it."""
-
-    @property
-    def kinds(self) -> Kinds:
-        """The names and stats shared by events, by id."""
-
-    @property
-    def events(self) -> Iterator[Event]:
-        """Each event with all its stats."""
-
-    def blocks(self) -> Iterator[EventBlock]:
-        """The events without their own stats, in blocks."""
-
-
 @dataclass(frozen=True)
 class EventLine:
     """The events of one thread, stream or queue, read on demand."""
@@ -257,16 +188,6 @@ class _Metadata:
         self.__dict__.pop("kinds", None)
         self.__dict__.pop("names", None)
         self._data.release()
-
-
-@dataclass
-class KindsInMemory:
-    """The metadata of a plane's events in a format that is read once and kept."""
-
-    kinds: Kinds
-
-    def forget(self) -> None:
-        """Does nothing: the file isn't read twice."""
 
 
 def _scanned(data: _FileBytes, at: int, end: int) -> Iterator[tuple[list[int], list[tuple[int, int]], int]]:

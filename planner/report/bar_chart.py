@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.report import svg
 from planner.report.svg import Drawing, Scale
+from planner.spoken import cut
 
 PARTS = ("#27406b", "#3f74b3", "#94600f", "#33806c", "#955389", "#6b7280", "#a1423a", "#5b6b1f")
 ROW, BAR = 48.0, 18.0
@@ -75,7 +76,7 @@ def _kinds(drawing: Drawing, kinds: Sequence[str]) -> float:
 def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float) -> None:
     svg.mark(drawing, bar.index, LEFT + 5, top + 10, 4.2, class_=svg.kind("f", bar.index))
     room = 58 - len(bar.said)
-    drawing.text(LEFT + 14, top + 10, svg.cut(bar.name, max(room, 12)), fill=svg.INK, class_="ink")
+    drawing.text(LEFT + 14, top + 10, cut(bar.name, max(room, 12)), fill=svg.INK, class_="ink")
     ink = {"fill": BAD, "class_": "bad", "font_weight": "bold"} if bar.is_over else {}
     drawing.text(RIGHT, top + 10, bar.said, "end", **ink)
     y, begin = top + 20, 0.0

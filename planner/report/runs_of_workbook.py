@@ -14,7 +14,7 @@ from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures, as_said
 from planner.report.svg import Drawing, Scale
 from planner.scaled_units import factor
-from planner.spoken import PERCENT, shown, spoken
+from planner.spoken import PERCENT, cut, shown, spoken
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import is_number
 
@@ -158,7 +158,7 @@ def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: floa
         )
     svg.mark(drawing, index, scale(measured or 1.0), middle, 5.0, said, is_hollow=bool(run.flags))
     numbers = f"{run.quantity} {_number(run, run.measured)}, {run.ratio or 0:.3g} x"
-    drawing.name(LEFT, top + 5, svg.cut(run.name or run.scenario, max(12, 62 - len(numbers))))
+    drawing.name(LEFT, top + 5, cut(run.name or run.scenario, max(12, 62 - len(numbers))))
     drawing.name(RIGHT + 18, top + 5, numbers, "end")
 
 

@@ -22,7 +22,7 @@ from planner.report.expectation import Planned
 from planner.report.figures import CellFigures
 from planner.report.replay import Replay, replayed
 from planner.report.svg import Drawing, Scale
-from planner.spoken import rounded, shown, within
+from planner.spoken import cut, rounded, shown, within
 
 MOST, TOP = 4, 12  # most scenarios with a picture, and bars per picture
 ROW, BAR, LEFT = 22.0, 8.0, 168.0
@@ -152,7 +152,7 @@ def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
         drawing.text(scale(value), bottom + 12, f"{value:+.2g} %" if value else "0", anchor)
     for at, each in enumerate(rows):
         y = top + ROW * at
-        drawing.text(svg.KEY_LEFT, y + ROW / 2, svg.cut(each.row.label, 28), fill=svg.INK, class_="ink")
+        drawing.text(svg.KEY_LEFT, y + ROW / 2, cut(each.row.label, 28), fill=svg.INK, class_="ink")
         for kind, (sign, tried) in enumerate(((-1, each.down), (1, each.up))):
             if tried is not None and tried.elasticity:
                 effect = sign * tried.elasticity

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from planner.spoken import PERCENT
+from planner.spoken import PERCENT, cut
 
 WIDTH = 420.0
 SIZE = 12.0  # font size
@@ -142,11 +142,6 @@ def in_rows(names: Iterable[str], mark_width: float, gap: float, right: float) -
 def width_of(words: str) -> float:
     """The approximate width of a text."""
     return sum(SIZE * (0.95 if ord(letter) > 0x2E80 else 0.5) for letter in words)
-
-
-def cut(words: str, most: int) -> str:
-    """A text cut to `most` characters."""
-    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 @dataclass(frozen=True)

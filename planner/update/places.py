@@ -152,7 +152,7 @@ def final_places(
     is_own: Callable[[int, int], bool],
     elsewhere: Container[str],
     *,
-    keeps_rows: bool = False,
+    keeps_rows: bool,
 ) -> FinalPlaces:
     """The final positions of the rows and columns of `old`, a sheet of the file, and `fresh`, the same sheet now.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from openpyxl.workbook import Workbook
@@ -102,8 +103,8 @@ def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, coun
     Numbers that only check the databases are left out: a user's own model has no published count, and needs none.
     """
     kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
-    found = (row for row in sheet.template.of_kind(*kinds) if row.name in sheet.rows)
-    for row in (row for row in found if row.name not in counted and not is_of_database(row, sheet.template)):
+    needed = sheet.rows.keys() - of_databases(sheet.template)
+    for row in (row for row in sheet.template.of_kind(*kinds) if row.name in needed and row.name not in counted):
         counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(
@@ -115,12 +116,16 @@ def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, coun
         )
 
 
-def is_of_database(row: Row, template: Template) -> bool:
-    """Whether a number, such as a published count, serves only checks of databases, which inputs don't change."""
-    readers = [each for each in template.rows if row.name in each.reads]
-    closures = (template.closure([each.name]) for each in readers if each.kind == "check")
-    own = [not any(template.row(name).kind == "input" for name in names) for names in closures]
-    return bool(readers) and len(own) == len(readers) and all(own)
+@cache
+def of_databases(template: Template) -> frozenset[str]:
+    """The numbers, such as a published count, that serve only checks of databases, which inputs don't change."""
+    readers: dict[str, set[bool]] = {}
+    for row in template.rows:
+        is_check = row.kind == "check"
+        of_data = is_check and not any(template.row(name).kind == "input" for name in template.closure([row.name]))
+        for name in row.reads:
+            readers.setdefault(name, set()).add(of_data)
+    return frozenset(name for name, of_data in readers.items() if of_data == {True})
 
 
 def _meaning(row: Row, where: str) -> str:

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import count
 from typing import NamedTuple
 
@@ -171,6 +171,7 @@ class Moves:
     def __init__(self, sheets: Mapping[str, SheetMoves]) -> None:
         self._sheets = {folded(name): found for name, found in sheets.items()}
         self.is_idle = all(found.is_idle and found.name == name for name, found in sheets.items())
+        self._adjusted = cache(self._moved)  # many formulas read the same cell
 
     def changed(self, sheet: str, found: SheetMoves) -> Moves:
         """The same with other moves for one sheet."""
@@ -195,8 +196,11 @@ class Moves:
 
     def _adjuster(self, text: str, sheet: str, home: str) -> Callable[[Reference], Reference | str]:
         """A function that adjusts a formula's references, which must be passed from left to right."""
-        numbers, of_tops = count(), self._of_tops(text, sheet) if _COUNTS_FROM.search(text) else set()
-        return lambda reference: self._moved(reference, sheet, home, is_top=next(numbers) in of_tops)
+        of_tops = self._of_tops(text, sheet) if _COUNTS_FROM.search(text) else ()
+        if not of_tops:
+            return lambda reference: self._adjusted(reference, sheet, home)
+        numbers = count()
+        return lambda reference: self._adjusted(reference, sheet, home, next(numbers) in of_tops)
 
     def _of_tops(self, text: str, sheet: str) -> set[int]:
         """The indices of references to a cell that stands for all rows of a table over which the formula has a range.
@@ -217,7 +221,7 @@ class Moves:
             if _COUNTED_FROM.get(name) == argument and not each.is_range and (on, each.area.top) in begun
         }
 
-    def _moved(self, reference: Reference, sheet: str, home: str, *, is_top: bool) -> Reference | str:
+    def _moved(self, reference: Reference, sheet: str, home: str, is_top: bool = False) -> Reference | str:
         if reference.is_foreign:
             return self._renamed_span(reference)
         is_own = not reference.prefix

@@ -170,22 +170,28 @@ def a_column_between(desk: Desk) -> None:
     desk.put(SHEET, desk.random.choice(list(desk.rows.values())), at, desk.marks.beside[-1])
 
 
-def put_in(package: Package, inserted: SheetMoves) -> None:
-    """Move the cells of a sheet as a program does where a person puts rows or columns in; every reference follows."""
-    name = inserted.name
-    part, moves = package.sheets()[name], Moves({name: inserted})
-    xml, _ = with_moved_formulas(SheetXml(package.parts[part]), name, moves)
-    sheet = Worksheet(xml)
-    move_around_rows(sheet.root, name, moves)
+def put_in(package: Package, *inserted: SheetMoves) -> None:
+    """Move the cells of sheets as a program does where a person puts rows or columns in; every reference follows."""
+    parts, moves = package.sheets(), Moves({each.name: each for each in inserted})
+    moved = {each.name: _moved(SheetXml(package.parts[parts[each.name]]), each, moves) for each in inserted}
+    move(package, moves, moved)
+    for name, xml in moved.items():
+        package.replace(parts[name], xml)
+
+
+def _moved(sheet: SheetXml, inserted: SheetMoves, moves: Moves) -> bytes:
+    """The XML of a sheet whose own cells move too."""
+    xml, _ = with_moved_formulas(sheet, inserted.name, moves)
+    moved = Worksheet(xml)
+    move_around_rows(moved.root, inserted.name, moves)
 
     def there(match: re.Match[bytes]) -> bytes:
         if match[1] == b"row":
             return b'<row r="%d"' % inserted.rows(int(match[2]))
         return b'<c r="%b"' % address(*inserted.cell(*coordinates(match[2].decode()))).encode()
 
-    sheet.rows = re.sub(rb'<(row|c) r="([A-Z]*[0-9]+)"', there, sheet.rows)
-    move(package, moves, {name})
-    package.replace(part, sheet.xml())
+    moved.rows = re.sub(rb'<(row|c) r="([A-Z]*[0-9]+)"', there, moved.rows)
+    return moved.xml()
 
 
 def a_sheet(desk: Desk) -> None:
