@@ -81,7 +81,8 @@ class OutcomeChange(NamedTuple):
     """A scenario's headline that changed; `relative` is None if there is no ratio, as from or to N/A.
 
     `sheet` is the one that calculates it if several have a headline of this name, else blank. `leads` says whether
-    `calc` and the report lead with it, for a scenario meant for its workload.
+    `calc` and the report lead with it, for a scenario meant for its workload. `better` is `less` or `more`, blank if
+    neither is better.
     """
 
     scenario: str
@@ -92,6 +93,7 @@ class OutcomeChange(NamedTuple):
     new: Value
     sheet: str = ""
     leads: bool = True
+    better: str = ""
 
     @property
     def called(self) -> str:
@@ -105,6 +107,13 @@ class OutcomeChange(NamedTuple):
         if isinstance(old, (int, float)) and isinstance(new, (int, float)) and old != 0:
             return (new - old) / abs(old)
         return None
+
+    @property
+    def verdict(self) -> str:
+        """`better` or `worse`; blank if it didn't move by a ratio, or neither way is known to be better."""
+        if not self.relative or not self.better:
+            return ""
+        return "better" if (self.relative > 0) == (self.better == "more") else "worse"
 
     @property
     def size(self) -> float:

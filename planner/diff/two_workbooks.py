@@ -29,7 +29,7 @@ from planner.diff.formats import Formats
 from planner.diff.read_cells import other_cells
 from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
-from planner.formulas.headlines import leading
+from planner.formulas.headlines import better, leading
 from planner.formulas.sweeps import swept_templates
 from planner.terminal_table import counted
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
@@ -218,7 +218,8 @@ class _Comparison:
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
                     leads = (other.origin, row.name) in self._leading and self._is_meant(now, other.origin)
-                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads)
+                    way = better(self.new.book.templates.get(other.origin, "")).get(row.name, "")
+                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads, way)
                 bound = row.binds(key), other.binds(now)
                 if bound[0] != bound[1] and None not in bound:
                     name, label = f"{row.name}.bound_by", f"{other.title}: bound by"
