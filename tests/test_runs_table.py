@@ -461,3 +461,10 @@ def test_a_time_is_that_of_a_step(tmp_path: Path, template: str, row: str) -> No
     plan = write_small(path, ["llama3-8b"], ["tpu-v5e"], [template], n_chips=16)
     assert record(path, "--time", "2s", scenario=plan.scenarios[0].id).exit_code == 0
     assert [each.row for each in runs(path)] == [row]
+
+
+def test_a_measured_number_isnt_called_expected(serves: Path) -> None:
+    """A run of a row that no headline names is called by its label without the word expected: the number is measured."""
+    said = record(serves, "--time", "400ms", "--of", "prefill_time", scenario=SERVES)
+    assert "Prefill of one prompt 400 ms" in said.output
+    assert [run.quantity for run in runs(serves)] == ["Prefill of one prompt"]
