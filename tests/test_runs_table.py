@@ -464,7 +464,7 @@ def test_a_time_is_that_of_a_step(tmp_path: Path, template: str, row: str) -> No
 
 
 def test_a_measured_number_isnt_called_expected(serves: Path) -> None:
-    """A run of a row that no headline names is called by its label without the word expected: the number is measured."""
+    """A run of a row that no headline names is called by its label without the word expected."""
     said = record(serves, "--time", "400ms", "--of", "prefill_time", scenario=SERVES)
     assert "Prefill of one prompt 400 ms" in said.output
     assert [run.quantity for run in runs(serves)] == ["Prefill of one prompt"]
