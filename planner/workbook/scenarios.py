@@ -319,7 +319,7 @@ class _Known:
         seen: dict[str, int] = {}
         for line, cells in sheet.records():
             try:
-                scenario = self._from_cells(cells)
+                scenario = self._from_cells(cells, str(path))
             except UserError as error:
                 raise error.at(Place(path, line, error.place.column if error.place else None)) from None
             if len(seen) == MOST:
@@ -333,7 +333,7 @@ class _Known:
         if not seen:
             raise UserError("the file has no scenario", place=Place(path), remedy="add a row below the header")
 
-    def _from_cells(self, cells: dict[str, str]) -> BuildScenario:
+    def _from_cells(self, cells: dict[str, str], file: str) -> BuildScenario:
         def first(columns: Sequence[str]) -> str:
             return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
 
@@ -346,7 +346,7 @@ class _Known:
         for column, text in cells.items():
             if column in self.rows and text.strip() and column not in NAME_COLUMNS:
                 with _in_column(column):
-                    values[column] = typed(self.rows[column], unguarded(text.strip()))
+                    values[column] = typed(self.rows[column], unguarded(text.strip()), file)
         base = _scenario(found_model, found_chip, values)
         identifier, name = first(ID_COLUMNS) or base.id, first(NAME_COLUMNS)
         for text, columns, refuse in ((identifier, ID_COLUMNS, refuse_unfit_id), (name, NAME_COLUMNS, refuse_unfit)):
