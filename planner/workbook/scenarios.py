@@ -15,6 +15,7 @@ from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
+from planner.csv_kinds import looks_like
 from planner.csvfile import CsvFile, unguarded
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
@@ -315,7 +316,9 @@ class _Known:
             raise UserError("the column has no name", place=Place(path, 1, sheet.header.index("") + 1), remedy=remedy)
         for column in sheet.header:
             if column not in known:
-                raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=_named_so(column, known))
+                is_ours = {"scenario", *MODEL_COLUMNS, *HARDWARE_COLUMNS} & set(sheet.header)
+                remedy = looks_like(sheet.header, known if is_ours else ()) or _named_so(column, known)
+                raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=remedy)
         seen: dict[str, int] = {}
         for line, cells in sheet.records():
             try:
