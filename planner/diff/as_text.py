@@ -17,7 +17,8 @@ from planner.diff.differences import (
     OutcomeChange,
     Structure,
 )
-from planner.spoken import EXACT, EXACT_DIGITS, apart, printed
+from planner.diff.measured import folded
+from planner.spoken import EXACT, EXACT_DIGITS, apart, printed, rounded
 from planner.terminal_table import counted
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value, is_number, plain
@@ -140,7 +141,7 @@ def as_text(found: Difference, width: int | None = None, *, whole: bool = False)
         lines += ["", LEADING, *_outcomes(leading, width, whole)]
     elif not found.is_empty:
         lines += ["", "No headline moved."]
-    for title, texts in sections(found):
+    for title, texts in sections(found, whole=whole):
         lines += ["", title, *_listed(texts, width, whole=whole)]
     if others:
         lines += ["", OTHERS, *_outcomes(others, width, whole)]
@@ -149,12 +150,15 @@ def as_text(found: Difference, width: int | None = None, *, whole: bool = False)
     return "\n".join([*lines, *(f"Note: {text}" for text in found.unsure)])
 
 
-def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
-    """Each non-empty heading with its changes in words, except the headlines, which are a table."""
+def sections(found: Difference, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """Each non-empty heading with its changes in words, except the headlines, which are a table.
+
+    The cells of a measurement are one text unless the `whole` is asked for.
+    """
     cells = sorted(found.cells, key=_is_digest)
     parts: list[tuple[str, list[str]]] = [
         ("Sheets, scenarios, rows and columns", [structure(change) for change in found.structure]),
-        ("Inputs that changed", [typed(change) for change in found.inputs]),
+        ("Inputs that changed", [typed(change) for change in found.inputs] if whole else list(_inputs(found))),
         ("Formulas overridden or edited", list(_formulas(found.formulas))),
         ("Checks that come out differently", [check(change) for change in found.checks]),
         ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
@@ -169,6 +173,18 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
         ),
     ]
     return ((title, texts) for title, texts in parts if texts)
+
+
+def _inputs(found: Difference) -> Iterator[str]:
+    """The changed inputs in words, a text for each measured case."""
+    for change in folded(found.inputs):
+        if isinstance(change, InputChange):
+            yield typed(change)
+            continue
+        ratio = found.ratios.get(change.time.name)
+        times = f", {rounded(ratio)} times the prediction" if ratio is not None else ""
+        beside = f"; {counted(change.beside, 'more cell')} of it" if change.beside else ""
+        yield f"{typed(change.time._replace(unit='s'))}{times}{beside}"
 
 
 def _formulas(changes: Sequence[FormulaChange]) -> Iterator[str]:

@@ -138,7 +138,8 @@ class CheckChange(NamedTuple):
 class Difference:
     """All differences between two workbooks.
 
-    `unsure` lists what could not be recalculated, and is compared as saved.
+    `unsure` lists what could not be recalculated, and is compared as saved. `ratios` has the measured time over the
+    prediction of cases whose measured time changed, by the change's name.
     """
 
     old: str
@@ -152,6 +153,7 @@ class Difference:
     formats: list[FormatChange] = field(default_factory=list)
     headlines: list[OutcomeChange] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
+    ratios: dict[str, float] = field(default_factory=dict)
 
     @property
     def changes(self) -> dict[str, list[NamedTuple]]:
@@ -164,4 +166,4 @@ class Difference:
         return not any(self.changes.values())
 
 
-_NO_CHANGES = ("old", "new", "unsure")
+_NO_CHANGES = ("old", "new", "unsure", "ratios")

@@ -26,6 +26,7 @@ from planner.diff.differences import (
     Structure,
 )
 from planner.diff.formats import Formats
+from planner.diff.measured import ratios
 from planner.diff.read_cells import other_cells
 from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
@@ -97,6 +98,7 @@ class _Comparison:
         for here, there in cells:
             if not (here and there and self._is_same(one, two, here, there)):
                 self._report(one, two, here, there)
+        self.difference.ratios |= ratios(two, self.difference.inputs)
         before, after = self._formats
         if before.all_same(one.sheet, after, two.sheet):
             return
