@@ -49,6 +49,18 @@ def test_what_the_plan_leads_with_comes_first(pair: tuple[Path, Path]) -> None:
     assert page.index("Headlines that moved") < page.index("Inputs that") < page.index("Ranges, bounds and")
 
 
+def test_workloads_that_a_scenario_isnt_meant_for_are_counted(pair: tuple[Path, Path]) -> None:
+    """Numbers of training of a plan that serves are a count in the text and on the page; JSON has them, marked so."""
+    said, page = invoked("diff", *pair)[1], as_html(compare(*map(read_plan, pair)))
+    found = json.loads(invoked("diff", "--json", *pair)[1])["headlines"]
+    unmeant = [one["name"] for one in found if not one["meant"]]
+    assert {"step_time_expected", "mfu_expected"} <= set(unmeant)
+    assert " step_time_expected " not in said
+    assert f"{len(unmeant)} other numbers moved, of workloads that the scenarios aren't meant for; --all" in said
+    assert f"{len(unmeant)} other numbers moved, of workloads" in page
+    assert "mfu_expected" not in page
+
+
 def test_json_says_which_lead(pair: tuple[Path, Path]) -> None:
     """Its list is of one order, the largest first, whatever leads."""
     found = json.loads(invoked("diff", "--json", *pair)[1])["headlines"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from planner.diff.as_text import LEADING, NOTHING, OTHERS, each, parted, percent, sections
+from planner.diff.as_text import LEADING, NOTHING, OTHERS, each, left_out, parted, percent, sections
 from planner.diff.differences import Difference, OutcomeChange
 
 _STYLE = """
@@ -59,7 +59,7 @@ def as_html(found: Difference) -> str:
 
 
 def _body(found: Difference) -> Iterator[str]:
-    leading, others = parted(found.headlines)
+    leading, others, unmeant = parted(found.headlines)
     if found.is_empty:
         yield f"<p>There are {NOTHING}.</p>"
     else:
@@ -73,6 +73,8 @@ def _body(found: Difference) -> Iterator[str]:
     if others:
         yield "<h2>Other numbers of Dashboard</h2>"
         yield from _headlines(others, OTHERS)
+    if unmeant:
+        yield f"<p>{escape(left_out(unmeant))}.</p>"
     yield from (f"<p>{escape(text)}</p>" for text in found.unsure)
 
 

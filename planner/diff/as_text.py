@@ -136,7 +136,7 @@ def as_text(found: Difference, width: int | None = None, *, whole: bool = False)
     The plan's leading headlines come first, ranges and bounds last.
     """
     lines = [f"--- {found.old}", f"+++ {found.new}"]
-    leading, others = parted(found.headlines)
+    leading, others, unmeant = parted(found.headlines, whole=whole)
     if leading:
         lines += ["", LEADING, *_outcomes(leading, width, whole)]
     elif not found.is_empty:
@@ -145,6 +145,8 @@ def as_text(found: Difference, width: int | None = None, *, whole: bool = False)
         lines += ["", title, *_listed(texts, width, whole=whole)]
     if others:
         lines += ["", OTHERS, *_outcomes(others, width, whole)]
+    if unmeant:
+        lines += ["", f"{left_out(unmeant)}; --all lists them"]
     if found.is_empty:
         lines = [f"{found.old} and {found.new}: {NOTHING}"]
     return "\n".join([*lines, *(f"Note: {text}" for text in found.unsure)])
@@ -210,9 +212,22 @@ def _is_digest(change: CellChange) -> bool:
     return isinstance(change.new, str) and re.fullmatch("[0-9a-f]{64}", change.new) is not None
 
 
-def parted(changes: Sequence[OutcomeChange]) -> tuple[list[OutcomeChange], list[OutcomeChange]]:
-    """The headlines that lead the plan, and the others (ranges, bounds, and workloads that it isn't meant for)."""
-    return [change for change in changes if change.leads], [change for change in changes if not change.leads]
+def parted(
+    changes: Sequence[OutcomeChange], *, whole: bool = False
+) -> tuple[list[OutcomeChange], list[OutcomeChange], int]:
+    """The headlines that lead the plan, its other numbers, such as ranges and bounds, and how many are left out.
+
+    Those of a workload that the scenario isn't meant for are left out, or the last of the others in the `whole`.
+    """
+    meant = [change for change in changes if change.meant]
+    others, unmeant = [change for change in meant if not change.leads], [each for each in changes if not each.meant]
+    leading = [change for change in meant if change.leads]
+    return (leading, [*others, *unmeant], 0) if whole else (leading, others, len(unmeant))
+
+
+def left_out(unmeant: int) -> str:
+    """How many changes are of workloads that their scenarios aren't meant for."""
+    return f"{counted(unmeant, 'other number')} moved, of workloads that the scenarios aren't meant for"
 
 
 def _listed(texts: Sequence[str], width: int | None, *, whole: bool) -> Iterator[str]:

@@ -82,7 +82,7 @@ class OutcomeChange(NamedTuple):
 
     `sheet` is the one that calculates it if several have a headline of this name, else blank. `leads` says whether
     `calc` and the report lead with it, for a scenario meant for its workload. `better` is `less` or `more`, blank if
-    neither is better.
+    neither is better. `meant` says whether the scenario is meant for the workload.
     """
 
     scenario: str
@@ -94,6 +94,7 @@ class OutcomeChange(NamedTuple):
     sheet: str = ""
     leads: bool = True
     better: str = ""
+    meant: bool = True
 
     @property
     def called(self) -> str:

@@ -216,16 +216,17 @@ class _Comparison:
             other = rows.get((self.pairs.sheets.get(row.origin, row.origin), row.name))
             for key, now in self._keys(row) if other else ():
                 assert other is not None, "there is one here"
+                meant = self._is_meant(now, other.origin)
                 sheet = other.origin if known[other.name] > 1 else ""
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
-                    leads = (other.origin, row.name) in self._leading and self._is_meant(now, other.origin)
+                    leads = meant and (other.origin, row.name) in self._leading
                     way = better(self.new.book.templates.get(other.origin, "")).get(row.name, "")
-                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads, way)
+                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads, way, meant)
                 bound = row.binds(key), other.binds(now)
                 if bound[0] != bound[1] and None not in bound:
                     name, label = f"{row.name}.bound_by", f"{other.title}: bound by"
-                    yield OutcomeChange(now, name, label, "text", *bound, sheet, leads=False)
+                    yield OutcomeChange(now, name, label, "text", *bound, sheet, leads=False, meant=meant)
 
     @cached_property
     def _leading(self) -> Collection[tuple[str, str]]:
