@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from planner import progress, regularfile
+from planner.csv_kinds import looks_like
 from planner.errors import Place, UserError, nearest
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
@@ -230,5 +231,6 @@ def require(header: Sequence[str], path: Path, required: Sequence[str], known: S
         hint = nearest(missing[0], extra) if extra else ""
         others = f", and {', '.join(missing[1:])} too" if missing[1:] else ""
         add = f"add it to the header{others}"
-        remedy = f"{hint} rename it to {missing[0]}" if hint.startswith("did you mean") else add
+        renamed = f"{hint} rename it to {missing[0]}" if hint.startswith("did you mean") else add
+        remedy = looks_like(header, required) or renamed
         raise UserError(f"column {missing[0]!r} is missing", place=Place(path, 1), remedy=remedy)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import ClassVar
 
 _PATIENCE_S = 0.5  # shorter steps aren't announced
 MOST_REMARKS = 24  # most remarks to print; the rest are counted
+MOST_OF_FILE, SAID_OF_FILE = 5, 3  # most remarks on one file to print all of; of more so many are, and a count
 
 
 class _State:
@@ -23,7 +25,7 @@ class _State:
     begun = time.perf_counter()
     shown = 0
     warned: ClassVar[dict[str, None]] = {}
-    remarked: ClassVar[dict[str, None]] = {}
+    remarked: ClassVar[dict[str, str]] = {}  # by text: the file that it is on, blank for none
     replaced: ClassVar[dict[Path, os.stat_result]] = {}  # by path: stat of the temporary file to be moved there
 
 
@@ -58,9 +60,12 @@ def warn(text: str) -> None:
     _State.warned[text] = None
 
 
-def remark(text: str) -> None:
-    """Record information, such as how a typed number was read; printed before the warnings."""
-    _State.remarked[text] = None
+def remark(text: str, file: str = "") -> None:
+    """Record information, such as how a typed number was read; printed before the warnings.
+
+    Of many remarks on the numbers of one `file` only the first few are printed.
+    """
+    _State.remarked[text] = file
 
 
 @contextmanager
@@ -83,13 +88,26 @@ def say_warnings() -> None:
     clear()
     if _State.silent:
         _forget()
-    for text in list(_State.remarked)[:MOST_REMARKS]:
+    remarks = list(_few_of_each_file())
+    for text in remarks[:MOST_REMARKS]:
         print(text, file=sys.stderr, flush=True)
-    if len(_State.remarked) > MOST_REMARKS:
-        print(f"... and {len(_State.remarked) - MOST_REMARKS:,} more", file=sys.stderr, flush=True)
+    if len(remarks) > MOST_REMARKS:
+        print(f"... and {len(remarks) - MOST_REMARKS:,} more", file=sys.stderr, flush=True)
     for text in _State.warned:
         print(f"Warning: {text}", file=sys.stderr, flush=True)
     _forget()
+
+
+def _few_of_each_file() -> Iterator[str]:
+    """The remarks in order; of many on one file the first few and, in place of the next, how many more there are."""
+    counts = Counter(_State.remarked.values())
+    told = Counter[str]()
+    for text, file in _State.remarked.items():
+        told[file] += 1
+        if not file or counts[file] <= MOST_OF_FILE or told[file] <= SAID_OF_FILE:
+            yield text
+        elif told[file] == SAID_OF_FILE + 1:
+            yield f"{file}: {counts[file] - SAID_OF_FILE:,} more numbers with a unit were read likewise"
 
 
 def _forget() -> None:

@@ -92,10 +92,10 @@ def is_scaled(text: str) -> bool:
     return PLAIN.fullmatch(text.strip()) is None
 
 
-def echo(name: str, text: str, unit: str, value: float) -> None:
-    """Record a remark on how a number was read that wasn't typed as a plain one."""
+def echo(name: str, text: str, unit: str, value: float, file: str = "") -> None:
+    """Record a remark on how a number was read that wasn't typed as a plain one; `file` names the file that has it."""
     if is_scaled(text):
-        progress.remark(f"{name} = {text}, read as {said(value, unit)}")
+        progress.remark(f"{name} = {text}, read as {said(value, unit)}", file)
 
 
 def said(value: float, unit: str) -> str:

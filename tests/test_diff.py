@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from planner.diff.as_html import as_html
 from planner.diff.as_text import as_text, both, percent
 from planner.diff.as_text import check as said_of_check
 from planner.diff.differences import CellChange, CheckChange, Difference, OutcomeChange
-from planner.diff.two_workbooks import compare
+from planner.diff.two_workbooks import compare, read_both
 from planner.workbook.book import build
 from planner.workbook.memory import is_packed
 from planner.workbook.scenarios import plan_of
@@ -24,7 +25,7 @@ from planner.xlsx.address import address
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import add_sheet
-from tests.commands import invoked
+from tests.commands import command, invoked
 from tests.seeded import Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
 from tests.workbooks import few_rows, write_small
@@ -403,3 +404,22 @@ def test_a_number_beyond_all_units_is_not_said_digit_by_digit(unit: str) -> None
     told = both(1e300, 1.5e300, unit)
     assert len(told) < 60, told
     assert len(set(told.split(" -> "))) == 2
+
+
+def test_a_measured_case_is_one_line(tmp_path: Path) -> None:
+    """The cells that a measurement fills are one line with its time and ratio in the text and on the page; --all and
+    JSON have each cell.
+    """
+    old, new = tmp_path / "old.xlsx", tmp_path / "new.xlsx"
+    write_small(old, [], ["tpu-v5e"], ["matmul"], tokens=8192, d_in=8192, d_out=11264)
+    new.write_bytes(old.read_bytes())
+    recorded = command("record", new, "--case", "Matmul 1024 bf16", "--time", "24us")
+    ratio = re.search(r"([\d.]+) times the prediction", recorded)
+    assert ratio is not None
+    said = invoked("diff", old, new)[1].splitlines()
+    (line,) = (each for each in said if "Matmul 1024 bf16" in each)
+    assert line.strip().startswith("Comparison[Matmul 1024 bf16].measured_time  (blank) -> 24.00 us, ")
+    assert line.endswith(f", {ratio[1]} times the prediction; 6 more cells of it")
+    assert line.strip().replace(">", "&gt;") in as_html(compare(*read_both(old, new)))
+    assert sum("Matmul 1024 bf16" in each for each in invoked("diff", "--all", old, new)[1].splitlines()) == 7
+    assert len(json.loads(invoked("diff", "--json", old, new)[1])["inputs"]) == 7

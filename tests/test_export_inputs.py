@@ -174,17 +174,28 @@ def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
     assert "the constant seconds_per_hour is 3599, not 3600; not exported" in said_of
 
 
-def test_a_stack_of_ones_own_needs_its_calibrations(tmp_path: Path) -> None:
-    """The CSV names the stack; that its calibrations are to be given again is said, of a shipped stack nothing."""
-    own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
-    own.write_text("calibration,parameter,value\nmine,serve_overhead_factor,1.1\n", encoding="utf-8")
+def test_the_printed_command_builds_what_has_a_stack_of_its_own(tmp_path: Path) -> None:
+    """Its calibration, by hand or with parameters of a fit, is written beside the CSV, so that the command as printed
+    makes a workbook of the same numbers; of a shipped stack nothing is written or said.
+    """
+    own, path, again = tmp_path / "mine.csv", tmp_path / "plan.xlsx", tmp_path / "again.xlsx"
+    fit = "mine,name,Ours,we\nmine,fitted_for,h100,we\nmine,layer_overhead,3e-5,we\nmine,hbm_efficiency,0.7,we\n"
     few = few_rows(("llama3-8b",), ("h100-sxm",))
-    tables = ("--models", few.models_csv, "--hardware-csv", few.hardware_csv, "--calibrations", own)
-    said = "  the stack mine is your own: build with --calibrations and the CSV that planner fit wrote"
-    for stack, remarks in (("mine", [said]), ("tuned", [])):
-        command("build", "llama3-8b", "-H", "h100-sxm", *tables, "--set", f"stack={stack}", "-o", path, "--force")
+    tables = ("--models", few.models_csv, "--hardware-csv", few.hardware_csv)
+    words = ("llama3-8b", "-H", "h100-sxm", *tables, "--template", "inference", "-o", path, "--force")
+    for lines in ("mine,serve_overhead_factor,1.1,we\n", fit):
+        own.write_text(f"calibration,parameter,value,sources\n{lines}", encoding="utf-8")
+        command("build", *words, "--calibrations", own, "--set", "stack=mine")
         done = command("export-inputs", path, "-o", tmp_path / "s.csv", "--force")
-        assert [line for line in done.splitlines() if "the stack" in line] == remarks
+        assert f"Wrote {tmp_path / 's-calibrations.csv'}: the scenarios' stacks of your own." in done
+        printed = next(line for line in done.splitlines() if line.startswith("planner build"))
+        told = shlex.split(printed.partition(" makes a workbook")[0])[1:]
+        command(*told, *tables, "-o", again, "--force")
+        assert said(read_plan(again)) == said(read_plan(path))
+    (tmp_path / "s-calibrations.csv").unlink()
+    command("build", *words, "--set", "stack=tuned")
+    assert "stack" not in command("export-inputs", path, "-o", tmp_path / "s.csv", "--force")
+    assert not (tmp_path / "s-calibrations.csv").exists()
 
 
 def test_the_command_says_how_to_build(tmp_path: Path) -> None:

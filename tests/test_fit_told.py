@@ -112,7 +112,8 @@ def test_a_model_or_chip_of_ones_own_asks_for_its_file(tmp_path: Path) -> None:
         for command_name in ("fit", "validate"):
             assert f"{hint} reads one of your own" in refused(command_name, path)
     path = runs(tmp_path / "runs.csv", text.replace("llama3-8b", "ours"))
-    models = DATA.parent.parent / "model_db" / "models.csv"
+    models = tmp_path / "models.csv"
+    models.write_bytes((DATA.parent.parent / "model_db" / "models.csv").read_bytes())
     assert "--models" not in refused("fit", path, "--models", models)
     assert "reads one of your own" not in refused("fit", runs(path, text.replace("decode_step_time", "decode_step")))
 

@@ -139,3 +139,21 @@ def test_counts_of_a_model_are_typed_alike(tmp_path: Path) -> None:
     cells = DENSE | {"vocab": "128k", "d_ff": "4*64"}
     table = load_csv(tmp_path, ",".join(cells) + "\n" + ",".join(cells.values()))
     assert (table.row("tiny")["vocab"], table.row("tiny")["d_ff"]) == (128000, 256)
+
+
+def test_of_many_numbers_with_a_unit_a_few_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a CSV's six numbers with a unit the first three are said as read, and how many more there are, of five all;
+    what was typed beside them is said, and so is every doubt.
+    """
+    progress.say_warnings()
+    capsys.readouterr()
+    row = "a,switch,{},96GiB,3.35TB/s,100GB/s,8\nb,switch,600TFLOP/s,{},3.35TB/s,100GB/s,8"
+    for peak, memory, lines in (("600e12", "80", 4), ("300TFLOP/s", "80GB", 4)):
+        load_csv(tmp_path, f"{CHIP}\n{row.format(peak, memory)}", "hardware")
+        progress.remark("batch = 8k, read as 8,000")
+        progress.say_warnings()
+        *said, typed = (line for line in capsys.readouterr().err.splitlines() if not line.startswith("Warning: "))
+        assert typed == "batch = 8k, read as 8,000"
+        assert len(said) == lines
+        assert all(", read as " in line for line in said[:3])
+    assert said[3] == f"{tmp_path / 'mine.csv'}: 3 more numbers with a unit were read likewise"

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -165,3 +166,19 @@ def test_a_pdf_keeps_its_drawings() -> None:
     assert remark == ""
     assert len(reader.pages) < 14  # a waterfall and runs alike for each of four scenarios
     assert not [image for page in reader.pages for image in page.images]
+
+
+@pytest.mark.slow
+@needs_browser
+def test_no_word_of_a_header_is_broken_in_print(tmp_path: Path) -> None:
+    """On paper each word above a table of many columns is whole, and nothing says that the page scrolls."""
+    from pypdf import PdfReader
+
+    page, target, report = tmp_path / "report.html", tmp_path / "print.pdf", gather(whole_workbook())
+    page.write_text(html(report), encoding="utf-8")
+    browse(page, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={target}")
+    text = normalize("NFKC", " ".join(sheet.extract_text() for sheet in PdfReader(target).pages))  # no ligatures
+    titles = {word for table in (*report.near, *report.sweeps) for each in table.columns for word in each.label.split()}
+    assert {"Sequences", "together", "Reported", "Expected"} <= titles
+    assert [word for word in titles if word not in text] == []
+    assert "sideways" not in text

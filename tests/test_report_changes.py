@@ -19,7 +19,7 @@ from planner.workbook.scenarios import plan_of
 from tests.test_report import overwritten
 from tests.workbooks import few_rows, smaller, write_small
 
-MOVED = re.compile(r"(.+) ([\d,]+) → ([\d,]+): (.+)")
+MOVED = re.compile(r"([^→]+) ([\d,]+) → ([\d,]+)(?:, with .+)?: (.+)")
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +84,20 @@ def test_the_change_makes_the_checks_hold(
         assert match[4] == "every check holds"
         changed = {**inputs, names[match[1]]: int(match[3].replace(",", ""))}
         assert not failed(model, template, **changed)
+
+
+def test_what_moves_with_a_change_is_said(
+    trained: tuple[ScenarioSummary, ...], served: tuple[ScenarioSummary, ...]
+) -> None:
+    """Where no tensor or pipeline ways share the chips, FSDP's ways are the chips, and are said to move with them; of
+    tokens, and of the chips that serve, nothing follows.
+    """
+    (chips,) = (change for change in trained[0].changes if change.startswith("Chips"))
+    moved = re.fullmatch(r"Chips ([\d,]+ → [\d,]+), with FSDP ways ([\d,]+ → [\d,]+): .+", chips)
+    assert moved is not None
+    assert moved[1] == moved[2]
+    others = [change for each in served for change in each.changes] + list(trained[0].changes)
+    assert [change for change in others if ", with" in change.partition(":")[0]] == [chips]
 
 
 def test_the_change_saves_what_it_says(served: tuple[ScenarioSummary, ...]) -> None:

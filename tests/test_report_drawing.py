@@ -13,7 +13,8 @@ from planner.errors import UserError
 from planner.report.bar_chart import PARTS
 from planner.report.contents import FigureTable, Picture
 from planner.report.documents import page
-from planner.report.svg import PALETTE, Drawing, tick
+from planner.report.sensitivities import BAR, ROW, SMALL
+from planner.report.svg import PALETTE, Drawing, lines, tick
 from planner.report.write import alone, write, written_beside
 from planner.xlsx.atomic import write_atomically
 from tests.reports import reported, small_workbook
@@ -165,3 +166,23 @@ def test_a_tornado_for_each_scenario() -> None:
         assert list(told.label) == labels
         assert [row[3].value for row in picture.table.rows] == pytest.approx(list(told.elasticity_more), nan_ok=True)
     assert len(found) == frame.scenario.nunique() == 1
+
+
+def test_a_long_label_takes_two_lines() -> None:
+    """A text is broken between words, and only what two lines can't hold is cut."""
+    assert lines("Layers with softmax attention", 25) == ["Layers with softmax", "attention"]
+    assert lines("Context length", 25) == ["Context length"]
+    assert lines("Speed of the cache's reads over that of others", 25) == [
+        "Speed of the cache's",
+        "reads over that of others",
+    ]
+    assert lines("Share of the HBM bandwidth that reads reach", 20) == ["Share of the HBM", "bandwidth that read…"]
+
+
+def test_a_number_in_a_cut_bar_is_smaller_than_the_bar() -> None:
+    """The number at the end of a tornado's bar that is cut is no higher than the bar, on the page as in the PDF."""
+    assert f"svg text.small{{font-size:{SMALL:g}px}}" in (
+        Path(planner.__file__).parent / "report/pages/report.css"
+    ).read_text(encoding="utf-8")
+    assert SMALL < BAR
+    assert 2 * BAR < ROW

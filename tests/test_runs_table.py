@@ -461,3 +461,21 @@ def test_a_time_is_that_of_a_step(tmp_path: Path, template: str, row: str) -> No
     plan = write_small(path, ["llama3-8b"], ["tpu-v5e"], [template], n_chips=16)
     assert record(path, "--time", "2s", scenario=plan.scenarios[0].id).exit_code == 0
     assert [each.row for each in runs(path)] == [row]
+
+
+def test_a_measured_number_isnt_called_expected(serves: Path) -> None:
+    """A run of a row that no headline names is called by its label without the word expected."""
+    said = record(serves, "--time", "400ms", "--of", "prefill_time", scenario=SERVES)
+    assert "Prefill of one prompt 400 ms" in said.output
+    assert [run.quantity for run in runs(serves)] == ["Prefill of one prompt"]
+
+
+def test_a_picture_of_runs_has_their_names_whole(tmp_path: Path) -> None:
+    """A long name beside long numbers isn't cut: the two stand on a line each."""
+    path = tmp_path / "serves.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    command("scenario", "rename", path, SERVES, "Llama 3 8B on v5e, of the chat team")
+    record(path, "--time", "12ms", "--of", "time_per_output_token", scenario=SERVES)
+    (picture,) = (each for each in gather(path).pictures if each.id == "runs")
+    assert ">Llama 3 8B on v5e, of the chat team<" in picture.svg
+    assert ">Time per output token, with prefills 12.0 ms, " in picture.svg

@@ -6,6 +6,7 @@ import csv
 import itertools
 import math
 import re
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,9 +19,9 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
-from planner.search import layout_rules, sensible
+from planner.search import layout_rules, search_text, sensible
 from planner.search.conditions import with_conditions
-from planner.search.found import objective
+from planner.search.found import Found, objective
 from planner.search.optimum import optimum
 from planner.search.request import request, values_over
 from planner.search.space import PlanAxis, PlanSpace
@@ -640,3 +641,15 @@ def test_a_bound_as_objective_is_said_to_be_one():
                      "--minimize", "step_time_lower_bound", "--top", "1")  # fmt: skip
     assert "step_time_lower_bound is a bound" in output
     assert STEP in output
+
+
+@pytest.mark.parametrize(("refused", "said"), [({"check_axes": 3, "fits_memory": 2}, "one or more"), ({"a": 3}, "one")])
+def test_how_many_plans_fail_is_said_beside_the_checks(refused, said):
+    """A plan that fails two checks counts with each, so that the plans that fail are said apart from the counts."""
+    wanted = asked("training", "llama3-70b", ["h100-sxm"], [], [])
+    found = Found([], 10, 7, Counter(refused), 0)
+    assert search_text.passed(wanted, found) == f"7 pass every check, 3 fail {said}"
+    assert not search_text.unnamed(found)
+    many = Found([], 10, 7, Counter(dict.fromkeys("abcdef", 1)), 0)
+    assert search_text.unnamed(many) == "and by 2 more checks"
+    assert search_text.passed(wanted, Found([], 7, 7, Counter(), 0)) == "7 pass every check"

@@ -438,3 +438,18 @@ def test_each_fit_without_a_source_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     fitter.parts = [Mock(runs=[], is_moe=np.ones(3, bool))]
     left_out(Group("matmuls", ("matmul",)), fitter)
     assert told == ["fitting matmuls without source 1 of 2: lab", "fitting matmuls without source 2 of 2: desk"]
+
+
+def test_a_number_in_a_likely_wrong_unit_is_warned_of(planner: Planner) -> None:
+    """Runs 100 times or more off are named once, with line and the unit that fits; a run in its unit isn't named, nor
+    one whose unit the file states.
+    """
+    lines = [
+        line(name="in_ms", measured="1500", unit=""),
+        line(name="in_s", measured="1.5", unit=""),
+        line(name="stated", measured="1500", unit="ms"),
+        line(name="millions", output="tokens_per_second_expected", measured="0.087", unit=""),
+    ]
+    said = planner(*lines).output
+    assert "runs.csv: in_ms (line 2: ms?), millions (line 5: million/s?) are 100 times or more off" in said
+    assert said.count("likely a wrong unit; look at their columns measured and unit") == 1

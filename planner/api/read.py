@@ -17,7 +17,8 @@ from planner.compare.comparison_sheet import IDENTITY, RESULTS, find
 from planner.formulas import library
 from planner.report.failed_checks import check_result, is_counted
 from planner.report.figures import CellFigures
-from planner.scenario.export import MISSING, export
+from planner.scenario.export import export
+from planner.scenario.exported_tables import MISSING
 from planner.xlsx.cellvalue import Value, is_number
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
 from planner.catalog.own_stacks import own_stacks
 from planner.catalog.rows import Reader
+from planner.csv_kinds import looks_like
 from planner.errors import Place, UserError
 
 __all__ = [
@@ -116,7 +117,8 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
     sheet = csvfile.read(path, required=required, known=known)
     reader = Reader(sheet, fields, laws)
     if _SHARED.issuperset(reader.names):
-        remedy = f"give the CSV of {NOUNS[kind]}s, or add a column such as {_SUCH_AS[kind]}"
+        usual = f"give the CSV of {NOUNS[kind]}s, or add a column such as {_SUCH_AS[kind]}"
+        remedy = looks_like(sheet.header, known) or usual
         raise UserError(f"no column says anything of {_AN[kind]}", place=Place(path, 1), remedy=remedy)
     warn_of_unknown(path, reader.unknown, known, notes)
     begins: dict[str, int] = {}

@@ -239,7 +239,7 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
     if (off := cells.get("error", "").strip()) and not PLAIN.fullmatch(off):
         remedy = "write a share such as 0.08, or leave it blank"
         raise UserError(f"{off!r} is no number", place=replace(place, column="error"), remedy=remedy)
-    echo(f"{place}: {name}", cells["value"].strip(), parameter.unit, value)
+    echo(f"{place}: {name}", cells["value"].strip(), parameter.unit, value, str(place.path))
     return (identifier, name), value
 
 

@@ -25,6 +25,8 @@ NOUNS = {
 }
 LISTED = ("models", "hardware")
 """The tables that a command lists."""
+OWN_FILES = {"models": "--models FILE reads one of your own", "hardware": "--hardware-csv FILE reads one of your own"}
+"""The option that supplies a model or chip that no shipped table has."""
 
 
 class Ids:
@@ -120,7 +122,10 @@ class Table:
             return f"did you mean {' or '.join(named[:3])}?"
         remedy = nearest(text, self.rows)
         is_listed = remedy.endswith("...") and self.kind in LISTED
-        return f"{remedy.removesuffix(', ...')} and others; planner {self.kind} list shows all" if is_listed else remedy
+        if not is_listed:
+            return remedy
+        own = f", {OWN_FILES[self.kind]}" if self.path.parent in _folders() else ""
+        return f"{remedy.removesuffix(', ...')} and others; planner {self.kind} list shows all{own}"
 
     def _named(self, text: str) -> list[str]:
         """The ids of which each word of a text begins a word of the id or name; exact matches first."""
@@ -144,8 +149,12 @@ def called(own: Path) -> str:
 @cache
 def _shipped() -> frozenset[str]:
     """The names of the shipped files."""
-    folders = (data.folder(name) for name in ("model_db", "hardware_db", "templates"))
-    return frozenset(path.name for folder in folders for path in folder.glob("*.csv"))
+    return frozenset(path.name for folder in _folders() for path in folder.glob("*.csv"))
+
+
+def _folders() -> list[Path]:
+    """The folders of the shipped files."""
+    return [data.folder(name) for name in ("model_db", "hardware_db", "templates")]
 
 
 def own_rows_first(own: Table, ours: Table) -> Table:

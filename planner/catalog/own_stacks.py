@@ -45,7 +45,9 @@ def own_stacks(path: Path, shipped: Table) -> Table:
         if own_sources := cells.get("sources", "").strip():
             rows[identifier]["source"] = sources[identifier] = own_sources
     for row in rows.values():
-        row |= {name: rule(row) for name, rule in RULED.items() if row[name] is None}
+        for name, rule in RULED.items():
+            if row[name] is None:
+                row[name] = rule(row)  # a later rule may read what an earlier one gives
     return replace(shipped, path=path, rows=rows, sources=sources, digests={called(path): sheet.digest})
 
 

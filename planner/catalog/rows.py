@@ -48,7 +48,7 @@ class _Texts(dict[str, Value]):
         value = self[text]
         assert isinstance(value, float), "what is told is of a number"
         if is_scaled(text):
-            progress.remark(f"{place}: {text.strip()}, read as {said(value, self.field.unit)}")
+            progress.remark(f"{place}: {text.strip()}, read as {said(value, self.field.unit)}", str(place.path))
         if doubtful := self._doubt(value):
             progress.warn(f"{place}: {doubtful}")
 

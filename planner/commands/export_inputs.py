@@ -18,11 +18,13 @@ def command(file: Path, output: Path, force: bool) -> None:
     """Write the inputs of each scenario of FILE as a CSV: its inputs, overrides, model and chip.
 
     `planner build --scenarios` makes a workbook with the same results from it. What the CSV can't hold is listed.
-    If a scenario uses a model or a chip of your own, the sheet Models or Hardware is written as a CSV too.
+    If a scenario uses a model or a chip of your own, the sheet Models or Hardware is written as a CSV too, and if it
+    uses a stack of your own, its calibration.
     """
     from planner.book.read_plan import read_plan
     from planner.formulas import library
-    from planner.scenario.export import OPTIONS, export
+    from planner.scenario.export import export
+    from planner.scenario.exported_tables import CALIBRATIONS, OPTIONS
     from planner.terminal_table import counted
     from planner.xlsx.atomic import write_atomically
 
@@ -41,14 +43,17 @@ def command(file: Path, output: Path, force: bool) -> None:
     shipped = library.names()
     files = (name if name in shipped else f"{name}.csv" for name in exported.templates)
     templates = "" if exported.is_default else "".join(f" --template {quoted(name)}" for name in files)
-    tables = "".join(f" {OPTIONS[kind]} {quoted(str(path))}" for kind, path in databases.items())
+    options = "".join(f" {OPTIONS[kind]} {quoted(str(path))}" for kind, path in databases.items())
     if not to_screen:
         count = counted(len(exported.rows), "scenario")
         click.echo(f"Wrote {output}: {count}, {len(exported.header)} columns.")
-        if databases:
-            written = " and ".join(f"{path} ({kind})" for kind, path in databases.items())
+        tables = {path: kind for kind, path in databases.items() if kind != CALIBRATIONS}
+        if tables:
+            written = " and ".join(f"{path} ({kind})" for path, kind in tables.items())
             click.echo(f"Wrote {written}: those of this workbook, yours among them.")
-        click.echo(f"planner build --scenarios {quoted(str(output))}{templates}{tables} makes a workbook of it.")
+        if CALIBRATIONS in databases:
+            click.echo(f"Wrote {databases[CALIBRATIONS]}: the scenarios' stacks of your own.")
+        click.echo(f"planner build --scenarios {quoted(str(output))}{templates}{options} makes a workbook of it.")
     for remark in exported.remarks:
         click.echo(f"  {remark}", err=to_screen)
 

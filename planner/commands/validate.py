@@ -32,7 +32,7 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     from planner import progress
     from planner.errors import Place, UserError
     from planner.validation import errors_text
-    from planner.validation.judged import validated, without_effect
+    from planner.validation.judged import doubted, validated, without_effect
 
     if leave_one_out and databases.calibrations_csv is not None:
         what, remedy = "--leave-one-out fits calibrations of its own", "leave one of the two options away"
@@ -50,6 +50,8 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
         raise UserError(what, place=place, remedy="mend the rows")
     if said := without_effect(rows, databases):
         progress.warn(said)
+    if runs is not None and (said := doubted(rows)):
+        progress.warn(f"{runs.name}: {said}")
     name = runs.name if runs else "the published runs"
     about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
     is_own = databases.calibrations_csv is not None

@@ -10,7 +10,10 @@ from planner.spoken import PERCENT, rounded
 
 FAR = 100.0  # ratio to the expected number: more than software causes, less than the next unit of time
 TIMES = ("ns", "us", "ms", "s", "min", "h")
-_TYPED = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([a-z]*)")  # a number with a unit, as usually typed
+_TYPED_TIMES = {"": "s", **{each: each for each in TIMES}}  # the unit of a time, by what is typed behind the number
+_TYPED_RATES = {"": "1/s", "k": "thousand/s", "M": "million/s"}
+_UNITS = {"s": TIMES, "1/s": tuple(_TYPED_RATES.values())}  # the units that people have a number in, by its SI unit
+_TYPED = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)")  # a number with a unit, as usually typed
 NEAR = 30.0  # ratio to the expected number within which a number in another unit is likely meant
 LIKELY = "likely a wrong unit"
 
@@ -26,6 +29,14 @@ def how_far(ratio: float) -> str:
     return f"{times:,} times or more off what is expected: {LIKELY}"
 
 
+def likely(number: float, expected: float, unit: str) -> str:
+    """The unit in which a number, as written, is near the `expected` one, which is in SI `unit`; blank if none is."""
+    units = _UNITS.get(unit, ())
+    near = {each: abs(math.log(number * factor(each, unit) / expected)) for each in units} if number > 0 else {}
+    found = min(near, key=near.__getitem__, default="")
+    return found if found and near[found] < math.log(NEAR) else ""
+
+
 def doubt(text: str, unit: str, ratio: float | None) -> str:
     """A warning on a number as typed: in which unit it was read, and what to write if another was meant.
 
@@ -39,12 +50,13 @@ def doubt(text: str, unit: str, ratio: float | None) -> str:
     said = f"{text} was read as {{}}, {over}{rounded(max(ratio, 1 / ratio))} {many} what is expected: "
     if unit == PERCENT:
         return said.format("a share") + "write per cent as 41%, or a part of 1 as 0.41"
-    if unit != "s":
-        return said.format("tokens a second of all chips") + "write thousands as 25k"
-    if typed is None or typed[2] not in ("", *TIMES):
-        return said.format("a time") + "look at its unit"
-    number, own = typed[1], typed[2] or "s"
-    wanted = float(number) * factor(own, "s") / ratio
-    off, likely = min((abs(math.log(float(number) * factor(each, "s") / wanted)), each) for each in TIMES)
-    told = f"if it is in {likely}, write {number}{likely}" if off < math.log(NEAR) else "look at its unit"
-    return said.format(f"{number} {own}") + told
+    kind, spelt = ("a time", _TYPED_TIMES) if unit == "s" else ("tokens a second of all chips", _TYPED_RATES)
+    if typed is None or typed[2] not in spelt:
+        return said.format(kind) + "look at its unit"
+    number, own = typed[1], spelt[typed[2]]
+    found = likely(float(number), float(number) * factor(own, unit) / ratio, unit)
+    read_as = f"{number} {own}" if unit == "s" else kind
+    if not found:
+        return said.format(read_as) + "look at its unit"
+    behind = next(each for each, meant in reversed(spelt.items()) if meant == found)
+    return said.format(read_as) + f"if it is in {found}, write {number}{behind}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from planner.diff.as_text import LEADING, NOTHING, OTHERS, each, parted, percent, sections
+from planner.diff.as_text import LEADING, NOTHING, OTHERS, each, left_out, parted, percent, sections
 from planner.diff.differences import Difference, OutcomeChange
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2937; --quiet: #4b5563; --paper: #ffffff; --line: #d1d5db;
-  --more: #11734b; --less: #b42318; }
+  --better: #11734b; --worse: #b42318; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e5e7eb; --quiet: #b6bcc6; --paper: #111827; --line: #374151; --more: #5fd39b; --less: #ff8f85; } }
+  :root { --ink: #e5e7eb; --quiet: #b6bcc6; --paper: #111827; --line: #374151; --better: #5fd39b; --worse: #ff8f85; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 64rem; padding: 1.5rem 1rem 3rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -25,11 +25,12 @@ th, td { border-bottom: 1px solid var(--line); padding: .35rem .6rem; text-align
 th, td { overflow-wrap: break-word; } td.label { min-width: 11rem; }
 td.name { min-width: 8rem; overflow-wrap: anywhere; }
 td.n, th.n { text-align: right; } td.n { white-space: nowrap; }
-.more { color: var(--more); } .less { color: var(--less); }
+.better { color: var(--better); } .worse { color: var(--worse); }
 li { margin: .2rem 0; }
 @media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } tr { break-inside: avoid; } }
 """
 
+COLOURS = "green is better, red is worse"
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -58,7 +59,7 @@ def as_html(found: Difference) -> str:
 
 
 def _body(found: Difference) -> Iterator[str]:
-    leading, others = parted(found.headlines)
+    leading, others, unmeant = parted(found.headlines)
     if found.is_empty:
         yield f"<p>There are {NOTHING}.</p>"
     else:
@@ -72,22 +73,24 @@ def _body(found: Difference) -> Iterator[str]:
     if others:
         yield "<h2>Other numbers of Dashboard</h2>"
         yield from _headlines(others, OTHERS)
+    if unmeant:
+        yield f"<p>{escape(left_out(unmeant))}.</p>"
     yield from (f"<p>{escape(text)}</p>" for text in found.unsure)
 
 
 def _headlines(changes: list[OutcomeChange], caption: str) -> Iterator[str]:
     yield '<div class="scroll"><table>'
-    yield f"<caption>{caption}</caption>"
+    colours = f"; {COLOURS}" if any(change.verdict for change in changes) else ""
+    yield f"<caption>{caption}{colours}</caption>"
     titles = (("Change", "n"), ("Headline", ""), ("Scenario", ""), ("Before", "n"), ("After", "n"))
     heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind in titles)
     yield f"<thead><tr>{heads}</tr></thead><tbody>"
     for change in changes:
-        way = "" if not change.relative else "more" if change.relative > 0 else "less"
         before, after = each(change.old, change.new, change.unit)
         label = (change.label or change.name) + (f" ({change.sheet})" if change.sheet else "")
         kind = "" if change.unit == "text" else "n"
         cells = (
-            (percent(change), f"n {way}"),
+            (percent(change), f"n {change.verdict}".rstrip()),
             (label, "label"),
             (change.scenario, "name"),
             (before, kind),

@@ -17,7 +17,8 @@ from planner.diff.differences import (
     OutcomeChange,
     Structure,
 )
-from planner.spoken import EXACT, EXACT_DIGITS, apart, printed
+from planner.diff.measured import folded
+from planner.spoken import EXACT, EXACT_DIGITS, apart, printed, rounded
 from planner.terminal_table import counted
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value, is_number, plain
@@ -135,26 +136,31 @@ def as_text(found: Difference, width: int | None = None, *, whole: bool = False)
     The plan's leading headlines come first, ranges and bounds last.
     """
     lines = [f"--- {found.old}", f"+++ {found.new}"]
-    leading, others = parted(found.headlines)
+    leading, others, unmeant = parted(found.headlines, whole=whole)
     if leading:
         lines += ["", LEADING, *_outcomes(leading, width, whole)]
     elif not found.is_empty:
         lines += ["", "No headline moved."]
-    for title, texts in sections(found):
+    for title, texts in sections(found, whole=whole):
         lines += ["", title, *_listed(texts, width, whole=whole)]
     if others:
         lines += ["", OTHERS, *_outcomes(others, width, whole)]
+    if unmeant:
+        lines += ["", f"{left_out(unmeant)}; --all lists them"]
     if found.is_empty:
         lines = [f"{found.old} and {found.new}: {NOTHING}"]
     return "\n".join([*lines, *(f"Note: {text}" for text in found.unsure)])
 
 
-def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
-    """Each non-empty heading with its changes in words, except the headlines, which are a table."""
+def sections(found: Difference, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """Each non-empty heading with its changes in words, except the headlines, which are a table.
+
+    The cells of a measurement are one text unless the `whole` is asked for.
+    """
     cells = sorted(found.cells, key=_is_digest)
     parts: list[tuple[str, list[str]]] = [
         ("Sheets, scenarios, rows and columns", [structure(change) for change in found.structure]),
-        ("Inputs that changed", [typed(change) for change in found.inputs]),
+        ("Inputs that changed", [typed(change) for change in found.inputs] if whole else list(_inputs(found))),
         ("Formulas overridden or edited", list(_formulas(found.formulas))),
         ("Checks that come out differently", [check(change) for change in found.checks]),
         ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
@@ -169,6 +175,18 @@ def sections(found: Difference) -> Iterator[tuple[str, list[str]]]:
         ),
     ]
     return ((title, texts) for title, texts in parts if texts)
+
+
+def _inputs(found: Difference) -> Iterator[str]:
+    """The changed inputs in words, a text for each measured case."""
+    for change in folded(found.inputs):
+        if isinstance(change, InputChange):
+            yield typed(change)
+            continue
+        ratio = found.ratios.get(change.time.name)
+        times = f", {rounded(ratio)} times the prediction" if ratio is not None else ""
+        beside = f"; {counted(change.beside, 'more cell')} of it" if change.beside else ""
+        yield f"{typed(change.time._replace(unit='s'))}{times}{beside}"
 
 
 def _formulas(changes: Sequence[FormulaChange]) -> Iterator[str]:
@@ -194,9 +212,22 @@ def _is_digest(change: CellChange) -> bool:
     return isinstance(change.new, str) and re.fullmatch("[0-9a-f]{64}", change.new) is not None
 
 
-def parted(changes: Sequence[OutcomeChange]) -> tuple[list[OutcomeChange], list[OutcomeChange]]:
-    """The headlines that lead the plan, and the others (ranges, bounds, and workloads that it isn't meant for)."""
-    return [change for change in changes if change.leads], [change for change in changes if not change.leads]
+def parted(
+    changes: Sequence[OutcomeChange], *, whole: bool = False
+) -> tuple[list[OutcomeChange], list[OutcomeChange], int]:
+    """The headlines that lead the plan, its other numbers, such as ranges and bounds, and how many are left out.
+
+    Those of a workload that the scenario isn't meant for are left out, or the last of the others in the `whole`.
+    """
+    meant = [change for change in changes if change.meant]
+    others, unmeant = [change for change in meant if not change.leads], [each for each in changes if not each.meant]
+    leading = [change for change in meant if change.leads]
+    return (leading, [*others, *unmeant], 0) if whole else (leading, others, len(unmeant))
+
+
+def left_out(unmeant: int) -> str:
+    """How many changes are of workloads that their scenarios aren't meant for."""
+    return f"{counted(unmeant, 'other number')} moved, of workloads that the scenarios aren't meant for"
 
 
 def _listed(texts: Sequence[str], width: int | None, *, whole: bool) -> Iterator[str]:

@@ -81,7 +81,8 @@ class OutcomeChange(NamedTuple):
     """A scenario's headline that changed; `relative` is None if there is no ratio, as from or to N/A.
 
     `sheet` is the one that calculates it if several have a headline of this name, else blank. `leads` says whether
-    `calc` and the report lead with it, for a scenario meant for its workload.
+    `calc` and the report lead with it, for a scenario meant for its workload. `better` is `less` or `more`, blank if
+    neither is better. `meant` says whether the scenario is meant for the workload.
     """
 
     scenario: str
@@ -92,6 +93,8 @@ class OutcomeChange(NamedTuple):
     new: Value
     sheet: str = ""
     leads: bool = True
+    better: str = ""
+    meant: bool = True
 
     @property
     def called(self) -> str:
@@ -105,6 +108,13 @@ class OutcomeChange(NamedTuple):
         if isinstance(old, (int, float)) and isinstance(new, (int, float)) and old != 0:
             return (new - old) / abs(old)
         return None
+
+    @property
+    def verdict(self) -> str:
+        """`better` or `worse`; blank if it didn't move by a ratio, or neither way is known to be better."""
+        if not self.relative or not self.better:
+            return ""
+        return "better" if (self.relative > 0) == (self.better == "more") else "worse"
 
     @property
     def size(self) -> float:
@@ -129,7 +139,8 @@ class CheckChange(NamedTuple):
 class Difference:
     """All differences between two workbooks.
 
-    `unsure` lists what could not be recalculated, and is compared as saved.
+    `unsure` lists what could not be recalculated, and is compared as saved. `ratios` has the measured time over the
+    prediction of cases whose measured time changed, by the change's name.
     """
 
     old: str
@@ -143,6 +154,7 @@ class Difference:
     formats: list[FormatChange] = field(default_factory=list)
     headlines: list[OutcomeChange] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
+    ratios: dict[str, float] = field(default_factory=dict)
 
     @property
     def changes(self) -> dict[str, list[NamedTuple]]:
@@ -155,4 +167,4 @@ class Difference:
         return not any(self.changes.values())
 
 
-_NO_CHANGES = ("old", "new", "unsure")
+_NO_CHANGES = ("old", "new", "unsure", "ratios")

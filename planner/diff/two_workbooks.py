@@ -26,10 +26,11 @@ from planner.diff.differences import (
     Structure,
 )
 from planner.diff.formats import Formats
+from planner.diff.measured import ratios
 from planner.diff.read_cells import other_cells
 from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
-from planner.formulas.headlines import leading
+from planner.formulas.headlines import better, leading
 from planner.formulas.sweeps import swept_templates
 from planner.terminal_table import counted
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
@@ -97,6 +98,7 @@ class _Comparison:
         for here, there in cells:
             if not (here and there and self._is_same(one, two, here, there)):
                 self._report(one, two, here, there)
+        self.difference.ratios |= ratios(two, self.difference.inputs)
         before, after = self._formats
         if before.all_same(one.sheet, after, two.sheet):
             return
@@ -214,15 +216,17 @@ class _Comparison:
             other = rows.get((self.pairs.sheets.get(row.origin, row.origin), row.name))
             for key, now in self._keys(row) if other else ():
                 assert other is not None, "there is one here"
+                meant = self._is_meant(now, other.origin)
                 sheet = other.origin if known[other.name] > 1 else ""
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
-                    leads = (other.origin, row.name) in self._leading and self._is_meant(now, other.origin)
-                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads)
+                    leads = meant and (other.origin, row.name) in self._leading
+                    way = better(self.new.book.templates.get(other.origin, "")).get(row.name, "")
+                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads, way, meant)
                 bound = row.binds(key), other.binds(now)
                 if bound[0] != bound[1] and None not in bound:
                     name, label = f"{row.name}.bound_by", f"{other.title}: bound by"
-                    yield OutcomeChange(now, name, label, "text", *bound, sheet, leads=False)
+                    yield OutcomeChange(now, name, label, "text", *bound, sheet, leads=False, meant=meant)
 
     @cached_property
     def _leading(self) -> Collection[tuple[str, str]]:

@@ -6,7 +6,8 @@ the headline above it, whose parts add up to it: a row, or a formula in names of
 the check that a whole plan fits in memory (a template such as a collective has none); with it come `needed` and `room`,
 the row and the formula that it compares, and each `change`, a row that says what would make it fit. `lever`, an input
 to change first if a plan doesn't fit or costs too much. `problem`, an input that describes the demand: plans are
-compared if these, and the model, are the same. The `target` of a headline is the input that it should stay below.
+compared if these, and the model, are the same. The `target` of a headline is the input that it should stay below;
+`better` says whether `less` or `more` of it is better, blank if that depends.
 A row is shown in the unit of its template's column `display`.
 
 The rows are those of a template or of a workbook on disk, so that both have the same headlines.
@@ -25,7 +26,7 @@ from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.spoken import PERCENT
 
-COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target")
+COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target", "better")
 RANGE = ("_low", "_high")  # suffixes of the ends of a headline's range, which covers `OF_RUNS`
 OF_RUNS = "80 % of published runs"
 FITTING = ("check", "needed", "room", "change")  # the kinds about fitting in memory
@@ -188,6 +189,16 @@ def memory_check(template: str) -> str:
 def levers(template: str) -> list[str]:
     """The names of the inputs to change first in a template's plan."""
     return [cells["name"] for cells in _named(template, "lever")]
+
+
+def better(template: str) -> dict[str, str]:
+    """`less` or `more` by the name of a template's headline, range end or bound, where one of the two is better."""
+    found: dict[str, str] = {}
+    for cells in _named(template, "headline"):
+        if cells["better"]:
+            names = (cells["name"], *(cells["name"] + end for end in RANGE), cells["bound"])
+            found |= {name: cells["better"] for name in names if name}
+    return found
 
 
 def problem(template: str) -> list[str]:

@@ -170,14 +170,14 @@ def parsed(settings: Iterable[str]) -> dict[str, str]:
     return pairs
 
 
-def typed(row: Row, text: str) -> float | str | None:
-    """The value of a text typed for a row, as by `meant`.
+def typed(row: Row, text: str, file: str = "") -> float | str | None:
+    """The value of a text typed for a row, as by `meant`; `file` names the file that has it.
 
     Echoes how it was read unless it is a plain number, and warns about implausible values.
     """
     value = meant(row, text)
     if isinstance(value, float):
-        typed_numbers.echo(row.name, text, row.unit, value)
+        typed_numbers.echo(row.name, text, row.unit, value, file)
         if row.kind in LOOKED_AT and (doubtful := plausible.doubt(row.name, row.unit, value)):
             progress.warn(f"{row.name} = {doubtful}")
     return value

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.formulas.evaluation import Results
+from planner.formulas.following import followers
 from planner.formulas.headlines import levers
 from planner.report.expectation import Planned
 from planner.report.replay import Replay
@@ -86,7 +87,18 @@ def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[C
         if holds[at]:
             effects = {label: float(ratio[at]) - 1 for label, ratio in ratios.items()}
             words = f"{row.label} {shown(now, '1')} → {shown(now * 2.0**step, '1')}"
-            yield Change(words, step, effects, cost)
+            along = "".join(f", with {said}" for said in _along(replay, name, own, found, at))
+            yield Change(words + along, step, effects, cost)
+
+
+def _along(replay: Replay, name: str, own: Results, found: Results, at: int) -> Iterator[str]:
+    """The inputs that move with the lever because they follow it, in words: `FSDP ways 512 → 256`."""
+    for row in followers(replay.template, (), [name]):
+        was, now = (np.ravel(results[row.name]) for results in (own, found))
+        before, after = float(was[0]), float(now[min(at, now.size - 1)])
+        if before != after:
+            label = within(replay.template.row(row.name).label)
+            yield f"{label} {shown(before, '1')} → {shown(after, '1')}"
 
 
 def _hold(replay: Replay, found: Results, count: int) -> np.ndarray:

@@ -40,7 +40,8 @@ COLUMNS = (
     FigureColumn("run_facts", "Chip, stack, note", "text"),
 )
 MOST = 12  # most runs to draw, latest first
-ROW, BAR = 34.0, 10.0
+ROW, BAR, LINE = 34.0, 10.0, 14.0
+TOGETHER = 60  # most letters of a name and numbers that stand on one line
 LEFT, RIGHT = svg.KEY_LEFT + 4, svg.WIDTH - 22
 FAR = 8.0  # ratio of largest to smallest above which the scale is logarithmic
 TITLE = "Your runs over what was expected of them"
@@ -128,12 +129,14 @@ def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Pict
 
 
 def _drawing(runs: Sequence[RecordedRun], alt: str) -> str:
-    drawing = Drawing(ROW * len(runs) + 40)
+    is_long = any(len(_called(run)) + len(_numbers(run)) > TOGETHER for run in runs)
+    row = ROW + LINE if is_long else ROW
+    drawing = Drawing(row * len(runs) + 40)
     ends = [share for run in runs for share in (1.0, *_shares(run)) if share]
     low, high = min(ends), max(ends)
     is_log = high > FAR * low
     scale = Scale(low / 1.1, high * 1.1, LEFT, RIGHT, True) if is_log else Scale(0.0, high * 1.05, LEFT, RIGHT)
-    bottom = ROW * len(runs) + 8
+    bottom = row * len(runs) + 8
     for value in scale.ticks():
         drawing.line(scale(value), 4, scale(value), bottom)
         drawing.text(scale(value), bottom + 12, svg.tick(value), "middle")
@@ -141,14 +144,23 @@ def _drawing(runs: Sequence[RecordedRun], alt: str) -> str:
     drawing.text((LEFT + RIGHT) / 2, bottom + 27, "times what was expected", "middle")
     scenarios = list(dict.fromkeys(run.scenario for run in runs))
     for at, run in enumerate(runs):
-        _row(drawing, run, scenarios.index(run.scenario), scale, at * ROW + 6)
+        _row(drawing, run, scenarios.index(run.scenario), scale, at * row + 6, is_long=is_long)
     return drawing.svg(alt)
 
 
-def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: float) -> None:
-    """Draw a run: its name and numbers above, its range, bound and point below."""
+def _called(run: RecordedRun) -> str:
+    return run.name or run.scenario
+
+
+def _numbers(run: RecordedRun) -> str:
+    return f"{run.quantity} {_number(run, run.measured)}, {run.ratio or 0:.3g} x"
+
+
+def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: float, *, is_long: bool) -> None:
+    """Draw a run: its name and numbers above, on a line each if `is_long`; its range, bound and point below."""
     measured, low, high, bound = _shares(run)
-    middle, said = top + 20, _said(run)
+    second = top + LINE if is_long else top
+    middle, said = second + 20, _said(run)
     if low and high:
         drawing.add("rect", title=said, x=scale(low), y=middle - BAR / 2, width=max(scale(high) - scale(low), 0.5),
                     height=BAR, rx=2, fill=svg.MUTED, fill_opacity=0.3)  # fmt: skip
@@ -157,9 +169,8 @@ def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: floa
             scale(bound), middle - 7, scale(bound), middle + 7, stroke=svg.MUTED, stroke_width=2.0, class_="axis"
         )
     svg.mark(drawing, index, scale(measured or 1.0), middle, 5.0, said, is_hollow=bool(run.flags))
-    numbers = f"{run.quantity} {_number(run, run.measured)}, {run.ratio or 0:.3g} x"
-    drawing.name(LEFT, top + 5, cut(run.name or run.scenario, max(12, 62 - len(numbers))))
-    drawing.name(RIGHT + 18, top + 5, numbers, "end")
+    drawing.name(LEFT, top + 5, cut(_called(run), TOGETHER))
+    drawing.name(RIGHT + 18, second + 5, _numbers(run), "end")
 
 
 def _shares(run: RecordedRun) -> tuple[float | None, ...]:

@@ -22,10 +22,11 @@ from planner.report.expectation import Planned
 from planner.report.figures import CellFigures
 from planner.report.replay import Replay, replayed
 from planner.report.svg import Drawing, Scale
-from planner.spoken import cut, rounded, shown, within
+from planner.spoken import rounded, shown, within
 
 MOST, TOP = 4, 12  # most scenarios with a picture, and bars per picture
-ROW, BAR, LEFT = 22.0, 8.0, 168.0
+ROW, BAR, LEFT = 22.0, 9.0, 168.0
+LINE, LETTERS, SMALL = 10.0, 26, 8.0  # of a label: height of a line and most letters in it; size of a number in a bar
 COLUMNS = (
     FigureColumn("label", "Quantity", "text"),
     FigureColumn("value", "Now"),
@@ -152,7 +153,10 @@ def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
         drawing.text(scale(value), bottom + 12, f"{value:+.2g} %" if value else "0", anchor)
     for at, each in enumerate(rows):
         y = top + ROW * at
-        drawing.text(svg.KEY_LEFT, y + ROW / 2, cut(each.row.label, 28), fill=svg.INK, class_="ink")
+        lines = svg.lines(each.row.label, LETTERS)
+        for line, words in enumerate(lines):
+            middle = y + ROW / 2 + (line - (len(lines) - 1) / 2) * LINE
+            drawing.text(svg.KEY_LEFT, middle, words, fill=svg.INK, class_="ink")
         for kind, (sign, tried) in enumerate(((-1, each.down), (1, each.up))):
             if tried is not None and tried.elasticity:
                 effect = sign * tried.elasticity
@@ -172,12 +176,12 @@ def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
                     anchor, end = ("end", right - 3) if effect > 0 else ("start", left + 3)
                     drawing.text(
                         end,
-                        y + 6 + kind * BAR,
+                        y + 3 + (kind + 0.5) * BAR,
                         f"{effect:+.3g} %",
                         anchor,
                         fill="#ffffff",
-                        class_="on",
-                        font_size=8,
+                        class_="on small",
+                        font_size=SMALL,
                         pointer_events="none",
                     )
     drawing.height = bottom + 24

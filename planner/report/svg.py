@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from planner.spoken import PERCENT, cut
@@ -39,7 +40,7 @@ class Drawing:
     def text(self, x: float, y: float, words: str, anchor: str = "start", **attributes: Any) -> None:
         """A text centred vertically at `y`."""
         own: dict[str, Any] = {"fill": MUTED, "class_": "muted", **attributes}
-        self.add("text", escape(words), x=x, y=y + SIZE * 0.36, text_anchor=anchor, **own)
+        self.add("text", escape(words), x=x, y=y + own.get("font_size", SIZE) * 0.36, text_anchor=anchor, **own)
 
     def name(self, x: float, y: float, words: str, anchor: str = "start") -> None:
         """A text over the drawing, outlined for legibility and transparent to the pointer."""
@@ -142,6 +143,12 @@ def in_rows(names: Iterable[str], mark_width: float, gap: float, right: float) -
 def width_of(words: str) -> float:
     """The approximate width of a text."""
     return sum(SIZE * (0.95 if ord(letter) > 0x2E80 else 0.5) for letter in words)
+
+
+def lines(words: str, most: int, count: int = 2) -> list[str]:
+    """A text in up to `count` lines of at most `most` characters; the last one is cut if it doesn't fit."""
+    found = wrap(words, most, break_on_hyphens=False) or [""]
+    return [*found[: count - 1], cut(" ".join(found[count - 1 :]), most)] if len(found) >= count else found
 
 
 @dataclass(frozen=True)

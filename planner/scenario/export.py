@@ -19,14 +19,20 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
+from planner.scenario.exported_tables import (
+    CALIBRATIONS,
+    MISSING,
+    OPTIONS,
+    calibrations,
+    has_own,
+    ids_of,
+    own_rows,
+    written,
+)
 from planner.scenario.which import free_name
 from planner.spoken import wanted_number
 from planner.workbook.workloads import WORKLOAD, default_templates
-from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number, same_value
-
-MISSING = "N/A"
-OPTIONS = {"models": "--models", "hardware": "--hardware-csv"}
-"""The option that reads a database's CSV, by the database's kind."""
+from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, same_value
 
 SAME = 1e-12
 
@@ -35,7 +41,8 @@ SAME = 1e-12
 class Export:
     """The columns and rows of the CSV, the workbook's templates, and remarks on what the CSV can't express.
 
-    `databases` has the workbook's models and chips as CSVs, by kind, if a scenario uses one that isn't shipped.
+    `databases` has the workbook's models and chips, and the scenarios' own stacks, as CSVs by kind, if a scenario uses
+    one that isn't shipped.
     """
 
     header: list[str]
@@ -86,10 +93,12 @@ class _Exporter:
         self._remark_on_tables()
         self._remark_on_constants()
         own = {
-            table.kind: _own_rows(self.plan, table)
+            table.kind: own_rows(self.plan, table)
             for table in (self._models, self._hardware)
-            if _has_own(self.plan, table)
+            if has_own(self.plan, table)
         }
+        if stacks := [name for name in self._own_stacks if name in ids_of(self.plan, "stacks")]:
+            own[CALIBRATIONS] = calibrations(self.plan, stacks)
         return Export(["scenario", "name", "model", "hardware", *names], rows, self.templates, self.remarks, own)
 
     @cached_property
@@ -130,7 +139,7 @@ class _Exporter:
                     continue
                 now = None if isinstance(entry.value, CellError) else entry.value
                 if not _same(now, shipped.get(row.column[0])):
-                    values[scenario.key] = MISSING if now in (None, "") else _written(now)
+                    values[scenario.key] = MISSING if now in (None, "") else written(now)
                     what = "is not the shipped number on the workbook's own sheet: an override"
                     self.remarks.append(f"{row.name} of {scenario.id} {what}")
             if values:
@@ -187,13 +196,13 @@ class _Exporter:
                         self.remarks.append(f"{entry.spot}: the formula is edited, ={entry.formula}; not exported")
         for name, by_key in found.items():
             values = {
-                key: _written(entries[0].value)
+                key: written(entries[0].value)
                 for key, entries in by_key.items()
                 if len(entries) == have[name] and len({entry.value for entry in entries}) == 1
             }
             for key, entries in by_key.items():
                 what = "typed over a formula: an override" if key in values else "typed over a formula; not exported"
-                self.remarks.append(f"{entries[0].spot} ({name}): {_written(entries[0].value)} is {what}")
+                self.remarks.append(f"{entries[0].spot} ({name}): {written(entries[0].value)} is {what}")
             if values:
                 yield name, values
 
@@ -207,7 +216,7 @@ class _Exporter:
             said = f"the text '{' '.join(entry.value.split())}' is no number" if entry.value.strip() else ONLY_BLANKS
             remedy = f"type {wanted_number(quantity.unit)} there, without separators or a unit, or empty the cell"
             raise UserError(f"{entry.spot} ({quantity.name}): {said}", remedy=remedy)
-        return _written(entry.value)
+        return written(entry.value)
 
     def _ids(self) -> dict[str, str]:
         """Each scenario's id, made unique where two share one or one has none."""
@@ -227,64 +236,30 @@ class _Exporter:
 
     def _remark_on_tables(self) -> None:
         for table, chosen in ((self._models, "model"), (self._hardware, "hardware")):
-            exported = _ids_of(self.plan, table.kind)
+            exported = ids_of(self.plan, table.kind)
             for identifier in dict.fromkeys(getattr(scenario, chosen) for scenario in self.plan.scenarios):
                 if identifier and not table.has(identifier) and identifier not in exported:
                     said = f"build with {OPTIONS[table.kind]} and its row"
                     self.remarks.append(f"{identifier} stands in this workbook alone: {said}")
-        stacks, shipped = (row for row in self.plan.inputs if row.name == "stack"), catalog.load_stacks()
-        for stack in dict.fromkeys(str(cell.value) for row in stacks for cell in row.cells.values() if cell.value):
-            if not shipped.has(stack):
+        for stack in self._own_stacks:
+            if stack not in ids_of(self.plan, "stacks"):
                 said = "build with --calibrations and the CSV that planner fit wrote"
-                self.remarks.append(f"the stack {stack} is your own: {said}")
+                self.remarks.append(f"the stack {stack} stands on no row of Stacks: {said}")
+
+    @cached_property
+    def _own_stacks(self) -> list[str]:
+        """The stacks of scenarios that aren't shipped."""
+        rows, shipped = (row for row in self.plan.inputs if row.name == "stack"), catalog.load_stacks()
+        named = dict.fromkeys(str(cell.value) for row in rows for cell in row.cells.values() if cell.value)
+        return [stack for stack in named if not shipped.has(stack)]
 
     def _remark_on_constants(self) -> None:
         shipped = {row.name: row for name in library.names() for row in library.load(name).of_kind("constant")}
         for quantity in self.plan.constants:
             value, row = quantity.value(""), shipped.get(quantity.name)
             if row is not None and not _same(value, row.default):
-                said = f"the constant {quantity.name} is {_written(value)}, not {_written(row.default)}"
+                said = f"the constant {quantity.name} is {written(value)}, not {written(row.default)}"
                 self.remarks.append(f"{said}; not exported")
-
-
-def _has_own(plan: Plan, shipped: Table) -> bool:
-    """Whether a scenario uses a model (or chip) that is in the workbook's database but not in `shipped`."""
-    kept = _ids_of(plan, shipped.kind)
-    chosen = {scenario.model if shipped.kind == "models" else scenario.hardware for scenario in plan.scenarios}
-    return any(identifier and identifier in kept and not shipped.has(identifier) for identifier in chosen)
-
-
-def _ids_of(plan: Plan, kind: str) -> set[str]:
-    """The ids in the workbook's database of a kind; none if it has no such database."""
-    database = plan.book.databases.get(kind)
-    if database is None:
-        return set()
-    return {str(plan.at(database.sheet.name, row, database.id_column) or "") for row in database.rows}
-
-
-def _own_rows(plan: Plan, shipped: Table) -> str:
-    """The CSV of the workbook's present database of the kind of `shipped`, with the columns of `shipped`.
-
-    Blanks and N/A are left blank.
-    """
-    database = plan.book.databases[shipped.kind]
-    columns = [column.name for column in shipped.columns if column.name in database.columns]
-    lines = [["id", *columns]]
-    for row in database.rows:
-        identifier = plan.at(database.sheet.name, row, database.id_column)
-        if identifier not in (None, ""):
-            values = (plan.at(database.sheet.name, row, database.columns[name]) for name in columns)
-            lines.append([str(identifier), *(_written(value, missing="") for value in values)])
-    return csvfile.written(lines)
-
-
-def _written(value: Value, missing: str = MISSING) -> str:
-    """A value for a CSV: a number with all digits, a whole one without `.0`."""
-    if value is None or isinstance(value, CellError):
-        return missing
-    if is_number(value):
-        return exact_text(float(value))
-    return guarded(str(value))
 
 
 def _same(one: Value, other: Value) -> bool:

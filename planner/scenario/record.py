@@ -37,6 +37,7 @@ RECORDED = "recorded"
 TRAINED, DECODED = "step_time_expected", "decode_step_time_expected"
 STEPS = (TRAINED, DECODED)  # rows that a measured time per step means, not one of the whole run
 EXPECTED, BOUND = "_expected", "_bound"
+PREDICTED = "Expected"  # the word that the labels of such rows begin with
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units of a run's number, each with its own option
 MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # largest values: 300 years; more tokens/s than any machine
 OPTIONS = {TIME: "--time TIME", RATE: "--tokens-per-second N", SHARE: "--mfu SHARE"}  # by unit
@@ -239,7 +240,9 @@ def _unit(template: str, row: Quantity) -> str:
 
 
 def _label(plan: Planned, row: Quantity) -> str:
-    return next((each.said for each in plan.headlines if each.row.name == row.name), row.title)
+    """What was measured: `Prefill of one prompt` for the row `Expected prefill of one prompt`."""
+    title = row.title.removeprefix(f"{PREDICTED} ")
+    return next((each.said for each in plan.headlines if each.row.name == row.name), title[:1].upper() + title[1:])
 
 
 def _bound(plan: Planned, row: Quantity) -> str:

@@ -132,6 +132,8 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
     lines.append(("Tried", f"{found.tried:,} plans, {search_text.passed(asked, found)}"))
     for name, count in search_text.refusers(found):
         lines.append(("Refused by", f"{template.row(name).label}: {count:,}"))
+    if more := search_text.unnamed(found):
+        lines.append(("Refused", more))
     if found.unknown:
         lines.append(("Left out", f"an objective is N/A: {search_text.left_out(asked, found)}"))
     if several:

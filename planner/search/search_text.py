@@ -22,7 +22,7 @@ from planner.search.request import Request
 from planner.search.sweep import SweepColumn, SweptPlans
 from planner.search.ties import off, share_errors, unshared
 from planner.spoken import PERCENT, percent, shown
-from planner.terminal_table import aligned
+from planner.terminal_table import aligned, counted
 from planner.validation.runs import COLUMNS, shipped
 
 FIRST = 20  # lines of a table to print
@@ -77,10 +77,13 @@ def table(columns: Sequence[SweepColumn], rows: Sequence[Sequence[str]]) -> list
 def of_search(asked: Request, found: Found) -> Iterator[str]:
     """The result of a search as lines: how many plans were tried and refused, the best plans with what binds them."""
     template, several = asked.template, len(found.objectives) > 1
-    yield f"{found.tried:,} plans tried, {passed(asked, found)}."
-    for name, count in refusers(found):
+    told = refusers(found)
+    yield f"{found.tried:,} plans tried, {passed(asked, found)}{':' if told else '.'}"
+    for name, count in told:
         named = "" if name in asked.conditions else f" ({name})"
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
+    if more := unnamed(found):
+        yield f"  {more}"
     if found.unknown:
         names = " or ".join(each.row.name for each in found.objectives)
         yield f"  left out, as {names} is N/A: {left_out(asked, found)}"
@@ -105,8 +108,10 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
 
 
 def passed(asked: Request, found: Found) -> str:
-    """How many plans pass, and what they pass."""
-    return f"{found.passed:,} pass {'every check and condition' if asked.conditions else 'every check'}"
+    """How many plans pass, and what they pass; and how many others there are, of which one may fail several."""
+    said = f"{found.passed:,} pass {'every check and condition' if asked.conditions else 'every check'}"
+    failing = found.tried - found.passed
+    return f"{said}, {failing:,} fail {'one' if len(found.refused) == 1 else 'one or more'}" if failing else said
 
 
 def in_all(template: Template, plans: Sequence[FoundPlan]) -> str:
@@ -198,6 +203,12 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
 def refusers(found: Found) -> list[tuple[str, int]]:
     """The checks that refused the most plans, with the number of each."""
     return sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]
+
+
+def unnamed(found: Found) -> str:
+    """How many further checks refused plans; blank if `refusers` has all."""
+    more = len(found.refused) - REFUSERS
+    return f"and by {counted(more, 'more check')}" if more > 0 else ""
 
 
 def _rank(found: Found, at: int) -> str:

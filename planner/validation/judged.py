@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from planner.catalog.calibrations import stated_calibrations
 from planner.catalog.databases import Databases
+from planner.compare import likely_unit
+from planner.formulas import library
 from planner.spoken import few
 from planner.validation.expected_times import Together, predicted
 from planner.validation.runs import Run, models_of, read, shipped
@@ -187,6 +189,22 @@ def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
         for identifier, lines in stated.items()
     }
     return [fitted.get(row.calibration, set()) for row in rows]
+
+
+def doubted(rows: Sequence[Judged]) -> str:
+    """Which runs are so far off that their number is likely in another unit, and in which; blank if none is."""
+    found: list[str] = []
+    for row in rows:
+        ratio = row.over_measured(row.expected)
+        if row.expected and ratio and likely_unit.is_far(ratio):
+            of = library.load(row.run.template).row(row.run.output)
+            meant = likely_unit.likely(row.run.measured / row.run.written, row.expected, of.unit)
+            found.append(f"{row.run.id} (line {row.run.line}{f': {meant}?' if meant else ''})")
+    if not found:
+        return ""
+    are, their = ("is", "its") if len(found) == 1 else ("are", "their")
+    times = f"{likely_unit.FAR:,.0f} times or more off what is expected"
+    return f"{few(found)} {are} {times}: {likely_unit.LIKELY}; look at {their} columns measured and unit"
 
 
 def without_effect(rows: Sequence[Judged], databases: Databases) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog import Table, Value, load_models
-from planner.catalog.checked_table import own_rows_first
+from planner.catalog.checked_table import OWN_FILES, TABLES, own_rows_first
 from planner.catalog.columns import warn_of_unknown
 from planner.catalog.databases import Databases
 from planner.compare.checked_measurements import number_fault
@@ -36,8 +36,6 @@ KIND_OF_OUTPUT = {
     "decode_step": "decode",
     "expected_time": "matmul",
 }
-OWN_FILES = {"model": "--models FILE reads one of your own", "hardware": "--hardware-csv FILE reads one of your own"}
-"""The option that supplies a model or chip that no shipped table has, by column of a run."""
 EXPECTED = "_expected"
 """Suffix of a headline row whose name without it is the bound: `mfu` and `mfu_expected`."""
 SERVED = "tpot"  # another quantity measured when serving: step time with prompts in between
@@ -168,8 +166,8 @@ def _completed(
     except UserError as error:
         given = {"model": databases.models_csv, "hardware": databases.hardware_csv}
         is_unknown = bool(getattr(run, column, "")) and given.get(column, "") is None
-        own = OWN_FILES[column] if is_unknown else ""
-        remedy = "; ".join(filter(None, (error.remedy, own)))
+        own = OWN_FILES[TABLES[column]] if is_unknown else ""
+        remedy = error.remedy if own in error.remedy else "; ".join(filter(None, (error.remedy, own)))
         return replace(run, fault=f"{error.what}; {remedy}" if remedy else error.what, column=column)
     except ValueError as error:  # an unknown unit
         return replace(run, fault=str(error), column=column)

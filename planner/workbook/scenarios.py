@@ -15,6 +15,7 @@ from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import comparison_cases as cases
 from planner.compare import mesh_cases
+from planner.csv_kinds import looks_like
 from planner.csvfile import CsvFile, unguarded
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
@@ -315,11 +316,13 @@ class _Known:
             raise UserError("the column has no name", place=Place(path, 1, sheet.header.index("") + 1), remedy=remedy)
         for column in sheet.header:
             if column not in known:
-                raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=_named_so(column, known))
+                is_ours = {"scenario", *MODEL_COLUMNS, *HARDWARE_COLUMNS} & set(sheet.header)
+                remedy = looks_like(sheet.header, known if is_ours else ()) or _named_so(column, known)
+                raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=remedy)
         seen: dict[str, int] = {}
         for line, cells in sheet.records():
             try:
-                scenario = self._from_cells(cells)
+                scenario = self._from_cells(cells, str(path))
             except UserError as error:
                 raise error.at(Place(path, line, error.place.column if error.place else None)) from None
             if len(seen) == MOST:
@@ -333,7 +336,7 @@ class _Known:
         if not seen:
             raise UserError("the file has no scenario", place=Place(path), remedy="add a row below the header")
 
-    def _from_cells(self, cells: dict[str, str]) -> BuildScenario:
+    def _from_cells(self, cells: dict[str, str], file: str) -> BuildScenario:
         def first(columns: Sequence[str]) -> str:
             return next((unguarded(cells[column].strip()) for column in columns if cells.get(column, "").strip()), "")
 
@@ -346,7 +349,7 @@ class _Known:
         for column, text in cells.items():
             if column in self.rows and text.strip() and column not in NAME_COLUMNS:
                 with _in_column(column):
-                    values[column] = typed(self.rows[column], unguarded(text.strip()))
+                    values[column] = typed(self.rows[column], unguarded(text.strip()), file)
         base = _scenario(found_model, found_chip, values)
         identifier, name = first(ID_COLUMNS) or base.id, first(NAME_COLUMNS)
         for text, columns, refuse in ((identifier, ID_COLUMNS, refuse_unfit_id), (name, NAME_COLUMNS, refuse_unfit)):

@@ -1,0 +1,53 @@
+"""A CSV of one kind given where another is wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner import data
+from tests.commands import refused
+
+SCENARIOS = "scenario,model,hardware,batch\na,llama3-8b,h100-sxm,8\n"
+RUNS = "id,kind,template,model,hardware,settings,output,measured,source\n"
+CALIBRATIONS = "calibration,parameter,value\nmine,layer_overhead,3e-5\n"
+
+
+def shipped(name: str) -> str:
+    """The text of a shipped database."""
+    return (data.folder(name.partition("/")[0]) / name.partition("/")[2]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "said"),
+    [
+        ("--scenarios", "model_db/models.csv", "models, which --models reads"),
+        ("--scenarios", "hardware_db/accelerators.csv", "accelerators, which --hardware-csv reads"),
+        ("--scenarios", RUNS, "runs, which planner validate or planner fit reads"),
+        ("--scenarios", CALIBRATIONS, "calibrations, which --calibrations reads"),
+        ("--models", "hardware_db/accelerators.csv", "accelerators, which --hardware-csv reads"),
+        ("--models", SCENARIOS, "scenarios, which --scenarios reads"),
+        ("--hardware-csv", "model_db/models.csv", "models, which --models reads"),
+        ("--calibrations", "model_db/models.csv", "models, which --models reads"),
+    ],
+)
+def test_what_a_file_looks_like_is_said(tmp_path: Path, option: str, text: str, said: str) -> None:
+    """With the option that takes it, in place of the columns that are missing."""
+    path = tmp_path / "given.csv"
+    path.write_text(shipped(text) if text.endswith(".csv") else text, encoding="utf-8")
+    words = ("build", *(() if option == "--scenarios" else ("llama3-8b", "-H", "h100-sxm")))
+    found = refused(*words, option, path, "-o", tmp_path / "x.xlsx")
+    assert f"this looks like a CSV of {said}" in found
+
+
+def test_what_is_of_the_wanted_kind_keeps_its_own_error(tmp_path: Path) -> None:
+    """Models without a required column, and scenarios with an unknown one, aren't told what they look like."""
+    path = tmp_path / "given.csv"
+    path.write_text("id,n_layers,d_model\na,2,256\n", encoding="utf-8")
+    build = ("build", "llama3-8b", "-H", "h100-sxm", "-o", tmp_path / "x.xlsx")
+    assert "looks like" not in refused(*build, "--models", path)
+    path.write_text(
+        "scenario,model,hardware,bacth,hbm_bytes,hbm_bandwidth\na,llama3-8b,h100-sxm,8,,\n", encoding="utf-8"
+    )
+    assert "did you mean batch?" in refused("build", "--scenarios", path, "-o", tmp_path / "x.xlsx")
