@@ -277,3 +277,33 @@ def test_a_template_that_includes_serving_is_swept(tmp_path: Path) -> None:
     path.write_bytes(build(plan))
     assert [sweep.template.name for sweep in plan.sweeps] == ["mine"]
     assert list(differences(cached(path), plan, plan.scenarios[0])) == []
+
+
+@pytest.mark.parametrize(("workload", "drawn"), [("inference", {"inference"}), ("all", {"inference", "training"})])
+def test_charts_are_of_the_workload_that_the_scenario_is_meant_for(
+    both: tuple[Path, BuildPlan], tmp_path: Path, workload: str, drawn: set[str]
+) -> None:
+    """The chart data of training are N/A for a scenario that serves, its limits too; the shown columns are as ever."""
+    path, _ = both
+    package = Package.read(path)
+    sheet, row = parse_sheets(package)["Inputs"], by_name(cached(path), "Inputs")["workload"]
+    package.replace(package.sheets()["Inputs"], with_values(sheet, {f"F{row}": workload}))
+    recalculate(package)
+    package.write(tmp_path / "meant.xlsx")
+    grid, before = cached(tmp_path / "meant.xlsx"), cached(path)
+    found = set()
+    for axis, columns, rows in tables(grid):
+        (template,) = (
+            name for name in AXES if axis in AXES[name] and ("batch_tokens" in columns) == (name == "training")
+        )
+        charts = [column for name, column in columns.items() if name.startswith("chart.")]
+        numbers = [grid["Sweep"].get(f"{column}{row}") for column in charts for row in rows]
+        if any(isinstance(number, float) for number in numbers):
+            found.add(template)
+        shown = [column for name, column in columns.items() if not name.startswith(("chart.", "drawn."))]
+        assert all(
+            grid["Sweep"].get(f"{column}{row}") == before["Sweep"].get(f"{column}{row}")
+            for column in shown
+            for row in rows
+        )
+    assert found == drawn

@@ -16,9 +16,11 @@ from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import row_format
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
+from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import column_letters
 
 VALUE = 4  # the column of the values
+ALWAYS = "1"  # the factor of chart data in a workbook without a choice of workloads
 STYLES = {1: "plan_label", VALUE + 1: "plan_beside"}
 
 
@@ -75,6 +77,7 @@ class ChosenScenario(ChosenBlock):
         self.inputs = inputs
         self.places: dict[tuple[str, str], str] = {}
         self.chosen = self.put_id(selector)
+        self._meant = self._put_meant([sweep for sweep, _ in sweeps if any(axis.charts for axis in sweep.axes)])
         for sweep, sheet in sweeps:
             self._look_up(sweep, sheet)
         self._look_up_constants(sweep.rows[name] for sweep, _ in sweeps for name in sweep.shown)
@@ -87,6 +90,29 @@ class ChosenScenario(ChosenBlock):
             self.places["", row.name] = self.put(
                 row.name, row.label, row.unit, row_format(row), formula, names, "plan_cross"
             )
+
+    def _put_meant(self, sweeps: Sequence[Sweep]) -> dict[str, str]:
+        """Rows for the scenario's workload, and for each sweep whether it is meant for that: 1, else N/A.
+
+        Returns the cells of the latter, by template; there are none in a workbook without a choice of workloads.
+        """
+        workloads, found = self.plan.workloads, dict[str, str]()
+        if workloads.row is None or WORKLOAD not in self.inputs.input_rows or not sweeps:
+            return found
+        typed = self.plan.columns.of_scenario(inputs_sheet.NAME, self.inputs.input_rows[WORKLOAD], self.chosen)
+        cell = self.put(f"chosen_{WORKLOAD}", "Its workload", "text", "@", typed, "", "plan_cross_words")
+        for template in (sweep.template for sweep in sweeps):
+            formula = workloads.guarded([template], cell, "1", "NA()")
+            label = f"{template.name.capitalize()}: its charts are drawn (1), or the scenario isn't meant for it (N/A)"
+            names = workloads.guarded([template], f"chosen_{WORKLOAD}", "1", "NA()")
+            found[template.name] = self.put(
+                f"{template.name}.meant", label, "1", "General", formula, names, "plan_formula"
+            )
+        return found
+
+    def meant(self, sweep: Sweep) -> str:
+        """The cell that is 1, or N/A if the scenario isn't meant for a sweep's workload; 1 where there is no choice."""
+        return self._meant.get(sweep.template.name, ALWAYS).removeprefix("$")
 
     def constant(self, name: str) -> str:
         """The cell of a threshold or a unit, in a formula that is copied downward."""

@@ -60,6 +60,7 @@ CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and 
 CHIPS = "n_chips"
 BEST, FAILS = "Cheapest that passes", "Does not pass"
 SEVERAL = "marked below"
+EMPTY = "Charts of a workload that it isn't meant for stay empty."
 
 
 @dataclass
@@ -91,7 +92,9 @@ class Board:
             self.page.put(at, layout.FORMULA, value, "plan_input_words", "@")
             if label == "Scenario":
                 self.page.may_show[at, layout.FORMULA] = [each.id for each in self.plan.scenarios]
-            self.page.choose(address(at, layout.FORMULA), source, label, f"{sheets} follow this choice.")
+            is_split = label == "Scenario" and self.plan.workloads.row is not None
+            told = f"{sheets} follow this choice.{f' {EMPTY}' if is_split else ''}"
+            self.page.choose(address(at, layout.FORMULA), source, label, told)
             self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
         self.at += len(choices) + 2
 

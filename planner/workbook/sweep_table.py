@@ -16,7 +16,7 @@ from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
 from planner.spoken import within
 from planner.workbook.cell_styles import PALE_RED, RATIO, RED, number_format, row_format
-from planner.workbook.chosen_scenario import VALUE, ChosenScenario
+from planner.workbook.chosen_scenario import ALWAYS, VALUE, ChosenScenario
 from planner.workbook.constraints_sheet import Ranking
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import at_least_0
@@ -30,7 +30,7 @@ FEWEST, BEYOND = 11, 2  # fewest cases of a table; doublings of chips below and 
 WHOLES = {"memory": "held", "time": "total", "total": "total", "limit": "total"}  # the whole of each role in charts
 HELD_AGAINST = {"held": "capacity"}  # the limit of a whole; by default the scenario's own
 FAILED = "failed_checks"
-DRAWN = tuple(WHOLES)
+DRAWN = (*WHOLES, *HELD_AGAINST.values())
 MARKED = ("latency", "throughput")  # roles for which a chart marks the scenario's own value
 TEXTS = (".words", ".binds", ".times")  # suffixes of the names of text columns
 RANKED = ("best", "binds", "next", "margin", "times")  # the ranking of the competing parts
@@ -190,19 +190,23 @@ class SweepTable:
     def _within_reach(self, whole: str) -> str:
         """The factor by which the parts of a whole are multiplied for drawing in the display unit.
 
-        It is N/A if the whole is far beyond its limit, since the rest of the chart would be invisible.
+        It is N/A if the whole is far beyond its limit, since the rest of the chart would be invisible, and if the
+        scenario isn't meant for the workload.
         """
         name, rooms = self.sweep.playing(whole)[0], self.sweep.playing(HELD_AGAINST.get(whole, ""))
         most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, name)
-        drawn = f"1{self.scenario.over(self.sweep.rows[name])}"
+        drawn = f"{self.scenario.meant(self.sweep)}{self.scenario.over(self.sweep.rows[name])}"
         return f"IF({self._reference(name)}<={self.scenario.constant('drawn_within')}*{most},{drawn},NA())"
 
     def _drawn(self, name: str) -> str:
         """The chart data of a quantity, in the display unit of its whole."""
         row = self.sweep.rows[name]
-        whole = next((WHOLES[part] for part in DRAWN if name in self.sweep.playing(part)), "")
+        whole = next((WHOLES[part] for part in WHOLES if name in self.sweep.playing(part)), "")
         own = self._reference(name)
-        return f"{own}*{_here(self.reach[whole])}" if whole in self.reach else own + self.scenario.over(row)
+        if whole in self.reach:
+            return f"{own}*{_here(self.reach[whole])}"
+        meant, over = self.scenario.meant(self.sweep), self.scenario.over(row)
+        return f"{own}{over}" if meant == ALWAYS else f"{own}*{meant}{over}"
 
     def _form(self, name: str) -> str:
         return row_format(self.sweep.rows[name])
