@@ -176,7 +176,7 @@ def test_a_long_label_takes_two_lines() -> None:
         "Speed of the cache's",
         "reads over that of others",
     ]
-    assert lines("Share of the HBM bandwidth that reads reach", 20) == ["Share of the HBM", "bandwidth that read…"]
+    assert lines("Share of the HBM bandwidth that reads reach", 20) == ["Share of the HBM", "bandwidth that re..."]
 
 
 def test_a_number_in_a_cut_bar_is_smaller_than_the_bar() -> None:
