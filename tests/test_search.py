@@ -653,3 +653,14 @@ def test_how_many_plans_fail_is_said_beside_the_checks(refused, said):
     many = Found([], 10, 7, Counter(dict.fromkeys("abcdef", 1)), 0)
     assert search_text.unnamed(many) == "and by 2 more checks"
     assert search_text.passed(wanted, Found([], 7, 7, Counter(), 0)) == "7 pass every check"
+
+
+def test_the_largest_batch_that_was_tried_is_told() -> None:
+    """Llama 3 8B on 512 H100s holds far more sequences than the most that a search tries: the best plan has that most,
+    and larger ones are to be asked for; on 8 the memory is the limit.
+    """
+    for chips, is_told in ((512, True), (8, False)):
+        wanted = asked("inference", "llama3-8b", ["h100-sxm"], [f"n_chips={chips}", "context_len=1024", "prompt_len=128"])
+        found = optimum(wanted, [objective(wanted.template, "output_tokens_per_second_expected", is_least=False)], 2)
+        told = " ".join(search_text.of_search(wanted, found))
+        assert ("has the largest batch that was tried, 65,536" in told) is is_told

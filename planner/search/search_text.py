@@ -19,6 +19,7 @@ from planner.formulas.template import Row, Template
 from planner.search import sensible
 from planner.search.found import Found, FoundPlan, Objective
 from planner.search.request import Request
+from planner.search.serving_layouts import BATCHES
 from planner.search.sweep import SweepColumn, SweptPlans
 from planner.search.ties import off, share_errors, unshared
 from planner.spoken import PERCENT, percent, shown
@@ -103,6 +104,10 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     yield from aligned(titles, rows, right=[title for title in titles if title not in TEXTS]).splitlines()
     if same := in_all(template, found.plans):
         yield f"In all of them: {same}."
+    most = float(BATCHES[-1])
+    if found.plans[0].moved.get(sensible.BATCH) == most:
+        more = f"--over {sensible.BATCH}={most:.0f}..{16 * most:.0f}*2"
+        yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     if found.of_each:
         yield from _of_each(template, found)
 
