@@ -660,7 +660,9 @@ def test_the_largest_batch_that_was_tried_is_told() -> None:
     and larger ones are to be asked for; on 8 the memory is the limit.
     """
     for chips, is_told in ((512, True), (8, False)):
-        wanted = asked("inference", "llama3-8b", ["h100-sxm"], [f"n_chips={chips}", "context_len=1024", "prompt_len=128"])
+        wanted = asked(
+            "inference", "llama3-8b", ["h100-sxm"], [f"n_chips={chips}", "context_len=1024", "prompt_len=128"]
+        )
         found = optimum(wanted, [objective(wanted.template, "output_tokens_per_second_expected", is_least=False)], 2)
         told = " ".join(search_text.of_search(wanted, found))
         assert ("has the largest batch that was tried, 65,536" in told) is is_told
