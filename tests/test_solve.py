@@ -108,6 +108,22 @@ def test_a_count_is_looked_for_beyond_the_one_of_now(load: Load) -> None:
     assert answer(template, "tokens", "total_time<=2e7") == 2e13
 
 
+def test_what_only_followers_move_is_solved_for() -> None:
+    """Memory depends on FSDP ways, which follow the chips: the fewest chips whose memory fits are as many ways as a
+    plan with one fewer doesn't fit; set ways don't follow, and then memory doesn't depend on the chips.
+    """
+    template, known = library.load("training"), facts(library.load("training"), "llama3-70b", "h100-sxm")
+    target = parse_target(template, "memory_expected_bytes_per_chip<=80e9")
+    chips = solve(template, known, {}, "n_chips", target).answer
+    memory = [
+        evaluate(template, known, {"n_chips": each, "mesh_fsdp": each}).number("memory_expected_bytes_per_chip")
+        for each in (chips - 1, chips)
+    ]
+    assert memory[0] > 80e9 >= memory[1]
+    with pytest.raises(UserError, match="doesn't depend on n_chips"):
+        solve(template, known, {"mesh_fsdp": 8.0}, "n_chips", target)
+
+
 def test_a_hump_has_two_answers(load: Load) -> None:
     """A target that is met at both ends of the range but not between is said to be met in two stretches."""
     template = load("rows 1 input 1", "limit 1 input 100", "hump 1 output rows*(limit-rows)")

@@ -20,6 +20,7 @@ from planner.catalog import Value
 from planner.errors import UserError, nearest
 from planner.formulas.binding import kept_by
 from planner.formulas.evaluation import Facts, Results, encoded, evaluate
+from planner.formulas.following import followers as follower_inputs
 from planner.formulas.following import following
 from planner.formulas.input_values import typed
 from planner.formulas.partial import partial
@@ -144,7 +145,7 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     target that doesn't depend on it, and one that no value meets, with the reachable range and what binds there.
     """
     row = template.row(name)
-    _refuse(template, row, target)
+    _refuse(template, row, target, values)
 
     def at(number: np.ndarray | float) -> Results:
         inputs = np.asarray(number, dtype=np.float64)
@@ -179,7 +180,7 @@ def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: s
     return Solution(row, target, ranges, exact, space, reached, at, followers)
 
 
-def _refuse(template: Template, row: Row, target: Target) -> None:
+def _refuse(template: Template, row: Row, target: Target, values: Mapping[str, Value]) -> None:
     if row.unit == "text":
         raise UserError(f"{row.name} is a text", remedy="--solve finds numbers; try the texts with --set")
     if row.kind not in SOLVABLE:
@@ -188,7 +189,7 @@ def _refuse(template: Template, row: Row, target: Target) -> None:
         raise UserError(f"{row.name} is the target itself", remedy="solve for another input")
     reached = (template.row(name) for name in template.closure([target.row.name]))
     readers = {each.name for each in reached if each.kind in SOLVABLE and each.unit != "text"}
-    if row.name not in readers:
+    if readers.isdisjoint({row.name, *(each.name for each in follower_inputs(template, values, [row.name]))}):
         typed_ones = {name for name in readers if template.row(name).kind == "input"}
         remedy = nearest(row.name, typed_ones or readers)
         raise UserError(f"{target.row.name} doesn't depend on {row.name}", remedy=remedy)
