@@ -93,5 +93,5 @@ def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
     grid = cached(path)
     values, at = grid["Dashboard"], by_name(grid, "Dashboard")
     assert [values[f"{column}{at['verdict']}"] for column in "FG"] == ["Fits; numbers are missing", "Fits"]
-    told = ["none; missing: Models: window and 1 more", "none"]
+    told = ["none; missing: Models: max_context and 1 more", "none"]
     assert [values[f"{column}{at['verdict.failed']}"] for column in "FG"] == told

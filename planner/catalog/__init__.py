@@ -73,8 +73,8 @@ def only_on(column: str) -> str:
 
 
 def given_by(column: str) -> tuple[str, ...]:
-    """The columns of the accelerators that give a blank number of another, if they aren't blank themselves."""
-    rule = next((field.blank for field in HARDWARE_FIELDS if field.name == column), None)
+    """The columns of models or accelerators that give a blank number of another, if they are not blank themselves."""
+    rule = next((field.blank for field in (*MODEL_FIELDS, *HARDWARE_FIELDS) if field.name == column), None)
     return rule.needed if isinstance(rule, BlankRule) else ()
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from openpyxl.workbook import Workbook
 
+from planner.catalog import given_by
 from planner.catalog.checked_table import TABLES
 from planner.formulas import lookups as facts
 from planner.formulas.comparisons import sides
@@ -100,11 +101,13 @@ def write(
 def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, counted: set[str]) -> None:
     """Write a row for each uncounted lookup and input of a sheet: is its number missing in this scenario?
 
-    Numbers that only check the databases are left out: a user's own model has no published count, and needs none.
+    Numbers that only check the databases are left out: a user's own model has no published count, and needs none. Those
+    that other columns give where they are blank come last: the others are what is to be typed.
     """
     kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
     needed = sheet.rows.keys() - of_databases(sheet.template)
-    for row in (row for row in sheet.template.of_kind(*kinds) if row.name in needed and row.name not in counted):
+    found = [row for row in sheet.template.of_kind(*kinds) if row.name in needed and row.name not in counted]
+    for row in sorted(found, key=lambda row: bool(row.kind in TABLES and given_by(row.column[0]))):
         counted.add(row.name)
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(
