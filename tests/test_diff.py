@@ -86,7 +86,7 @@ def test_the_sheet_of_a_name_that_stands_on_several(tmp_path: Path) -> None:
     old, new = tmp_path / "old.xlsx", tmp_path / "new.xlsx"
     for path, chips in ((old, 8), (new, 16)):
         write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer", "training", "inference"],
-                   n_chips=chips, mesh_fsdp=chips)  # fmt: skip
+                   n_chips=chips, mesh_fsdp=chips, workload="all")  # fmt: skip
     moved = [line.split()[1] for line in invoked("diff", old, new)[1].partition("Headlines that moved")[2].splitlines()
              if line.strip() and line.startswith("  ")]  # fmt: skip
     moved = [name for name in moved if name.endswith(("memory_bytes_per_chip", "decode_step_time_expected"))]
