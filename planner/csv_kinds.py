@@ -7,7 +7,7 @@ from collections.abc import Collection
 KINDS = (
     (frozenset({"template", "output", "measured"}), "runs", "planner validate or planner fit"),
     (frozenset({"calibration", "parameter", "value"}), "calibrations", "--calibrations"),
-    (frozenset({"model", "hardware"}), "scenarios", "--scenarios"),
+    (frozenset({"scenario", "model", "hardware"}), "scenarios", "--scenarios"),
     (frozenset({"n_layers", "d_model"}), "models", "--models"),
     (frozenset({"hbm_bytes", "hbm_bandwidth"}), "accelerators", "--hardware-csv"),
 )

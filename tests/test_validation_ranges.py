@@ -40,7 +40,7 @@ def test_a_tie_is_what_80_percent_of_pairs_differ_less_than() -> None:
     both = np.concatenate([np.concatenate([each, 1 / each]) for each in ratios])
     sources = np.repeat(["a", "b", "c"], [2 * len(each) for each in ratios])
     every = np.ones(len(both), dtype=bool)
-    errors = Errors(both, sources, np.full(len(both), "train"), ~every, every)
+    errors = Errors(both, sources, np.full(len(both), "train"), ~every, every, False)
     low, high = errors.range("train", "dense")
     assert high == pytest.approx(math.exp(1.2816 * 0.1 * math.sqrt(4 / 3)), rel=0.01)
     assert low == pytest.approx(1 / high, rel=1e-3)

@@ -30,6 +30,7 @@ FEWEST_OF_A_SOURCE = 5  # least number of runs of each of them
 FEWEST_RUNS = 8
 WIDER = 1.5  # factor on the log width if there are (almost) no runs of the chip or of such models
 LEAST = 1e-3  # least relative distance of a range's end from the expected time
+FEW = 1.2  # factor on the log width if there are few sources of such runs
 ASKED = ("stack", "optimizer", "compute_dtype", "weight_dtype", "kv_dtype", "activation_dtype", "seq_len",
          "context_len", "prompt_len", "generate_len")  # fmt: skip
 """Settings that two runs must share to answer the same question: those that a layout search leaves alone."""
@@ -55,6 +56,7 @@ class Errors:
     kinds: NDArray[np.str_]
     is_moe: NDArray[np.bool_]  # True for mixtures of experts, False for dense models
     counts: NDArray[np.bool_]  # which of them contribute to a range
+    has_kinds: bool  # whether there are several kinds
 
     def range(self, kind: str, mix: str) -> Range:
         """The range of a kind and mix (dense or experts)."""
@@ -72,7 +74,7 @@ class Errors:
         if sum(runs >= FEWEST_OF_A_SOURCE for runs in of_sources.values()) >= FEWEST_SOURCES:
             return own, 1.0
         if of_mix.sum() >= FEWEST_RUNS:
-            return of_mix, 1.0
+            return of_mix, FEW if self.has_kinds else 1.0
         if mix == "moe":
             tells, times = self.counting_runs(kind, "dense")
             return tells, times * WIDER
@@ -173,7 +175,8 @@ class LeftOut:
     def _errors(self, ratio: Numbers, places: NDArray[np.int_], counts: NDArray[np.bool_]) -> Errors:
         """Errors, each with the source and kind of the run at its place."""
         kinds = np.array([run.judged_as for run in self.runs])
-        return Errors(ratio, self.fitter.sources[places], kinds[places], self.is_moe[places], counts)
+        has_kinds = len(self.group.kinds) > 1
+        return Errors(ratio, self.fitter.sources[places], kinds[places], self.is_moe[places], counts, has_kinds)
 
     def range_of_chip(self, kind: str, mix: str, chip: str, without: str | None = None) -> Range:
         """The range, widened for a calibration without its own sources."""
