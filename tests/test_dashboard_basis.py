@@ -10,7 +10,7 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from tests.workbooks import ROOT, by_name, cached, few_rows, smaller
+from tests.workbooks import ROOT, by_name, cached, few_rows, of_scenarios, smaller
 
 MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
 HEAD = "id,model,hardware,n_chips,stack,workload"
@@ -68,11 +68,7 @@ def test_dashboard_says_which_sizes_contradict(tmp_path: Path) -> None:
     """A cache of 32,768 tokens for sequences of 8,192 + 512; 1,024 sequences over 96 data ways, 10.67 each. Sequences
     as long as the cache, and an even split, are no more than runs like the plan.
     """
-    scenarios, path = tmp_path / "plans.csv", tmp_path / "plan.xlsx"
-    scenarios.write_text(SIZES, encoding="utf-8")
-    plan = plan_of((), (), ["inference", "training"], scenarios, (), few_rows(MODELS, CHIPS))
-    path.write_bytes(build(smaller(plan)))
-    grid = cached(path)
+    grid = of_scenarios(tmp_path, SIZES, ["inference", "training"], few_rows(MODELS, CHIPS))
     at = by_name(grid, "Dashboard")["verdict.basis"]
     assert [str(grid["Dashboard"][f"{column}{at}"]) for column in "FGHI"] == [
         "not beyond the fitted runs; memory is for 32,768 tokens, sequences have 8,704",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.workbook.book import build
-from planner.workbook.scenarios import plan_of
-from tests.workbooks import CHIPS, MODELS, by_name, cached, few_rows, smaller
+from tests.workbooks import CHIPS, MODELS, by_name, few_rows, of_scenarios
 
 PLANS = """id,model,hardware,workload,n_chips,context_len,prompt_len,mesh_tensor,batch_tokens,prefill_chips,serve_data
 context,llama3-8b,h100-sxm,inference,1,32768,8192,,,,
@@ -16,6 +14,15 @@ apart,llama3-70b,h100-sxm,inference,8,,,,,1,
 halves,llama3-8b,h100-sxm,inference,4,,,,,,8
 tokens,llama3-8b,h100-sxm,training,1,,,1,4194304.5,,
 """
+COPIES = """id,model,hardware,n_chips,batch,serve_expert
+copies,deepseek-v3,h200-sxm,64,512,64
+few,deepseek-v3,h200-sxm,64,16,64
+"""
+
+WHOLE = """id,model,hardware,n_chips,mesh_fsdp,mesh_data,zero_stage,n_microbatches,batch_tokens
+weights,llama3-70b,h100-sxm,64,64,1,2,1,1048576
+data,llama3-8b,h100-sxm,8,1,8,1,1,1048576
+"""
 
 
 def test_only_what_fails_is_said_in_numbers(tmp_path: Path) -> None:
@@ -24,11 +31,7 @@ def test_only_what_fails_is_said_in_numbers(tmp_path: Path) -> None:
     3 8B has a context of 8,192 tokens and 32 heads, over 6 ways 5.33; the weights of Llama 3 70B and a prompt's cache
     of 2.7 GB take 143.8 GB of an H100's 80 GiB.
     """
-    scenarios, path = tmp_path / "plans.csv", tmp_path / "plan.xlsx"
-    scenarios.write_text(PLANS, encoding="utf-8")
-    plan = plan_of((), (), ["inference", "training"], scenarios, (), few_rows(MODELS, CHIPS))
-    path.write_bytes(build(smaller(plan)))
-    grid = cached(path)
+    grid = of_scenarios(tmp_path, PLANS, ["inference", "training"], few_rows(MODELS, CHIPS))
     at = by_name(grid, "Dashboard")["verdict.failed"]
     said = [str(grid["Dashboard"][f"{column}{at}"]).split(" first: ")[-1] for column in "FGHIJK"]
     assert said == [
@@ -43,18 +46,22 @@ def test_only_what_fails_is_said_in_numbers(tmp_path: Path) -> None:
 
 def test_more_chips_are_no_change_where_each_holds_the_whole_cache(tmp_path: Path) -> None:
     """DeepSeek-V3's latent cache has one head: each of 64 tensor ways holds all of it, 294 GB of 512 sequences, and so
-    would each of 256. Fewer sequences fit, or data ways that share the cache; of 16 sequences all fits.
+    would each of 256. Fewer sequences fit, or data ways that share the cache; of 16 sequences all fits. By hand: a
+    sequence's 8,192 tokens of 61 layers take 576 * 2 bytes each, 0.576 GB, and the weights 671e9 * 2 / 64 bytes, 21 GB:
+    (141 - 21) / 0.576 is 208.
     """
-    scenarios, path = tmp_path / "plans.csv", tmp_path / "plan.xlsx"
-    scenarios.write_text(
-        "id,model,hardware,n_chips,batch,serve_expert\ncopies,deepseek-v3,h200-sxm,64,512,64\n"
-        "few,deepseek-v3,h200-sxm,64,16,64\n",
-        encoding="utf-8",
-    )
-    plan = plan_of((), (), ["inference"], scenarios, (), few_rows(("deepseek-v3",), ("h200-sxm",)))
-    path.write_bytes(build(smaller(plan)))
-    grid = cached(path)
+    grid = of_scenarios(tmp_path, COPIES, ["inference"], few_rows(("deepseek-v3",), ("h200-sxm",)))
     at = by_name(grid, "Dashboard")
     said = [str(grid["Dashboard"][f"{column}{at['verdict.change']}"]) for column in "FG"]
     assert said[0] == "208 sequences at most, or 63 fewer copies of the cache (serve_data)"
     assert "copies" not in said[1]
+
+
+def test_where_no_chips_fit_it_is_said(tmp_path: Path) -> None:
+    """ZeRO 2 keeps 141 GB of weights on each H100 of 80 GiB, however many there are; ZeRO 1 without FSDP ways shares
+    the optimiser over data ways, so that more of these fit.
+    """
+    grid = of_scenarios(tmp_path, WHOLE, ["training"], few_rows(("llama3-70b", "llama3-8b"), ("h100-sxm",)))
+    at = by_name(grid, "Dashboard")["verdict.change"]
+    assert grid["Dashboard"][f"F{at}"] == "no change of chips or batch alone fits"
+    assert "chips or more as data ways" in str(grid["Dashboard"][f"G{at}"])

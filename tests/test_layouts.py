@@ -144,7 +144,8 @@ def random_plans(count: int) -> Iterator[tuple[str, str, dict[str, float | str]]
             "serve_data": data, "serve_pipeline": stages, "n_chips": data * stages * ways,
             "serve_expert": draw.choice((1, data * ways)), "cache_by_batch": draw.choice((0, 1)),
         }  # fmt: skip
-        plain = {"n_chips": draw.choice((1, 8, 64)), "kv_head_sharding": draw.choice((0, 1))}
+        plain = {name: draw.choice((0, 1)) for name in ("kv_head_sharding", "cache_by_batch")}
+        plain["n_chips"] = draw.choice((1, 8, 64))
         yield draw.choice(models), draw.choice(("h100-sxm", "b200-sxm", "tpu-v5p")), {
             **draw.choice((layout, plain)), "batch": draw.choice((1, 8, 256)), "weight_dtype": "fp8",
             "context_len": draw.choice((1024, 32768)), "hbm_reserve_bytes": draw.choice((0, 4e9)),

@@ -55,6 +55,14 @@ def once(make: Callable[P, T]) -> Callable[P, T]:
     return made
 
 
+def of_scenarios(folder: Path, scenarios: str, templates: Sequence[str], databases: Databases) -> Grid:
+    """The cached values of a small workbook of the scenarios of a CSV's text, built in a folder."""
+    plans, path = folder / "plans.csv", folder / "plan.xlsx"
+    plans.write_text(scenarios, encoding="utf-8")
+    path.write_bytes(build(smaller(plan_of((), (), templates, plans, (), databases))))
+    return cached(path)
+
+
 def write_plan(
     path: Path, models: Sequence[str] = (), chips: Sequence[str] = (), templates: Sequence[str] = (), **settings: object
 ) -> BuildPlan:

@@ -122,8 +122,8 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
             yield f"{memory} sequences have {mean:,.0f} on average{last}: set context_len."
         elif longest is not None and cache_len > UNUSED * longest:
             yield f"{memory} sequences have {longest:,.0f} at most: set context_len."
-    copies, used, room = (value(name) for name in ("copies_too_many", "memory_bytes_per_chip", "hbm_bytes"))
-    if isinstance(copies, float) and isinstance(used, float) and isinstance(room, float) and used > room and copies > 0:
+    copies = value("copies_too_many")
+    if isinstance(copies, float) and copies > 0 and value("check_fits_memory") == 0:
         yield (
             f"The chips of a group hold {shown(copies + 1, '1')} copies of the cache, which has fewer heads: "
             "serve_data shares it among groups, cache_by_batch=1 among all chips."

@@ -24,12 +24,23 @@ from planner.xlsx.grid import HERE
 
 MOST_LINES = 3  # for what fails, changes and binds, which may be long
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
+NONE_FITS = "no change of chips or batch alone fits"
 COST = "USD"
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, LACKS, CHANGE, BINDS, BASIS, USED, THERE = range(12)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
 how many checks fail and numbers are missing, the first of these, what to change, what binds, whether the expected
 numbers are those of a plan like the fitted runs, the memory used and that there is.
 """
+TEXTS = {
+    VERDICT: ("Verdict", "verdict", "fits in memory, and no check fails"),
+    BESIDE: ("Against the same model and demand", "verdict.beside", "one is the cheapest of each"),
+    MEMORY: ("Memory of a chip: used", "verdict.memory", "of what there is for the plan"),
+    FAILURE: ("First check that fails", "verdict.failed", "the first, with the numbers that fail; what is N/A"),
+    CHANGE: ("What to change first", "verdict.change", "what would fit, fails, or takes most of the step"),
+    BINDS: ("Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is"),
+    BASIS: ("Expected numbers", "verdict.basis", "whether fitted runs are like the plan, and sizes that contradict"),
+}
+"""The label, name and note of each line in words."""
 IN_WORDS = "What leads, in words for Cover"
 FAILED_BLOCK = "The first check that fails, in numbers"
 
@@ -51,74 +62,57 @@ class Verdict:
 
         `words` is the row of the first failed check as text.
         """
-        at, planned = self.at, [each for each in made if each.memory]
+        planned = [each for each in made if each.memory]
+        self._text(VERDICT, self._said_of(planned), "plan_said")
+        beside = [self._cell(each.cheapest) for each in planned]
+        self._text(BESIDE, self.meant(planned, beside) if planned else '""')
+        self._write_memory(planned)
+        self._text(FAILURE, self._failed(f"{HERE}{self.at + FAILED}", words))
+        for place, (label, row) in zip((FAILED, MISSING, LACKS), failed.items(), strict=True):
+            self._from_checks(place, label, row)
+        self._write_advice(planned or made[:1])
+        self.writer.close([self.at + place for place in (FAILED, MISSING, LACKS, USED, THERE)])
+        self._heights(made)
+        self._colours(self.at)
+
+    def _said_of(self, planned: Sequence[Lines]) -> str:
+        """The formula of the verdict itself."""
+        n_failed, n_missing = (f"{HERE}{self.at + place}" for place in (FAILED, MISSING))
+        if not planned:
+            return f'IF({n_failed}>0,"{FAILS}","No check fails")'
         fits = self.meant(planned, [f"{HERE}{each.fits}" for each in planned])
-        n_failed, n_missing = (f"{HERE}{at + place}" for place in (FAILED, MISSING))
-        used, room = f"{HERE}{at + USED}", f"{HERE}{at + THERE}"
-        if planned:
-            sure = f'IF({n_failed}>0,"{FAILS}",IF({n_missing}>0,"{FITS}; numbers are missing","{FITS}"))'
-            verdict = f'IFERROR(IF({fits}=0,"{FITS_NOT}",{sure}),"{UNTOLD}")'
-        else:
-            verdict = f'IF({n_failed}>0,"{FAILS}","No check fails")'
-        self._text(VERDICT, "Verdict", "verdict", "fits in memory, and no check fails", verdict, "plan_said")
+        sure = f'IF({n_failed}>0,"{FAILS}",IF({n_missing}>0,"{FITS}; numbers are missing","{FITS}"))'
+        return f'IFERROR(IF({fits}=0,"{FITS_NOT}",{sure}),"{UNTOLD}")'
+
+    def _write_memory(self, planned: Sequence[Lines]) -> None:
+        """Write the memory in words, and the two numbers of which they are made."""
+        used, room = f"{HERE}{self.at + USED}", f"{HERE}{self.at + THERE}"
         unit = planned[0].sheet.template.row(planned[0].memory.needed).said_in if planned and planned[0].memory else ""
         left = f'IF({used}>{room},FIXED({used}-{room},1)&" over",FIXED({room}-{used},1)&" left")'
         said = f'IFERROR(FIXED({used},1)&" of "&FIXED({room},1)&" {unit}, "&{left},"{UNTOLD}")' if planned else '""'
-        beside = [f"{HERE}{each.cheapest}" if each.cheapest else '""' for each in planned]
-        self._text(
-            BESIDE,
-            "Against the same model and demand",
-            "verdict.beside",
-            "one is the cheapest of each",
-            self.meant(planned, beside) if planned else '""',
-        )
-        self._text(MEMORY, "Memory of a chip: used", "verdict.memory", "of what there is for the plan", said)
-        self._text(
-            FAILURE,
-            "First check that fails",
-            "verdict.failed",
-            "the first with both its numbers; what is N/A",
-            self._failed(n_failed, words),
-        )
-        for place, (label, row) in zip((FAILED, MISSING, LACKS), failed.items(), strict=True):
-            self._from_checks(place, label, row)
-        leading = planned or made[:1]
-        change, binds = (
-            [f"{HERE}{row}" if row else '""' for row in rows]
-            for rows in ([each.change for each in leading], [each.binds for each in leading])
-        )
-        failing = f'{HERE}{at}="{FAILS}",{HERE}{at + FAILURE}'
-        self._text(
-            CHANGE,
-            "What to change first",
-            "verdict.change",
-            "what would fit, fails, or takes most of the step",
-            f"IF({failing},{self.meant(leading, change)})",
-        )
-        self._text(
-            BINDS,
-            "Bound by",
-            "verdict.binds",
-            "what binds the first bound below, and how far the next part is",
-            f'IFERROR({self.meant(leading, binds)},"{UNTOLD}")',
-        )
-        basis = [f"{HERE}{each.basis}" if each.basis else '""' for each in leading]
-        self._text(
-            BASIS,
-            "Expected numbers",
-            "verdict.basis",
-            "whether fitted runs are like the plan",
-            f'IFERROR({self.meant(leading, basis)},"{UNTOLD}")',
-        )
+        self._text(MEMORY, said)
         for place, name, label, rows in (
             (USED, "memory.used", "Memory of a chip that the plan uses", [self._used(each) for each in planned]),
             (THERE, "memory.room", "Memory of a chip that there is", [f"{HERE}{each.room}" for each in planned]),
         ):
             said_of = (label, unit or "1", name, "", "as the charts draw it")
-            self.writer.line(at + place, said_of, self.meant(planned, rows), form=SAID)
-        self.writer.close([at + place for place in (FAILED, MISSING, LACKS, USED, THERE)])
-        self._heights(made)
-        self._colours(at)
+            self.writer.line(self.at + place, said_of, self.meant(planned, rows), form=SAID)
+
+    def _write_advice(self, leading: Sequence[Lines]) -> None:
+        """Write what to change, what binds, and what the expected numbers rest on."""
+        change, binds, basis = (
+            self.meant(leading, [self._cell(row) for row in rows])
+            for rows in zip(*((each.change, each.binds, each.basis) for each in leading), strict=True)
+        )
+        failing = f'{HERE}{self.at}="{FAILS}",{HERE}{self.at + FAILURE}'
+        self._text(CHANGE, f"IF({failing},{change})")
+        self._text(BINDS, f'IFERROR({binds},"{UNTOLD}")')
+        self._text(BASIS, f'IFERROR({basis},"{UNTOLD}")')
+
+    @staticmethod
+    def _cell(row: int) -> str:
+        """The cell of a line's row in a scenario's column; a blank text if there is no such line."""
+        return f"{HERE}{row}" if row else '""'
 
     def _used(self, each: Lines) -> str:
         assert each.memory is not None, "only what fits or not is asked"
@@ -131,8 +125,8 @@ class Verdict:
         cell = f"{HERE}${self.writer.meant}" if self.writer.meant else ""
         return meant(cell, [each.template for each in made], texts)
 
-    def _text(self, place: int, label: str, name: str, note: str, formula: str, style: str = "plan_told_words") -> None:
-        self.writer.texts(self.at + place, label, name, note, "plan_lead_label")
+    def _text(self, place: int, formula: str, style: str = "plan_told_words") -> None:
+        self.writer.texts(self.at + place, *TEXTS[place], "plan_lead_label")
         self.writer.across(self.at + place, formula, style, "@")
 
     def _from_checks(self, place: int, label: str, row: int) -> None:
@@ -194,9 +188,10 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
         return at
     lines.append(("takes most of the step", f"{each.template}.most", f'IFERROR({most},"")'))
     taken = f"{HERE}{at + len(lines) - 1}"
-    lines.append(
-        ("to change", f"{each.template}.change", f"IF({HERE}{each.fits}=0,{fitting},{taken})" if fitting else taken)
-    )
+    if fitting:
+        fits_by = f'IF({fitting}="","{NONE_FITS}",{fitting})'
+        taken = f"IF({HERE}{each.fits}=0,{fits_by},{taken})"
+    lines.append(("to change", f"{each.template}.change", taken))
     for place, (label, name, words) in enumerate(lines, start=at):
         writer.line(place, (f"{each.sheet.page.name}: {label}", "text", name, "", "in words"), words, "plan_words")
     each.change = at + len(lines) - 1
