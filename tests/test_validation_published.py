@@ -25,8 +25,8 @@ def published() -> list[Judged]:
 
 
 def test_every_published_run_has_an_answer(published: list[Judged]) -> None:
-    """None of the 1,019 runs is without an expected number, a range and a bound."""
-    assert len(published) == 1019
+    """None of the 1,044 runs is without an expected number, a range and a bound."""
+    assert len(published) == 1044
     for row in published:
         assert None not in (row.expected, row.low, row.high, row.bound, row.null), row.run.id
 
@@ -123,6 +123,18 @@ def test_experts_spread_over_many_chips_are_met(published: list[Judged]) -> None
     assert len(rows) == 6
     assert not any(row.run.is_fitted for row in rows)
     assert max(row.error(row.expected) for row in rows) < 0.2  # type: ignore[type-var]
+
+
+def test_single_sequences_are_met_on_chips_of_few_flops(published: list[Judged]) -> None:
+    """One sequence on chips with few FLOP/s for their bandwidth, in 16 bits and in 4, takes within 25 % of what is
+    expected, and 7 % in the median: with 92 rows computed for one token it was expected to take 1.2 times as long on an
+    RTX 3090, and 2 to 2.8 times in 16 bits on Apple's."""
+    chips = ("rtx-3090", "rtx-4090", "rtx-a6000", "rtx-6000-ada", "a40", "l40s", "apple-m3-ultra")
+    rows = [row for row in published if row.run.kind == "decode" and row.run.hardware in chips]
+    assert {row.run.hardware for row in rows} == set(chips)
+    errors = [row.error(row.expected) for row in rows]
+    assert max(errors) < 0.25  # type: ignore[type-var]
+    assert np.median(errors) < 0.07  # type: ignore[arg-type]
 
 
 def test_first_tokens_of_sparse_attention_are_met(published: list[Judged]) -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from planner.formulas import library
 from planner.validation.fitting import RunIds
@@ -79,3 +80,25 @@ def test_the_range_of_a_stack_holds_80_percent_of_its_own_runs() -> None:
 def test_a_template_widens_as_much_as_a_calibration() -> None:
     """Where no fitted run tells, the template's range is as much wider as that of a chip without runs."""
     assert library.load("inference").row("untold_range_power").default == WIDER
+
+
+def test_other_kinds_tell_the_range_of_a_kind_with_few_sources() -> None:
+    """A single source of a kind weighs a quarter, and the many of the other kinds three quarters together; runs that
+    don't count, however far off, don't matter."""
+    rng = np.random.default_rng(11)
+    spreads = [("own", 0.05), *((f"other {at}", 0.3) for at in range(6)), ("left out", 5.0)]
+    ratio = np.exp(np.concatenate([rng.normal(0, spread, 20_000) for _, spread in spreads]))
+    sources = np.repeat([name for name, _ in spreads], 20_000)
+    kinds = np.where(sources == "own", "prefill", "static")
+    no = np.zeros(len(ratio), dtype=bool)
+    low, high = Errors(ratio, sources, kinds, no, sources != "left out", True).range("prefill", "dense")
+
+    def below(log: float) -> float:
+        return sum(
+            share * (1 + math.erf(log / spread / math.sqrt(2))) / 2 for share, spread in ((0.25, 0.05), (0.75, 0.3))
+        )
+
+    log = float(brentq(lambda log: below(log) - 0.9, 0, 2))
+    sources_alike = 4**2 / (1 + 6 * 0.5**2)  # one of weight 1, six of 0.5
+    assert high == pytest.approx(math.exp(log * math.sqrt(1 + 1 / sources_alike)), rel=0.01)
+    assert low == pytest.approx(1 / high, rel=0.01)

@@ -79,6 +79,7 @@ PARAMETERS = (
     Parameter("pipeline_exposure", "Pipeline communication that no work hides, over its bound", "1", 0, 4),
     Parameter("serve_matmul_efficiency", "Share of the peak that serving matmuls of many tokens reach", "1", 0.3, 1),
     Parameter("matmul_ramp", "Smallest dimension at which a matmul reaches half of its best", "1", 0, 2000),
+    Parameter("matmul_least_rows", "Rows of the smallest tile of a matmul", "1", 1, 256),
     Parameter("hbm_efficiency", "Share of the HBM bandwidth that reads reach while serving", "1", 0.3, 1),
     Parameter("layer_overhead", "Time of a layer in which nothing is computed or read", "s", 0, 1e-3),
     Parameter(

@@ -25,12 +25,12 @@ from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.runs import Run
 
 LOW, HIGH = 0.1, 0.9  # quantiles of the range
-FEWEST_SOURCES = 3  # a kind with fewer sources has no range of its own
-FEWEST_OF_A_SOURCE = 5  # least number of runs of each of them
+OTHER_KINDS = 3  # all sources of a group's other kinds together weigh as much as this number of sources of the kind
 FEWEST_RUNS = 8
+FEWEST_SOURCES = 4  # with fewer sources, runs of other kinds tell too little of how sources differ
 WIDER = 1.5  # factor on the log width if there are (almost) no runs of the chip or of such models
 LEAST = 1e-3  # least relative distance of a range's end from the expected time
-FEW = 1.2  # factor on the log width if there are few sources of such runs
+FEW = 1.2  # factor on the log width if there are fewer sources, of several kinds
 ASKED = ("stack", "optimizer", "compute_dtype", "weight_dtype", "kv_dtype", "activation_dtype", "seq_len",
          "context_len", "prompt_len", "generate_len")  # fmt: skip
 """Settings that two runs must share to answer the same question: those that a layout search leaves alone."""
@@ -59,44 +59,54 @@ class Errors:
     has_kinds: bool  # whether there are several kinds
 
     def range(self, kind: str, mix: str) -> Range:
-        """The range of a kind and mix (dense or experts)."""
+        """The range of a kind and mix (dense or experts), with equal weight for each source of the kind.
+
+        Runs of the group's other kinds count too, all their sources together as much as `OTHER_KINDS` of the kind: they
+        determine most of the range of a kind with one source or two. The range is widened by the root of 1 + 1/n for n
+        sources, as for the prediction of one more.
+        """
         counting, times = self.counting_runs(kind, mix)
-        return self._range(counting).wider(times)
+        if not counting.any():
+            return Range(1.0, 1.0)
+        own = source_weights(self.sources, counting & (self.kinds == kind))
+        others = source_weights(self.sources, counting & (self.kinds != kind))
+        weights = own + others * min(1.0, OTHER_KINDS / max(1.0, others.sum()))
+        low, high = quantiles(self.ratio, weights, (LOW, HIGH))
+        sources = number_of_sources(self.sources, weights)
+        return Range(min(1.0, low), max(1.0, high)).wider(times * math.sqrt(1 + 1 / sources))
 
     def counting_runs(self, kind: str, mix: str) -> tuple[NDArray[np.bool_], float]:
         """Which errors determine the range of a kind and mix, and the factor by which it is widened.
 
-        For a kind with few sources, all kinds of the group count; for mixtures of experts with few runs, dense models.
+        For mixtures of experts with few runs, dense models count.
         """
         of_mix = self.counts & (self.is_moe == (mix == "moe"))
-        own = of_mix & (self.kinds == kind)
-        of_sources = Counter(self.sources[own])
-        if sum(runs >= FEWEST_OF_A_SOURCE for runs in of_sources.values()) >= FEWEST_SOURCES:
-            return own, 1.0
         if of_mix.sum() >= FEWEST_RUNS:
-            return of_mix, FEW if self.has_kinds else 1.0
+            is_few = self.has_kinds and len(set(self.sources[of_mix])) < FEWEST_SOURCES
+            return of_mix, FEW if is_few else 1.0
         if mix == "moe":
             tells, times = self.counting_runs(kind, "dense")
             return tells, times * WIDER
         return self.counts, WIDER
 
-    def _range(self, mask: NDArray[np.bool_]) -> Range:
-        """The range of these errors, with equal weight for each source.
 
-        It is widened for few sources: by the root of 1 + 1/n for n of them, as for the prediction of one more.
-        """
-        if not mask.any():
-            return Range(1.0, 1.0)
-        sources = self.sources[mask]
-        low, high = quantiles(self.ratio[mask], sources, (LOW, HIGH))
-        return Range(min(1.0, low), max(1.0, high)).wider(math.sqrt(1 + 1 / len(set(sources))))
+def source_weights(sources: NDArray[np.str_], mask: NDArray[np.bool_]) -> Numbers:
+    """A weight for each run: those of a source in the mask add up to 1, the others have none."""
+    counts = Counter(sources[mask])
+    return np.array([1 / counts[source] if does else 0.0 for source, does in zip(sources, mask, strict=True)])
 
 
-def quantiles(numbers: Numbers, sources: NDArray[np.str_], shares: Sequence[float]) -> list[float]:
-    """The quantiles of the numbers for these shares, with equal weight for each source."""
-    counts = Counter(sources)
-    weights = np.array([1 / counts[source] for source in sources])
+def number_of_sources(sources: NDArray[np.str_], weights: Numbers) -> float:
+    """How many sources of equal weight tell as much as these (Kish's effective sample size)."""
+    _, at = np.unique(sources, return_inverse=True)
+    of_sources = np.bincount(at, weights)
+    return float(of_sources.sum() ** 2 / (of_sources**2).sum())
+
+
+def quantiles(numbers: Numbers, weights: Numbers, shares: Sequence[float]) -> list[float]:
+    """The weighted quantiles of the numbers for these shares; those without weight don't count."""
     order = np.argsort(numbers, kind="stable")
+    order = order[weights[order] > 0]
     below = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
     return [float(each) for each in np.interp(shares, below, numbers[order])]
 
@@ -217,7 +227,8 @@ class LeftOut:
         low = np.log([min(1 - LEAST, usual[key].low) for key in of_runs])
         high = np.log([max(1 + LEAST, usual[key].high) for key in of_runs])
         needed = np.where(off > 0, off / high, off / low)
-        return max(1.0, *quantiles(needed, sources, [HIGH - LOW]))
+        every = np.ones(len(sources), dtype=bool)
+        return max(1.0, *quantiles(needed, source_weights(sources, every), [HIGH - LOW]))
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,9 @@ def bounds(name: str) -> tuple[float, float]:
 
 UNMEASURED = {
     ("any", "exchange_exposure"): Prior(1.0, 0, "bytes over the bandwidth: so decode DeepSeek on 72 to 144 GPUs"),
+    ("any", "matmul_least_rows"): Prior(1.0, 0, "kernels for one row multiply no others"),
+    ("h100", "matmul_least_rows"): Prior(64.0, 0, "Hopper's units multiply 64 rows at once (WGMMA)"),
+    ("h20", "matmul_least_rows"): Prior(64.0, 0, "InferSim's matmuls on an H20: 8 to 64 rows take equally long"),
     ("any", "serve_step_overhead"): Prior(0.0, 0, "what the host takes is fitted as the overhead of layers"),
     ("any", "serve_cache_speed"): Prior(1.0, 0, "as other reads: kernels of GPUs"),
     ("any", "serve_scan_time"): Prior(
