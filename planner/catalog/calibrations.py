@@ -103,6 +103,7 @@ PARAMETERS = (
     Parameter("node_latency", "Start-up time of a collective within a node or a slice", "s", 0, 1e-3),
     Parameter("fabric_latency", "Start-up time of a collective between nodes", "s", 0, 1e-2),
     Parameter("collective_efficiency", "Share of the bandwidth that collectives reach", "1", 0.2, 1),
+    Parameter("switch_reduction_speed", "Speed of reductions in the switch over that of others", "1", 0.2, 1),
     Parameter("gemm_efficiency", "Share of the peak that one large matmul reaches", "1", 0.3, 1),
     Parameter("operation_hbm_efficiency", "Share of the HBM bandwidth that one operation reaches", "1", 0.3, 1),
     Parameter("operation_overhead", "Time to start an operation", "s", 0, 1e-4),

@@ -7,7 +7,7 @@ one with a hundred runs doesn't dominate; residuals beyond 10 % count less.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -61,7 +61,7 @@ class Fitter:
         self.is_rate = np.concatenate([part.is_rate for part in self.parts])
         self.is_moe = np.concatenate([part.is_moe for part in self.parts])
         chips = {name for part in self.parts for name in part.calibrations.known if name}
-        self.unknown = _unknown(group, sorted(chips))
+        self.unknown = _unknown(group, sorted(chips), self._usual)
 
     def fit(self, mask: NDArray[np.bool_]) -> Fit:
         """The best-fitting parameters for the runs of the mask.
@@ -123,7 +123,22 @@ class Fitter:
                 fit.stacks[each.owner, each.name] = float(number)
             else:
                 fit.calibrations[each.owner, each.name] = float(number)
+        self._add_without_runs(fit)
         return fit
+
+    def _add_without_runs(self, fit: Fit) -> None:
+        """Add the numbers of calibrations that have runs of an earlier parameter alone."""
+        for name, _ in self.group.drawn_as:
+            for owner, family in self.families.items():
+                if (owner, name) not in fit.calibrations and (family, name) in fit.calibrations:
+                    usual = fit.calibrations[family, name] * self._usual(owner, name)
+                    fit.calibrations[owner, name] = float(np.clip(usual, *bounds(name)))
+
+    def _usual(self, owner: str, name: str) -> float:
+        """The deviation that is expected of a calibration without runs: 1, or that of an earlier parameter."""
+        earlier = dict(self.group.drawn_as).get(name, "")
+        own, family = (self.fixed.calibrations.get((each, earlier)) for each in (owner, self.families[owner]))
+        return own / family if own and family else 1.0
 
 
 @dataclass(frozen=True)
@@ -140,8 +155,11 @@ class _Unknown:
     deviates: bool = False
 
 
-def _unknown(group: Group, calibrations: Sequence[str]) -> list[_Unknown]:
-    """The numbers of a group; those of families and of stacks before the deviations that multiply them."""
+def _unknown(group: Group, calibrations: Sequence[str], usual: Callable[[str, str], float]) -> list[_Unknown]:
+    """The numbers of a group; those of families and of stacks before the deviations that multiply them.
+
+    `usual` gives the deviation that is expected of a calibration's parameter.
+    """
     found: list[_Unknown] = []
 
     def add(owner: str, name: str, limits: tuple[float, float], *, is_stack: bool = False) -> None:
@@ -158,8 +176,9 @@ def _unknown(group: Group, calibrations: Sequence[str]) -> list[_Unknown]:
     for name in group.of_chips:
         for owner in calibrations:
             if owner not in FAMILIES:
-                drawn = Prior(1.0, group.drawn, "the median of its kind")
-                found.append(_Unknown(owner, name, 1.0, *DEVIATION, drawn, deviates=True))
+                start = float(np.clip(usual(owner, name), *DEVIATION))
+                drawn = Prior(start, group.drawn, "the median of its kind")
+                found.append(_Unknown(owner, name, start, *DEVIATION, drawn, deviates=True))
     return found
 
 

@@ -84,7 +84,9 @@ def _provenance(found: Fitted, owner: str, name: str) -> tuple[str, str, str]:
         return "", f"prior: {unmeasured.source}", ""
     group, runs = _runs(found, owner, name)
     if not runs and owner not in (COMMON, *FAMILIES):
-        return "", "prior: the range of its kind, wider" if _is_range(name) else "prior: the median of its kind", ""
+        earlier = dict(group.group.drawn_as).get(name, "")
+        usual = "the median of its kind" + (f", by its {earlier}" if (owner, earlier) in found.fit.calibrations else "")
+        return "", f"prior: {'the range of its kind, wider' if _is_range(name) else usual}", ""
     if not runs:
         prior = prior_of(owner, name) or Prior(0, 0, "the range of chips with runs, wider")
         return "", f"prior: {prior.source}", ""
