@@ -25,8 +25,8 @@ def published() -> list[Judged]:
 
 
 def test_every_published_run_has_an_answer(published: list[Judged]) -> None:
-    """None of the 1,153 runs is without an expected number, a range and a bound."""
-    assert len(published) == 1153
+    """None of the 1,201 runs is without an expected number, a range and a bound."""
+    assert len(published) == 1201
     for row in published:
         assert None not in (row.expected, row.low, row.high, row.bound, row.null), row.run.id
 
@@ -75,16 +75,19 @@ def test_the_null_model_by_hand(published: list[Judged]) -> None:
 
 
 def test_a_parameter_names_the_runs_that_tell_of_it(published: list[Judged]) -> None:
-    """Calibrations count the runs that a parameter moves: mixtures of experts for those of experts, and none for a
-    collective between nodes, which is a prior and says so."""
+    """Calibrations count the runs that a parameter moves: mixtures of experts for those of experts, collectives of more
+    chips than a node has for the start between nodes, and none for sparse attention, which is a prior and says so."""
     with (data.folder("hardware_db") / "calibrations.csv").open(encoding="utf-8") as file:
         of_all = {each["parameter"]: each for each in csv.DictReader(file) if each["calibration"] == "any"}
     experts = [row for row in published if row.run.kind == "train" and row.is_moe and row.run.is_fitted]
     for name in ("expert_layer_overhead", "expert_width_scale"):
         assert int(of_all[name]["rows"]) == len(experts)
         assert of_all[name]["sources"].split() == sorted({row.run.source for row in experts})
-    assert of_all["fabric_latency"]["rows"] == ""
-    assert of_all["fabric_latency"]["sources"].startswith("prior: ")
+    beyond = [row for row in published if row.run.kind == "collective" and row.run.values["n_chips"] > 8]  # type: ignore[operator]
+    of_nodes = [row for row in beyond if row.run.hardware == "b200-sxm"]  # the others are of tori
+    assert int(of_all["fabric_latency"]["rows"]) == len(of_nodes)
+    assert of_all["sparse_attention_efficiency"]["rows"] == ""
+    assert of_all["sparse_attention_efficiency"]["sources"].startswith("prior: ")
 
 
 def test_a_chip_without_training_runs_trains_as_fast_as_its_matmuls_suggest() -> None:
@@ -109,13 +112,22 @@ def test_a_chip_without_training_runs_trains_as_fast_as_its_matmuls_suggest() ->
 
 
 def test_reductions_in_the_switch_are_met(published: list[Judged]) -> None:
-    """All-reduces that NVSwitch reduces (NVLS), of 16 KB to 8 GB on eight H100 and H200, are off by less than 10 % in
-    the median, and the large ones beat what a ring could do at all."""
+    """All-reduces that NVSwitch reduces (NVLS), of 16 KB to 16 GB on five to eight H100, H200 and B200, are off by less
+    than 10 % in the median, and the large ones beat what a ring could do at all."""
     rows = [row for row in published if row.run.values.get("has_sharp") == 1]
-    assert {row.run.hardware for row in rows} == {"h100-sxm", "h200-sxm"}
+    assert {row.run.hardware for row in rows} == {"h100-sxm", "h200-sxm", "b200-sxm"}
     assert np.median([row.error(row.expected) for row in rows]) < 0.1  # type: ignore[arg-type]
     largest = max(rows, key=lambda row: row.run.measured)
-    assert largest.run.measured < 2 * 7 / 8 * 2**33 / 450e9
+    assert largest.run.measured < 2 * 7 / 8 * 2**34 / 450e9
+
+
+def test_groups_of_a_mesh_are_met(published: list[Judged]) -> None:
+    """An all-reduce of two MI300X takes what their one link needs, some 4 times as long as of eight over all links."""
+    two, eight = (next(row for row in published if row.run.id == name) for name in ("nccl-048", "nccl-047"))
+    assert (two.run.hardware, two.run.values["n_chips"], eight.run.values["n_chips"]) == ("mi300x", 2, 8)
+    assert two.run.measured > 3 * eight.run.measured
+    for row in (two, eight):
+        assert row.expected == pytest.approx(row.run.measured, rel=0.2)
 
 
 def test_serving_on_tpus_is_met(published: list[Judged]) -> None:

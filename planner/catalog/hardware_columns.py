@@ -14,6 +14,7 @@ from planner.catalog.columns import Field, Value, with_rules
 
 _TORUS_AXES = {"ring": 1.0, "2d_torus": 2.0, "3d_torus": 3.0}
 _NETWORKS = (*_TORUS_AXES, "switch", "mesh", "pcie", "dragonfly", "boardfly", "wafer")
+_IN_NODES = ("switch", "mesh")
 _CUBE = 4.0  # a TPU slice in three dimensions is made of 4 x 4 x 4 cubes, whose axes optical switches close
 
 
@@ -64,6 +65,7 @@ _FIELDS = (
         aliases=("scaleup_egress_Bps_per_chip",),
     ),
     _network("link_bandwidth", "Torus link, or egress to a switch", unit="byte/s"),
+    _network("peer_share", "Share of that egress that leads to one other chip", only_on="topology=switch"),
     _network(
         "max_chips",
         "Chips that the scale-up network joins",
@@ -108,6 +110,13 @@ def _link_bandwidth(topology: str, scaleup_bandwidth: float, torus_axes: float |
     return scaleup_bandwidth / (2 * torus_axes) if torus_axes else None
 
 
+def _peer_share(topology: str, network: str | None = None, node_size: float | None = None) -> Value:
+    """All of it through a switch; in a mesh, where each two chips of a node are linked, one link's."""
+    if topology != "switch":
+        return None
+    return 1 / (node_size - 1) if network == "mesh" and node_size and node_size > 1 else 1.0
+
+
 def _wrap_multiple(network: str, max_chips: float, kind: str | None = None) -> Value:
     """The whole ring; on a TPU 4 in three dimensions, and the side of the pod in two; else N/A."""
     if network == "ring":
@@ -126,13 +135,14 @@ def _calibration(kind: str | None = None, topology: str | None = None) -> Value:
 # The value of a blank cell, computed from other columns of its row; None is N/A.
 _RULES: dict[str, Callable[..., Value]] = {
     "name": lambda id: id,
-    "topology": lambda network: "torus" if network in _TORUS_AXES else "switch" if network == "switch" else None,
+    "topology": lambda network: "torus" if network in _TORUS_AXES else "switch" if network in _IN_NODES else None,
     "torus_axes": lambda network: _TORUS_AXES.get(network),
     "scaleup_bandwidth": (
         lambda n_links, ici_link_Bps_unidirectional: n_links * ici_link_Bps_unidirectional  # noqa: N803
     ),
     "calibration": _calibration,
     "link_bandwidth": _link_bandwidth,
+    "peer_share": _peer_share,
     "max_chips": lambda node_size: node_size,
     "node_size": lambda topology, max_chips: max_chips if topology == "switch" else None,
     "wrap_multiple": _wrap_multiple,
