@@ -50,6 +50,20 @@ def doubt(name: str, unit: str, value: float) -> str:
     return f"{said(value, unit)} is not from {least} to {most}; {usual.reason}"
 
 
+def distance(name: str, unit: str, value: float) -> float:
+    """How far a positive number is from the most likely one of its name or unit, as a logarithm; 0 without one."""
+    usual = _usual().get(name) or _usual().get(unit)
+    return abs(math.log(value / usual.typical)) if usual else 0.0
+
+
+def scaled_by(slip: float, value: float, unit: str) -> str:
+    """A number times a power of 1,000, in a scaled unit of `unit`: `3.35TB/s`."""
+    plain = unit.removesuffix("/chip")
+    meant, sizes = value * slip, {prefix: factor(prefix, "1") for prefix in _PREFIXES[0]}
+    prefix = max((each for each, size in sizes.items() if size <= meant), key=lambda each: sizes[each], default="")
+    return f"{meant / sizes.get(prefix, 1.0):.6g}{prefix}{_SCALED.get(plain, plain)}"
+
+
 def is_counted(name: str) -> bool:
     """Whether numbers of this name are whole, according to the table."""
     usual = _usual().get(name)
