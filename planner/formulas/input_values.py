@@ -63,7 +63,10 @@ class Limits(NamedTuple):
             return "" if fits else f"a whole number from 0 to {self.most:g} is wanted"
         if number < 0 or (self.is_positive and number == 0):
             return "a number above 0 is wanted" if self.is_positive else "a number of at least 0 is wanted"
-        return "" if number <= self.most else f"a number of at most {self.most:g} is wanted"
+        if number <= self.most:
+            return ""
+        meant = plausible.share_meant(number) if self.most == 1 else ""
+        return f"a number of at most {self.most:g} is wanted{meant and f'; write {meant}'}"
 
 
 def limits(row: Row) -> Limits:
@@ -97,6 +100,12 @@ def is_flag(name: str, unit: str) -> bool:
 def is_share(row: Row) -> bool:
     """Whether a row is a fraction of a whole, such as an efficiency."""
     return row.unit == "1" and not SHARES.isdisjoint(row.name.split("_"))
+
+
+def share_fault(row: Row, value: float) -> str:
+    """What is wrong with a target or a measured value of a share of at most 1, such as an MFU; blank if nothing is."""
+    is_bounded = is_share(row) and not BOUNDED.isdisjoint(row.name.split("_"))
+    return Limits(is_flag=False, is_positive=False, most=1.0).fault(value) if is_bounded else ""
 
 
 def is_whole(row: Row) -> bool:
