@@ -299,6 +299,39 @@ DOGE = Family(
     },
 )
 
+
+def _modernbert_kinds(config: Config, row: ModelRow) -> list[str]:
+    """The first layer and every third one after it have global attention, or as the field says."""
+    step = config.count("global_attn_every_n_layers", least=1) or 3
+    return ["local" if index % step else "full" for index in range(row.count("n_layers"))]
+
+
+def _half_window(config: Config, _: ModelRow) -> ColumnValue:
+    """The field counts the tokens on both sides of an encoder's; a decoder attends to one side."""
+    both = taken(config, "local_attention", 128)
+    return both // 2 or None
+
+
+def _modernbert_head(config: Config, row: ModelRow) -> ColumnValue:
+    """A matrix before the head and its bias; its norm stands for the one that the first layer lacks."""
+    return row.count("d_model") * (row.count("d_model") + int(config.flag("classifier_bias")))
+
+
+MODERNBERT_DECODER = Family(
+    "modernbert-decoder",
+    {
+        **LLAMA,
+        **attention(_modernbert_kinds, _half_window),
+        "n_kv_heads": of("n_heads"),
+        "head_dim": divided,
+        "tied_embeddings": tied(True),
+        "norm": where("norm_bias", "layernorm", "layernorm_nobias"),
+        "embed_norm": True,
+        "lm_head_bias": flag("decoder_bias", default=True),
+        "extra_params_total": _modernbert_head,
+    },
+)
+
 NEMOTRON = Family("nemotron", {**LLAMA, "mlp_gated": False, "norm": "layernorm"})
 JAIS2 = Family(
     "jais2", {**NEMOTRON, **biases(flag("attention_bias", default=True)), "mlp_bias": flag("mlp_bias", default=True)}
