@@ -189,9 +189,8 @@ def _inner(path: Path, fields: Mapping[str, Any], part: str) -> Config:
         inner["tie_word_embeddings"] = fields["tie_word_embeddings"]
     config = Config(path, inner, CLASS_DEFAULTS.get(str(inner["model_type"]).lower()), f"{part}.")
     if None not in said and said[0] != said[1]:
-        config.note(
-            f"tie_word_embeddings differs inside and outside {part}: {config.flag('tie_word_embeddings')} is used"
-        )
+        used = str(said[outer]).lower()
+        config.note(f"tie_word_embeddings differs inside and outside {part}: {used} is used")
     return config
 
 
