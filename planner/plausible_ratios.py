@@ -14,6 +14,8 @@ from planner import data
 from planner.plausible import distance, doubt, scaled_by
 from planner.typed_numbers import said
 
+SCALED = ("FLOP/s/chip", "byte/chip", "byte/s/chip", "byte/s", "W/chip")
+"""Units of numbers of a chip that are written with a prefix, so that it may be the wrong one."""
 _COLUMNS = ("over", "under", "least", "most", "bandwidth_below", "reason")
 _SLIPS = (1e3, 1e-3, 1e6, 1e-6)
 _LARGEST = "largest_peak"

@@ -10,13 +10,12 @@ import pytest
 from planner import progress
 from planner.catalog import load_hardware
 from planner.catalog.hardware_columns import HARDWARE_FIELDS
-from planner.catalog.rows import SCALED_UNITS
 from planner.plausible import doubt
-from planner.plausible_ratios import doubts
+from planner.plausible_ratios import SCALED, doubts
 from tests.catalogs import load_csv
 
 HEADER = "id,topology,peak_bf16,hbm_bytes,hbm_bandwidth,link_bandwidth,max_chips"
-UNITS = {field.name: field.unit for field in HARDWARE_FIELDS if field.unit in SCALED_UNITS}
+UNITS = {field.name: field.unit for field in HARDWARE_FIELDS if field.unit in SCALED}
 SLIPS = [(name, slip) for name in UNITS for slip in (1e3, 1e-3)]
 LEAST_FOUND = 0.95  # share of all slips of all shipped chips; SRAM chips hide some
 

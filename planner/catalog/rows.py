@@ -18,8 +18,6 @@ from planner.typed_numbers import is_scaled, said
 BATCH = 500  # rows checked at once
 REMEMBERED = 4096  # most distinct texts of a column to cache
 MOST_REMARKS = 24  # most remarks on a file's scaled or implausible numbers
-SCALED_UNITS = ("FLOP/s/chip", "byte/chip", "byte/s/chip", "byte/s", "W/chip")
-"""Units of numbers that are written with a prefix, so that it may be the wrong one."""
 NEAR_MISS = 0.85  # similarity above which an unknown column counts as misspelt
 
 OwnCells = tuple[Value, ...]  # the values of a row's own cells
@@ -105,7 +103,9 @@ class Reader:
         self._places = [sheet.header.index(name) for name in self._columns]
         self._texts = [_Texts(field) for field in self._columns.values()]
         self._n_remarks = 0  # numbers remarked on so far
-        self._scaled = {field.name: field.unit for field in fields if has_ratios and field.unit in SCALED_UNITS}
+        self._scaled = {
+            field.name: field.unit for field in fields if has_ratios and field.unit in plausible_ratios.SCALED
+        }
         self._rules = self._grouped_rules()
 
     def read(self) -> Iterator[tuple[int, int, str]]:

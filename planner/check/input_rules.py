@@ -12,7 +12,6 @@ from planner.book.formulas_in_names import names_in
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, MACHINE_NAME, LineItem
 from planner.book.workbook import Book
-from planner.catalog.rows import SCALED_UNITS
 from planner.check.findings import Fault, rule
 from planner.check.precedents import CellSet
 from planner.formulas.input_values import Limits, is_flag, stages
@@ -168,7 +167,7 @@ def _ill_matched(book: Book) -> Iterator[Fault]:
         values = {name: base.sheet.value(row, column) for name, column in base.columns.items()}
         units = {name: base.sheet.text(base.header_row - 1, column) for name, column in base.columns.items()}
         numbers = {name: float(value) for name, value in values.items() if is_number(value)}
-        scaled = {name: unit for name, unit in units.items() if unit in SCALED_UNITS}
+        scaled = {name: unit for name, unit in units.items() if unit in plausible_ratios.SCALED}
         for name, doubtful in plausible_ratios.doubts(numbers, scaled, dict):
             cell = Spot(base.sheet.name, row, base.columns[name])
             remedy = "type another value where it is another"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import NamedTuple
 
-from planner import catalog, plausible, progress, typed_numbers
+from planner import catalog, plausible, plausible_ratios, progress, typed_numbers
 from planner.catalog.columns import FLAGS
 from planner.errors import UserError
 from planner.formulas.template import CALCULATED, Row, Template
@@ -239,6 +239,19 @@ def values(
 ) -> dict[str, float | str | None]:
     """The --set options as values of a template's rows, parsed by `read`. Raises UserError for an unknown name."""
     return {name: read(template.row(name), text) for name, text in parsed(settings).items()}
+
+
+def doubt_chip(template: Template, given: Mapping[str, object], known: Callable[[str], float | str | None]) -> None:
+    """Warn about typed numbers of the chip that don't fit its others, such as HBM in GB/s for TB/s.
+
+    `known` gives the value of each of the template's rows of the chip.
+    """
+    rows = [row for row in template.of_kind("hardware") if row.unit in plausible_ratios.SCALED]
+    typed = {row.name: row.unit for row in rows if isinstance(given.get(row.name), float)}
+    chip = {row.name: known(row.name) for row in rows} if typed else {}
+    for name, doubtful in plausible_ratios.doubts(chip, typed, dict):
+        if name in typed:
+            progress.warn(f"{name} = {doubtful}")
 
 
 def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:
