@@ -182,6 +182,10 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
             config_of("llama3-8b", architectures=["MixtralForCausalLM"]),
             'architectures ["MixtralForCausalLM"] contradicts model_type "llama": each makes another row; correct the',
         ),
+        (
+            config_of("llama3-8b", model_type="helium", architectures=..., head_dim=64),
+            "head_dim 64 times 32 heads is not d_model 4096; correct it",
+        ),
         (config_of("deepseek-v4-flash", num_key_value_heads=2), "2 is not heeded: deepseek_v4 always has 1"),
         (config_of("deepseek-v4-flash", n_shared_experts=2), "2 is not heeded: deepseek_v4 always has 1"),
         (config_of("deepseek-v4-flash", mlp_bias=True), "mlp_bias true gives the shared experts biases, which have no"),

@@ -82,7 +82,17 @@ CWM = Family("cwm", {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window
 SINKS: ColumnRules = {**KV_SAID, **attention(_first_of_four_full, window(128)), "attn_sinks": True}
 GRANITE_SWA = Family("granite_swa", {**LLAMA, **SINKS, "tied_embeddings": tied(True)})
 GRANITE_DOCLING = Family("granite_docling_text", {**LLAMA, "tied_embeddings": tied(True)})
-HELIUM = Family("helium", {**LLAMA, "o_bias": False})
+
+
+def _helium_width(config: Config, row: ModelRow) -> ColumnValue:
+    """The output projection is square, so the heads together are as wide as the model."""
+    said = config.count("head_dim", least=1)
+    if said is not None and said * row.count("n_heads") != row["d_model"]:
+        raise config.fault("head_dim", f"times {row['n_heads']} heads is not d_model {row['d_model']}", "correct it")
+    return divided(config, row)
+
+
+HELIUM = Family("helium", {**LLAMA, "o_bias": False, "head_dim": _helium_width})
 
 MISTRAL = Family("mistral ministral", {**GENERAL, **KV_SAID, **attention(all_local, window(4096))})
 MINISTRAL3 = Family("ministral3", {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)})
