@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner import progress, regularfile
+from planner import progress, regularfile, run_logs
 from planner.csv_kinds import looks_like
 from planner.errors import Place, UserError, nearest
 
@@ -131,6 +131,9 @@ def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Seque
     if left := regularfile.not_fetched(data):
         raise UserError(left[0], place=Place(path), remedy=left[1])
     header = tuple(cell.strip() for cell in next(_rows(_reader(_Lines(data)), path)))
+    may_be_log = set(required).isdisjoint(header) and (required or _has_controls(data[: run_logs.MOST]))
+    if may_be_log and (log := run_logs.recognized(data[: run_logs.MOST])):
+        raise UserError(f"this is {log[0]}, and no such CSV", place=Place(path), remedy=log[1])
     _check_header(header, path)
     require(header, path, required, known)
     return CsvFile(path, header, data, hashlib.sha256(data).hexdigest(), _has_controls(data))

@@ -17,6 +17,7 @@ from planner.typed_numbers import said
 _COLUMNS = ("name", "unit", "least", "typical", "most", "whole", "reason")
 _SCALED = {"byte": "B", "byte/s": "B/s", "bit/s": "bit/s", "FLOP/s": "FLOP/s", "1/s": "Hz", "1": "", "s": "s"}
 """The unit symbol that prefixes are put before, by unit."""
+PER_CENT = 100.0
 _PREFIXES = "kMGTP", "munp"  # for any unit, and for seconds
 
 
@@ -50,6 +51,29 @@ def doubt(name: str, unit: str, value: float) -> str:
     return f"{said(value, unit)} is not from {least} to {most}; {usual.reason}"
 
 
+def share_meant(value: float) -> str:
+    """What a number above 1 most likely means as a share, both ways to write it: `35% or 0.35` for 35 and for 3500.
+
+    Blank if it isn't above 1, or above 100 % of per cent.
+    """
+    meant = value if value <= PER_CENT else value / PER_CENT
+    return f"{meant:.6g}% or {meant / PER_CENT:.6g}" if 1 < meant <= PER_CENT else ""
+
+
+def distance(name: str, unit: str, value: float) -> float:
+    """How far a positive number is from the most likely one of its name or unit, as a logarithm; 0 without one."""
+    usual = _usual().get(name) or _usual().get(unit)
+    return abs(math.log(value / usual.typical)) if usual else 0.0
+
+
+def scaled_by(slip: float, value: float, unit: str) -> str:
+    """A number times a power of 1,000, in a scaled unit of `unit`: `3.35TB/s`."""
+    plain = unit.removesuffix("/chip")
+    meant, sizes = value * slip, {prefix: factor(prefix, "1") for prefix in _PREFIXES[0]}
+    prefix = max((each for each, size in sizes.items() if size <= meant), key=lambda each: sizes[each], default="")
+    return f"{meant / sizes.get(prefix, 1.0):.6g}{prefix}{_SCALED.get(plain, plain)}"
+
+
 def is_counted(name: str) -> bool:
     """Whether numbers of this name are whole, according to the table."""
     usual = _usual().get(name)
@@ -62,6 +86,8 @@ def _likely(value: float, usual: Usual) -> str:
     if scaled is None:
         return ""
     meant = {prefix + scaled: value * factor(prefix + scaled, usual.unit) for prefix in _PREFIXES[scaled == "s"]}
+    if usual.unit == "1" and usual.most <= PER_CENT and not usual.whole:
+        meant["%"] = value / PER_CENT
     fits = [unit for unit, number in meant.items() if usual.least <= number <= usual.most]
     return min(fits, key=lambda unit: abs(math.log(meant[unit] / usual.typical)), default="")
 

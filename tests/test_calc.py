@@ -89,6 +89,20 @@ def test_an_implausible_plan_says_so(planner, settings, says):
     assert says in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("setting", "meant"),
+    [("hbm_bandwidth=3.35GB/s", "3.35TB/s"), ("peak_flops=989GFLOP/s", "989TFLOP/s"), ("hbm_bytes=80MB", "80GB"),
+     ("link_bandwidth=450MB/s", "450GB/s")],
+)  # fmt: skip
+def test_a_typed_slip_of_a_thousand_is_told(planner, setting, meant):
+    """A number of the chip that doesn't fit its others, with what was perhaps meant; an odd but possible one isn't."""
+    args = ("calc", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--get", "decode_step_time", "--set")
+    (told,) = [line for line in planner(*args, setting).stderr.splitlines() if "perhaps?" in line]
+    assert told.startswith(f"Warning: {setting.partition('=')[0]} = ")
+    assert f": {meant}, perhaps? " in told
+    assert "perhaps?" not in planner(*args, "hbm_bandwidth=10TB/s", "hbm_bytes=512GB").stderr
+
+
 def test_json(planner):
     """--json is one object of raw numbers, texts, and null for N/A."""
     done = planner(*MATMUL, *SIZES, "--json", "--get", "flops", "compute_dtype", "critical_tokens_exact", "d_in")

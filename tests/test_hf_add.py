@@ -46,6 +46,15 @@ def test_notes_what_it_assumed(add: Run) -> None:
     assert "Note: moe_num_shared_experts is not said: 0, as ernie4_5_moe has it\n" in stdout
 
 
+def test_a_head_that_is_tied_outside_alone_is_noted(add: Run) -> None:
+    """Whether the head is tied differs between a multimodal config and its language model: which one counts is said."""
+    inner = {**config_of("mistral-nemo-12b"), "tie_word_embeddings": False}
+    config = {"model_type": "mistral3", "tie_word_embeddings": True, "text_config": inner}
+    said = "Note: tie_word_embeddings differs inside and outside text_config: false is used\n"
+    assert said in add(config, "--id", "mine").stdout
+    assert said not in add({**config, "tie_word_embeddings": False}, "--id", "other").stdout
+
+
 def test_layers_of_different_sizes(add: Run) -> None:
     """Gemma 4: layers that share keys and values keep no cache, and what columns can't say of wider heads is said."""
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "vocab_size": 64}

@@ -101,6 +101,12 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
         ({"model_type": "dots3_note"}, "its layers with a window have latent caches of another rank, which has"),
         ({"model_type": "inkling2", "text_config": {"n_layers": 1}}, "its layers read the sums of all earlier groups"),
         ({"model_type": "inkling2_loop", "text_config": {"n_layers": 1}}, "several times with one set of weights"),
+        (
+            {"model_type": "hrm_text"},
+            "it runs two stacks of layers several times with one set of weights, which has no",
+        ),
+        ({"model_type": "dory"}, "its layers are attention or feed-forward blocks alone and may run several times"),
+        ({"model_type": "blt"}, "it reads bytes, which further models join to patches"),
         ({"model_type": "jetmoe"}, "a token uses some of the query heads and their outputs as experts, which has"),
         ({"model_type": "muse_glimmer_assistant"}, 'model_type "muse_glimmer_assistant" is a draft head\'s'),
         ({"model_type": "t5gemma"}, "it is an encoder with a decoder"),
@@ -176,6 +182,14 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
             config_of("llama3-8b", architectures=["MixtralForCausalLM"]),
             'architectures ["MixtralForCausalLM"] contradicts model_type "llama": each makes another row; correct the',
         ),
+        (
+            config_of("llama3-8b", model_type="helium", architectures=..., head_dim=64),
+            "head_dim 64 times 32 heads is not d_model 4096; correct it",
+        ),
+        (config_of("deepseek-v4-flash", num_key_value_heads=2), "2 is not heeded: deepseek_v4 always has 1"),
+        (config_of("deepseek-v4-flash", n_shared_experts=2), "2 is not heeded: deepseek_v4 always has 1"),
+        (config_of("deepseek-v4-flash", mlp_bias=True), "mlp_bias true gives the shared experts biases, which have no"),
+        (config_of("deepseek-v3", n_routed_experts=0), "n_routed_experts 0 is out of range; it must be 1 or more"),
         (
             config_of("mpt-7b", ffn_config={"ffn_type": "mb_dmoe", "moe_num_experts": 8, "moe_top_k": 2}),
             'ffn_config.ffn_type "mb_dmoe" is no block that can be read; known: mptmlp, te_ln_mlp, mptglu',

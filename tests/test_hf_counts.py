@@ -111,6 +111,19 @@ def test_class_defaults_are_those_of_transformers(model_type: str) -> None:
 
 _WEB = {"bias": False, "alibi": False, "multi_query": True, "parallel_attn": True, "vocab_size": 65024}
 
+_MODERNBERT = {
+    "model_type": "modernbert-decoder", "vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152,
+    "num_hidden_layers": 22, "num_attention_heads": 12, "max_position_embeddings": 8192, "decoder_bias": True,
+    "global_attn_every_n_layers": 3, "local_attention": 128,
+}  # fmt: skip
+_LING_3 = {
+    "model_type": "bailing_hybrid", "vocab_size": 157184, "hidden_size": 2560, "intermediate_size": 6144,
+    "moe_intermediate_size": 768, "num_hidden_layers": 42, "num_attention_heads": 32, "num_key_value_heads": 32,
+    "num_experts": 512, "num_shared_experts": 1, "num_experts_per_token": 8, "first_k_dense_replace": 2,
+    "kv_lora_rank": 512, "q_lora_rank": None, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
+    "head_dim": 64, "linear_head_dim": 128, "linear_num_heads": 32, "linear_conv_kernel_dim": 4,
+    "short_conv_kernel_size": 4, "layer_group_size": 6, "model_max_length": 262144,
+}  # fmt: skip
 _OLDER: dict[str, tuple[int, Config]] = {
     "Falcon 40B": (41_303_293_952, {
         **_WEB, "model_type": "RefinedWeb", "hidden_size": 8192, "n_head": 128, "n_head_kv": 8, "n_layer": 60,
@@ -222,6 +235,13 @@ _OLDER: dict[str, tuple[int, Config]] = {
             "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2, "tie_word_embeddings": False,
         },
     }),
+    # Class defaults and changed fields of transformers 5.24.0, counted on the meta device.
+    "ModernBERT decoder": (149_655_232, _MODERNBERT),
+    "ModernBERT decoder with all biases": (149_655_232 + 67_584 + 67_584 + 768 + 35_328, {
+        **_MODERNBERT, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "norm_bias": True,
+    }),
+    "Ling 3.0 Flash with half the heads in linear attention": (123_310_840_752, {**_LING_3, "linear_num_heads": 16}),
+    "Ling 3.0 Flash with longer convolutions": (124_415_931_872, {**_LING_3, "linear_conv_kernel_dim": 8}),
     "dots.vlm1": (671_026_419_200, config_of("deepseek-v3", model_type="dots_vlm")),
     "DeepSeek-V3 as transformers saves it": (671_026_419_200, config_of(
         "deepseek-v3", topk_method=..., first_k_dense_replace=..., mlp_layer_types=["dense"] * 3 + ["sparse"] * 58,

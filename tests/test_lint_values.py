@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from planner.book.workbook import Book
+from planner.xlsx.address import address
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows, fixture_whole, places, rules  # noqa: F401
 
@@ -252,6 +254,17 @@ def test_an_implausible_number_is_noted(plan: Seeded) -> None:
     assert {finding.severity for finding in found} == {"note"}
     assert {finding.place for finding in found} == {f"Inputs!{plan.at('Inputs', 'prompt_len', 'G')}", f"Inputs!{cell}"}
     assert any("= 600 FLOP/s/chip: 600 TFLOP/s, perhaps? write 600TFLOP/s" in finding.what for finding in found)
+
+
+def test_numbers_of_a_chip_that_do_not_fit_are_noted(plan: Seeded) -> None:
+    """A bandwidth of Hardware that slipped by 1,000, at its cell, with what was perhaps meant."""
+    base = Book(plan.package).databases["hardware"]
+    row = next(row for row in base.rows if base.sheet.text(row, base.id_column) == "h100-sxm")
+    cell = address(row, base.columns["hbm_bandwidth"])
+    plan.type("Hardware", cell, 3.35e9)
+    found = [finding for finding in plan.recalculated() if finding.rule == 34]
+    assert [(finding.severity, finding.place) for finding in found] == [("note", f"Hardware!{cell}")]
+    assert "3.35TB/s, perhaps?" in found[0].what
 
 
 def _listed(plan: Seeded, source: str) -> None:

@@ -76,7 +76,7 @@ def test_a_load_over_the_mean_is_no_count() -> None:
     assert not any(is_whole(rows[name]) for name in ("expert_imbalance", "service_variation", "checkpoint_exposed"))
     assert all(is_whole(rows[name]) for name in ("batch", "chunk_len", "n_draft_tokens"))
     assert limits(rows["cache_by_batch"]).fault(0.3) == "1 is yes and 0 is no"
-    assert limits(rows["checkpoint_exposed"]).fault(5) == "a number of at most 1 is wanted"
+    assert limits(rows["checkpoint_exposed"]).fault(5) == "a number of at most 1 is wanted; write 5% or 0.05"
 
 
 def test_the_limits_are_in_order_and_have_reasons() -> None:

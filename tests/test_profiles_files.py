@@ -61,7 +61,7 @@ def refused(path) -> str:
         ("empty.trace.json.gz", gzip.compress(b"", mtime=0), "the file is empty"),
         ("text.xplane.pb", b"hello, world", "this is text, and no profile"),
         ("vllm.txt", b"== Serving Benchmark Result ==\nOutput token throughput (tok/s):  2456.80\n", "planner record"),
-        ("llama.csv", b'"build_commit","avg_ts"\n"x","100.0"\n', "this is text"),
+        ("llama.csv", b'"build_commit","avg_ts"\n"x","100.0"\n', "this is a result of llama-bench, and no profile"),
         (
             "megatron.log",
             b" [2026-01-01 00:00:00] iteration 10/ 500 | elapsed time per iteration (ms): 6012.3 |\n",
@@ -116,7 +116,7 @@ def refused(path) -> str:
             b'{"ph": "X", "pid": 1, "tid": 1, "cat": "cpu_op", "name": "aten::mm", "ts": "4.1", "dur": 1, "args": {}}]',
             "a trace of Ascend's profiler, which isn't read",
         ),
-        ("trainer.log", b"{'loss': 2.1, 'epoch': 0.1}\n", "this is text"),
+        ("trainer.log", b"{'loss': 2.1, 'epoch': 0.1}\n", "this is a log of training, and no profile"),
         ("vllm.json", b'{"output_throughput": 2456.8}', "planner record"),
         ("cut.xplane.pb", PLANES[:-40], "cut short"),
         ("cut.xplane.pb.gz", gzip.compress(PLANES, mtime=0)[:-20], "ends in the middle"),

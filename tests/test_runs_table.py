@@ -158,7 +158,7 @@ def test_a_word_of_another_unit_says_with_which_option(serves: Path) -> None:
         (("--scenario", ID, "--mfu", "410%"), "is not a utilisation"),
         (
             ("--scenario", ID, "--mfu", "40"),
-            "'40' is not a utilisation that a run has; did you mean 40%, which is 0.4?",
+            "'40' is not a utilisation that a run has; write 40% or 0.4",
         ),
         (("--scenario", ID, "--tokens-per-second", "1e30"), "'1e30' is not tokens a second that a run has"),
         (("--scenario", ID, "--time", "1e-300"), "is not a time that a run has; give at least 1e-12"),

@@ -115,7 +115,7 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
     required = [field.name for field in fields if field.required]
     known = [name for field in fields for name in (field.name, *field.aliases)]
     sheet = csvfile.read(path, required=required, known=known)
-    reader = Reader(sheet, fields, laws)
+    reader = Reader(sheet, fields, laws, has_ratios=kind == "hardware")
     if _SHARED.issuperset(reader.names):
         usual = f"give the CSV of {NOUNS[kind]}s, or add a column such as {_SUCH_AS[kind]}"
         remedy = looks_like(sheet.header, known) or usual

@@ -26,6 +26,7 @@ from planner.catalog.checked_table import Table, called
 from planner.catalog.columns import Column, UnfitCellError, Value, number
 from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.errors import Place, UserError, nearest
+from planner.plausible import share_meant
 from planner.spoken import percent
 from planner.terminal_table import counted
 from planner.typed_numbers import PLAIN, echo
@@ -248,7 +249,9 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
 def _check_bounds(parameter: Parameter, value: float, place: Place) -> None:
     if not parameter.lower <= value <= parameter.upper:
         what = f"{parameter.name} of {value:g} is beyond its bounds"
-        raise UserError(what, place=place, remedy=f"it is from {parameter.lower:g} to {parameter.upper:g}")
+        remedy = f"it is from {parameter.lower:g} to {parameter.upper:g}"
+        meant = share_meant(value) if parameter.unit == "1" and parameter.upper <= 1 else ""
+        raise UserError(what, place=place, remedy=f"{remedy}; write {meant}" if meant else remedy)
 
 
 def _origin(line: Stated) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as made_field
 
-from planner import plausible, progress
+from planner import plausible, plausible_ratios, progress
 from planner.catalog.columns import BlankRule, Completion, Field, UnfitCellError, Value, is_own
 from planner.catalog.columns import parse as parse
 from planner.catalog.laws import Law, bound
@@ -80,11 +80,18 @@ class Reader:
     """Reads the rows of one file: a row's own cells are parsed and checked at once, other fields filled in on demand.
 
     `names` are the fields that the file has a column for; `unknown` are its other columns, which are ignored. `read` is
-    fast enough for a million rows. Remarks on numbers name the line if `has_lines`.
+    fast enough for a million rows. Remarks on numbers name the line if `has_lines`. With `has_ratios` the rows are
+    chips, of which numbers that don't fit together are doubted.
     """
 
     def __init__(
-        self, sheet: CsvFile, fields: Sequence[Field], laws: Sequence[Law] = (), *, has_lines: bool = True
+        self,
+        sheet: CsvFile,
+        fields: Sequence[Field],
+        laws: Sequence[Law] = (),
+        *,
+        has_lines: bool = True,
+        has_ratios: bool = False,
     ) -> None:
         self._sheet, self._has_lines = sheet, has_lines
         self._columns = _bind(sheet, fields)
@@ -96,6 +103,9 @@ class Reader:
         self._places = [sheet.header.index(name) for name in self._columns]
         self._texts = [_Texts(field) for field in self._columns.values()]
         self._n_remarks = 0  # numbers remarked on so far
+        self._scaled = {
+            field.name: field.unit for field in fields if has_ratios and field.unit in plausible_ratios.SCALED
+        }
         self._rules = self._grouped_rules()
 
     def read(self) -> Iterator[tuple[int, int, str]]:
@@ -124,6 +134,18 @@ class Reader:
         if not all(map(str.strip, columns[named])) or not all(self._is_lawful(each, columns) for each in self._rules):
             for line, _, cells in batch:  # at least one row is at fault: raise for the first
                 self._check(line, self._parsed(cells))
+        self._compare(batch)
+
+    def _compare(self, batch: Batch) -> None:
+        """Warn about numbers of a row that don't fit together; only the first if very many."""
+        for line, _, cells in batch if self._scaled else ():
+            if self._n_remarks > MOST_REMARKS:
+                return
+            given = dict(zip(self.names, self._parsed(cells), strict=True))
+            for name, doubtful in plausible_ratios.doubts(given, self._scaled, self._completion.of):
+                place = Place(self._sheet.path, line if self._has_lines else None, self._header(name))
+                progress.warn(f"{place}: {doubtful}")
+                self._n_remarks += 1
 
     def _is_lawful(self, group: _Rules, columns: Sequence[Sequence[str]]) -> bool:
         """Whether a batch, given by all its columns, violates none of the rules decided by some columns."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from planner import plausible_ratios
 from planner.book.formulas_in_names import names_in
 from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, MACHINE_NAME, LineItem
@@ -154,6 +155,23 @@ def plausible_numbers(book: Book) -> Iterator[Fault]:
             what = f"{name}{f' of {scenario}' if scenario else ''} = {doubtful}"
             remedy, alike = "type another value where it is another", f"{name} = {doubtful}"
             yield Fault(cell.sheet, cell.ref, what, remedy, "note", alike=alike)
+    yield from _ill_matched(book)
+
+
+def _ill_matched(book: Book) -> Iterator[Fault]:
+    """Numbers of a row of Hardware that don't fit together, such as a bandwidth in GB/s that was meant in TB/s."""
+    base = book.databases.get("hardware")
+    if base is None:
+        return
+    for row in base.rows:
+        values = {name: base.sheet.value(row, column) for name, column in base.columns.items()}
+        units = {name: base.sheet.text(base.header_row - 1, column) for name, column in base.columns.items()}
+        numbers = {name: float(value) for name, value in values.items() if is_number(value)}
+        scaled = {name: unit for name, unit in units.items() if unit in plausible_ratios.SCALED}
+        for name, doubtful in plausible_ratios.doubts(numbers, scaled, dict):
+            cell = Spot(base.sheet.name, row, base.columns[name])
+            remedy = "type another value where it is another"
+            yield Fault(cell.sheet, cell.ref, f"{name} = {doubtful}", remedy, "note")
 
 
 def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:

@@ -70,7 +70,7 @@ class OwnFit:
         stacks: Mapping[Key, float] = MappingProxyType({}),
     ) -> None:
         self.fitter, self.chip, self.known, self.stacks = fitter, chip, known, dict(stacks)
-        self.usual = error * SPREAD_OF_MEDIAN * OF_A_SOURCE
+        self.error, self.usual = error, error * SPREAD_OF_MEDIAN * OF_A_SOURCE
         self.sign = np.where(fitter.is_rate, -1.0, 1.0)
         self.runs = [run for part in fitter.parts for run in part.runs]
         self.weights = _weights(fitter) * ~self._is_of_another_unit()

@@ -24,6 +24,7 @@ from planner.catalog.hardware_columns import OWN_RUNS
 from planner.compare import likely_unit
 from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
+from planner.fit.unmoved import why_unmoved
 from planner.formulas.expected import IDEAL
 from planner.validation.expected_times import Numbers, Together, predicted
 from planner.validation.fitting import STACKS, Fit, Fitter
@@ -81,6 +82,14 @@ class OwnCalibration:
     base: str
     parameters: tuple[FittedParameter, ...]
     runs: tuple[OwnRun, ...]
+    unmoved: tuple[tuple[str, str], ...] = ()  # (group of parameters, why the runs move none of it)
+
+    @property
+    def stacks(self) -> Counter[str]:
+        """The number of used runs by the stack that they were made with, the base first."""
+        found = Counter({self.base: 0})
+        found.update(str(each.run.values.get("stack", USUAL_STACK)) for each in self.runs if each.is_used)
+        return found
 
     @property
     def flags(self) -> dict[str, float]:
@@ -157,13 +166,16 @@ def _fitted(
     parts = [each for each in together if each.template.by_name.keys() >= NEEDED]
     found: dict[str, FittedParameter] = {}
     runs: dict[str, OwnRun] = {}
+    unmoved: list[tuple[str, str]] = []
     for group in GROUPS:
         if kind_of(chip) not in group.families or not any(_has_runs(each, group) for each in parts):
             continue
         fit = OwnFit(Fitter(group, parts, families, Fit()), chip, known, _stated_error(group, stated))
         if not fit.weights.any():
             continue
-        moved = fit.fit([name for name in candidates(group) if name not in found])
+        names = [name for name in candidates(group) if name not in found]
+        moved = fit.fit(names)
+        unmoved += [] if moved else [(group.name, why_unmoved(fit, names))]
         left_out = fit.left_out(moved)
         counts = fit.weights > 0
         error = float(np.median(np.abs(np.exp(-left_out[counts]) - 1)))
@@ -193,7 +205,7 @@ def _fitted(
         for at, run in enumerate(each.runs)
         if run.id not in runs
     )
-    return OwnCalibration(identifier, chip, base, tuple(everything), (*runs.values(), *missing))
+    return OwnCalibration(identifier, chip, base, tuple(everything), (*runs.values(), *missing), tuple(unmoved))
 
 
 def _left(run: Run, ratio: float) -> str:

@@ -66,15 +66,15 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
     for own in found:
         used = [each for each in own.runs if each.is_used]
         count = terminal_table.counted(len(used), "run")
-        yield f"stack {own.id}: {count} used, on chips of {own.fitted_for}, over stack {own.base}"
+        yield f"stack {own.id}: {count} used, on chips of {own.fitted_for}, over {_over(own)}"
         for each in own.moved:
             unit = BY_NAME[each.name].unit
             unit = "" if unit == "1" else f" {unit}"
             source = f"from {terminal_table.counted(each.rows, 'run')}"
             yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {source}"
-        if not own.moved:
-            known = "the runs are as the shipped calibration has them, contradict each other"
-            yield f"  no parameter is moved: {known}, or determine none"
+        for group, why in own.unmoved:
+            of = "" if len(own.unmoved) == 1 and not own.moved else f" of {group}"
+            yield f"  no parameter{of} is moved: {why}"
         yield from _errors(used)
     if " " in origin.jax:
         versions = origin.jax.replace(" ", " and ")
@@ -87,6 +87,15 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
             reasons.setdefault(run.why_not, []).append(run.run.id)
         for why, ids in sorted(reasons.items(), key=lambda found: -len(found[1])):
             yield f"  {terminal_table.counted(len(ids), 'run')}, {why}: {few(ids)}"
+
+
+def _over(own: OwnCalibration) -> str:
+    """The stack under a fitted one, with those of the runs where they are of several."""
+    stacks = own.stacks
+    if len([count for count in stacks.values() if count]) < 2:
+        return f"stack {own.base}"
+    counts = " and ".join(f"{name} ({terminal_table.counted(count, 'run')})" for name, count in stacks.items())
+    return f"stacks {counts}; it has the factors of {own.base}"
 
 
 def _errors(used: Sequence[OwnRun]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import NamedTuple
 
-from planner import catalog, plausible, progress, typed_numbers
+from planner import catalog, plausible, plausible_ratios, progress, typed_numbers
 from planner.catalog.columns import FLAGS
 from planner.errors import UserError
 from planner.formulas.template import CALCULATED, Row, Template
@@ -63,7 +63,10 @@ class Limits(NamedTuple):
             return "" if fits else f"a whole number from 0 to {self.most:g} is wanted"
         if number < 0 or (self.is_positive and number == 0):
             return "a number above 0 is wanted" if self.is_positive else "a number of at least 0 is wanted"
-        return "" if number <= self.most else f"a number of at most {self.most:g} is wanted"
+        if number <= self.most:
+            return ""
+        meant = plausible.share_meant(number) if self.most == 1 else ""
+        return f"a number of at most {self.most:g} is wanted{meant and f'; write {meant}'}"
 
 
 def limits(row: Row) -> Limits:
@@ -97,6 +100,12 @@ def is_flag(name: str, unit: str) -> bool:
 def is_share(row: Row) -> bool:
     """Whether a row is a fraction of a whole, such as an efficiency."""
     return row.unit == "1" and not SHARES.isdisjoint(row.name.split("_"))
+
+
+def share_fault(row: Row, value: float) -> str:
+    """What is wrong with a target or a measured value of a share of at most 1, such as an MFU; blank if nothing is."""
+    is_bounded = is_share(row) and not BOUNDED.isdisjoint(row.name.split("_"))
+    return Limits(is_flag=False, is_positive=False, most=1.0).fault(value) if is_bounded else ""
 
 
 def is_whole(row: Row) -> bool:
@@ -230,6 +239,19 @@ def values(
 ) -> dict[str, float | str | None]:
     """The --set options as values of a template's rows, parsed by `read`. Raises UserError for an unknown name."""
     return {name: read(template.row(name), text) for name, text in parsed(settings).items()}
+
+
+def doubt_chip(template: Template, given: Mapping[str, object], known: Callable[[str], float | str | None]) -> None:
+    """Warn about typed numbers of the chip that don't fit its others, such as HBM in GB/s for TB/s.
+
+    `known` gives the value of each of the template's rows of the chip.
+    """
+    rows = [row for row in template.of_kind("hardware") if row.unit in plausible_ratios.SCALED]
+    typed = {row.name: row.unit for row in rows if isinstance(given.get(row.name), float)}
+    chip = {row.name: known(row.name) for row in rows} if typed else {}
+    for name, doubtful in plausible_ratios.doubts(chip, typed, dict):
+        if name in typed:
+            progress.warn(f"{name} = {doubtful}")
 
 
 def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:

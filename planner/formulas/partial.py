@@ -28,7 +28,7 @@ from planner.formulas.evaluation import (
     over,
 )
 from planner.formulas.following import with_followers
-from planner.formulas.input_values import check_together, wholes
+from planner.formulas.input_values import check_together, doubt_chip, wholes
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Call, Name, Node, Number, Text, Unary, children, walk
 
@@ -163,6 +163,7 @@ class Prepared:
         results = Results(self.template, arrays, given, spelling)
         given_names = (name for name in (*values, *wholes(values)) if name in self.template.by_name)
         check_together(values, {name: results.value(name) for name in given_names})
+        doubt_chip(self.template, values, results.value)
         self._last = given, arrays
         return results
 

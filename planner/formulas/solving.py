@@ -22,7 +22,7 @@ from planner.formulas.binding import kept_by
 from planner.formulas.evaluation import Facts, Results, encoded, evaluate
 from planner.formulas.following import followers as follower_inputs
 from planner.formulas.following import following
-from planner.formulas.input_values import typed
+from planner.formulas.input_values import share_fault, typed
 from planner.formulas.partial import partial
 from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import Row, Template
@@ -128,6 +128,8 @@ def parse_target(template: Template, text: str) -> Target:
     value = typed(row, number)
     if not isinstance(value, float):
         raise UserError(f"--for {name}={number}: a target is a number", remedy=f"{name} is in {row.unit}")
+    if wrong := share_fault(row, value):
+        raise UserError(f"--for {name}={number}: {wrong}")
     return Target(row, sign if sign != "=" else _sense(row), value)
 
 

@@ -82,7 +82,17 @@ CWM = Family("cwm", {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window
 SINKS: ColumnRules = {**KV_SAID, **attention(_first_of_four_full, window(128)), "attn_sinks": True}
 GRANITE_SWA = Family("granite_swa", {**LLAMA, **SINKS, "tied_embeddings": tied(True)})
 GRANITE_DOCLING = Family("granite_docling_text", {**LLAMA, "tied_embeddings": tied(True)})
-HELIUM = Family("helium", {**LLAMA, "o_bias": False})
+
+
+def _helium_width(config: Config, row: ModelRow) -> ColumnValue:
+    """The output projection is square, so the heads together are as wide as the model."""
+    said = config.count("head_dim", least=1)
+    if said is not None and said * row.count("n_heads") != row["d_model"]:
+        raise config.fault("head_dim", f"times {row['n_heads']} heads is not d_model {row['d_model']}", "correct it")
+    return divided(config, row)
+
+
+HELIUM = Family("helium", {**LLAMA, "o_bias": False, "head_dim": _helium_width})
 
 MISTRAL = Family("mistral ministral", {**GENERAL, **KV_SAID, **attention(all_local, window(4096))})
 MINISTRAL3 = Family("ministral3", {**MISTRAL, **attention(all_local, window(None)), "head_dim": head_dim(128)})
@@ -296,6 +306,39 @@ DOGE = Family(
         "extra_params_total": lambda config, row: (
             row.count("n_layers") * row.count("n_kv_heads") * (2 if config.flag("attention_bias") else 1)
         ),
+    },
+)
+
+
+def _modernbert_kinds(config: Config, row: ModelRow) -> list[str]:
+    """The first layer and every third one after it have global attention, or as the field says."""
+    step = config.count("global_attn_every_n_layers", least=1) or 3
+    return ["local" if index % step else "full" for index in range(row.count("n_layers"))]
+
+
+def _half_window(config: Config, _: ModelRow) -> ColumnValue:
+    """The field counts the tokens on both sides of an encoder's; a decoder attends to one side."""
+    both = taken(config, "local_attention", 128)
+    return both // 2 or None
+
+
+def _modernbert_head(config: Config, row: ModelRow) -> ColumnValue:
+    """A matrix before the head and its bias; its norm stands for the one that the first layer lacks."""
+    return row.count("d_model") * (row.count("d_model") + int(config.flag("classifier_bias")))
+
+
+MODERNBERT_DECODER = Family(
+    "modernbert-decoder",
+    {
+        **LLAMA,
+        **attention(_modernbert_kinds, _half_window),
+        "n_kv_heads": of("n_heads"),
+        "head_dim": divided,
+        "tied_embeddings": tied(True),
+        "norm": where("norm_bias", "layernorm", "layernorm_nobias"),
+        "embed_norm": True,
+        "lm_head_bias": flag("decoder_bias", default=True),
+        "extra_params_total": _modernbert_head,
     },
 )
 

@@ -151,10 +151,21 @@ def n_shared(config: Config, _: ModelRow) -> ColumnValue:
 
 
 def n_routed(config: Config, _: ModelRow) -> ColumnValue:
-    """`n_routed_experts`; null means a dense model."""
+    """`n_routed_experts`; null means a dense model, and 0 layers of no experts, which no code runs."""
     if config.says("n_routed_experts") and config.value("n_routed_experts") is None:
         return 0
-    return config.said("n_routed_experts", "num_experts", "num_local_experts")
+    return config.said("n_routed_experts", "num_experts", "num_local_experts", least=1)
+
+
+def always(name: str, number: int) -> ColumnRule:
+    """A number that the family's code fixes. Raises UserError if the config says another."""
+
+    def rule(config: Config, _: ModelRow) -> ColumnValue:
+        if config.says(name) and config.count(name) != number:
+            raise config.fault(name, f"is not heeded: {config.model_type} always has {number}", "correct it")
+        return number
+
+    return rule
 
 
 def unbiased(name: str) -> ColumnRule:

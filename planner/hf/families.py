@@ -19,6 +19,7 @@ from planner.hf import (
     gpt,
     hybrid,
     latent,
+    ling,
     moe,
     ngram_tables,
     routed,
@@ -42,6 +43,7 @@ FAMILIES: Mapping[str, Family] = {
         sparse_attention,
         ngram_tables,
         hybrid,
+        ling,
         state_space,
         gemma,
         windowed,
@@ -73,6 +75,11 @@ _UNREADABLE = {
         "it runs some layers several times with one set of weights, which has no columns",
     ),
     "jetmoe": "a token uses some of the query heads and their outputs as experts, which has no columns",
+    **dict.fromkeys(
+        ("hrm_text", "hrm"), "it runs two stacks of layers several times with one set of weights, which has no columns"
+    ),
+    "dory": "its layers are attention or feed-forward blocks alone and may run several times, which has no columns",
+    "blt": "it reads bytes, which further models join to patches",
     **dict.fromkeys(("diffusion_gemma", "diffusion_gemma_text"), "it fills in whole blocks of tokens"),
     **dict.fromkeys(("t5gemma", "t5gemma2", "t5", "bart", "whisper"), _PAIR),
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "modernbert", "deberta-v2", "electra"), "it is an encoder"),
@@ -177,9 +184,14 @@ def _inner(path: Path, fields: Mapping[str, Any], part: str) -> Config:
         inner["model_type"] = _INNER.get(fields["model_type"]) or of_architecture(inner)
     # Qwen's outer classes define the head; others leave it to the inner class, if it says so.
     outer = str(fields["model_type"]).startswith("qwen") or inner.get("tie_word_embeddings") is None
+    said = inner.get("tie_word_embeddings"), fields.get("tie_word_embeddings")
     if outer and fields.get("tie_word_embeddings") is not None:
         inner["tie_word_embeddings"] = fields["tie_word_embeddings"]
-    return Config(path, inner, CLASS_DEFAULTS.get(str(inner["model_type"]).lower()), f"{part}.")
+    config = Config(path, inner, CLASS_DEFAULTS.get(str(inner["model_type"]).lower()), f"{part}.")
+    if None not in said and said[0] != said[1]:
+        used = str(said[outer]).lower()
+        config.note(f"tie_word_embeddings differs inside and outside {part}: {used} is used")
+    return config
 
 
 def _check(config: Config) -> None:

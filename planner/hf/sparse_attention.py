@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID
-from planner.hf.experts import after, all_sparse, experts, n_routed, n_shared, where_experts
+from planner.hf.experts import after, all_sparse, always, experts, n_routed, unbiased, where_experts
 from planner.hf.hybrid import kimi_delta, kimi_states
 from planner.hf.latent import DEEPSEEK_V32, bias_sum, indexer, indexer_rest
 from planner.hf.layers import attention, check_length, listed, one_full_in
@@ -126,10 +126,10 @@ def _rest(config: Config, row: ModelRow) -> ColumnValue:
 
 DEEPSEEK_V4 = Family("deepseek_v4", {
     **GENERAL, "head_dim": size("head_dim"), "q_lora_rank": size("q_lora_rank"), "kv_shared": True,
-    "n_kv_heads": lambda config, _: taken(config, "num_key_value_heads", 1),
+    "n_kv_heads": always("num_key_value_heads", 1), "mlp_bias": unbiased("mlp_bias"),
     "o_lora_rank": size("o_lora_rank"), "o_groups": size("o_groups"), "attn_sinks": True,
     **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), all_sparse),
-    "moe_shared_experts": where_experts(n_shared), "router_score_bias": True,
+    "moe_shared_experts": where_experts(always("n_shared_experts", 1)), "router_score_bias": True,
     "sliding_window": size("sliding_window"), "n_global_layers": 0,
     "n_csa_layers": _count(_CSA), "csa_rate": _rate(_CSA), "n_hca_layers": _count(_HCA), "hca_rate": _rate(_HCA),
     "n_indexer_layers": _count(_CSA), "index_topk": size("index_topk"),

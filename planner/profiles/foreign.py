@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.regularfile import not_fetched
+from planner.run_logs import recognized
 
 GIVE = "give the .xplane.pb or the .trace.json.gz of the run"
 _OWN = "give the trace of PyTorch's profiler (export_chrome_trace) or JAX's .xplane.pb of the run"
@@ -54,17 +55,6 @@ _TEXTS = (  # other texts and JSON, by a pattern of their first bytes, with the 
     (rb"podStatsSequence|podStatsMap", "the tool pod_viewer's table", GIVE),
     (rb"(?:tensor|vector|scalar)_engine_|\bneuron(?:core|_)", "what neuron-profile writes", _RECORD),
     (rb"\bchakra\b", "an execution trace of PyTorch, which has no times of the device", _OWN),
-    (rb":::MLLOG|MLPerf Results Summary", "a log of MLPerf", _RECORD),
-    (
-        rb"(?i)[\"_ (]ttft|time[_ ]to[_ ]first[_ ]token|(?:request|output|token)[_ ]throughput",
-        "a benchmark's result",
-        _RECORD,
-    ),
-    (
-        rb"(?i)elapsed time per iteration|completed step: \d|train_step_timing|RunningAvgSamplesPerSec|\btps: *[\d,]",
-        "a log of training",
-        _RECORD,
-    ),
 )
 _UNREAD = "{}, which isn't read: it has no steps, operators or shapes"
 ROCPROF = _UNREAD.format("this is what rocprof writes"), _OWN
@@ -89,7 +79,7 @@ def by_name(path: Path) -> tuple[str, str] | None:
 
 def other_text(head: bytes) -> tuple[str, str] | None:
     """What a text or JSON that isn't a profile is, by its first bytes, and the remedy. None if unknown."""
-    found = next(((what, remedy) for words, what, remedy in _TEXTS if re.search(words, head)), None)
+    found = next(((what, remedy) for words, what, remedy in _TEXTS if re.search(words, head)), None) or recognized(head)
     return (f"this is {found[0]}, and no profile", found[1]) if found else None
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from planner import progress
+from planner import progress, run_logs
 from planner.errors import Place, UserError
 from planner.profiles import cpu, foreign, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
 from planner.profiles.device_events import Recording
@@ -77,21 +77,23 @@ def read_file(path: Path, asked: str) -> ProfileSource:
         try:
             return _of_json(path, asked)
         except UserError:
-            if why := foreign.other_text(head):
+            if why := foreign.other_text(_head(path, run_logs.MOST)):
                 raise UnknownJsonError(why[0], place=Place(path), remedy=why[1]) from None
             raise
     if tool_table.is_csv(head):
         return _of_csv(path)
     if why := foreign.foreign(path, head):
+        if why[1] == foreign.WANTED:  # a log's first lines may be settings
+            why = foreign.other_text(_head(path, run_logs.MOST)) or why
         raise UserError(why[0], place=Place(path), remedy=why[1])
     return _of_planes(path, asked)
 
 
-def _head(path: Path) -> bytes:
+def _head(path: Path, most: int = tool_table.HEAD) -> bytes:
     """The first bytes of a file, decompressed."""
     try:
         with json_document.unpacked(path) as stream:
-            return stream.read(tool_table.HEAD)
+            return stream.read(most)
     except OSError as error:
         raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
     except (EOFError, zlib.error):

@@ -22,6 +22,7 @@ from planner.formulas import library
 from planner.formulas.headlines import RANGE
 from planner.formulas.synonyms import meant
 from planner.measure.records import SHORTEST, TOLERATED
+from planner.plausible import share_meant
 from planner.recalc import edit, recalculate
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures
@@ -41,7 +42,6 @@ PREDICTED = "Expected"  # the word that the labels of such rows begin with
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units of a run's number, each with its own option
 MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # largest values: 300 years; more tokens/s than any machine
 OPTIONS = {TIME: "--time TIME", RATE: "--tokens-per-second N", SHARE: "--mfu SHARE"}  # by unit
-PER_CENT = 100.0
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class StatedRun:
     def _remedy(self, value: float) -> str:
         """What to type in place of an impossible number."""
         if self.unit == SHARE:
-            meant = f"{value:g}%, which is {value / PER_CENT:g}" if 1 < value <= PER_CENT else ""
-            return f"did you mean {meant}?" if meant else "give a part of 1, or per cent: 0.41, 41%"
+            meant = share_meant(value)
+            return f"write {meant}" if meant else "give a part of 1, or per cent: 0.41, 41%"
         if not value > 0:
             return "give a number above 0"
         return f"give at most {MOST[self.unit]:g}" if value > MOST[self.unit] else f"give at least {SHORTEST:g}"

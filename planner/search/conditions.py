@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from planner import progress, typed_numbers
 from planner.errors import UserError
-from planner.formulas.input_values import COUNTED
+from planner.formulas.input_values import COUNTED, share_fault
 from planner.formulas.template import Row, Template
-from planner.formulas.text import COMPARISONS, Binary, Formula, FormulaError, Name, Unary, parse, walk
+from planner.formulas.text import COMPARISONS, Binary, Formula, FormulaError, Name, Node, Unary, parse, walk
 from planner.formulas.units import ONE, parse_unit, unit_of
+from planner.plausible import PER_CENT
 
 _LITERAL = re.compile(
     r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[A-Za-z$\u00b5\u03bc]+(?:/[A-Za-z]+(?!\w))*(?![\w(]))?"
@@ -91,6 +92,9 @@ class _Condition:
         found = []
         for one, other in ((node.left, node.right), (node.right, node.left)):
             one = one.operand if isinstance(one, Unary) and one.op == "()" else one
+            if isinstance(one, Unary) and one.op == "%" and isinstance(one.operand, Name):
+                text = self.literals.get(one.operand.name, "")
+                self._check_share(other, float(text) / PER_CENT if _is_plain(text) else 0.0)
             if isinstance(one, Name) and one.name in self.literals:
                 side = parse(formula.of(other))
                 plain = {name: ONE for name in side.names if _is_plain(self.literals.get(name, ""))}
@@ -104,8 +108,14 @@ class _Condition:
                     raise UserError(f"--where {self.text!r}: {error.what}", remedy=error.remedy) from None
                 if _is_plain(text) and value and unit not in COUNTED:
                     progress.remark(f"--where {self.text}: {text} is read as {typed_numbers.said(value, unit)}")
+                self._check_share(other, value)
                 found.append((one.name, Row(one.name, text, unit, "constant", repr(value))))
         return found
+
+    def _check_share(self, side: Node, value: float) -> None:
+        """Raise UserError if the other side of a comparison is a share that can't have this value."""
+        if isinstance(side, Name) and (wrong := share_fault(self.template.row(side.name), value)):
+            raise UserError(f"--where {self.text!r}: {wrong}")
 
 
 def _is_plain(text: str) -> bool:

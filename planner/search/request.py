@@ -22,7 +22,7 @@ from planner.errors import UserError
 from planner.formulas import asking, library
 from planner.formulas.evaluation import Facts, code
 from planner.formulas.headlines import headline_template, headlines, memory_check
-from planner.formulas.input_values import check_together, is_whole, limits, meant, values
+from planner.formulas.input_values import check_together, doubt_chip, is_whole, limits, meant, values
 from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template
 from planner.processes import ALONE, Processes
@@ -112,7 +112,9 @@ def request(
         for chip in dict.fromkeys(map(databases.hardware.identify, chips)) or (None,)
     ]
     for subject in subjects:
-        check_together(given, {**(subject.facts.hardware or {}), **given})
+        chip = {**(subject.facts.hardware or {}), **given}
+        check_together(given, chip)
+        doubt_chip(loaded, given, chip.get)
     _warn_of_unfitted(given.get("stack"), subjects, databases)
     return Request(loaded, subjects, given, axes, conditions, backend, among)
 

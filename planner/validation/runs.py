@@ -20,7 +20,7 @@ from planner.compare.checked_measurements import number_fault
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.formulas.following import with_followers
-from planner.formulas.input_values import meant
+from planner.formulas.input_values import meant, share_fault
 from planner.formulas.synonyms import row_called
 from planner.formulas.template import CALCULATED, Template
 from planner.scaled_units import factor
@@ -161,8 +161,9 @@ def _completed(
         column = "settings"
         values = with_followers(template, dict(_values(template, settings)))
         column = "measured"
-        if wrong := number_fault(run.measured * written, template.row(run.output).unit):
-            raise UserError(wrong)
+        number, of = run.measured * written, template.row(run.output)
+        if wrong := number_fault(number, of.unit) or share_fault(of, number):
+            raise UserError(f"{of.name}={number:g}: {wrong}" if share_fault(of, number) else wrong)
     except UserError as error:
         given = {"model": databases.models_csv, "hardware": databases.hardware_csv}
         is_unknown = bool(getattr(run, column, "")) and given.get(column, "") is None

@@ -1,0 +1,44 @@
+"""Why runs move no parameter, and over which stacks they were made: each in one line of `planner fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import command
+from tests.test_fit_told import runs
+
+STEP = "train,training,llama3-70b,h100-sxm,n_chips={} batch_tokens=4M seq_len=8192 stack={},step_time_expected,{},s,us"
+MEMORY_BOUND = "matmul,matmul,,h100-sxm,tokens={} d_in=16384 d_out=16384,expected_time,0.19,ms,us"
+
+
+def said(folder: Path, *lines: str) -> str:
+    """What `planner fit` prints of these runs."""
+    return command("fit", runs(folder / "runs.csv", *lines), "-o", folder / "mine.csv", "--force")
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([STEP.format(512, "default", 12)], "one run, of which the expected time is -15.4 % off, confirms none"),
+        ([STEP.format(512, "default", 9.6)], "off, within what published runs are off by"),
+        ([STEP.format(n, "default", s) for n, s in ((512, 14), (512, 6.5), (256, 26), (256, 13))],
+         "the runs contradict each other: expected times are -27.5 % to +56.3 % off"),
+        ([MEMORY_BOUND.format(tokens) for tokens in (1, 2, 4)],
+         "of gemm_efficiency they say nothing: other limits set their times"),
+    ],
+    ids=["one run", "as expected", "contradicting", "memory-bound"],
+)  # fmt: skip
+def test_why_no_parameter_moves(tmp_path: Path, lines: list[str], why: str) -> None:
+    """One line with the reason: a lone run, runs as expected, runs that contradict, matmuls that memory bounds."""
+    (line,) = [line for line in said(tmp_path, *lines).splitlines() if "no parameter is moved: " in line]
+    assert why in line
+
+
+def test_each_stack_of_the_runs_is_named(tmp_path: Path) -> None:
+    """Runs of two stacks: both with their counts, and whose factors the fitted stack has."""
+    made = ((512, "default", 12), (256, "tuned", 18), (128, "tuned", 36), (1024, "default", 6.2))
+    text = said(tmp_path, *(STEP.format(*each) for each in made))
+    assert "over stacks default (2 runs) and tuned (2 runs); it has the factors of default" in text
+    assert "over stack default\n" in said(tmp_path, *(STEP.format(n, "default", s) for n, _, s in made))
