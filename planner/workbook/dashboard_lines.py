@@ -32,7 +32,7 @@ from planner.xlsx.grid import HERE
 TOLD = thresholds.used_on("dashboard")
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
 RECORDED = ("s", "1/s", "1")  # the units of recorded numbers
-RUN_LINES = 9  # for a workload's latest run, plus one for each headline that it may be about
+RUN_LINES = 8  # for a workload's latest run, plus two for each headline that it may be about
 UNSEEN = ";;;"  # a format that hides the unit of a text
 
 
@@ -128,7 +128,7 @@ class LineWriter:
             if has_leaders and not each.label:
                 self.close(range(start, at))
             if self._keeps_runs(lines) and (recorded := runs_of(lines.leads)) and each is recorded[0]:
-                lines.runs = range(at, at + len(recorded) + RUN_LINES)
+                lines.runs = range(at, at + 2 * len(recorded) + RUN_LINES)
                 at = lines.runs.stop
         for each in lines.leads:
             if not lines.parts and (parts := _parts(sheet, each)):
