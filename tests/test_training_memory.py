@@ -232,5 +232,5 @@ def test_what_to_change_names_only_what_would_fit(tmp_path: Path) -> None:
         said.append(grid["Dashboard"][f"F{by_name(grid, 'Dashboard')['training.change']}"])
     assert [re.sub(r"\d[\d,]*\b", "N", str(each)) for each in said] == [
         "N chips or more as FSDP ways",
-        "N chips or more as FSDP ways, or N microbatches or more",
+        "N chips or more as FSDP ways, or n_microbatches N or more",
     ]

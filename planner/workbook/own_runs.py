@@ -1,8 +1,9 @@
 """Runs of the plan on Dashboard, live from the table of runs on Comparison, and the chart of the latest ones.
 
 For each scenario and workload, the latest run as text, beside its expectation: of all runs of any headline the lowest
-row of the table, where `planner record` and `planner ingest` add. The chart beside the table shows each run over its expectation, with range and bound; its
-data are a closed block of Dashboard, so that sorting or correcting the table is reflected.
+row of the table, where `planner record` and `planner ingest` add. The chart beside the table shows each run over its
+expectation, with range and bound; its data are a closed block of Dashboard, so that sorting or correcting the table is
+reflected.
 """
 
 from __future__ import annotations
