@@ -1,4 +1,4 @@
-"""What to change first: values that, typed, make a plan fit or its failed check hold, and leave no other check failing."""
+"""What to change first: values that, typed, make a plan fit or a failed check hold, and let no other check fail."""
 
 from __future__ import annotations
 
