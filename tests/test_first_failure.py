@@ -94,4 +94,4 @@ def test_where_no_chips_fit_it_is_said(tmp_path: Path) -> None:
     grid = of_scenarios(tmp_path, WHOLE, ["training"], few_rows(("llama3-70b", "llama3-8b"), ("h100-sxm",)))
     at = by_name(grid, "Dashboard")["verdict.change"]
     assert grid["Dashboard"][f"F{at}"] == "no change of chips or batch alone fits"
-    assert "or more as data ways" in str(grid["Dashboard"][f"G{at}"])
+    assert ", with mesh_data " in str(grid["Dashboard"][f"G{at}"])
