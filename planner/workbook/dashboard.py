@@ -55,7 +55,7 @@ PURPOSE = (
     "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more. "
     "Cheapest is among the scenarios of one model and demand."
 )
-WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: a scenario's
+WIDTHS, EACH = (40, 11, 40, 20, 70), 28.0  # EACH: a scenario's
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
 BEST, FAILS = "Cheapest that passes", "Does not pass"

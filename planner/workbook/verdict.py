@@ -23,7 +23,7 @@ from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
-MOST_LINES = 3  # for what fails, changes and binds, which may be long
+MOST_LINES = 4  # for what fails, what to change, what binds and what numbers rest on, which may be long
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 UNKNOWN = "see the check that fails"
 COST = "USD"
