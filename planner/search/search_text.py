@@ -129,7 +129,7 @@ def _nearly_full(found: Found) -> Iterator[str]:
         whole, kept = map(plan.results.number, (HBM, RESERVE))
         if whole and kept == 0 and left < SPARE * whole:
             which = f"Plan {rank}" if (rank := _rank(found, at)).isdigit() else f"The {rank} plan"
-            free = f"--set {RESERVE}={SPARE * whole / 1e9:.1f}GB keeps a tenth free, as servers do"
+            free = f"--set {RESERVE}={SPARE * whole / 1e9:.1f}GB keeps a tenth free"
             yield (
                 f"{which} leaves {spoken(left, 'byte')} of a chip's {spoken(whole, 'byte')} to buffers and "
                 f"fragmentation: {free}."
