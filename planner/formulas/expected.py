@@ -38,7 +38,9 @@ MUCH = 1.1
 """Least ratio of a context to the cache's length to be mentioned."""
 UNUSED = 2.0
 """Least ratio of the cache's length to the longest sequence to be mentioned."""
-SLACK = 1.5
+DEMAND = ("target_token_time", "time_per_output_token_expected", "busy_replicas", "batch", "max_batch")
+"""Rows of the time that a token may take and takes, of a fleet's replicas, of the batch and the largest in memory."""
+SLACK = 2.0
 """Least ratio of the time that a token may take to that which it takes to be mentioned."""
 LEAST = 1.01
 """Numbers with a smaller ratio look equal to a reader."""
@@ -113,9 +115,8 @@ def _of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
 
 def _of_the_target(value: Callable[[str], Value]) -> Iterator[str]:
     """A sentence if a fleet's replicas could take more requests: its tokens may take far longer than they do."""
-    names = ("target_token_time", "time_per_output_token_expected", "busy_replicas", "batch", "max_batch")
-    known = [each for name in names if isinstance(each := value(name), float)]
-    if len(known) < len(names):
+    known = [each for name in DEMAND if isinstance(each := value(name), float)]
+    if len(known) < len(DEMAND):
         return
     asked, token, replicas, batch, most = known
     if replicas > 1 and batch < most and asked > SLACK * token:
