@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from planner.formulas.headlines import headline_template, records_of
+from planner.formulas.evaluation import Results
+from planner.formulas.headlines import headline_template, memory_check, records_of
 from planner.formulas.template import Template
 
 VALUE = "{}"  # where a label has the value
+OR, WITH = ", or ", ", with "  # before another change, and before what to type along
 CHANGE, MEND, ALONG = "change", "mend", "along"
 
 
@@ -47,6 +49,30 @@ def changes(template: Template) -> list[Advice]:
 def mends(template: Template) -> dict[str, Advice]:
     """What would make a check of the plan hold, by the check's name."""
     return {each.check: each for each in _advice(template, MEND)}
+
+
+def in_words(results: Results) -> str:
+    """What to type so that a plan fits, else so that its first failed check holds: `n_chips 5, or batch 18 at most`.
+
+    Blank if it passes, or no one value is known.
+    """
+    template = results.template
+    checks = {row.name: results.value(row.name) for row in template.rows if row.is_of_plan}
+    if checks.get(memory_check(headline_template(template))) == 0:
+        return OR.join(filter(None, (_said(each, results) for each in changes(template))))
+    failed = next((name for name, value in checks.items() if value == 0), "")
+    mend = mends(template).get(failed)
+    return _said(mend, results) if mend else ""
+
+
+def _said(advice: Advice, results: Results) -> str:
+    """What to type by one advice; blank where there is no value."""
+    words = [
+        each.said if not each.row else f"{each.before}{number:,.0f}{each.after}"
+        for each in (advice.first, *advice.along)
+        if not each.row or (number := results.number(each.row))
+    ]
+    return WITH.join(words)
 
 
 def _advice(template: Template, kind: str) -> list[Advice]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.formulas.advice import Advice, Typed, changes, mends
+from planner.formulas.advice import OR, WITH, Advice, Typed, changes, mends
 from planner.formulas.template import Row
 from planner.workbook.calculation import CalculationSheet
 from planner.workbook.dashboard_lines import Lines, LineWriter
 from planner.xlsx.grid import HERE
 
 NONE_FITS = "no change of chips or batch alone fits"
-OR, WITH = ", or ", ", with "
 
 
 def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
