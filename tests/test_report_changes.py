@@ -104,7 +104,7 @@ def test_what_moves_with_a_change_is_said(
 
 
 def test_what_fits_is_said_alike_everywhere(serving: Path, served: tuple[ScenarioSummary, ...]) -> None:
-    """Of a plan that doesn't fit, the report, Dashboard and calc say the same first, and of one that fits none of it."""
+    """Of a plan that doesn't fit, report, Dashboard and calc say the same first, and of one that fits none of it."""
     grid = cached(serving)
     at = by_name(grid, "Dashboard")["verdict.change"]
     plans = (("llama3-70b", "n_chips=8", "batch=2048"), ("deepseek-v3", "n_chips=8", "batch=1"))
