@@ -23,10 +23,12 @@ from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
-MOST_LINES = 4  # for what fails, what to change, what binds and what numbers rest on, which may be long
+MOST_LINES = 3  # for what fails, what binds and what numbers rest on, which may be long
+MOST_CHANGES = 4  # lines for what to change, which names several values
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
 UNKNOWN = "see the check that fails"
 COST = "USD"
+LONG = "plan_long_words"  # the style of texts of several lines
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, LACKS, CHANGE, BINDS, BASIS, USED, THERE = range(12)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
 how many checks fail and numbers are missing, the first of these, what to change, what binds, whether the expected
@@ -68,7 +70,7 @@ class Verdict:
         beside = [self._cell(each.cheapest) for each in planned]
         self._text(BESIDE, self.meant(planned, beside) if planned else '""')
         self._write_memory(planned)
-        self._text(FAILURE, self._failed(f"{HERE}{self.at + FAILED}", words))
+        self._text(FAILURE, self._failed(f"{HERE}{self.at + FAILED}", words), LONG)
         for place, (label, row) in zip((FAILED, MISSING, LACKS), failed.items(), strict=True):
             self._from_checks(place, label, row)
         self._write_advice(planned or made[:1], mend)
@@ -106,9 +108,9 @@ class Verdict:
             for rows in zip(*((each.change, each.binds, each.basis) for each in leading), strict=True)
         )
         mended = f'IF({HERE}{mend}="","{UNKNOWN}",{HERE}{mend})' if mend else f'"{UNKNOWN}"'
-        self._text(CHANGE, f'IF({HERE}{self.at}="{FAILS}",{mended},{change})')
-        self._text(BINDS, f'IFERROR({binds},"{UNTOLD}")')
-        self._text(BASIS, f'IFERROR({basis},"{UNTOLD}")')
+        self._text(CHANGE, f'IF({HERE}{self.at}="{FAILS}",{mended},{change})', LONG)
+        self._text(BINDS, f'IFERROR({binds},"{UNTOLD}")', LONG)
+        self._text(BASIS, f'IFERROR({basis},"{UNTOLD}")', LONG)
 
     @staticmethod
     def _cell(row: int) -> str:
@@ -150,8 +152,8 @@ class Verdict:
     def _heights(self, made: Sequence[Lines]) -> None:
         """Set the heights: as many lines as each text may need."""
         rows = self.writer.page.rows
-        for place in (FAILURE, CHANGE, BASIS):
-            rows[self.at + place].height = MOST_LINES * LINE_HEIGHT + 2
+        for place, lines in ((FAILURE, MOST_LINES), (CHANGE, MOST_CHANGES), (BASIS, MOST_LINES)):
+            rows[self.at + place].height = lines * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
         rows[self.at + BINDS].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
