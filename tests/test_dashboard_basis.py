@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,3 +92,15 @@ def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
     assert [values[f"{column}{at['verdict']}"] for column in "FG"] == ["Fits; numbers are missing", "Fits"]
     told = ["none; missing: Models: max_context and 1 more", "none"]
     assert [values[f"{column}{at['verdict.failed']}"] for column in "FG"] == told
+
+
+def test_dashboard_says_that_a_larger_batch_needs_fewer_replicas(tmp_path: Path) -> None:
+    """Of a fleet whose tokens take 7 ms and may take 40; not where they take half of that or one replica is enough."""
+    fleets = "id,model,hardware,n_chips,batch,request_rate,prompt_len,generate_len,context_len\n"
+    fleets += "small,llama3-8b,h100-sxm,1,1,20,2000,500,2500\nlarge,llama3-8b,h100-sxm,1,96,20,2000,500,2500\n"
+    fleets += "few,llama3-8b,h100-sxm,1,1,0.01,2000,500,2500\n"
+    grid = of_scenarios(tmp_path, fleets, ["fleet"], few_rows(MODELS, CHIPS))
+    at = by_name(grid, "Dashboard")["verdict.basis"]
+    small, *others = (str(grid["Dashboard"][f"{column}{at}"]) for column in "FGH")
+    assert re.search(r"; tokens may take \d\.\d times as long: a larger batch needs fewer replicas$", small)
+    assert not any("batch" in each for each in others)

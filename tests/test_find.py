@@ -136,3 +136,9 @@ def test_a_word_of_the_field_is_the_one_row_that_it_means(word: str, template: s
 def test_a_row_with_two_aliases_is_named_once() -> None:
     """What is called so with and without an underscore is one row."""
     assert instead_of("replicas", library.load("fleet").by_name, library.shelf()) == "here it is n_replicas"
+
+
+@pytest.mark.parametrize("name", ["Llama-3.3-70B-Instruct", "llama_3.3", "llama3.3-70b"])
+def test_a_model_is_found_as_it_is_called_elsewhere(name: str) -> None:
+    """With hyphens or underscores between the words of its name."""
+    assert any("llama3.3-70b" in line for line in run(name))

@@ -19,6 +19,16 @@ copies,deepseek-v3,h200-sxm,64,512,64
 few,deepseek-v3,h200-sxm,64,16,64
 """
 
+MENDED = """\
+id,model,hardware,n_chips,context_len,prompt_len,serve_expert,serve_data,serve_tensor,mesh_expert,mesh_tensor
+experts,llama3-8b,h100-sxm,16,8192,8192,16,,,,
+heads,qwen2.5-7b,h100-sxm,6,8192,8192,,,,,
+typed,llama3-70b,h100-sxm,2,8192,8192,,2,1,,
+prompt,llama3-8b,h100-sxm,1,4096,8192,,,,,
+tensor,llama3-8b,h100-sxm,96,,,,,,1,6
+moe,mixtral-8x7b,h100-sxm,80,,,,,,5,1
+"""
+
 WHOLE = """id,model,hardware,n_chips,mesh_fsdp,mesh_data,zero_stage,n_microbatches,batch_tokens
 weights,llama3-70b,h100-sxm,64,64,1,2,1,1048576
 data,llama3-8b,h100-sxm,8,1,8,1,1,1048576
@@ -46,15 +56,32 @@ def test_only_what_fails_is_said_in_numbers(tmp_path: Path) -> None:
 
 def test_more_chips_are_no_change_where_each_holds_the_whole_cache(tmp_path: Path) -> None:
     """DeepSeek-V3's latent cache has one head: each of 64 tensor ways holds all of it, 294 GB of 512 sequences, and so
-    would each of 256. Fewer sequences fit, or data ways that share the cache; of 16 sequences all fits. By hand: a
-    sequence's 8,192 tokens of 61 layers take 576 * 2 bytes each, 0.576 GB, and the weights 671e9 * 2 / 64 bytes, 21 GB:
-    (141 - 21) / 0.576 is 208.
+    would each of 256. Fewer sequences fit, or 64 data ways, or a cache split over the batch; of 16 sequences all fits.
+    By hand: a sequence's 8,192 tokens of 61 layers take 576 * 2 bytes each, 0.576 GB, and the weights 671e9 * 2 / 64
+    bytes, 21 GB: (141 - 21) / 0.576 is 208.
     """
     grid = of_scenarios(tmp_path, COPIES, ["inference"], few_rows(("deepseek-v3",), ("h200-sxm",)))
     at = by_name(grid, "Dashboard")
     said = [str(grid["Dashboard"][f"{column}{at['verdict.change']}"]) for column in "FG"]
-    assert said[0] == "208 sequences at most, or 63 fewer copies of the cache (serve_data)"
-    assert "copies" not in said[1]
+    assert said[0] == "batch 208 at most, or serve_data 64, or cache_by_batch 1"
+    assert "batch" not in said[1]
+
+
+def test_what_makes_a_failed_check_hold_is_named(tmp_path: Path) -> None:
+    """Of a check that fails, what to change isn't the check again, but the value nearest to the plan's that holds, with
+    what must agree with it: a dense model has one expert, 28 heads are split by 7 chips but not by 6, 32 by 8 tensor
+    ways, 8 experts by 8; two groups of 2 * 70.6 GB take 4 chips of 80 GiB as 2 tensor ways each.
+    """
+    grid = of_scenarios(tmp_path, MENDED, ["inference", "training"], few_rows((*MODELS, "qwen2.5-7b"), CHIPS))
+    at = by_name(grid, "Dashboard")["verdict.change"]
+    assert [grid["Dashboard"][f"{column}{at}"] for column in "FGHIJK"] == [
+        "serve_expert 1",
+        "n_chips 7",
+        "n_chips 4, with serve_tensor 2",
+        "context_len 8,192 or more",
+        "mesh_tensor 8, with n_chips 128",
+        "mesh_expert 8, with n_chips 128",
+    ]
 
 
 def test_where_no_chips_fit_it_is_said(tmp_path: Path) -> None:
@@ -64,4 +91,4 @@ def test_where_no_chips_fit_it_is_said(tmp_path: Path) -> None:
     grid = of_scenarios(tmp_path, WHOLE, ["training"], few_rows(("llama3-70b", "llama3-8b"), ("h100-sxm",)))
     at = by_name(grid, "Dashboard")["verdict.change"]
     assert grid["Dashboard"][f"F{at}"] == "no change of chips or batch alone fits"
-    assert "chips or more as data ways" in str(grid["Dashboard"][f"G{at}"])
+    assert ", with mesh_data " in str(grid["Dashboard"][f"G{at}"])

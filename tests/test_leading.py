@@ -393,3 +393,23 @@ def test_what_binds_a_token_is_what_most_of_its_bound_is_made_of() -> None:
 def test_a_label_within_a_sentence_keeps_an_abbreviation(label, inside):
     """Only a word's capital becomes small."""
     assert within(label) == inside
+
+
+def test_a_fleet_of_small_batches_says_that_larger_ones_need_fewer_replicas() -> None:
+    """Where a token may take far longer than it does, the batch that takes as long is named: typed, it passes and needs
+    a fraction of the replicas; at that batch nothing is said.
+    """
+    demand = ("request_rate=20", "prompt_len=2000", "generate_len=500", "context_len=2500", "target_token_time=40ms")
+    fleet = ("fleet", "-m", "llama3.3-70b", "-H", "h100-sxm", "--set", "n_chips=8", *demand)
+    said = calc(*fleet)
+    assert "A replica decodes 1 sequence at a time." in said
+    assert "--solve batch --for time_per_output_token_expected=0.04s" in said
+    found = re.search(
+        r"^batch = (\d+)", calc(*fleet, "--solve", "batch", "--for", "time_per_output_token_expected=0.04s")
+    )
+    assert found
+    larger = calc(*fleet, f"batch={found[1]}")
+    assert "larger batch" not in larger
+    assert "Check failed" not in larger
+    few, many = (int(re.search(r"^Replicas +(\d+)$", each, re.MULTILINE)[1]) for each in (larger, said))  # type: ignore[index]
+    assert few < many / 10

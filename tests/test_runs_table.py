@@ -376,7 +376,9 @@ def said_on_dashboard(path: Path, scenario: str = SERVES) -> list[str]:
 
 
 def test_dashboard_says_the_latest_run(serves: Path) -> None:
-    """Live from the table: how fast, of how many runs, over what was expected of it then; the step's before others'."""
+    """Live from the table: the last one's number, of whatever it is, of how many runs, over what was expected of it
+    then.
+    """
     assert said_on_dashboard(serves) == ["none recorded"]
     record(serves, "--tokens-per-second", "100", scenario=SERVES)
     (rate,) = runs(serves)
@@ -386,7 +388,7 @@ def test_dashboard_says_the_latest_run(serves: Path) -> None:
     record(serves, "--time", "9ms", scenario=SERVES)
     record(serves, "--time", "8ms", scenario=SERVES)
     expected = 1e3 * (runs(serves)[1].expected or 0.0)
-    told = f"Decode step 8.00 ms, 2 runs; {8 / expected:.2f} x the {expected:.2f} expected"
+    told = f"Decode step 8.00 ms, 3 runs; {8 / expected:.2f} x the {expected:.2f} expected"
     assert said_on_dashboard(serves) == [told]
     package = Package.read(serves)
     sheet = parse_sheets(package)["Comparison"]
@@ -395,9 +397,17 @@ def test_dashboard_says_the_latest_run(serves: Path) -> None:
     package.replace(package.sheets()["Comparison"], with_values(sheet, {address(row + 3, column): 16.0}))
     package.write(serves)  # as an analyst corrects it
     command("recalc", str(serves))
-    told = f"Decode step 16.0 ms, 2 runs; {16 / expected:.2f} x the {expected:.1f} expected"
+    told = f"Decode step 16.0 ms, 3 runs; {16 / expected:.2f} x the {expected:.1f} expected"
     assert said_on_dashboard(serves) == [told]
     command("check", str(serves))
+    record(serves, "--tokens-per-second", "200", scenario=SERVES)
+    assert [each[:27] for each in said_on_dashboard(serves)] == ["Output tokens a second 200 "]
+
+
+def test_dashboard_says_none_recorded_only_where_there_is_none(serves: Path) -> None:
+    """A run of a number that isn't on Dashboard is on Comparison, which Dashboard says."""
+    record(serves, "--time", "400ms", "--of", "prefill_time", scenario=SERVES)
+    assert said_on_dashboard(serves) == ["runs of other numbers: see Comparison"]
 
 
 @pytest.mark.slow

@@ -655,6 +655,27 @@ def test_how_many_plans_fail_is_said_beside_the_checks(refused, said):
     assert search_text.passed(wanted, Found([], 7, 7, Counter(), 0)) == "7 pass every check"
 
 
+def test_one_plan_passes_and_one_fails() -> None:
+    """A single plan is said in the singular."""
+    wanted = asked("training", "llama3-70b", ["h100-sxm"], [], [])
+    assert search_text.passed(wanted, Found([], 2, 1, Counter(a=1), 0)) == "1 passes every check, 1 fails one"
+
+
+def test_what_memory_the_best_plans_leave_is_told() -> None:
+    """By hand: Llama 3 8B's 16.06 GB of weights in bf16 and 64 of 8,192 tokens of 131,072 bytes, 68.72 GB, leave 1.12
+    GB of an H100's 80 GiB, which is said with what keeps a tenth free; of 32 sequences half is left, and nothing said.
+    """
+    ask = ("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--alone", "--over")
+    output = command(*ask, "batch=64", "--minimize", "cost_per_million_tokens_expected")
+    assert re.search(r"memory left.*\n.*84.78 GB/chip +1.119 GB/chip", output)
+    assert "leaves 1.12 GB of a chip's 85.9 GB to buffers" in output
+    assert "--set hbm_reserve_bytes=8.6GB keeps a tenth free" in output
+    for more in (("batch=32",), ("batch=64", "--set", "hbm_reserve_bytes=1GB")):
+        output = command(*ask, *more, "--minimize", "cost_per_million_tokens_expected")
+        assert "memory left" in output
+        assert "keeps a tenth free" not in output
+
+
 def test_the_largest_batch_that_was_tried_is_told() -> None:
     """Llama 3 8B on 512 H100s holds far more sequences than the most that a search tries: the best plan has that most,
     and larger ones are to be asked for; on 8 the memory is the limit.

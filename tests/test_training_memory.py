@@ -231,6 +231,6 @@ def test_what_to_change_names_only_what_would_fit(tmp_path: Path) -> None:
         grid = cached(tmp_path / "plan.xlsx")
         said.append(grid["Dashboard"][f"F{by_name(grid, 'Dashboard')['training.change']}"])
     assert [re.sub(r"\d[\d,]*\b", "N", str(each)) for each in said] == [
-        "N chips or more as FSDP ways",
-        "N chips or more as FSDP ways, or N microbatches or more",
+        "n_chips N, with mesh_fsdp N",
+        "n_chips N, with mesh_fsdp N, or n_microbatches N or more",
     ]

@@ -156,6 +156,20 @@ def test_checks_of_another_workload_are_not_counted(tmp_path: Path) -> None:
     assert value(grid, "Checks", "checks.failed") == 2
 
 
+def test_a_blank_input_of_another_workload_is_not_noted(tmp_path: Path) -> None:
+    """Requests a second are asked of a fleet, not of a training run beside it."""
+    scenarios = tmp_path / "plans.csv"
+    scenarios.write_text(
+        "id,model,hardware,workload\nserved,llama3-8b,h100-sxm,fleet\nrun,llama3-8b,h100-sxm,goodput\n"
+    )
+    few = few_rows(("llama3-8b",), ("h100-sxm",))
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(smaller(plan_of((), (), ["fleet", "goodput"], scenarios, (), few))))
+    said = [found.what for found in check(Package.read(path)).found if "request_rate" in found.what]
+    assert len(said) == 1
+    assert said[0].startswith("request_rate of served is blank")
+
+
 @pytest.fixture(scope="module", name="both")
 def fixture_both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workbook that trains and serves."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from planner import terminal_table
 from planner.catalog.databases import Databases
-from planner.formulas import expected
+from planner.formulas import advice, expected
 from planner.formulas.binding import of_headline
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import missing, reasons
@@ -150,7 +150,9 @@ def _fitting(results: Results) -> list[str]:
     plan = fit(results.template)
     elsewhere = {expected.EXTRAPOLATED, *([plan.needed] if plan else [])}
     others = [each for each in headlines(results.template) if not each.label and each.row.name not in elsewhere]
-    said = [*_memory(results), *_columns([(each.row.label, _said(results, each.row)) for each in others])]
+    change = advice.in_words(results)
+    told = [f"What to change first: {change}"] if change else []
+    said = [*_memory(results), *told, *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     return ["", *said] if said else []
 
 

@@ -12,6 +12,7 @@ from planner.book.sheet import SEARCHED, Sheet
 from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule
+from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Position, Spot, address
 from planner.xlsx.cellvalue import NA, Value, exact_text
 
@@ -139,17 +140,23 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
             yield Fault(cause.sheet, cause.ref, what, remedy, kind="missing_number")
 
 
-def _headlines(book: Book) -> list[LineItem]:
-    """The lines of Dashboard that show a calculated number."""
-    lines = (line for table in book.calculations for line in reading(book.dashboard, table))
+def _headlines(book: Book, workload: str = "") -> list[LineItem]:
+    """The lines of Dashboard that show a calculated number; with a workload none of one that others are meant for."""
+    meant = {book.said(WORKLOAD, column) for column in book.inputs.columns}
+    others = meant - {workload} if workload not in ("", ALL_WORKLOADS) else set()
+    tables = (table for table in book.calculations if book.templates.get(table.sheet.name) not in others)
+    lines = (line for table in tables for line in reading(book.dashboard, table))
     return [line for line in lines if line.name and line.unit != "text"]
 
 
 def _blank_inputs(book: Book) -> Iterator[Fault]:
-    """Blank inputs because of which some headlines of a scenario are N/A, while others have numbers."""
-    sheet = book.dashboard.sheet.name
-    lines = _headlines(book)
+    """Blank inputs because of which some headlines of a scenario are N/A, while others have numbers.
+
+    Those of a workload that it isn't meant for are left out.
+    """
+    sheet, meant = book.dashboard.sheet.name, dict(zip(book.dashboard.columns, book.inputs.columns, strict=False))
     for column in book.dashboard.columns:
+        lines = _headlines(book, book.said(WORKLOAD, meant[column]) if column in meant else "")
         values = {line: book.value(sheet, line.row, column) for line in lines}
         causes: dict[Spot, list[str]] = defaultdict(list)
         for line, value in values.items() if not _has_no_numbers(list(values.values())) else ():

@@ -31,10 +31,11 @@ def command(words: tuple[str, ...], in_full: bool) -> None:
     text = " ".join(words)
     if not text.strip():
         raise UserError("there is no word to find", remedy="write a part of a name, such as planner find memory")
-    groups = found(text)
+    groups = found(text) or found(text.replace("-", " ").replace("_", " "))  # as a model is called elsewhere
     if not groups:
         known = [*aliases(), *(each.name for each in everything())]
-        alike = [*closest(text, known, 3, NEAR), *closest(text.replace(" ", "_"), known, 3, NEAR)][:3]
+        named = (*closest(text, known, 3, NEAR), *closest(text.replace(" ", "_"), known, 3, NEAR))
+        alike = list(dict.fromkeys(named))[:3]
         remedy = f"did you mean {' or '.join(alike)}?" if alike else "try fewer words, or parts of them"
         raise UserError(f"nothing is called {text!r}", remedy=remedy)
     for number, (kind, group) in enumerate(groups.items()):

@@ -13,6 +13,7 @@ from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas.headlines import headline_template, leading
 from planner.formulas.template import Template
 from planner.spoken import shown, spoken
+from planner.terminal_table import counted
 
 IDEAL = "ideal"
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
@@ -37,6 +38,10 @@ MUCH = 1.1
 """Least ratio of a context to the cache's length to be mentioned."""
 UNUSED = 2.0
 """Least ratio of the cache's length to the longest sequence to be mentioned."""
+DEMAND = ("target_token_time", "time_per_output_token_expected", "busy_replicas", "batch", "max_batch")
+"""Rows of the time that a token may take and takes, of a fleet's replicas, of the batch and the largest in memory."""
+SLACK = 2.0
+"""Least ratio of the time that a token may take to that which it takes to be mentioned."""
 LEAST = 1.01
 """Numbers with a smaller ratio look equal to a reader."""
 
@@ -79,6 +84,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
     yield from _of_the_batch(value)
+    yield from _of_the_target(value)
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
         if is_own and is_told:
@@ -104,6 +110,20 @@ def _of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
         yield (
             f"{shown(sequences, '1')} sequences don't split evenly over {split}: the busiest takes {busiest:,}, the "
             f"mean is {shown(mean, '1')}. The expected step is that of the mean."
+        )
+
+
+def _of_the_target(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if a fleet's replicas could take more requests: its tokens may take far longer than they do."""
+    known = [each for name in DEMAND if isinstance(each := value(name), float)]
+    if len(known) < len(DEMAND):
+        return
+    asked, token, replicas, batch, most = known
+    if replicas > 1 and batch < most and asked > SLACK * token:
+        yield (
+            f"A replica decodes {counted(int(batch), 'sequence')} at a time. A token takes {spoken(token, 's')} and "
+            f"may take {spoken(asked, 's')}: a larger batch needs fewer replicas, and --solve batch "
+            f"--for time_per_output_token_expected={asked:g}s finds the largest."
         )
 
 

@@ -4,10 +4,10 @@ Its kinds: `headline`, an important output, with its bound (`bound`) and the row
 Dashboard shows all of them; `calc` and the report show those that have a `label`, under that label. `part`, a part of
 the headline above it, whose parts add up to it: a row, or a formula in names of rows with a label of its own. `check`,
 the check that a whole plan fits in memory (a template such as a collective has none); with it come `needed` and `room`,
-the row and the formula that it compares, and each `change`, a row that says what would make it fit. `lever`, an input
-to change first if a plan doesn't fit or costs too much. `problem`, an input that describes the demand: plans are
-compared if these, and the model, are the same. The `target` of a headline is the input that it should stay below;
-`better` says whether `less` or `more` of it is better, blank if that depends.
+the row and the formula that it compares; what would make it fit is in `advice`. `lever`, an input to change first if a
+plan doesn't fit or costs too much. `problem`, an input that describes the demand: plans are compared if these, and the
+model, are the same. The `target` of a headline is the input that it should stay below; `better` says whether `less` or
+`more` of it is better, blank if that depends.
 A row is shown in the unit of its template's column `display`.
 
 The rows are those of a template or of a workbook on disk, so that both have the same headlines.
@@ -15,7 +15,7 @@ The rows are those of a template or of a workbook on disk, so that both have the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -29,7 +29,7 @@ from planner.spoken import PERCENT
 COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target", "better")
 RANGE = ("_low", "_high")  # suffixes of the ends of a headline's range, which covers `OF_RUNS`
 OF_RUNS = "80 % of published runs"
-FITTING = ("check", "needed", "room", "change")  # the kinds about fitting in memory
+FITTING = ("check", "needed", "room")  # the kinds about fitting in memory
 MOST = 12  # most headlines of a template without its own
 
 
@@ -112,28 +112,27 @@ class Headline(Generic[AnyRow]):
 
 @dataclass(frozen=True)
 class MemoryFit:
-    """How a plan's memory is reported: the check, the bytes needed, the bytes available, and what would make it fit.
+    """How a plan's memory is reported: the check, the bytes needed, and the bytes available.
 
-    `check` and `needed` are rows, `room` is a formula in names; each change is a row with the words to append.
+    `check` and `needed` are rows, `room` is a formula in names.
     """
 
     check: str
     needed: str
     room: Part
-    changes: tuple[Part, ...]
 
 
 def fit(template: Template) -> MemoryFit | None:
     """The memory report of a template's plan; None if it plans only a part, or a row is missing."""
     source = headline_template(template)
     found = {kind: [Part(cells["label"], cells["name"]) for cells in _named(source, kind)] for kind in FITTING}
-    if not all(found[kind] for kind in FITTING[:-1]):
+    if not all(found[kind] for kind in FITTING):
         return None
-    (check, *_), (needed, *_), (room, *_), changes = (found[kind] for kind in FITTING)
-    names = {check.text, needed.text, *parse(room.text).names, *(part.text for part in changes)}
+    (check, *_), (needed, *_), (room, *_) = (found[kind] for kind in FITTING)
+    names = {check.text, needed.text, *parse(room.text).names}
     if not names <= template.by_name.keys():
         return None
-    return MemoryFit(check.text, needed.text, room, tuple(changes))
+    return MemoryFit(check.text, needed.text, room)
 
 
 def headlines(template: Template) -> list[Headline[Row]]:
@@ -238,8 +237,13 @@ def _headline(template: str, cells: dict[str, str], rows: Mapping[str, AnyRow]) 
     return Headline(row, unit, cells["label"], spread, bound, binding, target)
 
 
-def _named(template: str, kind: str) -> list[dict[str, str]]:
-    return [cells for cells in _records().get(template, ()) if cells["kind"] == kind]
+def records_of(template: str) -> Sequence[Mapping[str, str]]:
+    """The rows of templates/dashboard.csv for a template, in order, by column."""
+    return _records().get(template, ())
+
+
+def _named(template: str, kind: str) -> list[Mapping[str, str]]:
+    return [cells for cells in records_of(template) if cells["kind"] == kind]
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from planner.formulas import advice
 from planner.formulas.evaluation import Results
 from planner.formulas.following import followers
 from planner.formulas.headlines import levers
@@ -59,7 +60,8 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
     labels = " or ".join(replay.template.row(name).label for name in names)
     if not _hold(replay, own, 1)[0]:
         nearest = [min(found, key=lambda each: abs(each.doublings)) for found in moved if found]
-        said = tuple(f"{each.words}: every check holds" for each in nearest)
+        told = advice.in_words(own)
+        said = (*((told,) if told else ()), *(f"{each.words}: every check holds" for each in nearest))
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
     if any(own.number(each.row.name) is None for each in plan.headlines if each.unit == MONEY):
         return ()  # no saving can be computed for a cost that is N/A

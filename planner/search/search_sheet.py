@@ -173,6 +173,12 @@ class _Table:
         memory = fit(asked.template)
         if memory and memory.needed not in names:
             self._row(asked.template.row(memory.needed))
+        if memory:
+            used = head(asked.template.row(memory.needed))
+            label = used.label.replace(asked.template.row(memory.needed).label, "Memory of a chip that is left")
+            self._add(
+                used._replace(label=label, name="memory left"), lambda at, _: search_text.memory_left(self.plans[at])
+            )
         self._words("Extrapolated", "extrapolated", [search_text.extrapolated(asked, plan) for plan in plans])
         self._words("What binds", "what binds", [search_text.binds(asked, found, plan) for plan in plans])
 

@@ -22,12 +22,14 @@ from planner.search.request import Request
 from planner.search.serving_layouts import BATCHES
 from planner.search.sweep import SweepColumn, SweptPlans
 from planner.search.ties import off, share_errors, unshared
-from planner.spoken import PERCENT, percent, shown
+from planner.spoken import PERCENT, percent, shown, spoken
 from planner.terminal_table import aligned, counted
 from planner.validation.runs import COLUMNS, shipped
 
 FIRST = 20  # lines of a table to print
 REFUSERS = 4  # most rejecting checks to name
+HBM, RESERVE = "hbm_bytes", "hbm_reserve_bytes"
+SPARE = 0.1  # of a chip's memory: what vLLM keeps free, gpu_memory_utilization 0.9
 WATCHED = {
     "n_chips": "beyond_chips",
     "mesh_tensor": "beyond_tensor",
@@ -79,7 +81,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     """The result of a search as lines: how many plans were tried and refused, the best plans with what binds them."""
     template, several = asked.template, len(found.objectives) > 1
     told = refusers(found)
-    yield f"{found.tried:,} plans tried, {passed(asked, found)}{':' if told else '.'}"
+    yield f"{counted(found.tried, 'plan')} tried, {passed(asked, found)}{':' if told else '.'}"
     for name, count in told:
         named = "" if name in asked.conditions else f" ({name})"
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
@@ -108,15 +110,41 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     if found.plans[0].moved.get(sensible.BATCH) == most:
         more = f"--over {sensible.BATCH}={most:.0f}..{16 * most:.0f}*2"
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
+    yield from _nearly_full(found)
     if found.of_each:
         yield from _of_each(template, found)
 
 
+def memory_left(plan: FoundPlan) -> float | None:
+    """The memory of a chip that a plan leaves, in bytes, beside what is kept free; None if it can't be told."""
+    memory = fit(plan.results.template)
+    return plan.results.number(f"{memory.room.text}-{memory.needed}") if memory else None
+
+
+def _nearly_full(found: Found) -> Iterator[str]:
+    """A line if a listed plan that keeps nothing free fills a chip that far, and what would keep some free."""
+    for at, plan in enumerate(found.plans):
+        if (left := memory_left(plan)) is None or not {HBM, RESERVE} <= plan.results.template.by_name.keys():
+            continue
+        whole, kept = map(plan.results.number, (HBM, RESERVE))
+        if whole and kept == 0 and left < SPARE * whole:
+            which = f"Plan {rank}" if (rank := _rank(found, at)).isdigit() else f"The {rank} plan"
+            free = f"--set {RESERVE}={SPARE * whole / 1e9:.1f}GB keeps a tenth free"
+            yield (
+                f"{which} leaves {spoken(left, 'byte')} of a chip's {spoken(whole, 'byte')} to buffers and "
+                f"fragmentation: {free}."
+            )
+            return
+
+
 def passed(asked: Request, found: Found) -> str:
     """How many plans pass, and what they pass; and how many others there are, of which one may fail several."""
-    said = f"{found.passed:,} pass {'every check and condition' if asked.conditions else 'every check'}"
-    failing = found.tried - found.passed
-    return f"{said}, {failing:,} fail {'one' if len(found.refused) == 1 else 'one or more'}" if failing else said
+    passing = "passes" if found.passed == 1 else "pass"
+    said = f"{found.passed:,} {passing} {'every check and condition' if asked.conditions else 'every check'}"
+    if not (failing := found.tried - found.passed):
+        return said
+    fail = "fails" if failing == 1 else "fail"
+    return f"{said}, {failing:,} {fail} {'one' if len(found.refused) == 1 else 'one or more'}"
 
 
 def in_all(template: Template, plans: Sequence[FoundPlan]) -> str:
@@ -198,6 +226,9 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
     if memory and memory.needed not in dict(columns):
         row = template.row(memory.needed)
         columns.append(("memory", [worded(row, plan.results.value(row.name)) for plan in plans]))
+    if memory:
+        row = template.row(memory.needed)
+        columns.append(("memory left", [worded(row, memory_left(plan)) for plan in plans]))
     optional = {
         "extrapolated": [extrapolated(asked, plan) for plan in plans],
         "what binds": [binds(asked, found, plan) for plan in plans],

@@ -6,7 +6,7 @@ Closed lines, each with the text so far; the last has the answer, which the verd
 from __future__ import annotations
 
 from planner.catalog.hardware_columns import NO_CALIBRATION
-from planner.formulas.expected import BEYOND, EXTRAPOLATED, FAMILIES, IDEAL, OWN_RUNS_TELL, UNUSED
+from planner.formulas.expected import BEYOND, DEMAND, EXTRAPOLATED, FAMILIES, IDEAL, OWN_RUNS_TELL, SLACK, UNUSED
 from planner.workbook.cell_styles import SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter
 from planner.workbook.verdict import UNTOLD
@@ -56,7 +56,8 @@ def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
 
 
 def _write_sizes(writer: LineWriter, each: Lines) -> None:
-    """Write lines that add what a plan's sizes leave open: memory for far longer sequences, or an uneven split.
+    """Write lines that add what a plan's sizes leave open: memory for far longer sequences, tokens that may take far
+    longer, or an uneven split.
 
     The expected module says the same of a single plan.
     """
@@ -65,6 +66,11 @@ def _write_sizes(writer: LineWriter, each: Lines) -> None:
         cache, prompt, answer = (sheet.here(name) for name in CACHE)
         long = f'"; memory is for "&FIXED({cache},0)&" tokens, sequences have "&FIXED({prompt}+{answer},0)'
         _add(writer, each, "memory for longer sequences", f"{cache}>{UNUSED:g}*({prompt}+{answer})", long)
+    if known.keys() >= set(DEMAND):
+        asked, token, replicas, batch, most = (sheet.here(name) for name in DEMAND)
+        condition = f"AND({asked}>{SLACK:g}*{token},{batch}<{most},{replicas}>1)"
+        larger = f'"; tokens may take "&FIXED({asked}/{token},1)&" times as long: a larger batch needs fewer replicas"'
+        _add(writer, each, "small batch", condition, larger)
     if known.keys() >= set(SPLIT):
         each.basis += 1
         sequences, *shared = (sheet.here(name) for name in SPLIT)

@@ -165,6 +165,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "plan_aside": {"side": "right", "color": _GREY, "size": 9},
     "plan_aside_words": {"side": "right", "color": _GREY, "size": 9, "wrap": True},
     "plan_told_words": {"side": "right", "wrap": True},
+    "plan_long_words": {"side": "right", "indent": 1, "wrap": True},  # lines that don't touch the next column's
     "plan_titles": {**_HEAD, "side": "left", "wrap": True},
     "plan_lead_words": {"side": "left", "bold": True, "wrap": True},
     "plan_said": {"side": "right", "bold": True, "wrap": True},

@@ -27,6 +27,7 @@ from planner.workbook import (
     layout,
     own_runs,
 )
+from planner.workbook.advice_lines import write_changes
 from planner.workbook.basis import write_basis
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet, header_rows
@@ -41,7 +42,6 @@ from planner.workbook.verdict import (
     FAILED,
     FrontTexts,
     Verdict,
-    write_changes,
     write_failures,
     write_words,
 )
@@ -55,7 +55,7 @@ PURPOSE = (
     "Bold is what to expect, below it its range and its bound; each line links to its row in SI units; + opens more. "
     "Cheapest is among the scenarios of one model and demand."
 )
-WIDTHS, EACH = (40, 11, 40, 20, 70), 26.0  # EACH: a scenario's
+WIDTHS, EACH = (40, 11, 40, 20, 70), 28.0  # EACH: a scenario's
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
 BEST, FAILS = "Cheapest that passes", "Does not pass"
@@ -119,8 +119,7 @@ class Board:
             self.at = _tell_best(self.writer, self.verdict.at + BESIDE, texts.cost, self.at - 1) + 1
         if runs is not None:
             self.at = own_runs.write_chart(self.writer, runs, self.at)
-        words = write_failures(self.writer, self.made, self.at)
-        self.verdict.write(self.made, failed, words)
+        self.verdict.write(self.made, failed, *write_failures(self.writer, self.made, self.at))
         return texts
 
     def _reach(self) -> int:

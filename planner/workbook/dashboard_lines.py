@@ -24,7 +24,7 @@ from planner.workbook.cell_styles import PALE_GREY, RED, number_format, row_form
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import Live, Page
+from planner.workbook.page import LINE_HEIGHT, Live, Page
 from planner.workbook.workloads import ALL_WORKLOADS
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -32,7 +32,8 @@ from planner.xlsx.grid import HERE
 TOLD = thresholds.used_on("dashboard")
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
 RECORDED = ("s", "1/s", "1")  # the units of recorded numbers
-RUN_LINES = 9  # for a workload's latest run, plus one for each headline that it may be about
+RUN_LINES = 8  # for a workload's latest run, plus two for each headline that it may be about
+ASIDE = ("plan_aside", "plan_aside_words")  # of a range in words, and of one with what is asked, which wraps
 UNSEEN = ";;;"  # a format that hides the unit of a text
 
 
@@ -128,7 +129,7 @@ class LineWriter:
             if has_leaders and not each.label:
                 self.close(range(start, at))
             if self._keeps_runs(lines) and (recorded := runs_of(lines.leads)) and each is recorded[0]:
-                lines.runs = range(at, at + len(recorded) + RUN_LINES)
+                lines.runs = range(at, at + 2 * len(recorded) + RUN_LINES)
                 at = lines.runs.stop
         for each in lines.leads:
             if not lines.parts and (parts := _parts(sheet, each)):
@@ -211,7 +212,9 @@ class LineWriter:
         self.line(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"), digits, form="0")
         self.close(range(first + 1, at + 1))
         self.texts(at + 1, f"{each.said}: 80 % of runs", f"{name}.said", "in words", "plan_aside_label")
-        self.across(at + 1, self._said(lines, each, first, at, asked), "plan_aside", "@")
+        self.across(at + 1, self._said(lines, each, first, at, asked), ASIDE[bool(asked)], "@")
+        if asked:
+            self.page.rows[at + 1].height = 2 * LINE_HEIGHT
         return at + 2
 
     def _asked(self, lines: Lines, each: Headline[Row], at: int) -> int:
@@ -235,7 +238,8 @@ class LineWriter:
         low, high, *bound = (f"FIXED({cell},{HERE}{digits})" for cell in cells)
         words = f'{low}&" to "&{high}' + "".join(f'&"; bound "&{cell}' for cell in bound)
         if asked and each.target:
-            words += f'&"; asked "&FIXED({self.units.in_words(each.target, f"{HERE}{asked}")},{HERE}{digits})'
+            limit = self.units.in_words(each.target, f"{HERE}{asked}")
+            words += f'&"; asked "&FIXED({limit},{self.units.digits(limit)})'
         return self.guarded(lines.sheet, f'IFERROR({words},"")', '""')
 
     def _number(self, sheet: CalculationSheet, each: Headline[Row], row: Row, at: int, is_proved: bool) -> None:

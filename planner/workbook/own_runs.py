@@ -1,8 +1,9 @@
 """Runs of the plan on Dashboard, live from the table of runs on Comparison, and the chart of the latest ones.
 
-For each scenario and workload, the latest run as text, beside the expectation: the step's if one was recorded, else
-that of the next headline. The chart beside the table shows each run over its expectation, with range and bound; its
-data are a closed block of Dashboard, so that sorting or correcting the table is reflected.
+For each scenario and workload, the latest run as text, beside its expectation: of all runs of any headline the lowest
+row of the table, where `planner record` and `planner ingest` add. The chart beside the table shows each run over its
+expectation, with range and bound; its data are a closed block of Dashboard, so that sorting or correcting the table is
+reflected.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from planner.xlsx.address import column_letters
 from planner.xlsx.grid import HERE
 
 LABEL, NONE = "Your latest run", "none recorded"
+OTHERS = "runs of other numbers: see Comparison"
 REACH = 5000  # rows below the cases in which runs are found
 DRAWN = 8  # the latest runs
 TITLE = "Your latest runs over what was expected of them"
@@ -68,17 +70,15 @@ class _Latest:
         """Write all lines, the counts of each headline first."""
         leading = runs_of(self.lines.leads)
         counts = range(self.lines.runs.start, self.lines.runs.start + len(leading))
-        which, count, place, measured, expected, digits, *_, said = range(counts.stop, self.lines.runs.stop)
-        own, keyed = f'{HERE}{layout.ID_ROW}&"{PART}"', f"{HERE}{which}"
-        for at, each in zip(counts, leading, strict=True):
-            self._number(at, f"runs of {each.said}", f'COUNTIF({self.table.area("run_of")},{own}&"{each.row.name}")')
-        chosen = '""'
-        for at, each in zip(reversed(counts), reversed(leading), strict=True):
-            chosen = f'IF({HERE}{at}>0,"{each.row.name}",{chosen})'
-        self._line(which, "runs: of which row", "text", chosen, "plan_words", "@")
-        self._number(count, "runs: how many", f"COUNTIF({self.table.area('run_of')},{own}&{keyed})")
-        found = f'MATCH({own}&{keyed}&"{PART}"&{HERE}{count},{self.table.area("run_key")},0)'
-        self._number(place, "runs: place of the latest", f"IFERROR({found},0)")
+        places = range(counts.stop, counts.stop + len(leading))
+        count, place, measured, expected, digits, *_, said = range(places.stop, self.lines.runs.stop)
+        for at, last, each in zip(counts, places, leading, strict=True):
+            key = f'{HERE}{layout.ID_ROW}&"{PART}{each.row.name}'
+            self._number(at, f"runs of {each.said}", f'COUNTIF({self.table.area("run_of")},{key}")')
+            found = f'MATCH({key}{PART}"&{HERE}{at},{self.table.area("run_key")},0)'
+            self._number(last, f"runs of {each.said}: place of the last", f"IF({HERE}{at}>0,IFERROR({found},0),0)")
+        self._number(count, "runs: how many", f"SUM({HERE}{counts.start}:{HERE}{counts.stop - 1})")
+        self._number(place, "runs: place of the latest", f"MAX({HERE}{places.start}:{HERE}{places.stop - 1})")
         for at, name, label in (
             (measured, "run_measured", "measured"),
             (expected, "run_expected", "expected on its day"),
@@ -101,7 +101,8 @@ class _Latest:
         page = self.table.page.name  # without a row, since new cases move the table down
         self.writer.page.leads(said, page, self.table.title_row, said=f"{page}, runs")
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
-        words = f'IF({HERE}{place}=0,"{NONE}",{HERE}{number}&{runs}&{HERE}{times})'
+        none = f'IF(COUNTIF({self.table.area("run_scenario")},{HERE}{layout.ID_ROW})>0,"{OTHERS}","{NONE}")'
+        words = f"IF({HERE}{place}=0,{none},{HERE}{number}&{runs}&{HERE}{times})"
         self.writer.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
         self.writer.page.rows[said].height = 2 * LINE_HEIGHT
 

@@ -15,6 +15,7 @@ from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.formulas.text import Call, Formula, Name, parse
 from planner.workbook import layout
+from planner.workbook.advice_lines import write_mends
 from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, PALE_RED, RED, SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, linked, meant
@@ -22,10 +23,12 @@ from planner.workbook.page import LINE_HEIGHT, Page
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
-MOST_LINES = 3  # for what fails, changes and binds, which may be long
+MOST_LINES = 3  # for what fails, what binds and what numbers rest on, which may be long
+MOST_CHANGES = 4  # lines for what to change, which names several values
 FITS, FITS_NOT, FAILS, UNTOLD = "Fits", "Does not fit", "A check fails", "Can't be told"
-NONE_FITS = "no change of chips or batch alone fits"
+UNKNOWN = "see the check that fails"
 COST = "USD"
+LONG = "plan_long_words"  # the style of texts of several lines
 PLACES = VERDICT, BESIDE, MEMORY, FAILURE, FAILED, MISSING, LACKS, CHANGE, BINDS, BASIS, USED, THERE = range(12)
 """The lines from top to bottom: the verdict, which scenario is the cheapest, the memory and the first failure in words,
 how many checks fail and numbers are missing, the first of these, what to change, what binds, whether the expected
@@ -36,7 +39,7 @@ TEXTS = {
     BESIDE: ("Against the same model and demand", "verdict.beside", "one is the cheapest of each"),
     MEMORY: ("Memory of a chip: used", "verdict.memory", "of what there is for the plan"),
     FAILURE: ("First check that fails", "verdict.failed", "the first, with the numbers that fail; what is N/A"),
-    CHANGE: ("What to change first", "verdict.change", "what would fit, fails, or takes most of the step"),
+    CHANGE: ("What to change first", "verdict.change", "what would fit or pass, or takes most of the step"),
     BINDS: ("Bound by", "verdict.binds", "what binds the first bound below, and how far the next part is"),
     BASIS: ("Expected numbers", "verdict.basis", "whether fitted runs are like the plan, and sizes that contradict"),
 }
@@ -57,20 +60,20 @@ class Verdict:
         """The rows of the verdict."""
         return range(self.at, self.at + len(PLACES))
 
-    def write(self, made: Sequence[Lines], failed: Mapping[str, int], words: int) -> None:
+    def write(self, made: Sequence[Lines], failed: Mapping[str, int], words: int, mend: int) -> None:
         """Write the lines. `failed` has the rows where Checks counts.
 
-        `words` is the row of the first failed check as text.
+        `words` is the row of the first failed check as text, `mend` that of what would make it hold.
         """
         planned = [each for each in made if each.memory]
         self._text(VERDICT, self._said_of(planned), "plan_said")
         beside = [self._cell(each.cheapest) for each in planned]
         self._text(BESIDE, self.meant(planned, beside) if planned else '""')
         self._write_memory(planned)
-        self._text(FAILURE, self._failed(f"{HERE}{self.at + FAILED}", words))
+        self._text(FAILURE, self._failed(f"{HERE}{self.at + FAILED}", words), LONG)
         for place, (label, row) in zip((FAILED, MISSING, LACKS), failed.items(), strict=True):
             self._from_checks(place, label, row)
-        self._write_advice(planned or made[:1])
+        self._write_advice(planned or made[:1], mend)
         self.writer.close([self.at + place for place in (FAILED, MISSING, LACKS, USED, THERE)])
         self._heights(made)
         self._colours(self.at)
@@ -98,16 +101,16 @@ class Verdict:
             said_of = (label, unit or "1", name, "", "as the charts draw it")
             self.writer.line(self.at + place, said_of, self.meant(planned, rows), form=SAID)
 
-    def _write_advice(self, leading: Sequence[Lines]) -> None:
+    def _write_advice(self, leading: Sequence[Lines], mend: int) -> None:
         """Write what to change, what binds, and what the expected numbers rest on."""
         change, binds, basis = (
             self.meant(leading, [self._cell(row) for row in rows])
             for rows in zip(*((each.change, each.binds, each.basis) for each in leading), strict=True)
         )
-        failing = f'{HERE}{self.at}="{FAILS}",{HERE}{self.at + FAILURE}'
-        self._text(CHANGE, f"IF({failing},{change})")
-        self._text(BINDS, f'IFERROR({binds},"{UNTOLD}")')
-        self._text(BASIS, f'IFERROR({basis},"{UNTOLD}")')
+        mended = f'IF({HERE}{mend}="","{UNKNOWN}",{HERE}{mend})' if mend else f'"{UNKNOWN}"'
+        self._text(CHANGE, f'IF({HERE}{self.at}="{FAILS}",{mended},{change})', LONG)
+        self._text(BINDS, f'IFERROR({binds},"{UNTOLD}")', LONG)
+        self._text(BASIS, f'IFERROR({basis},"{UNTOLD}")', LONG)
 
     @staticmethod
     def _cell(row: int) -> str:
@@ -149,8 +152,8 @@ class Verdict:
     def _heights(self, made: Sequence[Lines]) -> None:
         """Set the heights: as many lines as each text may need."""
         rows = self.writer.page.rows
-        for place in (FAILURE, CHANGE, BASIS):
-            rows[self.at + place].height = MOST_LINES * LINE_HEIGHT + 2
+        for place, lines in ((FAILURE, MOST_LINES), (CHANGE, MOST_CHANGES), (BASIS, MOST_LINES)):
+            rows[self.at + place].height = lines * LINE_HEIGHT + 2
         binding = (rows[each.binds].height for each in made if each.binds)
         rows[self.at + BINDS].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
@@ -169,56 +172,16 @@ def colour_verdict(page: Page, area: str, first: str) -> None:
     page.colour(area, f'OR({first}="{FITS_NOT}",{first}="{FAILS}")', ink=RED, fill=PALE_RED, bold=True)
 
 
-def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
-    """Write closed lines on what to change in a workload's plan: what would fit, else what takes most of its step.
+def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> tuple[int, int]:
+    """Write the closed block of the plan's checks, and what would make the first that fails hold.
 
-    Each change that would fit has a line with those so far. Returns the next free row.
+    Returns the rows of the last line of each, 0 if there is none.
     """
-    changes = each.memory.changes if each.memory else ()
-    lines: list[tuple[str, str, str]] = []
-    for part in changes:
-        if part.text in each.sheet.template.by_name:
-            cell, before = each.sheet.here(part.text), f"{HERE}{at + len(lines) - 1}"
-            joined = f'IF({before}="","",", or ")&' if lines else ""
-            change = f'IFERROR(IF({cell}>0,{joined}FIXED({cell},0)&" {part.label}",""),"")'
-            lines.append((f"would fit: {part.label}", "", f"{before}&{change}" if lines else change))
-    fitting = f"{HERE}{at + len(lines) - 1}" if lines else ""
-    most = _most(each)
-    if not fitting and most == '""':
-        return at
-    lines.append(("takes most of the step", f"{each.template}.most", f'IFERROR({most},"")'))
-    taken = f"{HERE}{at + len(lines) - 1}"
-    if fitting:
-        fits_by = f'IF({fitting}="","{NONE_FITS}",{fitting})'
-        taken = f"IF({HERE}{each.fits}=0,{fits_by},{taken})"
-    lines.append(("to change", f"{each.template}.change", taken))
-    for place, (label, name, words) in enumerate(lines, start=at):
-        writer.line(place, (f"{each.sheet.page.name}: {label}", "text", name, "", "in words"), words, "plan_words")
-    each.change = at + len(lines) - 1
-    writer.close(range(at, each.change + 1))
-    return each.change + 1
-
-
-def _most(each: Lines) -> str:
-    """The formula of the part that takes most of the expected step, in words; a blank text if it has no parts."""
-    if not each.whole:
-        return '""'
-    first, last = each.parts.start, each.parts.stop - 1
-    area, row = f"{HERE}{first}:{HERE}{last}", each.rows[each.whole.row.name]
-    label = f"INDEX($E${first}:$E${last},MATCH(MAX({area}),{area},0))"
-    if first == last:  # Gnumeric's MATCH fails in a range of one cell
-        area, label = f"{HERE}{first}", f"$E${first}"
-    digits = f"{HERE}{each.digits[each.whole.row.name]}"
-    return f'{label}&": "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {each.whole.row.said_in}"'
-
-
-def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
-    """Write the closed block of the plan's checks; returns the row of the last line, 0 if there is none."""
     page = writer.page
     planned = [each for each in made if each.memory] or made
     found = [(each, row) for each in planned for row in each.sheet.computed if row.is_of_plan]
     if not found:
-        return 0
+        return 0, 0
     page.section(at, FAILED_BLOCK, writer.plan.columns.last_filled)
     for place, (each, row) in enumerate(found, start=at + 1):
         label = f"{each.sheet.page.name}: {row.label}"
@@ -233,7 +196,8 @@ def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> int:
         writer.across(place, f'IF({above}="",{own},{above})' if place > at + 1 else own, "plan_words", "@")
     last = at + len(found)
     writer.close(range(at, last + 1))
-    return last
+    places = [(each, row, place) for place, (each, row) in enumerate(found, start=at + 1)]
+    return last, write_mends(writer, places, last + 1)
 
 
 def _in_numbers(writer: LineWriter, sheet: CalculationSheet, row: Row) -> list[str]:
