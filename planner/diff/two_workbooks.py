@@ -312,7 +312,7 @@ def _typed(side: Matched, at: Position | None) -> Value:
 
 def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:
     """Label and unit of a cell that is typed into; None for planner's texts and the user's own cells."""
-    if at[1] in side.titles and name:
+    if name and side.title(*at) is not None:
         return "", ""
     if at[0] not in side.lines:
         return None
