@@ -14,7 +14,6 @@ KINDS = (
     (frozenset({"scenario", "model", "hardware"}), "scenarios", "--scenarios"),
     (frozenset({"n_layers", "d_model"}), "models", "--models"),
     (frozenset({"hbm_bytes", "hbm_bandwidth"}), "accelerators", "--hardware-csv"),
-    (frozenset({"model", "hardware"}), "scenarios", "--scenarios"),
 )
 """The columns by which a CSV is recognized, what it holds, and what reads it; the first that fits counts."""
 LIKE = 0.8  # how alike a misspelled column is to the one that is meant

@@ -29,7 +29,6 @@ def shipped(name: str) -> str:
         ("--scenarios", RUNS.replace("measured", "measurd"), "runs, which planner validate or planner fit reads"),
         ("--scenarios", MEASUREMENTS, "measurements, which planner backfill or planner fit reads"),
         ("--models", SCENARIOS.replace("scenario,", "scenaro,"), "scenarios, which --scenarios reads"),
-        ("--models", "model,hardware\nllama3-8b,tpu-v5e\n", "scenarios, which --scenarios reads"),
         ("--scenarios", CALIBRATIONS, "calibrations, which --calibrations reads"),
         ("--models", "hardware_db/accelerators.csv", "accelerators, which --hardware-csv reads"),
         ("--models", SCENARIOS, "scenarios, which --scenarios reads"),
