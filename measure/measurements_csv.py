@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from planner import csvfile
+from planner.csv_kinds import looks_like
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement
 from planner.xlsx.atomic import write_atomically
@@ -80,6 +81,8 @@ def numbered(path: Path) -> list[tuple[int, Measurement]]:
     """The rows of the file, each with its line number. Raises UserError as `read_measurements` does."""
     sheet = csvfile.read(path, known=tuple(SCHEMA))
     unknown = [name for name in sheet.header if name not in SCHEMA]
+    if unknown and (other := looks_like(sheet.header, tuple(SCHEMA))):
+        raise UserError("these are no measurements", place=Place(path, 1), remedy=other)
     if not any(map(_is_converted, unknown)):  # renaming t_median_ms would be wrong advice
         csvfile.require(sheet.header, path, REQUIRED, tuple(SCHEMA))
     for name in sorted(unknown, key=_is_converted, reverse=True):

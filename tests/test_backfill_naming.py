@@ -129,7 +129,7 @@ def test_record_chooses_among_rows(two_chips: Path, words: tuple[str, ...]) -> N
     assert rows(plan)[-1].number == 24
     case, *more = (key if word == "KEY" else word for word in words)
     done = run("record", str(plan), "--case", case, "--time", "0.5", *more)
-    assert "row 24 (Matmul 512 bf16) took 0.5 s" in done.output
+    assert "row 24 (Matmul 512 bf16) took 500 ms" in done.output
     assert rows(plan)[-1].number_in("measured_time") == 0.5
     assert rows(plan)[2].number_in("measured_time") is None
 

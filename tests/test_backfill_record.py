@@ -22,14 +22,21 @@ def test_a_recorded_time_has_its_mfu_beside_it(plan: Path) -> None:
     done = record(plan, keys(plan)[3], "0.0001", "--note", "our own kernel")
     row = rows(plan)[3]
     assert row.number_in("mfu") == pytest.approx(2 * 1024**3 / (1e-4 * 197e12), rel=1e-9)
-    assert "MFU 10.9%" in done.output
+    assert "MFU 10.9 %" in done.output
     assert (row.text("note"), row.text("measured_source")) == ("our own kernel", "recorded by hand")
     assert len(changed(before, plan)) == 1
 
 
 def test_a_label_will_do(plan: Path) -> None:
     """A part of it too, where it means one row."""
-    assert "row 14 (Add 4M fp32) took 0.001 s" in record(plan, "add 4m", "0.001").output
+    assert "row 14 (Add 4M fp32) took 1.00 ms" in record(plan, "add 4m", "0.001").output
+
+
+def test_a_short_time_is_told_in_its_unit(plan: Path) -> None:
+    """Microseconds, and the small share of the peak, with three digits."""
+    done = record(plan, keys(plan)[0], "0.00001234", "-H", "tpu-v5e").output
+    assert "took 12.3 us" in done
+    assert f"MFU {100 * 2 * 128**3 / (1.234e-5 * 197e12):.3f} %" in done
 
 
 def test_a_key_in_another_order_will_do(plan: Path) -> None:

@@ -70,6 +70,14 @@ def test_ones_own_parameters_stand_before_ours(tmp_path: Path) -> None:
     assert slower > usual * 1.2
 
 
+def test_a_heading_is_true_of_a_calibration_of_ones_own(tmp_path: Path) -> None:
+    """With one's own numbers the range isn't said to hold published runs."""
+    path = own(tmp_path, "h100,train_matmul_efficiency,0.31")
+    headings = [run(*STEP[:6], *more).stdout.splitlines()[1] for more in ((), ("--calibrations", path))]
+    assert ["80 % of published runs" in each for each in headings] == [True, False]
+    assert "80 % of runs" in headings[1]
+
+
 @pytest.mark.parametrize(
     ("line", "wrong"),
     [

@@ -11,6 +11,7 @@ from tests.commands import refused
 
 SCENARIOS = "scenario,model,hardware,batch\na,llama3-8b,h100-sxm,8\n"
 RUNS = "id,kind,template,model,hardware,settings,output,measured,source\n"
+MEASUREMENTS = "case_key,hardware_id,t_median\n"
 CALIBRATIONS = "calibration,parameter,value\nmine,layer_overhead,3e-5\n"
 
 
@@ -25,6 +26,9 @@ def shipped(name: str) -> str:
         ("--scenarios", "model_db/models.csv", "models, which --models reads"),
         ("--scenarios", "hardware_db/accelerators.csv", "accelerators, which --hardware-csv reads"),
         ("--scenarios", RUNS, "runs, which planner validate or planner fit reads"),
+        ("--scenarios", RUNS.replace("measured", "measurd"), "runs, which planner validate or planner fit reads"),
+        ("--scenarios", MEASUREMENTS, "measurements, which planner backfill or planner fit reads"),
+        ("--models", SCENARIOS.replace("scenario,", "scenaro,"), "scenarios, which --scenarios reads"),
         ("--scenarios", CALIBRATIONS, "calibrations, which --calibrations reads"),
         ("--models", "hardware_db/accelerators.csv", "accelerators, which --hardware-csv reads"),
         ("--models", SCENARIOS, "scenarios, which --scenarios reads"),
@@ -51,3 +55,32 @@ def test_what_is_of_the_wanted_kind_keeps_its_own_error(tmp_path: Path) -> None:
         "scenario,model,hardware,bacth,hbm_bytes,hbm_bandwidth\na,llama3-8b,h100-sxm,8,,\n", encoding="utf-8"
     )
     assert "did you mean batch?" in refused("build", "--scenarios", path, "-o", tmp_path / "x.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (RUNS, "runs, which planner validate or planner fit reads"),
+        (RUNS.replace("measured", "measurd"), "runs, which planner validate or planner fit reads"),
+        (SCENARIOS, "scenarios, which --scenarios reads"),
+        ("hardware_db/accelerators.csv", "accelerators, which --hardware-csv reads"),
+    ],
+)
+def test_backfill_says_what_it_was_given(tmp_path: Path, text: str, said: str) -> None:
+    """A CSV of another kind in place of measurements; the workbook isn't read then."""
+    path = tmp_path / "given.csv"
+    path.write_text(shipped(text) if text.endswith(".csv") else text, encoding="utf-8")
+    book = tmp_path / "plan.xlsx"
+    book.write_bytes(b"")
+    assert f"this looks like a CSV of {said}" in refused("backfill", book, path)
+
+
+def test_measurements_are_no_runs(tmp_path: Path) -> None:
+    """`validate` says which command takes them; `backfill` with its files swapped says their order."""
+    path = tmp_path / "given.csv"
+    path.write_text(MEASUREMENTS, encoding="utf-8")
+    said = "this looks like a CSV of measurements, which planner backfill or planner fit reads"
+    assert said in refused("validate", path)
+    book = tmp_path / "plan.xlsx"
+    book.write_bytes(b"PK")
+    assert "name the workbook first" in refused("backfill", path, book)

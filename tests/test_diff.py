@@ -205,6 +205,18 @@ def test_a_database(plan: Seeded, pair: tuple[Path, Path]) -> None:
         f"Hardware!{ref}",
         1e12,
     )
+    assert change["unit"] == "byte/s/chip"
+    assert "Hardware[tpu-v5e].hbm_bandwidth  819.0 GB/s/chip -> 1.000 TB/s/chip" in invoked("diff", *pair)[1]
+
+
+def test_a_share_is_told_in_per_cent(pair: tuple[Path, Path]) -> None:
+    """A headline that its template shows in per cent is printed so; its unit, and that of the JSON, is 1."""
+    write_small(pair[0], ["llama3-8b"], ["h100-sxm"], ["training"], n_chips=64)
+    write_small(pair[1], ["llama3-8b"], ["h100-sxm"], ["training"], n_chips=64, batch_tokens=1 << 21)
+    said, found = invoked("diff", *pair)[1], json.loads(invoked("diff", "--json", *pair)[1])
+    (change,) = (change for change in found["headlines"] if change["name"] == "mfu_expected")
+    assert (change["unit"], change["said_in"]) == ("1", "%")
+    assert f"{100 * change['old']:.1f} % -> {100 * change['new']:.1f} %" in said
 
 
 def _letters(column: int) -> str:

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from planner.compare.comparison_sheet import find
+from planner.compare.runs_table import numbered
+from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import add_sheet
+from tests.backfills import backfill, keys, measurement
 from tests.commands import run
+from tests.test_diff_lesson import typed
 from tests.workbooks import write_small
 from tests.xlsx_samples import sheet
 
@@ -91,3 +96,52 @@ def test_a_run_more(pair: tuple[Path, Path]) -> None:
     pair[1].write_bytes(pair[0].read_bytes())
     planner("record", pair[1], "--scenario", SCENARIO, "--time", "9ms")
     assert [change for change in told(pair)["structure"] if change["sheet"] == "Dashboard"] == []
+
+
+def runs(path: Path) -> list[int]:
+    """The rows of the recorded runs."""
+    return [row for row, _ in numbered(find(Package.read(path)))]
+
+
+def test_a_run_that_went_is_all_that_changed(pair: tuple[Path, Path]) -> None:
+    """Of three runs the first goes, and then the others: each diff tells of rows that went, by scenario, and of no
+    column, formula or other cell.
+    """
+    for time in ("9ms", "10ms", "11ms"):
+        planner("record", pair[0], "--scenario", SCENARIO, "--time", time)
+    pair[1].write_bytes(pair[0].read_bytes())
+    for gone in range(1, 4):
+        planner("record", pair[1], "--remove", runs(pair[1])[0])
+        found = told(pair)
+        changes = [(change["what"], change["how"]) for change in found["structure"]]
+        assert changes == [("row", "removed")] * gone
+        assert all(change["name"].startswith("llama3-8b on tpu-v5e, run ") for change in found["structure"])
+        assert [key for key in ("inputs", "formulas", "cells", "headlines", "checks") if found[key]] == []
+
+
+def test_every_changed_cell_of_a_run_has_a_name(pair: tuple[Path, Path]) -> None:
+    """A recorded number that was typed over is told with its scenario, its day and its column."""
+    planner("record", pair[0], "--scenario", SCENARIO, "--time", "9ms")
+    pair[1].write_bytes(pair[0].read_bytes())
+    sheet = find(Package.read(pair[1]))
+    (row,) = sheet.run_rows
+    column = next(at for at, cell in sheet.xml.row(sheet.runs_header).items() if cell.value == "run_measured")
+    typed(pair[1], "Comparison", **{address(row, column): 12.5})
+    found = told(pair)
+    (change,) = found["inputs"]
+    assert re.fullmatch(r"Comparison\[llama3-8b on tpu-v5e, run .*\]\.run_measured", change["name"])
+    assert (change["old"], change["new"], found["cells"]) == (9.0, 12.5, [])
+
+
+def test_cases_of_the_same_name_are_told_apart(pair: tuple[Path, Path]) -> None:
+    """The same case on two chips has the chip in its name, and each measured time is a change of its own."""
+    key = keys(pair[0])[0]
+    backfill(pair[0], measurement(key), measurement(key, hardware_id="tpu-v2", device_kind="TPU v2"))
+    pair[1].write_bytes(pair[0].read_bytes())
+    backfill(pair[1], measurement(key, 2e-3), measurement(key, 3e-3, hardware_id="tpu-v2", device_kind="TPU v2"))
+    times = [change for change in told(pair)["inputs"] if change["name"].endswith(".measured_time")]
+    assert [(change["name"].split(" on ")[1], change["new"]) for change in times] == [
+        ("tpu-v5e].measured_time", 2e-3),
+        ("tpu-v2].measured_time", 3e-3),
+    ]
+    assert planner("diff", *pair).count("measured_time") == 2

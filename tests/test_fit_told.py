@@ -56,6 +56,16 @@ def test_a_plan_says_whether_own_runs_tell_of_it(served: Path, plan: tuple[str, 
     assert [line for line in (FITTED, UNTOLD, ELSEWHERE) if line in text] == [said]
 
 
+@pytest.mark.parametrize(("stack", "said"), [("mine", "80 % of runs"), ("default", "80 % of published runs")])
+def test_a_report_says_whose_runs_a_range_holds(served: Path, tmp_path: Path, stack: str, said: str) -> None:
+    """With a stack that is fitted to runs of one's own, they aren't said to be published ones."""
+    path, page = tmp_path / "plan.xlsx", tmp_path / "plan.md"
+    plan = ("llama3-8b", "-H", "h100-sxm", "--template", "inference", "--calibrations", served)
+    command("build", *plan, "--set", f"stack={stack}", "-o", path)
+    command("report", path, "-o", page)
+    assert f"the range of {said}, and the bound" in page.read_text(encoding="utf-8")
+
+
 def test_a_plan_unlike_own_runs_is_extrapolated(tmp_path: Path) -> None:
     """Three runs have experts, as the plan has, but are too few for the fit to tell: it isn't said that none has."""
     mixtral = DECODED.replace("llama3-8b", "mixtral-8x7b").replace("n_chips=1", "n_chips=2")

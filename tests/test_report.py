@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from planner.errors import UserError
@@ -215,6 +216,23 @@ def test_measured_cases_and_their_error(tmp_path: Path) -> None:
     assert len(report.comparison.rows) == 2  # those that were measured
 
 
+def test_times_without_a_prediction_are_counted_as_left_out(tmp_path: Path) -> None:
+    """Of four measured times two are of other hardware, one of which, and one of ours, has no prediction."""
+    sheet = parse_sheets(Package.read(small_workbook()))["Comparison"]
+    names = {str(cell.value): ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if ref.endswith("5")}
+    time, chip, predicted = names["measured_time"], names["hardware_id"], names["predicted_time"]
+    cells: dict[str, object] = {f"{time}{row}": 2.4e-7 for row in (6, 7, 8, 9)}
+    cells |= {f"{chip}7": "tpu-v4", f"{chip}8": "unheard-of"}
+    path = edited(tmp_path, "Comparison", **cells)
+    book = openpyxl.load_workbook(path)
+    for row in (8, 9):
+        book["Comparison"][f"{predicted}{row}"] = "=NA()"
+    book.save(path)
+    report = gather(path)
+    assert report.accuracy.startswith("1 of ")
+    assert report.accuracy.endswith(" 3 times left out: 2 of other hardware, 1 without a prediction.")
+
+
 def test_times_of_other_hardware_are_left_out(tmp_path: Path) -> None:
     """A time of a chip that the plan hasn't, or taken on another chip than predicted, is counted and not shown."""
     sheet = parse_sheets(Package.read(small_workbook()))["Comparison"]
@@ -225,7 +243,7 @@ def test_times_of_other_hardware_are_left_out(tmp_path: Path) -> None:
     assert report.comparison is not None
     assert len(report.comparison.rows) == 1
     assert report.accuracy.startswith("1 of ")
-    assert report.accuracy.endswith(" 2 times of other hardware left out.")
+    assert report.accuracy.endswith(" 2 times left out: 2 of other hardware.")
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,16 @@ def test_rows_have_units_of_their_own(planner: Planner) -> None:
         assert errors[0] == pytest.approx(errors[1], rel=1e-9), unit
 
 
+def test_a_number_may_have_its_unit_behind_it(planner: Planner) -> None:
+    """`3000ms` is 3 seconds, whatever the column unit says of plain numbers; a unit of something else is refused."""
+    written = [("3", "s"), ("3000ms", "s"), ("3000 ms", "ms"), ("0.05min", ""), ("3s", "ms")]
+    lines = [line(measured=one, unit=unit, name=f"r{at}") for at, (one, unit) in enumerate(written)]
+    found = rows_of(planner(*lines, options=("--json",)))
+    assert [(row["measured"], row["expected"]) for row in found] == [(pytest.approx(3), found[0]["expected"])] * 5
+    refused = planner(line(measured="3GB")).stderr
+    assert "column measured: '3GB' is no measured number above 0: GB is no unit of what is counted in s" in refused
+
+
 FAULTS = [
     (line(unit="parsec"), "unknown unit 'parsec'"), (line(unit="byte"), "byte is no unit of"),
     (line().replace("llama3-8b", "llama9"), 'no model "llama9"'),

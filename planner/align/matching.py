@@ -18,7 +18,7 @@ from planner.align.keys import SCENARIO, keyed_lines, keyed_records
 from planner.book.plan import Plan
 from planner.book.rowkeys import unique
 from planner.book.sheet import Sheet
-from planner.book.tables import CaseTable, Database, LineItem, LineTable
+from planner.book.tables import RUN_NAME, CaseTable, Database, LineItem, LineTable
 from planner.workbook.memory import memory_rows
 from planner.xlsx.cellvalue import Value, is_number
 
@@ -224,15 +224,17 @@ def _name_records(found: Matched, kind: str, database: Database) -> None:
 
 
 def _name_cases(found: Matched, plan: Plan, cases: CaseTable, table: str, *, is_alone: bool) -> None:
-    """Name the rows of a table of cases by their first text, or by title and number, and its columns by their titles.
+    """Name the rows of a table of cases, and its columns by their titles.
 
     `table` distinguishes it from other tables of the sheet; a single table names the sheet's columns unless lines do.
     """
     titles, sheet = cases.columns, found.sheet
-    label = next((column for column, name in titles.items() if name == "case_label"), min(titles))
+    at = {name: column for column, name in titles.items()}
+    label = at.get("case_label", min(titles))
     names = {row: _called(titles[label], plan.at(sheet.name, row, label)) for row in cases.rows}
-    found.names |= names
-    found.rows |= unique({row: f"case {table} {name}" for row, name in names.items()})
+    found.names |= _told_apart(plan, cases, at, names)
+    run = {row: sheet.text(row, at["run_id"]) for row in cases.rows} if cases.is_of_runs and "run_id" in at else {}
+    found.rows |= unique({row: f"case {table} {name}{run.get(row, '')}" for row, name in names.items()})
     found.cases |= dict.fromkeys(cases.rows, table)
     found.rows[cases.header_row] = f"titles of cases {table}"
     if is_alone and not found.texts:
@@ -246,6 +248,19 @@ def _name_cases(found: Matched, plan: Plan, cases: CaseTable, table: str, *, is_
         heads.append(labels)
     within = {column: Within(table, title) for column, title in unique(titles).items()}
     found.columns_within |= dict.fromkeys((*heads, *cases.rows), within)
+
+
+def _told_apart(plan: Plan, cases: CaseTable, at: Mapping[str, int], names: dict[int, str]) -> dict[int, str]:
+    """The names of cases for readers: one that several have with the chip, a run's with the scenario."""
+
+    def text(row: int, title: str) -> str:
+        return str(plan.at(cases.sheet.name, row, at[title]) or "") if title in at else ""
+
+    if cases.is_of_runs:
+        return {row: ", ".join(filter(None, (text(row, RUN_NAME), name))) for row, name in names.items()}
+    having = Counter(names.values())
+    chips = {row: text(row, "hardware_id") for row, name in names.items() if having[name] > 1}
+    return {row: f"{name} on {chips[row]}" if chips.get(row) else name for row, name in names.items()}
 
 
 def _called(title: str, value: Value) -> str:

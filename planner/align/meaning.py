@@ -35,7 +35,8 @@ class Meanings:
         """The formula with every reference replaced by the tokens of its sheet, row and column.
 
         Its own scenario is `same`. With `in_place`, a fixed reference to a case of its own table is spelt by the case's
-        index, and a range over a whole table as that table: sorting the table then changes nothing.
+        index, and a range over a whole table as that table: sorting the table then changes nothing. A range that ends
+        right above the formula is spelt so: taking out the row above changes nothing then.
         """
         own = self.sheets[cell.sheet]
 
@@ -50,6 +51,9 @@ class Meanings:
                     return f"[case {side.place_of_case[row]} {side.column(column, row)}]"
             where = "" if name == cell.sheet else f"{self.names.get(name, name)}!"
             area = reference.area(cell.row, cell.column)
+            if in_place and side is own and reference.is_range and area.bottom == cell.row - 1:
+                area = area._replace(bottom=area.top)
+                where = "from there to right above "
             tokens = _area(side, area, own, cell.column, in_place=in_place, is_exact=True)
             return f"[{where}{' '.join(map(str, tokens))}]"
 

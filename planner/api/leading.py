@@ -6,20 +6,21 @@ For a template without headlines, its outputs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from planner import terminal_table
+from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas import advice, expected
 from planner.formulas.binding import of_headline
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import missing, reasons
-from planner.formulas.headlines import OF_RUNS, Headline, fit, headline_template, headlines, leading
+from planner.formulas.headlines import Headline, fit, headline_template, headlines, leading
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, between, percent, printed, spoken, within
 from planner.validation.nearest import Nearest, nearest
 
-TITLES = ["", "expected", OF_RUNS, "bound"]
 TIMES = ("expected_time", "expected_time_low", "expected_time_high", "lower_bound_time")
 """Names of an operation's times in its template, headline first."""
 
@@ -33,9 +34,8 @@ def lines(
     if not found:
         return [*_results(results, model, hardware), *more]
     near = nearest(results.template, results.value, hardware or "", databases)
-    said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results)]
-    rows = results.template.by_name
-    said += expected.notes(lambda name: results.value(name) if name in rows else None, near.own if near else None)
+    said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results, databases)]
+    said += expected.notes(partial(_known, results), near.own if near else None)
     agreements = list(expected.agreements(results.template, results.number))
     said += ["", *agreements] if agreements else []
     said += [*_fitting(results), *_binding(found, results)]
@@ -107,7 +107,12 @@ def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:
     return [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
 
 
-def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
+def _known(results: Results, name: str) -> Value:
+    """The value of a row; None if its template has none of this name."""
+    return results.value(name) if name in results.template.by_name else None
+
+
+def _headlines(found: Sequence[Headline[Row]], results: Results, databases: Databases) -> list[str]:
     """A line for each expected number, its range and bound; below them why one is N/A."""
     rows, has_targets = [], any(each.target for each in found)
     for each in found:
@@ -117,7 +122,9 @@ def _headlines(found: Sequence[Headline[Row]], results: Results) -> list[str]:
         asked = [spoken(results.number(each.target.name), each.unit, number) if each.target else ""]
         rows.append([each.label, spoken(number, each.unit), *said, *(asked if has_targets else [])])
     shown_rows = [each.row for each in found]
-    titles = [*TITLES, "asked"] if has_targets else TITLES
+    has_own = databases.calibrations_csv is not None
+    titles = ["", "expected", expected.of_runs(partial(_known, results), is_own=has_own), "bound"]
+    titles += ["asked"] if has_targets else []
     right = ("expected", "bound", "asked")
     return [*terminal_table.aligned(titles, rows, right=right).splitlines(), *_lacking(results, shown_rows)]
 

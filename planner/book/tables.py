@@ -167,6 +167,7 @@ def _scenario_columns(sheet: Sheet, row: int, first: int) -> tuple[int, ...]:
     return tuple(columns)
 
 
+RUN_NAME = "run_name"  # the column of the table of runs that names a run's scenario
 LEAST_TITLES = 3
 """The fewest texts of a table of cases' row of titles."""
 
@@ -202,6 +203,11 @@ class CaseTable:
     rows: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...] = field(default=())
 
+    @property
+    def is_of_runs(self) -> bool:
+        """Whether it is the table of runs of the plan, whose rows name the scenario that was run."""
+        return RUN_NAME in self.columns.values()
+
 
 def database(sheet: Sheet) -> Database | None:
     """The database on a sheet, whose header row of machine names begins with `id`; None if there is none."""
@@ -216,27 +222,31 @@ def database(sheet: Sheet) -> Database | None:
 
 
 def case_tables(sheet: Sheet) -> list[CaseTable]:
-    """The tables whose header is a row of texts with formulas in the row below it.
+    """The tables whose header is a row of texts with formulas in the row below it, or of machine names below labels.
 
     A table ends at a blank row, unless a row with the same formulas follows: then the blank row only separates cases.
     """
-    return [_case_table(sheet, row) for row, columns in sheet.filled.items() if _has_cases_below(sheet, row, columns)]
+    return [_case_table(sheet, row) for row, columns in sheet.filled.items() if _heads_cases(sheet, row, columns)]
 
 
-def _has_cases_below(sheet: Sheet, row: int, columns: list[int]) -> bool:
-    """Whether a row has the titles of a table of cases: texts from column A on, and formulas below them."""
+def _heads_cases(sheet: Sheet, row: int, columns: list[int]) -> bool:
+    """Whether a row has the titles of a table of cases: texts from column A on, above formulas or below labels."""
     if len(columns) < LEAST_TITLES or columns[0] != 1:
         return False
-    is_text = all(sheet.text(row, column) and (row, column) not in sheet.patterns for column in columns)
-    return is_text and any((row + 1, column) in sheet.patterns for column in sheet.filled.get(row + 1, []))
+    if not all(sheet.text(row, column) and (row, column) not in sheet.patterns for column in columns):
+        return False
+    if any((row + 1, column) in sheet.patterns for column in sheet.filled.get(row + 1, [])):
+        return True
+    is_machine_named = all(MACHINE_NAME.fullmatch(sheet.text(row, column)) for column in columns)
+    return is_machine_named and sheet.filled.get(row - 1) == columns  # a table whose rows were all removed
 
 
 def _case_table(sheet: Sheet, header_row: int) -> CaseTable:
     columns = {column: sheet.text(header_row, column) for column in sheet.filled[header_row]}
     rows, row = [], header_row + 1
     while row in sheet.filled or (row := _beyond_blanks(sheet, header_row + 1, row)):
-        live = (sheet.patterns.get((row, column)) for column in sheet.filled[row])
-        if not any(formula is not None and _is_total(formula) for formula in live):
+        live = ((sheet.patterns.get((row, column)), column) for column in sheet.filled[row])
+        if not any(formula is not None and _is_total(formula, header_row, row, column) for formula, column in live):
             rows.append(row)
         row += 1
     chooses = next((column for column, title in columns.items() if title == "template"), None)
@@ -255,9 +265,15 @@ def _beyond_blanks(sheet: Sheet, first: int, row: int) -> int:
     return row if any(formula and formula is sheet.patterns.get((row, column)) for formula, column in alike) else 0
 
 
-def _is_total(formula: Pattern) -> bool:
-    """Whether a formula sums the rows above it, as that of a totals row."""
+def _is_total(formula: Pattern, header_row: int, row: int, column: int) -> bool:
+    """Whether a formula at `row` and `column` sums the rows above it, as that of a totals row.
+
+    One that counts from the header's row on, as the number of a run does, belongs to a case.
+    """
     return any(
-        not reference.sheet and reference.first.row != reference.last.row and not reference.last.row_fixed
+        not reference.sheet
+        and reference.first.row != reference.last.row
+        and not reference.last.row_fixed
+        and reference.area(row, column).top != header_row
         for reference in formula.references
     )

@@ -20,6 +20,7 @@ from planner.csv_kinds import looks_like
 from planner.errors import Place, UserError
 
 __all__ = [
+    "FIELDS",
     "Column",
     "Table",
     "Value",
@@ -31,6 +32,8 @@ __all__ = [
     "load_stacks",
 ]
 
+FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS, "dtypes": DTYPE_FIELDS, "stacks": STACK_FIELDS}
+"""The columns of each database."""
 _AN = {"models": "a model", "hardware": "an accelerator", "dtypes": "a dtype", "stacks": "a stack"}
 _SUCH_AS = {
     "models": "n_layers",

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -302,6 +301,8 @@ def running(name: str) -> str:
     """The installed version of `planner` or `jax`; blank if it isn't installed."""
     if name == "planner":
         return __version__
+    from importlib.metadata import PackageNotFoundError, version  # here, for it takes 15 ms to load
+
     try:
         return version(name)
     except PackageNotFoundError:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from planner.book.astray import astray
 from planner.book.scenario_charts import moved_in_front
 from planner.book.sheet import Sheet
+from planner.book.tables import CaseTable
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.check.precedents import circles, rows_of
@@ -39,7 +40,8 @@ def direction(book: Book) -> Iterator[Fault]:
     for (sheet_name, row, column), formula in book.formulas.items():
         if sheet_name != book.dashboard.sheet.name:
             for reference in formula.references:
-                if what := _astray(book, book.sheets[sheet_name], reference, row, column):
+                what = _astray(book, book.sheets[sheet_name], reference, row, column)
+                if what and not _is_within_run(book, sheet_name, reference, row):
                     remedy = "read from above, from the left or from an earlier sheet"
                     moved = _is_among_cases(book, sheet_name, reference, row, column)
                     yield Fault(sheet_name, address(row, column), what, remedy, "note" if moved else "fault")
@@ -65,13 +67,24 @@ def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, co
     return f"{name}!{_corner(reference.area(row, column))} is on a later sheet"
 
 
+def _cases_at(book: Book, sheet: str, row: int) -> CaseTable | None:
+    return next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
+
+
 def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: int, column: int) -> bool:
     """Whether a formula of the Comparison has a fixed reference to a case, which the user may sort elsewhere."""
-    cases = next((table for table in book.cases if table.sheet.name == sheet and row in table.rows), None)
+    cases = _cases_at(book, sheet, row)
     if cases is None or "template" not in cases.columns.values() or reference.sheet not in ("", sheet):
         return False
     area, fixed = reference.area(row, column), reference.first.row_fixed and reference.last.row_fixed
     return fixed and {area.top, area.bottom} <= set(cases.rows)
+
+
+def _is_within_run(book: Book, sheet: str, reference: RelativeReference, row: int) -> bool:
+    """Whether a run's formula reads its own row: the columns of runs have the places of those of the cases above."""
+    cases = _cases_at(book, sheet, row)
+    is_own_row = not reference.sheet and rows_of(reference, row) == (row, row)
+    return cases is not None and cases.is_of_runs and is_own_row
 
 
 def _corner(area: Area) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH, say
+from planner.commands.options import PATH, WORKBOOKS, say
 
 
 @click.command("backfill")
@@ -20,5 +20,10 @@ def command(file: Path, measurements: Path) -> None:
     """
     from planner.compare.checked_measurements import checked_measurements
     from planner.compare.landing import backfill
+    from planner.errors import Place, UserError
+
+    if measurements.suffix.lower() in WORKBOOKS:
+        what, remedy = "this is a workbook, and no CSV of measurements", "name the workbook first, and then the CSV"
+        raise UserError(what, place=Place(measurements), remedy=remedy)
 
     say(file, backfill(file, checked_measurements(measurements)).lines())

@@ -16,6 +16,7 @@ from planner.regularfile import refuse_existing as refuse_existing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
+WORKBOOKS = (".xlsx", ".xlsm")
 
 
 class _Seconds(click.FloatRange):

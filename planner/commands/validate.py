@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.commands import options
-from planner.commands.options import PATH
+from planner.commands.options import PATH, WORKBOOKS
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
 
-WORKBOOKS = (".xlsx", ".xlsm")
 USUAL = "the calibrations"
 WITHOUT = "fits to all sources but a run's own"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from planner.catalog import Value
 from planner.formulas import library
@@ -11,6 +12,7 @@ from planner.formulas.text import Number, Text
 from planner.measure.records import case_key, in_our_order, parse_key
 
 
+@lru_cache(maxsize=1 << 14)
 def key_as_ours(key: str) -> str:
     """The key with its inputs in `case_key`'s order; a text that is no key of a known template is returned unchanged.
 

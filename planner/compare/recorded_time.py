@@ -17,7 +17,7 @@ from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import cells_of, is_chip, is_other
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import LONGEST, Measurement, time_fault
-from planner.spoken import DIGITS, shown
+from planner.spoken import DIGITS, PERCENT, shown, spoken
 from planner.typed_numbers import read
 from planner.xlsx.workbook_part import parse_sheets
 
@@ -123,6 +123,6 @@ def _shown(row: CaseRow) -> str:
 def _outcome(row: CaseRow) -> str:
     """A line with the results of the row of a recorded time."""
     time, ratio, mfu = (row.number_in(name) for name in ("measured_time", "time_ratio", "mfu"))
-    line = f"row {row.number} ({row.text('case_label')}) took {time:g} s"
+    line = f"row {row.number} ({row.text('case_label')}) took {spoken(time, 's')}"
     line += f", {shown(ratio, '1', DIGITS)} times the prediction" if ratio is not None else ""
-    return line + (f", MFU {mfu:.1%}" if mfu is not None else "")
+    return line + (f", MFU {spoken(mfu, PERCENT)}" if mfu is not None else "")

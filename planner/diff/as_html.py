@@ -86,7 +86,7 @@ def _headlines(changes: list[OutcomeChange], caption: str) -> Iterator[str]:
     heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind in titles)
     yield f"<thead><tr>{heads}</tr></thead><tbody>"
     for change in changes:
-        before, after = each(change.old, change.new, change.unit)
+        before, after = each(change.old, change.new, change.said_in or change.unit)
         label = (change.label or change.name) + (f" ({change.sheet})" if change.sheet else "")
         kind = "" if change.unit == "text" else "n"
         cells = (

@@ -250,7 +250,9 @@ def _outcomes(changes: Sequence[OutcomeChange], width: int | None, whole: bool) 
     first = max(len(percent(change)) for change in listed)
     second = max(len(change.called) for change in listed)
     for change in listed:
-        moved = "  ".join(part for part in (change.scenario, both(change.old, change.new, change.unit)) if part)
+        moved = "  ".join(
+            part for part in (change.scenario, both(change.old, change.new, change.said_in or change.unit)) if part
+        )
         line = f"  {percent(change):>{first}}  {change.called:<{second}}  {moved}"
         if width is None or len(line) <= width:
             yield line

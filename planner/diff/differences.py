@@ -82,7 +82,8 @@ class OutcomeChange(NamedTuple):
 
     `sheet` is the one that calculates it if several have a headline of this name, else blank. `leads` says whether
     `calc` and the report lead with it, for a scenario meant for its workload. `better` is `less` or `more`, blank if
-    neither is better. `meant` says whether the scenario is meant for the workload.
+    neither is better. `meant` says whether the scenario is meant for the workload. `said_in` is the unit to print it
+    in, such as `%` for a share; blank for `unit`.
     """
 
     scenario: str
@@ -95,6 +96,7 @@ class OutcomeChange(NamedTuple):
     leads: bool = True
     better: str = ""
     meant: bool = True
+    said_in: str = ""
 
     @property
     def called(self) -> str:

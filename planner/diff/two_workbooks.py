@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from planner import catalog
 from planner.align.matching import Matched, Token, matched
 from planner.align.meaning import Comparer, Meanings, Placed
 from planner.align.pairs import Pairs, pairs
-from planner.book.plan import Plan, Quantity
+from planner.book.plan import Plan
 from planner.book.read_plan import read_workbook
 from planner.diff.differences import (
     CellChange,
-    CheckChange,
     Difference,
     FormatChange,
     FormulaChange,
     How,
     InputChange,
     NoteChange,
-    OutcomeChange,
     Structure,
 )
 from planner.diff.formats import Formats
 from planner.diff.measured import ratios
+from planner.diff.outcomes import Outcomes
 from planner.diff.read_cells import other_cells
 from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
-from planner.formulas.headlines import better, leading
-from planner.formulas.sweeps import swept_templates
 from planner.terminal_table import counted
-from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Position, Spot, address, column_letters, coordinates
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.opc import Package
 
 TYPED_AGREE = 1e-14  # some programs save 15 digits of what was typed
-OUTCOMES_AGREE = 1e-12
 
 
 def read_both(old: Path, new: Path) -> tuple[Plan, Plan]:
@@ -71,8 +66,9 @@ class _Comparison:
         for one, two in self.formulas.sheets.values():
             self._sheet(one, two)
         self._notes()
-        self.difference.headlines = sorted(self._headlines(), key=lambda change: -change.size)
-        self.difference.checks = list(self._checks())
+        outcomes = Outcomes(old, new, self.pairs)
+        self.difference.headlines = sorted(outcomes.headlines(), key=lambda change: -change.size)
+        self.difference.checks = list(outcomes.checks())
         self.difference.unsure = [text for plan in (old, new) for text in _unsure(plan)]
 
     def _sheets(self) -> Iterator[Structure]:
@@ -208,58 +204,6 @@ class _Comparison:
             elif before and after and before[1] != after[1]:
                 self.difference.notes.append(NoteChange("changed", after[0], before[1], after[1]))
 
-    def _headlines(self) -> Iterator[OutcomeChange]:
-        """The changed headlines, and changes of what binds them."""
-        rows = {(row.origin, row.name): row for row in self.new.headlines}
-        known = Counter(row.name for row in self.new.headlines)
-        for row in self.old.headlines:
-            other = rows.get((self.pairs.sheets.get(row.origin, row.origin), row.name))
-            for key, now in self._keys(row) if other else ():
-                assert other is not None, "there is one here"
-                meant = self._is_meant(now, other.origin)
-                sheet = other.origin if known[other.name] > 1 else ""
-                values = row.value(key), other.value(now)
-                if not same_value(*values, OUTCOMES_AGREE):
-                    leads = meant and (other.origin, row.name) in self._leading
-                    way = better(self.new.book.templates.get(other.origin, "")).get(row.name, "")
-                    yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads, way, meant)
-                bound = row.binds(key), other.binds(now)
-                if bound[0] != bound[1] and None not in bound:
-                    name, label = f"{row.name}.bound_by", f"{other.title}: bound by"
-                    yield OutcomeChange(now, name, label, "text", *bound, sheet, leads=False, meant=meant)
-
-    @cached_property
-    def _leading(self) -> Collection[tuple[str, str]]:
-        """(sheet, name) of the headlines that lead; if a template leads with none, all that it has."""
-        rows: dict[str, dict[str, Quantity]] = {}
-        for row in self.new.headlines:
-            rows.setdefault(row.origin, {})[row.name] = row
-        found = set[tuple[str, str]]()
-        for sheet, known in rows.items():
-            leads_with = leading(self.new.book.templates.get(sheet, ""), known)
-            found |= {(sheet, name) for name in ([each.row.name for each in leads_with] or known)}
-        return found
-
-    def _is_meant(self, scenario: str, sheet: str) -> bool:
-        """Whether a scenario is meant for the workload that a sheet calculates; true if it names none."""
-        found = self.new.by_key.get(scenario)
-        meant = self.new.book.said(WORKLOAD, found.column) if found else ""
-        template = self.new.book.templates.get(sheet, "")
-        return meant in ("", ALL_WORKLOADS, template) or template not in swept_templates()
-
-    def _keys(self, row: Quantity) -> Iterator[tuple[str, str]]:
-        """The (old, new) scenario keys of a row's values; ("", "") for a row that belongs to no scenario."""
-        known = self.pairs.scenarios if row.cells.keys() != {""} else {"": ""}
-        yield from known.items()
-
-    def _checks(self) -> Iterator[CheckChange]:
-        rows = {row.name: row for row in self.new.checks}
-        for row in self.old.checks:
-            if other := rows.get(row.name):
-                for key, now in self._keys(row):
-                    if not same_value(row.value(key), other.value(now)):
-                        yield CheckChange(now, row.name, other.title, row.value(key), other.value(now))
-
 
 def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Position | None]]:
     """The filled cells of both sheets, each with its counterpart in the other.
@@ -312,8 +256,9 @@ def _typed(side: Matched, at: Position | None) -> Value:
 
 def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:
     """Label and unit of a cell that is typed into; None for planner's texts and the user's own cells."""
-    if at[1] in side.titles and name:
-        return "", ""
+    if name and (title := side.title(*at)) is not None:
+        known = catalog.FIELDS.get(str(side.cases.get(at[0])), ())
+        return "", next((field.column.unit for field in known if field.name == title), "")
     if at[0] not in side.lines:
         return None
     table, line = side.lines[at[0]]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from planner.catalog import Value
 from planner.catalog.hardware_columns import NO_CALIBRATION
-from planner.formulas.headlines import headline_template, leading
+from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
 from planner.formulas.template import Template
 from planner.spoken import shown, spoken
 from planner.terminal_table import counted
@@ -54,6 +54,19 @@ def chip_calibration(value: Callable[[str], Value]) -> Value:
     return value("chip_calibration") or value("calibration_id")
 
 
+def is_own_calibration(value: Callable[[str], Value]) -> bool:
+    """Whether a plan's stack has a calibration of its own, as one that is fitted to a user's runs."""
+    return value("calibration_id") != chip_calibration(value)
+
+
+def of_runs(value: Callable[[str], Value], *, is_own: bool = False) -> str:
+    """What the range of a plan holds, for headings: published runs, or with a user's own calibration (`is_own`) runs.
+
+    `value` gives a plan's row by name.
+    """
+    return OF_ANY_RUNS if is_own or is_own_calibration(value) else OF_RUNS
+
+
 def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     """The caveats of a plan's numbers: that they are bounds, for a chip with few published runs, or extrapolated.
 
@@ -61,7 +74,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     calibration for this template.
     """
     calibration = chip_calibration(value)
-    is_own = value("calibration_id") != calibration
+    is_own = is_own_calibration(value)
     is_told = value(OWN_RUNS_TELL) != 0
     if value("stack") == IDEAL:
         yield "stack=ideal: these are the bounds. Nothing is lost in them; no published run is faster."

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from planner.catalog import Value
+from planner.formulas import expected
 from planner.formulas.evaluation import Results
 from planner.formulas.explanation import failed
-from planner.formulas.headlines import OF_RUNS
 from planner.formulas.search_space import TriedValues
 from planner.formulas.solving import End, Solution, TargetRange, input_in_words
 from planner.formulas.template import Row
@@ -93,7 +93,8 @@ def _range_of(results: Results, row: Row) -> list[str]:
     if not {low, high} <= results.template.by_name.keys():
         return []
     least, most = (in_seven_digits(results.value(name), row.unit) for name in (low, high))
-    return [f"  {OF_RUNS} there: {least} to {most}"]
+    held = expected.of_runs(lambda name: results.value(name) if name in results.template.by_name else None)
+    return [f"  {held} there: {least} to {most}"]
 
 
 def _end(end: End) -> float | None:

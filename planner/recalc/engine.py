@@ -48,7 +48,7 @@ _REASONS = {
 }
 _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31, "max_part_bytes": 1 << 31}
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_FORMULA = re.compile(rb"(<(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>)([^<]+)(?=</)")
+_FORMULA = re.compile(rb"<(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>([^<]+)(?=</)")
 _FORMULA_CELL = re.compile(
     rb'(<(?:[\w.-]+:)?c r="[A-Z]+([0-9]+)"[^<>]*><(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>)([^<]+)(?=</)'
 )
@@ -208,14 +208,15 @@ class Engine:
             for strict, transitional in _STRICT.items():
                 xml = xml.replace(strict, transitional)
         xml = _tableless(xml, self._tables)
-        formulas = b"<".join(text for _, text in _FORMULA.findall(xml))
+        formulas = b"<".join(_FORMULA.findall(xml))
         is_odd = b"[" in formulas or _LOOSE.search(formulas) or _CALLS.search(formulas)
         if is_odd or any(map(_is_reversed, set(_RANGE.findall(formulas)))):
             xml = _FORMULA.sub(self._given, xml)
         return xml
 
     def _given(self, match: re.Match[bytes]) -> bytes:
-        return match[1] + escaped(given(unescape(match[2].decode()), self._elsewhere)).encode()
+        text = escaped(given(unescape(match[1].decode()), self._elsewhere))
+        return match[0].removesuffix(match[1]) + text.encode()
 
     def _inspect(self, cell: Address) -> Any:
         return self._book.inspect_cell(f"'{in_quotes(cell[0])}'!{cell[1]}", include_values=False).cell

@@ -251,6 +251,7 @@ class ReportData:
     searches: tuple[SearchFound, ...] = ()  # results of planner optimize, one per sheet Search
     near: tuple[FigureTable, ...] = ()  # the published runs nearest to the scenarios
     own: tuple[FigureTable, ...] = ()  # the workbook's own runs and profiles, a section each
+    of_runs: str = ""  # what the ranges hold, in words
 
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")

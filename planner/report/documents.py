@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from planner.dates import made_now
 from planner.errors import Place, UserError
-from planner.formulas.headlines import OF_RUNS
 from planner.regularfile import SMALL, read_bytes
 from planner.report import svg
 from planner.report.contents import CheckResult, Figure, FigureTable, ReportData
@@ -150,7 +149,7 @@ def html(report: ReportData, template: Path | None = None) -> str:
 def _common_values(report: ReportData) -> dict[str, Any]:
     """The values that HTML and Markdown pages have in common."""
     failed, untold = alike(report.failed), grouped(report.untold)
-    return {"report": report, "untold": untold, "failed": failed, "of_runs": OF_RUNS}
+    return {"report": report, "untold": untold, "failed": failed, "of_runs": report.of_runs}
 
 
 def grouped(checks: tuple[CheckResult, ...]) -> list[tuple[str, list[str], list[str]]]:

@@ -12,7 +12,7 @@ from functools import cache, partial
 from planner.book.plan import Quantity, Scenario
 from planner.catalog import Value
 from planner.formulas import expected, library
-from planner.formulas.headlines import OF_RUNS, Headline, leaders, leading, memory_check
+from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, Headline, leaders, leading, memory_check
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
 from planner.report.replay import Replay, replayed
@@ -150,11 +150,17 @@ def _own(plan: Planned, key: str, name: str) -> Value:
     return plan.value(name, key=key) if name in library.load(plan.template).by_name else None
 
 
+def of_runs(plans: Sequence[Planned], scenarios: Sequence[Scenario]) -> str:
+    """What the ranges of a report hold: published runs, or just runs if a scenario has a calibration of its own."""
+    said = {expected.of_runs(partial(_own, plan, each.key)) for plan in plans for each in scenarios}
+    return OF_ANY_RUNS if OF_ANY_RUNS in said else OF_RUNS
+
+
 def sure(plans: Sequence[Planned], scenario: Scenario) -> str:
     """What a scenario's ranges are based on; blank without similar published runs."""
     near = [found for plan in plans if plan.is_whole and plan.means(scenario.key) and (found := plan.near(scenario))]
     runs = sum(found.own for found in near)
-    return f"The range holds {OF_RUNS}; {runs:,} runs are of such chips." if runs else ""
+    return f"The range holds {of_runs(plans, [scenario])}; {runs:,} runs are of such chips." if runs else ""
 
 
 def near_tables(plans: Sequence[Planned]) -> tuple[FigureTable, ...]:

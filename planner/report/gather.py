@@ -86,6 +86,7 @@ def gather(path: Path) -> ReportData:
             warnings=warnings,
             near=expectation.near_tables(plans),
             own=own,
+            of_runs=expectation.of_runs(plans, plan.scenarios),
         )
     )
     return report

@@ -48,6 +48,11 @@ class MeasuredCase:
         return self.figures["predicted_time"].number, self.figures["measured_time"].number
 
     @property
+    def has_time(self) -> bool:
+        """Whether it was measured, with a prediction or without."""
+        return self.times[1] > 0
+
+    @property
     def is_measured(self) -> bool:
         """Whether both times are known."""
         return min(self.times) > 0
@@ -87,7 +92,7 @@ class MeasuredCase:
 
 @dataclass(frozen=True)
 class ComparedCases:
-    """The Comparison's cases for the plan's chips, and the number of measured cases for others."""
+    """The Comparison's cases for the plan's chips, and the number of measured times of other hardware."""
 
     cases: tuple[MeasuredCase, ...]
     foreign: int
@@ -109,12 +114,26 @@ class ComparedCases:
         return FigureTable(columns, rows, (ERROR_NOTE,))
 
     @property
+    def _unpredicted(self) -> int:
+        return sum(case.has_time and not case.is_measured for case in self.cases)
+
+    @property
+    def _left_out(self) -> str:
+        """How many measured times don't count, and why, as a sentence; blank if all do."""
+        unpredicted = self._unpredicted
+        reasons = [f"{self.foreign} of other hardware"] if self.foreign else []
+        reasons += [f"{unpredicted} without a prediction"] if unpredicted else []
+        return f" {counted(self.foreign + unpredicted, 'time')} left out: {', '.join(reasons)}." if reasons else ""
+
+    @property
     def accuracy(self) -> str:
         """A sentence on the accuracy of the predictions."""
         measured = self.measured
-        left_out = f" {counted(self.foreign, 'time')} of other hardware left out." if self.foreign else ""
-        if not measured:
+        left_out = self._left_out
+        if not measured and not self._unpredicted:
             return f"Nothing is measured yet: run `planner measure` on the machine in question.{left_out}"
+        if not measured:
+            return f"No measured time has a prediction.{left_out}"
         sound = [case.ratio.number for case in measured if not case.flags and case.ratio.number > 0]
         words = f"{len(measured)} of {len(self.cases)} cases are measured"
         if len(sound) < len(measured):
@@ -142,7 +161,7 @@ def compared(cells: CellFigures) -> ComparedCases | None:
         cases.append(MeasuredCase(row.text("template"), figures))
     chips = {scenario.hardware for scenario in cells.plan.scenarios if scenario.hardware}
     own = tuple(case for case in cases if not chips or case.is_of(chips))
-    foreign = sum(case.is_measured for case in cases) - sum(case.is_measured for case in own)
+    foreign = sum(case.has_time for case in cases) - sum(case.has_time for case in own)
     return ComparedCases(own, foreign) if cases else None
 
 

@@ -186,7 +186,7 @@ def snapshot(plan: Plan, scenario: str, stated: StatedRun, measured: float) -> R
         inputs=_inputs(plan, own.template, which),
         flags=ABOVE_PEAK if bound and _beats(measured, bound, stated.unit) else "",
         method=RECORDED,
-        id=f"{RECORDED} {datetime.now(UTC).isoformat(timespec='seconds')}",
+        id=f"{RECORDED} {datetime.now(UTC).isoformat(timespec='milliseconds')}",
         source="recorded by hand",
     )
 

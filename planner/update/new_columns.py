@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from planner.align.keys import KeyedSheet
+from planner.catalog import FIELDS
 from planner.catalog.calibrations import kind_of
 from planner.catalog.columns import Completion, Value
-from planner.catalog.hardware_columns import HARDWARE_FIELDS, STACK_FIELDS
-from planner.catalog.model_columns import MODEL_FIELDS
 from planner.update.fresh import FreshSheet
 from planner.xlsx.cellvalue import is_number
-
-FIELDS = {"models": MODEL_FIELDS, "hardware": HARDWARE_FIELDS, "stacks": STACK_FIELDS}
 
 
 def filled(old: KeyedSheet, fresh: FreshSheet, rows: Iterable[int]) -> Iterator[tuple[int, int, Value]]:

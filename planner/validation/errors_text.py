@@ -10,7 +10,7 @@ import numpy as np
 
 from planner import terminal_table
 from planner.formulas import library
-from planner.formulas.headlines import OF_RUNS
+from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS
 from planner.spoken import PERCENT, few, percent, printed
 from planner.validation.judged import Judged
 
@@ -67,7 +67,7 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each
     parts = [
         about,
         *(
-            ["", _runs(rows)]
+            ["", _runs(rows, is_own=is_own)]
             if is_each and len(rows) <= MOST_LISTED and any(row.expected is not None for row in rows)
             else []
         ),
@@ -91,7 +91,7 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each
     return "\n".join(parts)
 
 
-def _runs(rows: Sequence[Judged]) -> str:
+def _runs(rows: Sequence[Judged], *, is_own: bool) -> str:
     """A line for each run: measured, expected, its range, and the error on time."""
     body, answered = [], [row for row in rows if row.expected is not None]
     loaded = {name: library.load(name) for name in dict.fromkeys(row.run.template for row in answered)}
@@ -111,7 +111,7 @@ def _runs(rows: Sequence[Judged]) -> str:
                 percent(None if ratio is None else ratio - 1, 0, signed=True),
             ]
         )
-    header = ["run", "what", "measured", "expected", OF_RUNS, "off by"]
+    header = ["run", "what", "measured", "expected", OF_ANY_RUNS if is_own else OF_RUNS, "off by"]
     return terminal_table.aligned(header, body, right=("measured", "expected", "off by"))
 
 

@@ -1,7 +1,8 @@
 """Published or measured runs read from a CSV: one per row, with its settings, the template row it is, and its time.
 
-Columns: id, kind, template, hardware, settings (`name=value name=value`), output, measured, source, and optionally
-model, unit (of `measured`; blank: the template's), fair (yes, partial, no), fit (0: not to be fitted), assumes.
+Columns: id, kind, template, hardware, settings (`name=value name=value`), output, measured (0.015 or 15ms), source,
+and optionally model, unit (of `measured`; blank: the template's), fair (yes, partial, no), fit (0: not to be fitted),
+assumes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from planner.formulas.synonyms import row_called
 from planner.formulas.template import CALCULATED, Template
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
+from planner.typed_numbers import is_scaled
+from planner.typed_numbers import read as number_of
 
 REQUIRED = ("id", "kind", "template", "hardware", "settings", "output", "measured", "source")
 COLUMNS = (*REQUIRED, "model", "unit", "fair", "fit", "assumes")
@@ -102,6 +105,7 @@ def read(path: Path, databases: Databases, models: Table, templates: Collection[
         share = cells["measured"].strip()
         if share.endswith(PERCENT) and cells.get("unit", "").strip() in ("", "1", PERCENT):
             cells = {**cells, "measured": share.removesuffix(PERCENT), "unit": PERCENT}
+        cells = _in_unit(cells, read_once, place)
         run = _run(cells, place)
         if run.id in seen:
             what = f"the id {run.id!r} stands in line {seen[run.id]} already"
@@ -115,6 +119,26 @@ def read(path: Path, databases: Databases, models: Table, templates: Collection[
     return runs
 
 
+def _in_unit(cells: dict[str, str], load: Callable[[str], Template], place: Place) -> dict[str, str]:
+    """The cells with a measured number that has its own unit, as 15ms, in the unit of its template's row.
+
+    A number without one stays as it is, and so does any of an unknown row, which is told as such.
+    """
+    text = cells["measured"].strip()
+    if not is_scaled(text):
+        return cells
+    try:
+        template = load(cells["template"].strip())
+        unit = template.row(row_called(cells["output"].strip(), template.by_name)).unit
+    except UserError:
+        return cells
+    try:
+        return {**cells, "measured": repr(number_of(text, unit)), "unit": unit}
+    except UserError as error:
+        what = f"{text!r} is no measured number above 0: {error.what}"
+        raise UserError(what, place=replace(place, column="measured"), remedy=error.remedy) from None
+
+
 def _run(cells: dict[str, str], place: Place) -> Run:
     measured = cells["measured"].strip()
     try:
@@ -123,7 +147,7 @@ def _run(cells: dict[str, str], place: Place) -> Run:
         time = 0.0
     if not 0 < time < float("inf"):
         what = f"{measured!r} is no measured number above 0"
-        remedy = "write it with a decimal point, and its unit in the column unit"
+        remedy = "write it with a decimal point, and its unit behind it or in the column unit"
         raise UserError(what, place=replace(place, column="measured"), remedy=remedy)
     texts = {name: cells.get(name, "").strip() for name in COLUMNS}
     if not texts["id"]:
