@@ -68,8 +68,14 @@ def recognized(text: bytes) -> tuple[str, str] | None:
     found: dict[str, str] = {}
     for pattern, option in _EACH:
         if numbers := pattern.findall(text):
-            found.setdefault(option.partition("{}")[2].partition("--")[2] or option, option.format(_plain(numbers[-1])))
+            found.setdefault(_kind_of(option), option.format(_plain(numbers[-1])))
     return kind, _GENERAL.format(" or ".join(found.values()) or _OPTIONS)
+
+
+def _kind_of(option: str) -> str:
+    """What the number of an option measures, such as `--of tpot`; without that the option itself."""
+    _, of, what = option.partition(" --of ")
+    return of + what if of else option
 
 
 def _plain(number: bytes) -> str:
