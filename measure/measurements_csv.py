@@ -145,7 +145,11 @@ def _value(name: str, text: str) -> str | float:
         number = nan
     if not isfinite(number) or (kind is int and not number.is_integer()):
         wanted = "a whole number" if kind is int else "a number"
-        raise UserError(f"{text!r} is not {wanted}", remedy="write it with digits and a point")
+        unit = SCHEMA[name][0]
+        raise UserError(
+            f"{text!r} is not {wanted}",
+            remedy=f"write it{'' if unit == '1' else f' in {unit}'} with digits and a point",
+        )
     if name == "schema" and number != VERSION:
         raise UserError(f"the columns are of version {number:g}, not {VERSION}", remedy="use the planner that wrote it")
     if number < 0 and (kind is int or name in AMOUNTS):

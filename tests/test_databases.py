@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -254,6 +255,16 @@ def test_networks_agree_with_themselves() -> None:
             assert n.node_bandwidth == n.dcn_bandwidth * n.node_size
     assert HARDWARE.row("h100-sxm")["node_bandwidth"] == 400e9
     assert HARDWARE.row("gb200")["node_bandwidth"] == 3600e9
+
+
+@pytest.mark.parametrize("size", ["max_chips", "node_size"])
+def test_chips_of_a_mesh_have_a_link_to_each_other(tmp_path: Path, size: str) -> None:
+    """One of seven links of eight chips leads to another, however their number is written; a switch leads to all."""
+    own = tmp_path / "chips.csv"
+    own.write_text(f"id,network,topology,scaleup_bandwidth,{size}\na,mesh,switch,420e9,8\nb,switch,,420e9,8\n")
+    rows = load_hardware(own).rows
+    assert [rows[chip]["peer_share"] for chip in "ab"] == [1 / 7, 1]
+    assert HARDWARE.row("tpu-v5e")["peer_share"] is None
 
 
 def test_the_books_own_chips() -> None:

@@ -91,7 +91,11 @@ def test_a_row_typed_by_hand_needs_three_columns(tmp_path):
         ("case_key,hardware_id,t_med", "k,h,1", "'t_median' is missing; did you mean t_med"),
         ("case_key,hardware_id,t_median,", "k,h,1,", "line 1: column 4 has no name; name it, or delete it"),
         ("case_key,hardware_id,t_median,t_min (ms)", "k,h,1,1", "t_min? it is in s: convert it"),
-        ("case_key,hardware_id,t_median", "k,h,1.5ms", "line 2, column t_median: '1.5ms' is not a number"),
+        (
+            "case_key,hardware_id,t_median",
+            "k,h,1.5ms",
+            "line 2, column t_median: '1.5ms' is not a number; write it in s with",
+        ),
         ("case_key,hardware_id,t_median", "k,h,inf", "is not a number"),
         ("case_key,hardware_id,t_median", "k,h,0.001_5", "is not a number"),
         ("case_key,hardware_id,t_median", "k,h,٠.٥", "is not a number"),

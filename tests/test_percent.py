@@ -36,6 +36,8 @@ def test_what_a_share_above_1_means(value: float, says: str) -> None:
     [
         ("calc", *TRAINING, "--set", "compute_efficiency={}"),
         ("calc", "compute_budget", "--set", "assumed_mfu={}"),
+        ("calc", *TRAINING, "--set", "train_matmul_efficiency={}"),
+        ("calc", "collectives", "-H", "mi300x", "--set", "peer_share={}"),
         ("calc", *TRAINING, "--solve", "batch_tokens", "--for", "mfu_expected>={}"),
         ("optimize", *TRAINING, "--minimize", "step_time_expected", "--where", "mfu_expected>={}"),
         ("sweep", *TRAINING, "--over", "compute_efficiency={}"),
@@ -43,7 +45,7 @@ def test_what_a_share_above_1_means(value: float, says: str) -> None:
     ids=lambda args: args[-1],
 )
 def test_a_share_typed_as_per_cent(planner: Callable[..., Result], args: Sequence[str], number: str) -> None:
-    """An input, an assumption, a target, a condition and an axis."""
+    """An input, an assumption, numbers of a calibration and of a chip, a target, a condition and an axis."""
     done = planner(*(arg.format(number) for arg in args))
     assert done.exit_code == 2
     assert "a number of at most 1 is wanted; write 35% or 0.35" in done.stderr

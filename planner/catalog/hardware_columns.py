@@ -64,7 +64,6 @@ _FIELDS = (
         aliases=("scaleup_egress_Bps_per_chip",),
     ),
     _network("link_bandwidth", "Torus link, or egress to a switch", unit="byte/s"),
-    _network("peer_share", "Share of that egress that leads to one other chip", only_on="topology=switch"),
     _network(
         "max_chips",
         "Chips that the scale-up network joins",
@@ -73,6 +72,7 @@ _FIELDS = (
         aliases=("scaleup_domain_max_chips",),
     ),
     _network("node_size", "Chips of a switch domain", kind="count", only_on="topology=switch"),
+    _network("peer_share", "Share of a chip's egress that leads to one other", only_on="topology=switch"),
     _network("wrap_multiple", "Multiple at which an axis wraps", kind="count", only_on="topology=torus"),
     _network("wrap_needs_all", "Wraps only if all axes do (1 or 0)", kind="flag", only_on="topology=torus"),
     # The scale-out network and the host
@@ -141,9 +141,9 @@ _RULES: dict[str, Callable[..., Value]] = {
     ),
     "calibration": _calibration,
     "link_bandwidth": _link_bandwidth,
-    "peer_share": _peer_share,
     "max_chips": lambda node_size: node_size,
     "node_size": lambda topology, max_chips: max_chips if topology == "switch" else None,
+    "peer_share": _peer_share,
     "wrap_multiple": _wrap_multiple,
     "wrap_needs_all": lambda network, wrap_multiple: float(network == "3d_torus"),  # noqa: ARG005 (N/A where that is)
     "dcn_bandwidth": lambda node_bandwidth, node_size: node_bandwidth / node_size,

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from planner import catalog, plausible, plausible_ratios, progress, typed_numbers
+from planner.catalog.calibrations import PARAMETERS
 from planner.catalog.columns import FLAGS
 from planner.errors import UserError
 from planner.formulas.template import CALCULATED, Row, Template
@@ -38,6 +39,8 @@ OR_ZERO = (
     "remat_layers_fraction",
     "logit_copies",
 )  # inputs that may be 0 although their default is positive
+LOOKED_UP_SHARES = frozenset({"peer_share", *(each.name for each in PARAMETERS if (each.upper, each.unit) == (1, "1"))})
+"""Numbers of chips and calibrations that are at most 1."""
 STAGES = {"zero_stage": 3.0}  # inputs that select a stage, and the last stage
 LOOKED_AT = ("input", "hardware", "model")  # rows whose numbers are checked for plausibility
 PARTS = {"hbm_reserve_bytes": "hbm_bytes"}  # inputs that must be less than another number
@@ -76,6 +79,7 @@ def limits(row: Row) -> Limits:
     """
     is_positive = row.kind == "input" and isinstance(row.default, float) and row.default > 0
     is_bounded = row.kind == "input" and is_share(row) and not BOUNDED.isdisjoint(row.name.split("_"))
+    is_bounded = is_bounded or row.name in LOOKED_UP_SHARES
     if row.kind == "input" and (last := stages(row.name)):
         return Limits(is_flag=False, is_positive=False, most=last, is_stage=True)
     most = 1.0 if is_bounded else LARGEST
