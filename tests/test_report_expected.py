@@ -132,8 +132,9 @@ def test_a_chip_without_runs_is_told(default: ReportData) -> None:
 
 
 def test_what_is_expected_has_its_sources(default: ReportData) -> None:
-    """Provenance names the calibration of each chip and the stack, with what they are fitted on."""
+    """Provenance names the calibration of each chip and the stack, with what they are fitted on, each source once."""
     fitted = {source.what: source.detail for source in default.sources if source.kind == "calibration"}
     assert set(fitted) == {"tpu-v5e", "tpu-v6e", "h100", "tpu-v5p"}
-    assert re.search(r"fitted on \d+ runs", fitted["h100"])
+    assert re.search(r"fitted on runs of .*\bmpt\b.*\bvidur\b", fitted["h100"])
+    assert len(re.findall(r"\bvidur\b", fitted["h100"])) == 1
     assert "default" in {source.what for source in default.sources if source.kind == "stacks"}

@@ -15,7 +15,7 @@ them are the templates' rows of kind `calibration`; `docs/validation.md` says wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -161,7 +161,7 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
     digests: dict[str, str] = {}
     stated = _stated(files, digests)
     sources = {
-        identifier: "; ".join(dict.fromkeys(_origin(line) for line in lines.values() if line.calibration == identifier))
+        identifier: _origins([line for line in lines.values() if line.calibration == identifier])
         for identifier, lines in stated.items()
     }
     rows: dict[str, dict[str, Value]] = {}
@@ -253,10 +253,17 @@ def _check_bounds(parameter: Parameter, value: float, place: Place) -> None:
         raise UserError(what, place=place, remedy=f"{remedy}; write {meant}" if meant else remedy)
 
 
-def _origin(line: Stated) -> str:
-    """On what a value is fitted, in a few words."""
-    runs, sources = line.cells.get("rows", "").strip(), line.cells.get("sources", "").strip()
-    return f"fitted on {runs} runs of {sources}" if runs else sources or line.file.name
+def _origins(lines: Sequence[Stated]) -> str:
+    """On what a calibration's numbers are fitted: the sources of all of them, once each, and whether some are priors.
+
+    Each number's own runs, or the reason for its prior, are in the file: all of them would name most several times.
+    """
+    fitted = [line for line in lines if line.cells.get("rows", "").strip()]
+    names = sorted({name for line in fitted for name in line.cells.get("sources", "").split()})
+    told = [line.cells.get("sources", "").strip() or line.file.name for line in lines if line not in fitted]
+    if fitted:
+        told = ["other numbers are priors" if each.startswith("prior: ") else each for each in told]
+    return "; ".join(([f"fitted on runs of {' '.join(names)}"] if fitted else []) + list(dict.fromkeys(told)))
 
 
 MOST_NAMED = 3  # most sources to name
