@@ -14,6 +14,7 @@ from planner.catalog.columns import Field, Value, with_rules
 
 _TORUS_AXES = {"ring": 1.0, "2d_torus": 2.0, "3d_torus": 3.0}
 _NETWORKS = (*_TORUS_AXES, "switch", "mesh", "pcie", "dragonfly", "boardfly", "wafer")
+_NODES = ("switch", "mesh")  # networks of a node's chips: each reaches every other in one hop
 _CUBE = 4.0  # a TPU slice in three dimensions is made of 4 x 4 x 4 cubes, whose axes optical switches close
 
 
@@ -134,7 +135,7 @@ def _calibration(kind: str | None = None, topology: str | None = None) -> Value:
 # The value of a blank cell, computed from other columns of its row; None is N/A.
 _RULES: dict[str, Callable[..., Value]] = {
     "name": lambda id: id,
-    "topology": lambda network: "torus" if network in _TORUS_AXES else "switch" if network == "switch" else None,
+    "topology": lambda network: "torus" if network in _TORUS_AXES else "switch" if network in _NODES else None,
     "torus_axes": lambda network: _TORUS_AXES.get(network),
     "scaleup_bandwidth": (
         lambda n_links, ici_link_Bps_unidirectional: n_links * ici_link_Bps_unidirectional  # noqa: N803
