@@ -1,0 +1,62 @@
+"""Experts over the chips of several groups: the fullest chip, and groups that wait for each other's prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import planner
+
+GENERATED = 900
+
+
+def decode(chips: int, **inputs: float) -> Mapping[str, Any]:
+    """DeepSeek-V3 in 8 bits on H200s, with experts whole on each chip."""
+    given: dict[str, Any] = {"serve_expert": chips, "weight_dtype": "fp8", "compute_dtype": "fp8", **inputs}
+    return planner.calc("inference", model="deepseek-v3", hardware="h200-sxm", n_chips=chips, **given)
+
+
+@pytest.mark.parametrize("ways", [4, 8, 16, 32])
+@pytest.mark.parametrize("batch", [2, 8, 32, 128])
+def test_the_fullest_chip_reads_what_drawn_routes_give_it(ways: int, batch: int) -> None:
+    """Its experts over the mean are within 15 % of the mean of 300 batches whose tokens choose 8 of 256 at random."""
+    drawn = np.random.default_rng(ways * batch)
+    over = []
+    for _ in range(300):
+        chosen = np.argsort(drawn.random((batch, 256)), axis=1)[:, :8]
+        on = np.bincount(np.unique(chosen) // (256 // ways), minlength=ways)
+        over.append(on.max() / on.mean())
+    assert decode(ways, batch=batch)["decode_pass_fullest_experts"] == pytest.approx(np.mean(over), rel=0.15)
+
+
+def test_experts_over_all_chips_are_no_one_chips() -> None:
+    """Tensor ways share every expert, so that no chip reads more than another."""
+    shared = decode(8, batch=4, serve_expert=1)
+    assert shared["decode_pass_fullest_experts"] == 1
+    assert decode(8, batch=4)["decode_step_time_expected"] > shared["decode_step_time_expected"]
+    assert decode(8, batch=4)["param_time"] == shared["param_time"]  # the bound is that of even routes
+
+
+@pytest.mark.parametrize("batch", [16, 64, 256, 1024])
+def test_groups_wait_for_each_others_prompts(batch: int) -> None:
+    """As many turns of prefills as in a simulation of eight groups whose sequences end at random, within 10 %."""
+    groups, steps = 8, 40_000
+    begun = np.random.default_rng(batch).binomial(batch // groups - 1, 1 / GENERATED, (steps, groups))
+    turns = np.maximum(begun.max(axis=1), 0).sum()  # a group prefills one prompt after another
+    found = decode(groups, serve_data=groups, batch=batch, generate_len=GENERATED)
+    of_a_group = (batch // groups - 1) / GENERATED
+    assert found["turns_of_prompt"] * of_a_group == pytest.approx(turns / steps, rel=0.1)
+    assert found["prefills_between_expected"] == pytest.approx(
+        of_a_group * found["turns_of_prompt"] * found["turn_time"]
+    )
+
+
+def test_groups_with_experts_of_their_own_wait_for_their_prompts_alone() -> None:
+    """Copies of a model, and groups beside chips that prefill, have a turn a prompt, of its whole time."""
+    for inputs in ({"serve_expert": 1}, {"prefill_chips": 8}):
+        found = decode(8, serve_data=8, batch=64, **inputs)
+        assert found["turns_of_prompt"] == 1
+        assert found["turn_time"] == found["prompt_turn_time"]
