@@ -54,9 +54,9 @@ GROUPS = (
         "serving", SERVING,
         common=(
             "matmul_ramp", "layer_overhead", "collective_overhead", "fabric_collective_overhead",
-            "serve_activation_passes", "serve_exposure", "serve_expert_overhead",
+            "serve_activation_passes", "serve_exposure",
         ),
-        of_chips=("serve_matmul_efficiency", "hbm_efficiency"),
+        of_chips=("serve_matmul_efficiency", "hbm_efficiency", "serve_expert_overhead"),
         of_experts=("serve_expert_overhead",),
         stacks=(("unfused", "serve_overhead_factor", 1.0, 6.0), ("unfused", "cache_reads_power", 0.0, 1.0)),
         drawn=0.3,  # most chips have one source or two
@@ -138,6 +138,8 @@ def prior_of(owner: str, name: str) -> Prior | None:
 
 
 DEVIATION = (0.5, 1.6)  # bounds of a deviation: MI300X multiplies at half of the share of its peak that others reach
+DEVIATIONS = {"serve_expert_overhead": (0.3, 8.0)}
+"""Bounds of the deviations of times: starting an expert layer's kernels takes a multiple on MI300X and MI325X."""
 
 
 def bounds(name: str) -> tuple[float, float]:
