@@ -69,9 +69,9 @@ PARAMETERS = (
     Parameter("train_attention_efficiency", "Share of the 16-bit peak that training attention reaches", "1", 0.05, 1),
     Parameter("train_activation_passes", "Passes over a layer's activations outside its matmuls", "1", 0, 15),
     Parameter(
-        "expert_width_scale", "Smallest dimension at which the work of experts takes twice as long", "1", 0, 5000
+        "expert_width_scale", "Width of experts at which their work takes twice as long", "1", 0, 5000
     ),
-    Parameter("expert_layer_overhead", "Time that a layer with experts adds to a microbatch", "s", 0, 0.02),
+    Parameter("expert_layer_overhead", "Time of the host for a layer with experts and a microbatch", "s", 0, 0.02),
     Parameter("recompute_cost", "Time of repeated matmuls over that of the first", "1", 0.3, 1),
     Parameter("tensor_exposure", "Tensor communication that no work hides, over its bound", "1", 0, 3),
     Parameter("fsdp_exposure", "FSDP and data-parallel communication that no work hides, over its bound", "1", 0, 2),
@@ -95,6 +95,7 @@ PARAMETERS = (
         "sparse_attention_efficiency", "Share of the peak that sparse attention of a prompt reaches", "1", 0.05, 1
     ),
     Parameter("sparse_layer_host_time", "Time of the host for a layer of sparse attention in a prompt", "s", 0, 0.1),
+    Parameter("expert_layer_host_time", "Time of the host for a layer with experts in a prompt", "s", 0, 0.1),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
     Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),

@@ -170,6 +170,10 @@ UNMEASURED = {
         4.4e-3, 0, "SGLang's first tokens of DeepSeek-V4: 4.4 ms a layer of Flash on four B300 and of Pro on eight"
     ),
     ("tpu", "sparse_layer_host_time"): Prior(0.0, 0, "a compiled program: no host between its operations"),
+    ("any", "expert_layer_host_time"): Prior(
+        1.2e-3, 0, "SGLang's first tokens after 600: 1 ms a layer of Qwen3-235B on B200, 1.3 of MiniMax-M2.5 on H100"
+    ),
+    ("tpu", "expert_layer_host_time"): Prior(0.0, 0, "a compiled program: no host between its operations"),
     ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
     ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
