@@ -97,6 +97,9 @@ PARAMETERS = (
     Parameter("sparse_layer_host_time", "Time of the host for a layer of sparse attention in a prompt", "s", 0, 0.1),
     Parameter("expert_layer_host_time", "Time of the host for a layer with experts in a prompt", "s", 0, 0.1),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
+    Parameter(
+        "exchange_overhead", "Start of an exchange for experts within a node, beyond an all-reduce's", "s", 0, 1e-3
+    ),
     Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
     Parameter("serve_exposure", "All-reduces while serving, over bytes by bandwidth", "1", 0, 10),
