@@ -111,7 +111,7 @@ PRIORS: dict[str | tuple[str, str], Prior] = {
     ("tpu", "expert_layer_overhead"): Prior(0.2e-3, 1.0, "a compiled program: no host between router and experts"),
     "layer_overhead": Prior(40e-6, 0.3, "ten launches of 4 us in a layer"),
     "collective_overhead": Prior(6.7e-6, 0.1, "one-shot all-reduces over NVLink take 5 to 10 us"),
-    "expert_layer_host_time": Prior(1.2e-3, 0.3, "SGLang's first tokens after 600: 1 to 1.3 ms in a layer with experts"),
+    "expert_layer_host_time": Prior(1.2e-3, 0.3, "SGLang's first tokens after 600: 1 to 1.3 ms a layer"),
     "fabric_collective_overhead": Prior(20e-6, 0.03, "NCCL all-reduces of a few bytes: 15 us more between two nodes"),
     "serve_overhead_factor": Prior(2.5, 0.3, "host-bound serving of 2023"),
     "serve_matmul_efficiency": Prior(0.8, 0.3, "mamf-finder: 0.80 to 0.87 of the peak on large matmuls"),
