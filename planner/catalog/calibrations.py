@@ -68,9 +68,7 @@ PARAMETERS = (
     Parameter("train_matmul_efficiency", "Share of the peak that training matmuls reach", "1", 0.3, 1),
     Parameter("train_attention_efficiency", "Share of the 16-bit peak that training attention reaches", "1", 0.05, 1),
     Parameter("train_activation_passes", "Passes over a layer's activations outside its matmuls", "1", 0, 15),
-    Parameter(
-        "expert_width_scale", "Width of experts at which their work takes twice as long", "1", 0, 5000
-    ),
+    Parameter("expert_width_scale", "Width of experts at which their work takes twice as long", "1", 0, 5000),
     Parameter("expert_layer_overhead", "Time of the host for a layer with experts and a microbatch", "s", 0, 0.02),
     Parameter("recompute_cost", "Time of repeated matmuls over that of the first", "1", 0.3, 1),
     Parameter("tensor_exposure", "Tensor communication that no work hides, over its bound", "1", 0, 3),
@@ -97,6 +95,13 @@ PARAMETERS = (
     Parameter("sparse_layer_host_time", "Time of the host for a layer of sparse attention in a prompt", "s", 0, 0.1),
     Parameter("expert_layer_host_time", "Time of the host for a layer with experts in a prompt", "s", 0, 0.1),
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
+    Parameter(
+        "narrow_expert_overhead",
+        "Time that a layer with experts in fewer bits adds to a pass while serving",
+        "s",
+        0,
+        1e-3,
+    ),
     Parameter(
         "exchange_overhead", "Start of an exchange for experts within a node, beyond an all-reduce's", "s", 0, 1e-3
     ),

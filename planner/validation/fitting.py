@@ -23,17 +23,7 @@ from planner.formulas.evaluation import code
 from planner.formulas.partial import Recompute, recomputed
 from planner.formulas.template import Row
 from planner.validation.expected_times import Numbers, Together, spread
-from planner.validation.parameters import (
-    DEVIATION,
-    DEVIATIONS,
-    FAMILIES,
-    START,
-    UNMEASURED,
-    Group,
-    Prior,
-    bounds,
-    prior_of,
-)
+from planner.validation.parameters import DEVIATION, FAMILIES, START, UNMEASURED, Group, Prior, bounds, prior_of
 
 SHARE = 0.35  # a run's weight is (number of its source's runs) ** -SHARE
 OUTLYING = 0.1  # residual above which a run is down-weighted
@@ -186,10 +176,9 @@ def _unknown(group: Group, calibrations: Sequence[str], usual: Callable[[str, st
     for name in group.of_chips:
         for owner in calibrations:
             if owner not in FAMILIES:
-                limits = DEVIATIONS.get(name, DEVIATION)
-                start = float(np.clip(usual(owner, name), *limits))
+                start = float(np.clip(usual(owner, name), *DEVIATION))
                 drawn = Prior(start, group.drawn, "the median of its kind")
-                found.append(_Unknown(owner, name, start, *limits, drawn, deviates=True))
+                found.append(_Unknown(owner, name, start, *DEVIATION, drawn, deviates=True))
     return found
 
 
