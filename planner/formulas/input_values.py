@@ -39,6 +39,7 @@ OR_ZERO = (
     "remat_layers_fraction",
     "logit_copies",
 )  # inputs that may be 0 although their default is positive
+ABOVE_0 = ("train_tokens",)  # looked up, and chosen like an input
 LOOKED_UP_SHARES = frozenset({"peer_share", *(each.name for each in PARAMETERS if (each.upper, each.unit) == (1, "1"))})
 """Numbers of chips and calibrations that are at most 1."""
 STAGES = {"zero_stage": 3.0}  # inputs that select a stage, and the last stage
@@ -78,6 +79,7 @@ def limits(row: Row) -> Limits:
     Efficiencies, rates and other shares set in a plan are at most 1; those measured by a profile may be more.
     """
     is_positive = row.kind == "input" and isinstance(row.default, float) and row.default > 0
+    is_positive = is_positive or row.name in ABOVE_0
     is_bounded = row.kind == "input" and is_share(row) and not BOUNDED.isdisjoint(row.name.split("_"))
     is_bounded = is_bounded or row.name in LOOKED_UP_SHARES
     if row.kind == "input" and (last := stages(row.name)):
