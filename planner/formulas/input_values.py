@@ -247,17 +247,19 @@ def values(
     return {name: read(template.row(name), text) for name, text in parsed(settings).items()}
 
 
-def doubt_chip(template: Template, given: Mapping[str, object], known: Callable[[str], float | str | None]) -> None:
+def doubt_chip(
+    rows: Iterable[Row], given: Mapping[str, object], known: Callable[[str], float | str | None], of: str = ""
+) -> None:
     """Warn about typed numbers of the chip that don't fit its others, such as HBM in GB/s for TB/s.
 
-    `known` gives the value of each of the template's rows of the chip.
+    `rows` may be any rows of a template; `known` gives the value of each that is of the chip. `of` names the scenario.
     """
-    rows = [row for row in template.of_kind("hardware") if row.unit in plausible_ratios.SCALED]
+    rows = [row for row in rows if row.kind == "hardware" and row.unit in plausible_ratios.SCALED]
     typed = {row.name: row.unit for row in rows if isinstance(given.get(row.name), float)}
     chip = {row.name: known(row.name) for row in rows} if typed else {}
     for name, doubtful in plausible_ratios.doubts(chip, typed, dict):
         if name in typed:
-            progress.warn(f"{name} = {doubtful}")
+            progress.warn(f"{name}{of and f' of {of}'} = {doubtful}")
 
 
 def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:
