@@ -16,7 +16,7 @@ from planner.typed_numbers import said
 
 SCALED = ("FLOP/s/chip", "byte/chip", "byte/s/chip", "byte/s", "W/chip")
 """Units of numbers of a chip that are written with a prefix, so that it may be the wrong one."""
-_COLUMNS = ("over", "under", "least", "most", "bandwidth_below", "reason")
+_COLUMNS = ("over", "under", "least", "most", "bandwidth_from", "bandwidth_below", "reason")
 _SLIPS = (1e3, 1e-3, 1e6, 1e-6)
 _LARGEST = "largest_peak"
 _LARGE = 1000  # ratios from here on are written without decimals
@@ -27,13 +27,15 @@ Numbers = Mapping[str, float | str | None]
 class Ratio(NamedTuple):
     """The plausible range of `over / under`, `least` to `most`; `peak` and `largest_peak` are the peaks of any format.
 
-    It applies to chips whose memory is slower than `bandwidth_below`, in byte/s; faster memory is SRAM.
+    It applies to chips whose memory has at least `bandwidth_from` and less than `bandwidth_below`, in byte/s; the
+    fastest memory is SRAM.
     """
 
     over: str
     under: str
     least: float
     most: float
+    bandwidth_from: float
     bandwidth_below: float
     reason: str
 
@@ -107,7 +109,7 @@ def _faults(row: Numbers) -> list[_Fault]:
     top = max(peaks, key=lambda name: numbers[name], default="")
     found = []
     for ratio in _ratios():
-        if numbers.get("hbm_bandwidth", 0.0) >= ratio.bandwidth_below:
+        if not ratio.bandwidth_from <= numbers.get("hbm_bandwidth", 0.0) < ratio.bandwidth_below:
             continue
         under = top if ratio.under == _LARGEST else ratio.under
         for over in peaks if ratio.over == "peak" else [top if ratio.over == _LARGEST else ratio.over]:
@@ -127,6 +129,7 @@ def _ratios() -> tuple[Ratio, ...]:
             cells["under"],
             float(cells["least"]),
             float(cells["most"]),
+            float(cells["bandwidth_from"] or 0),
             float(cells["bandwidth_below"] or "inf"),
             cells["reason"],
         )

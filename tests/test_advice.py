@@ -26,8 +26,8 @@ SERVED = ("llama3-70b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b", "qwen3-next
 TRAINED = ("llama3-70b", "qwen2.5-7b", "mixtral-8x7b", "deepseek-v2", "deepseek-v3", "falcon-7b")
 UNTOLD = {  # of the models' and the chips' own numbers, or with no one value that makes them hold
     "check_layers", "check_moe_layers", "check_experts_active", "check_local_layers", "check_params_published",
-    "check_slice_exists", "check_price_basis", "check_fits_prefill", "check_ways_on_axes", "check_tensor_ways",
-    "check_axes", "fits_memory", "fits_memory_at_work", FITS, "check_goodput", "check_interval",
+    "check_slice_exists", "check_price_basis", "check_axes", "fits_memory", "fits_memory_at_work", FITS,
+    "check_goodput", "check_interval",
 }  # fmt: skip
 
 

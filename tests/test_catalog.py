@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from planner.catalog import load_hardware, load_models
 from planner.catalog.columns import BlankRule, Field
 from planner.catalog.columns import parse as parse
+from planner.catalog.databases import Databases
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.errors import UserError
+from planner.formulas import library
+from planner.formulas.lookups import facts
 from tests.catalogs import DENSE, HEADER, LOADERS, TINY, csv_of, load_csv, pairs, row_of_csv
 
 with (Path(__file__).parent / "cases/data_sheets.csv").open(encoding="utf-8", newline="") as _file:
@@ -53,6 +56,8 @@ bias=mlp -> n_qkv_bias=0 n_o_bias=0 n_mlp_bias=1
 bias=all o_bias=false -> n_qkv_bias=1 n_o_bias=0 n_mlp_bias=1 n_lm_head_bias=0
 norm=layernorm -> norm_vectors=2
 norm=layernorm_nobias -> norm_vectors=1
+train_tokens=2e12 -> run_tokens=2e+12
+train_tokens= -> run_tokens=1.5e+13
 qk_norm=per_head -> qk_norm_params=32
 qk_norm=full -> qk_norm_params=96
 attn_sinks=1 -> attn_sink_params=4
@@ -226,3 +231,21 @@ def test_an_unknown_chip_is_told_those_that_its_words_name(text: str, meant: str
     with pytest.raises(UserError) as fault:
         load_hardware().identify(text)
     assert fault.value.remedy == f"did you mean {meant}?"
+
+
+def test_what_is_filled_in_is_not_said_to_be_the_files(tmp_path: Path) -> None:
+    """The number of a blank cell is told as a default, or with the columns that it follows from; a given one is not."""
+    experts = {"n_experts": "8", "n_experts_active": "2", "d_ff_expert": "32", "d_ff": ""}
+    path = tmp_path / "mine.csv"
+    path.write_text(csv_of(list(DENSE | experts), list((DENSE | experts).values())), encoding="utf-8")
+    known = facts(library.load("training"), "tiny", None, Databases(path))
+    said = {name: known.origin("model", name) for name in ("d_ff_expert", "d_ff", "n_shared_experts", "run_tokens")}
+    assert said == {
+        "d_ff_expert": "tiny in mine.csv: mine.csv, line 2",
+        "d_ff": "tiny in mine.csv: not given, follows from n_moe_layers, n_layers, n_experts_active, d_ff_expert; "
+        "mine.csv, line 2",
+        "n_shared_experts": "tiny in mine.csv: not given, planner's default",
+        "run_tokens": "tiny in mine.csv: not given, planner's default",
+    }
+    assert known.model is not None
+    assert known.model["d_ff"] == 64

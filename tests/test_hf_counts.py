@@ -15,8 +15,8 @@ SHARED = sorted(set(CONFIGS) & set(MODELS.rows))
 
 # Columns that no config says, or that count what isn't the language model.
 NOT_IN_A_CONFIG = {
-    "name", "year", "published_kind", "n_params_published", "n_params_active_published", "train_tokens", "hf_id",
-    "source", "extra_params_total",
+    "name", "year", "published_kind", "n_params_published", "n_params_active_published", "train_tokens", "run_tokens",
+    "hf_id", "source", "extra_params_total",
 }  # fmt: skip
 
 # MiniMax-Text-01's config allows 10,240,000 positions; the database has the context that is advertised.

@@ -330,6 +330,24 @@ def test_scenarios_of_long_names_have_a_sheet_each(profile: Path, light: Path) -
     assert len([name for name in Package.read(light).sheets() if name.startswith("Profile")]) == 4
 
 
+def test_the_greater_problem_comes_first(profile: Path, light: Path, tmp_path: Path) -> None:
+    """A log, a result, a folder without a profile and an unknown row are told before which scenario it is a run of."""
+    assert command("scenario", "add", light, "again").exit_code == 0
+    (tmp_path / "log").write_text("completed step: 7, seconds: 1.25, TFLOP/s: 3\n", encoding="utf-8")
+    (tmp_path / "result.json").write_text('{"median_tpot_ms": 12.5, "median_ttft_ms": 90}', encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    before = light.read_bytes()
+    for name, told in (
+        ("log", "planner record writes the time that it tells into a workbook: --time 1.25s"),
+        ("result.json", "planner record writes the time that it tells into a workbook: --time 12.5ms --of tpot"),
+        ("empty", "there is no profile in this folder"),
+    ):
+        assert told in ingest(tmp_path / name, light).output
+    assert "no scenario of it plans nosuch" in ingest(profile, light, "--of", "nosuch").output
+    assert "and none is named" in ingest(profile, light, "--of", "expected_time").output
+    assert light.read_bytes() == before
+
+
 def test_each_scenario_has_a_sheet_of_its_own(profile: Path, light: Path) -> None:
     """The second scenario's profile leaves the first one's; a newer one of it replaces its own."""
     assert command("scenario", "add", light, "again").exit_code == 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
+import openpyxl
 import pytest
 
 from planner.api.leading import _near
@@ -14,6 +16,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
 from planner.spoken import between, spoken, within
 from planner.validation.nearest import nearest
+from planner.workbook import layout
 from tests.commands import run
 
 TRAINING = ["training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512"]
@@ -413,3 +416,50 @@ def test_a_fleet_of_small_batches_says_that_larger_ones_need_fewer_replicas() ->
     assert "Check failed" not in larger
     few, many = (int(re.search(r"^Replicas +(\d+)$", each, re.MULTILINE)[1]) for each in (larger, said))  # type: ignore[index]
     assert few < many / 10
+
+
+def test_a_run_has_the_tokens_of_its_model(tmp_path: Path) -> None:
+    """A training plan begins with its model's own training tokens, or else those of Llama 3; typed ones count more."""
+    header = "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,train_tokens"
+    rows = "own,2,64,256,4,2,16,1000,2T\nblank,2,64,256,4,2,16,1000,"
+    path = tmp_path / "mine.csv"
+    path.write_text(f"{header}\n{rows}\n", encoding="utf-8")
+
+    def tokens(model: str, *more: str) -> float:
+        words = ["training", "-m", model, "--models", str(path), "-H", "h100-sxm", "--json", *more]
+        return float(json.loads(calc(*words))["train_tokens"])
+
+    assert tokens("own") == 2e12
+    assert tokens("blank") == 15e12
+    assert tokens("own", "--set", "train_tokens=3T") == 3e12
+    assert "a number above 0 is wanted" in run("calc", *TRAINING, "train_tokens=0").output
+
+
+def test_the_tokens_of_a_run_can_be_seen_and_typed(tmp_path: Path) -> None:
+    """Among looked-up numbers the tokens of a run alone are shown on Inputs: blank, they are the model's."""
+    path = tmp_path / "plan.xlsx"
+    words = ["build", "deepseek-v3", "-H", "h100-sxm", "--set", "workload=training", "n_chips=512", "-o", str(path)]
+    assert run(*words).exit_code == 0
+    book = openpyxl.load_workbook(path, data_only=True)
+    inputs, names = book["Inputs"], {}
+    for row in inputs.iter_rows(max_col=layout.NAME):
+        names[row[-1].value] = row[-1].row
+    at, hidden = names["train_tokens"], inputs.row_dimensions
+    assert not hidden[at].hidden
+    assert hidden[names["hbm_bandwidth"]].hidden
+    assert inputs.cell(at, layout.FIRST_SCENARIO).value is None
+    rows = {row[0].value: row for row in book["Training"].iter_rows()}
+    assert rows["Tokens of the run"][layout.FIRST_SCENARIO - 1].value == 14.8e12  # DeepSeek-V3, section 4
+
+
+def test_experts_tell_from_which_tokens_a_plan_is_compute_bound() -> None:
+    """Where FSDP's tokens are of a block of experts, the plan's own are told: there its two times are equal."""
+    words = ["training", "-m", "deepseek-v3", "-H", "tpu-v5p", "--set", "n_chips=4096"]
+    said = calc(*words)
+    assert "24,480 tokens of a chip count the matmuls of a feed-forward block of 256 experts, 8 for each token," in said
+    found = re.search(r"this plan is compute-bound from ([\d,]+)\.", said)
+    assert found
+    tokens = int(found[1].replace(",", ""))
+    there = json.loads(calc(*words, f"batch_tokens={4096 * tokens}", "--json"))
+    assert there["compute_time"] == pytest.approx(there["fsdp_comm_time"], rel=1e-3)
+    assert "this plan is compute-bound from" not in calc(*TRAINING)  # of a dense model they are close

@@ -13,6 +13,7 @@ from planner.catalog.hardware_columns import HARDWARE_FIELDS
 from planner.plausible import doubt
 from planner.plausible_ratios import SCALED, doubts
 from tests.catalogs import load_csv
+from tests.commands import run
 
 HEADER = "id,topology,peak_bf16,hbm_bytes,hbm_bandwidth,link_bandwidth,max_chips"
 UNITS = {field.name: field.unit for field in HARDWARE_FIELDS if field.unit in SCALED}
@@ -80,3 +81,27 @@ def test_most_slips_of_shipped_chips_are_found() -> None:
     ]
     assert len(found) > 1000
     assert sum(found) / len(found) > LEAST_FOUND
+
+
+@pytest.mark.parametrize(("name", "slip"), [("hbm_bytes", 1e3), ("sram_bytes", 1e-3)])
+def test_a_slip_of_a_chip_without_dram_is_told(name: str, slip: float) -> None:
+    """Groq's chip has 230 MB of memory, all SRAM, at 80 TB/s (its data sheet): 230 GB, or 230 kB of SRAM, are told."""
+    row = {"hbm_bytes": 230e6, "hbm_bandwidth": 80e12, "sram_bytes": 230e6, "peak_fp16": 188e12, "peak_int8": 750e12}
+    assert list(doubts(row, UNITS, dict)) == []
+    ((_, told),) = doubts({**row, name: row[name] * slip}, UNITS, dict)
+    assert "memory of 40 TB/s is SRAM" in told
+
+
+def test_an_override_of_a_chip_is_told(tmp_path: Path) -> None:
+    """A bandwidth in GB/s for TB/s is told: one of --set, one of a scenario's cell, and in the workbook."""
+    book, told = tmp_path / "plan.xlsx", "3,350,000,000 byte/s/chip: 3.35TB/s, perhaps?"
+    words = ["build", "--template", "matmul", "-H", "h100-sxm", "-o", str(book), "--force"]
+    done = run(*words, "--set", "hbm_bandwidth=3.35GB/s")
+    assert f"Warning: hbm_bandwidth of h100_sxm = {told}" in done.stderr
+    assert f"hbm_bandwidth of h100_sxm = {told}" in " ".join(run("check", str(book)).stdout.split())
+    (tmp_path / "mine.csv").write_text("scenario,hardware,hbm_bandwidth\na,h100-sxm,3.35GB/s\nb,h100-sxm,\n")
+    done = run("build", "--template", "matmul", "--scenarios", str(tmp_path / "mine.csv"), "-o", str(book), "--force")
+    assert done.stderr.count(told) == 1
+    assert f"Warning: hbm_bandwidth of a = {told}" in done.stderr
+    assert "perhaps" not in run(*words, "--set", "hbm_bandwidth=3TB/s").stderr
+    assert "perhaps" not in run("check", str(book)).stdout

@@ -189,6 +189,8 @@ def test_the_only_scenario_needs_no_name(plan: Path, tmp_path: Path) -> None:
     assert "it has 2 scenarios, and none is named; say --scenario ID: tpu_v5e, tpu_v5p" in refused(
         "record", str(two), "--time", "9ms"
     )
+    unknown = refused("record", str(two), "--time", "9ms", "--of", "nosuch")
+    assert "no scenario of it plans nosuch" in unknown  # whichever was run
 
 
 def test_what_is_far_off_is_said_in_units_of_its_own(plan: Path) -> None:

@@ -143,7 +143,7 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
         return {column.name: cells[column.name] for column in columns}
 
     sources, digests = ById(begins, partial(_source, reader, path)), {path.name: sheet.digest}
-    return Table(kind, path, columns, ById(begins, row), sources, digests)
+    return Table(kind, path, columns, ById(begins, row), sources, digests, ById(begins, reader.filled))
 
 
 def _source(reader: Reader, path: Path, begin: int) -> str:

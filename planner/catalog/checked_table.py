@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -88,7 +88,8 @@ class ById(Mapping[str, T], Generic[T]):
 class Table:
     """A database file: a row of values for each id, in file order. None is an unknown number (N/A).
 
-    `sources` has the source of each row; `digests` the SHA-256 of each file by name.
+    `sources` has the source of each row; `digests` the SHA-256 of each file by name; `filled` the
+    blank cells of each row that planner fills in, by column, with the columns that they follow from (none: a default).
     """
 
     kind: str
@@ -97,6 +98,7 @@ class Table:
     rows: Mapping[str, dict[str, Value]]
     sources: Mapping[str, str]
     digests: Mapping[str, str]
+    filled: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
     def identify(self, text: str) -> str:
         """The id that a text means, by `Ids`. Raises UserError naming the nearest id."""
@@ -162,7 +164,8 @@ def own_rows_first(own: Table, ours: Table) -> Table:
     kept = [identifier for identifier in ours.rows if not own.has(identifier)]
     rows = _Chained(own.rows, ours.rows, kept)
     sources = _Chained(own.sources, ours.sources, kept)
-    return replace(own, rows=rows, sources=sources, digests={**own.digests, **ours.digests})
+    filled = _Chained(own.filled, ours.filled, [identifier for identifier in kept if identifier in ours.filled])
+    return replace(own, rows=rows, sources=sources, digests={**own.digests, **ours.digests}, filled=filled)
 
 
 class _Chained(Mapping[str, T], Generic[T]):

@@ -118,6 +118,7 @@ _FIELDS = (
     _size("n_params_published", "Published parameter count, if exact"),
     _size("n_params_active_published", "Published active parameters"),
     _size("train_tokens", "Training tokens"),
+    _size("run_tokens", "Tokens of a run to plan: the training tokens, else Llama 3's"),
     _text("hf_id", "Checkpoint"),
     _text("source", "Source"),
 )
@@ -143,6 +144,8 @@ def _softmax_layers(n_layers: float, n_linear_layers: Value = None, attention: V
         return n_layers - n_linear_layers
     return None if attention == "hybrid" else n_layers
 
+
+LLAMA_3_TOKENS = 15e12  # Llama 3, section 1: a run of a model whose training tokens nobody states
 
 # The value of a blank cell, computed from other columns of its row; None is N/A.
 _RULES: dict[str, Callable[..., Value]] = {
@@ -184,6 +187,7 @@ _RULES: dict[str, Callable[..., Value]] = {
     "n_params_published": lambda n_params_total_published, published_kind: (
         n_params_total_published if published_kind.startswith("exact") else None
     ),
+    "run_tokens": lambda train_tokens=None: train_tokens or LLAMA_3_TOKENS,
 }
 MODEL_FIELDS = with_rules(_FIELDS, _RULES)
 

@@ -107,6 +107,7 @@ class Reader:
             field.name: field.unit for field in fields if has_ratios and field.unit in plausible_ratios.SCALED
         }
         self._rules = self._grouped_rules()
+        self._inputs = {field.name: field.blank.inputs for field in fields if isinstance(field.blank, BlankRule)}
 
     def read(self) -> Iterator[tuple[int, int, str]]:
         """Each row as (line number, byte offset, id).
@@ -182,6 +183,16 @@ class Reader:
     def complete(self, given: OwnCells) -> dict[str, Value]:
         """The value of every field: the row's own, its default, or derived from others."""
         return self._completion.of(dict(zip(self.names, given, strict=True)))
+
+    def filled(self, start: int) -> dict[str, list[str]]:
+        """The blank fields that are filled in of the row that begins at a byte, each with the fields it follows from.
+
+        A default follows from none.
+        """
+        given = dict(zip(self.names, self.row_at(start), strict=True))
+        row = self._completion.of(given)
+        blanks = (name for name in row if given.get(name) is None and row[name] is not None)
+        return {name: [each for each in self._inputs.get(name, ()) if row[each] is not None] for name in blanks}
 
     def _parsed(self, cells: Sequence[str]) -> OwnCells:
         return tuple(texts[cells[at]] for at, texts in zip(self._places, self._texts, strict=True))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from planner import plausible_ratios
 from planner.book.formulas_in_names import names_in
 from planner.book.sheet import Sheet
-from planner.book.tables import HEADER, MACHINE_NAME, LineItem
+from planner.book.tables import HEADER, MACHINE_NAME, Database, LineItem
 from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.check.precedents import CellSet
@@ -172,6 +172,26 @@ def _ill_matched(book: Book) -> Iterator[Fault]:
             cell = Spot(base.sheet.name, row, base.columns[name])
             remedy = "type another value where it is another"
             yield Fault(cell.sheet, cell.ref, f"{name} = {doubtful}", remedy, "note")
+    yield from _ill_overridden(book, base)
+
+
+def _ill_overridden(book: Book, base: Database) -> Iterator[Fault]:
+    """Numbers of its chip that a scenario overrides with ones that don't fit the others."""
+    table, chips = book.inputs, {base.sheet.text(row, base.columns["id"]): row for row in base.rows}
+    lines = [line for line in table.lines if line.unit in plausible_ratios.SCALED]
+    for column in table.columns:
+        values = {line.name: table.sheet.value(line.row, column) for line in lines}
+        typed = {name: float(value) for name, value in values.items() if is_number(value)}
+        row = chips.get(book.said(HEADER[-1], column))
+        own = {} if row is None or not typed else base.columns
+        numbers = {name: base.sheet.value(row or 0, at) for name, at in own.items()}
+        known = {name: float(value) for name, value in numbers.items() if is_number(value)} | typed
+        units = {line.name: line.unit for line in lines if line.name in typed}
+        for name, doubtful in plausible_ratios.doubts(known, units, dict) if own else ():
+            if name in typed:
+                cell = Spot(table.sheet.name, next(line.row for line in lines if line.name == name), column)
+                what = f"{name} of {book.owner(*cell)[1]} = {doubtful}"
+                yield Fault(cell.sheet, cell.ref, what, "type another value where it is another", "note")
 
 
 def _judged(book: Book) -> Iterator[tuple[Spot, str, str]]:

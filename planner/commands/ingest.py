@@ -40,7 +40,7 @@ def command(
 
     if into is None and (scenario or row or note):
         raise UserError("--scenario, --of and --note are of a workbook", remedy="name it: --into plan.xlsx")
-    found = ingested(profiles, device, into, scenario, steps)
+    found = ingested(profiles, device, into, scenario, steps, row)
     if into is None:
         for line in lines(found):
             click.echo(line)

@@ -45,6 +45,9 @@ SLACK = 2.0
 LEAST = 1.01
 """Numbers with a smaller ratio look equal to a reader."""
 
+FAR = 1.5
+"""Least ratio of two numbers that are close enough by themselves."""
+
 Numbers = Callable[[str], float | None]
 """From a formula in names to its value in a plan, in SI units; None for N/A."""
 
@@ -179,6 +182,7 @@ def agreements(template: Template, number: Numbers) -> Iterator[str]:
     if "mfu_expected" in named_headlines:
         yield from _of_utilisation(number)
         yield from _of_recomputation(number)
+        yield from _of_fsdp(number)
 
 
 def _of_a_token(number: Numbers) -> Iterator[str]:
@@ -228,3 +232,21 @@ def _of_recomputation(number: Numbers) -> Iterator[str]:
             f"Repeating what `remat` doesn't keep takes {spoken(fitted, 's')}, fitted to published runs; the bound has "
             f"all of its work at the peak, {spoken(full, 's')}."
         )
+
+
+def _of_fsdp(number: Numbers) -> Iterator[str]:
+    """Why the tokens from which FSDP is compute-bound aren't those at which the plan's own times are equal.
+
+    FSDP's communication doesn't depend on a plan's tokens, and its compute is proportional to them.
+    """
+    block, own = number("critical_tokens_per_chip_fsdp"), number("tokens_per_chip*fsdp_comm_time/compute_time")
+    experts, active = number("n_experts"), number("n_experts_active")
+    if not (block and own and max(block / own, own / block) > FAR):
+        return
+    of_experts = (
+        f" of {experts:,.0f} experts, {active:,.0f} for each token," if experts and active and experts > 1 else ""
+    )
+    yield (
+        f"FSDP's {block:,.0f} tokens of a chip count the matmuls of a feed-forward block{of_experts} alone: with "
+        f"attention, the other layers, recomputation and its mesh, this plan is compute-bound from {own:,.0f}."
+    )

@@ -39,6 +39,7 @@ OR_ZERO = (
     "remat_layers_fraction",
     "logit_copies",
 )  # inputs that may be 0 although their default is positive
+ABOVE_0 = ("train_tokens",)  # looked up, and chosen like an input
 LOOKED_UP_SHARES = frozenset({"peer_share", *(each.name for each in PARAMETERS if (each.upper, each.unit) == (1, "1"))})
 """Numbers of chips and calibrations that are at most 1."""
 STAGES = {"zero_stage": 3.0}  # inputs that select a stage, and the last stage
@@ -78,6 +79,7 @@ def limits(row: Row) -> Limits:
     Efficiencies, rates and other shares set in a plan are at most 1; those measured by a profile may be more.
     """
     is_positive = row.kind == "input" and isinstance(row.default, float) and row.default > 0
+    is_positive = is_positive or row.name in ABOVE_0
     is_bounded = row.kind == "input" and is_share(row) and not BOUNDED.isdisjoint(row.name.split("_"))
     is_bounded = is_bounded or row.name in LOOKED_UP_SHARES
     if row.kind == "input" and (last := stages(row.name)):
@@ -245,17 +247,19 @@ def values(
     return {name: read(template.row(name), text) for name, text in parsed(settings).items()}
 
 
-def doubt_chip(template: Template, given: Mapping[str, object], known: Callable[[str], float | str | None]) -> None:
+def doubt_chip(
+    rows: Iterable[Row], given: Mapping[str, object], known: Callable[[str], float | str | None], of: str = ""
+) -> None:
     """Warn about typed numbers of the chip that don't fit its others, such as HBM in GB/s for TB/s.
 
-    `known` gives the value of each of the template's rows of the chip.
+    `rows` may be any rows of a template; `known` gives the value of each that is of the chip. `of` names the scenario.
     """
-    rows = [row for row in template.of_kind("hardware") if row.unit in plausible_ratios.SCALED]
+    rows = [row for row in rows if row.kind == "hardware" and row.unit in plausible_ratios.SCALED]
     typed = {row.name: row.unit for row in rows if isinstance(given.get(row.name), float)}
     chip = {row.name: known(row.name) for row in rows} if typed else {}
     for name, doubtful in plausible_ratios.doubts(chip, typed, dict):
         if name in typed:
-            progress.warn(f"{name} = {doubtful}")
+            progress.warn(f"{name}{of and f' of {of}'} = {doubtful}")
 
 
 def check_together(given: Iterable[str], known: Mapping[str, float | str | None]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from planner import catalog
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Facts
 from planner.formulas.template import BY_ID, Row, Template
+from planner.spoken import few
 
 
 def facts(template: Template, model: str | None, hardware: str | None, databases: Databases | None = None) -> Facts:
@@ -24,10 +25,19 @@ def facts(template: Template, model: str | None, hardware: str | None, databases
             table = databases.models if kind == "model" else databases.hardware
             identifier = table.identify(text)
             rows[kind] = row = table.rows[identifier]
+            filled = table.filled.get(identifier, {})
             for column in table.columns:
-                source = row.get(column.source) or table.sources[identifier]
-                origins[kind, column.name] = f"{identifier} in {table.path.name}: {source}"
+                source = str(row.get(column.source) or table.sources[identifier])
+                said = _said(source, filled.get(column.name))
+                origins[kind, column.name] = f"{identifier} in {table.path.name}: {said}"
     return Facts(rows.get("model"), rows.get("hardware"), by_id(template, databases), origins)
+
+
+def _said(source: str, follows: Sequence[str] | None) -> str:
+    """The source of a cell; of a blank one that is filled in, what it follows from, or that it is a default."""
+    if follows is None:
+        return source
+    return f"not given, follows from {few(follows)}; {source}" if follows else "not given, planner's default"
 
 
 def by_id(template: Template, databases: Databases) -> dict[str, Mapping[str, Mapping[str, Value]]]:

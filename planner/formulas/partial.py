@@ -163,7 +163,7 @@ class Prepared:
         results = Results(self.template, arrays, given, spelling)
         given_names = (name for name in (*values, *wholes(values)) if name in self.template.by_name)
         check_together(values, {name: results.value(name) for name in given_names})
-        doubt_chip(self.template, values, results.value)
+        doubt_chip(self.template.rows, values, results.value)
         self._last = given, arrays
         return results
 

@@ -63,20 +63,25 @@ class Ingested:
         return chips_of(self.profile, self.chip)
 
 
-def ingested(paths: Sequence[Path], device: str, into: Path | None, scenario: str, steps: str = "") -> Ingested:
+def ingested(
+    paths: Sequence[Path], device: str, into: Path | None, scenario: str, steps: str = "", row: str = ""
+) -> Ingested:
     """The profile in these files or folders, with its chip, peaks and cases; `device` is the user's id for the chip.
 
-    `steps` is the requested kind of steps, blank for the main one. The workbook and scenario are checked first, because
-    reading a profile can take minutes. Raises UserError as reading either does, and first of all for a missing profile.
+    `steps` is the requested kind of steps, blank for the main one; `row` the headline that one is. Reading a profile
+    can take minutes, so what can be known before is checked first, the greater problem first: raises UserError for a
+    file that is no profile, an unknown chip, a workbook that can't be used, an unknown row or scenario; and as reading.
     """
     for path in paths:
         if not path.exists():
             raise UserError("there is no such file or folder", place=Place(path))
+    reading.refuse_foreign(paths)
     table = hardware()
     if device:
         table.identify(device)
     if into is not None:
-        scenario_of(read_plan(into), scenario)
+        plan = read_plan(into)
+        snapshot(plan, scenario, StatedRun("", TIME, row), 1.0) if row else scenario_of(plan, scenario)
     profile = reading.read(*paths, asked=steps)
     chip = chip_of(profile, device, table)
     peaks = peaks_of(next(iter(profile.active), None), chip)

@@ -68,6 +68,14 @@ def read(*paths: Path, asked: str = "") -> Profile:
     return profile
 
 
+def refuse_foreign(paths: Sequence[Path]) -> None:
+    """Raise UserError, in less than a second, for files that are no profiles, or folders without one."""
+    profile_files(paths)
+    for path in paths:
+        if not path.is_dir():
+            sources.refuse_foreign(path)
+
+
 def _of_phase(files: tuple[Path, ...], asked: str) -> tuple[Path, ...]:
     """The files whose names indicate the requested phase, if others indicate another one, as SGLang's do.
 

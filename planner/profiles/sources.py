@@ -67,26 +67,40 @@ def read_file(path: Path, asked: str) -> ProfileSource:
 
     Raises UserError if it can't be read as a profile.
     """
-    if why := foreign.by_name(path):
-        raise UserError(why[0], place=Place(path), remedy=why[1])
-    head = _head(path)
-    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not head:
-        raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
-    if _JSON.match(text):
+    head = _head_of_profile(path)
+    if _is_json(head):
         try:
             return _of_json(path, asked)
         except UserError:
             if why := foreign.other_text(_head(path, run_logs.MOST)):
                 raise UnknownJsonError(why[0], place=Place(path), remedy=why[1]) from None
             raise
-    if tool_table.is_csv(head):
-        return _of_csv(path)
-    if why := foreign.foreign(path, head):
+    return _of_csv(path) if tool_table.is_csv(head) else _of_planes(path, asked)
+
+
+def refuse_foreign(path: Path) -> None:
+    """Raise UserError for a file that its name, its beginning, or if it is small its content tells to be no profile."""
+    if _is_json(_head_of_profile(path)) and path.stat().st_size <= run_logs.MOST:
+        read_file(path, "")
+
+
+def _head_of_profile(path: Path) -> bytes:
+    """The first bytes of a file. Raises UserError if they or its name tell that it is no profile."""
+    if why := foreign.by_name(path):
+        raise UserError(why[0], place=Place(path), remedy=why[1])
+    head = _head(path)
+    if not head:
+        raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
+    if not _is_json(head) and not tool_table.is_csv(head) and (why := foreign.foreign(path, head)):
         if why[1] == foreign.WANTED:  # a log's first lines may be settings
             why = foreign.other_text(_head(path, run_logs.MOST)) or why
         raise UserError(why[0], place=Place(path), remedy=why[1])
-    return _of_planes(path, asked)
+    return head
+
+
+def _is_json(head: bytes) -> bool:
+    """Whether a file that begins so is JSON."""
+    return bool(_JSON.match(head.lstrip(b"\xef\xbb\xbf \t\r\n")))
 
 
 def _head(path: Path, most: int = tool_table.HEAD) -> bytes:

@@ -157,10 +157,16 @@ def snapshot(plan: Plan, scenario: str, stated: StatedRun, measured: float) -> R
 
     Raises UserError as `record` does.
     """
-    which = scenario_of(plan, scenario)
-    plans = [each for each in planned(CellFigures(plan)) if each.means(which.key)]
+    every = list(planned(CellFigures(plan)))
+    try:
+        which = scenario_of(plan, scenario)
+    except UserError:
+        if every and stated.row:  # what no scenario plans is the greater problem
+            _measured(every, stated, Place(plan.file), "no scenario of it plans")
+        raise
+    plans = [each for each in every if each.means(which.key)]
     plans = [each for each in plans if each.is_whole] or plans
-    own, row = _measured(plans, stated, Place(plan.file), which)
+    own, row = _measured(plans, stated, Place(plan.file), f"{which.id or which.key} plans no")
 
     def number(name: str) -> float | None:
         return own.number(name, which.key) if name in own.rows else None
@@ -196,10 +202,11 @@ def _beats(measured: float, bound: float, unit: str) -> bool:
     return measured * TOLERATED < bound if unit == TIME else measured > bound * TOLERATED
 
 
-def _measured(
-    plans: Sequence[Planned], stated: StatedRun, place: Place, scenario: Scenario
-) -> tuple[Planned, Quantity]:
-    """The row that was measured, and the plan that has it."""
+def _measured(plans: Sequence[Planned], stated: StatedRun, place: Place, none: str) -> tuple[Planned, Quantity]:
+    """The row that was measured, and the plan that has it.
+
+    Raises UserError where none has, with the words `none` before the row's name.
+    """
     rows = [(each, _rows(each, stated.unit)) for each in plans]
     for own, known in rows:
         wanted = stated.row.strip().lower()
@@ -211,10 +218,11 @@ def _measured(
             if wanted in called or name in meant(wanted, known) if wanted else name in leading:
                 return own, row
     names = [name for _, known in rows for name in known]
-    what = f"{scenario.id or scenario.key} plans no {stated.row or stated.kind}"
+    what = f"{none} {stated.row or stated.kind}"
     remedy = nearest(stated.row, names) if stated.row and names else "planner record --help lists what can be told"
     for unit in OPTIONS:
-        if stated.row and any(meant(stated.row, _rows(each, unit)) for each in plans):
+        in_unit = [_rows(each, unit) for each in plans]
+        if stated.row and any(stated.row in found or meant(stated.row, found) for found in in_unit):
             what, remedy = f"{stated.row} is no {stated.kind}", f"tell it with {OPTIONS[unit]}"
     remedy = remedy if plans else "planner update brings what is expected of a scenario"
     raise UserError(what, place=place, remedy=remedy)

@@ -114,7 +114,7 @@ def request(
     for subject in subjects:
         chip = {**(subject.facts.hardware or {}), **given}
         check_together(given, chip)
-        doubt_chip(loaded, given, chip.get)
+        doubt_chip(loaded.rows, given, chip.get)
     _warn_of_unfitted(given.get("stack"), subjects, databases)
     return Request(loaded, subjects, given, axes, conditions, backend, among)
 

@@ -111,7 +111,10 @@ def _block(
     *,
     is_closed: bool,
 ) -> int:
-    """Write a section, of which a closed one shows only rows with typed values; returns the next free row."""
+    """Write a section, of which a closed one shows only rows with typed values, and overrides that the data list.
+
+    Returns the next free row.
+    """
     if not rows:
         return at
     page.section(at, f"{title}; {OPENS}" if is_closed else title, plan.columns.last_filled)
@@ -129,7 +132,8 @@ def _block(
             page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", row_format(row))
         validate(page, row, plan.columns.area(at, at), ranges, overriding)
     if is_closed:
-        page.close_rows(range(first, at + 1), typed)
+        chosen = {places[name] for name in places if name in _named()[1]}  # looked up, yet what a plan chooses
+        page.close_rows(range(first, at + 1), typed | chosen)
     return at + 2
 
 

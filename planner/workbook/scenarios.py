@@ -23,7 +23,7 @@ from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.explanation import reasons
 from planner.formulas.following import followed
 from planner.formulas.headlines import leaders
-from planner.formulas.input_values import check_together, parsed, typed, wholes
+from planner.formulas.input_values import parsed, typed
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.lookups import facts
 from planner.formulas.sweeps import Sweep, sweeps, swept_templates
@@ -31,6 +31,7 @@ from planner.formulas.template import Row, Template, instead_of
 from planner.measure.mesh import MeshSpec
 from planner.spoken import few, within
 from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
+from planner.workbook.overridden_chips import doubt, possible
 from planner.workbook.workloads import (
     ALL_WORKLOADS,
     DEFAULT_TEMPLATES,
@@ -99,7 +100,9 @@ def plan_of(
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
         scenarios = known.products(models, chips, loaded)
-    scenarios = [_meant(_possible(scenario, tables[1]), meant) for scenario in _distinct(scenarios)]
+    scenarios = [_meant(possible(scenario, tables[1]), meant) for scenario in _distinct(scenarios)]
+    for scenario in scenarios:
+        doubt(scenario, rows, tables[1])
     if not templates:
         loaded, scenarios = without_others(loaded, scenarios)
     scenarios = completed(loaded, scenarios)
@@ -210,14 +213,6 @@ def _distinguished(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
         replace(each, name=each.id, is_named=True) if not each.is_named and shown[each.name] > 1 else each
         for each in scenarios
     ]
-
-
-def _possible(scenario: BuildScenario, chips: Table) -> BuildScenario:
-    """The scenario. Raises UserError if its values contradict its chip's."""
-    if wholes(scenario.values):
-        chip = chips.rows[scenario.hardware] if scenario.hardware else {}
-        check_together(scenario.values, {**chip, **scenario.values})
-    return scenario
 
 
 def _distinct(scenarios: Sequence[BuildScenario]) -> list[BuildScenario]:
@@ -356,4 +351,4 @@ class _Known:
             with _in_column(next((column for column in columns if cells.get(column)), "")):
                 refuse(text)
         scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
-        return _possible(scenario, self.hardware)
+        return possible(scenario, self.hardware)
