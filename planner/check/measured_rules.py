@@ -42,4 +42,4 @@ def _case(book: Book, sheet: ComparisonSheet, row: CaseRow) -> Iterator[Fault]:
 
 
 def _doubted(sheet: ComparisonSheet, cell: str, what: str) -> Fault:
-    return Fault(sheet.name, cell, what, "look at its unit", "note", "note", alike=f"a number is {likely_unit.LIKELY}")
+    return Fault(sheet.name, cell, what, "look at its unit", "note", "note", alike=likely_unit.far_off())

@@ -26,8 +26,12 @@ def is_far(ratio: float) -> bool:
 
 def how_far(ratio: float) -> str:
     """How far off such a number is, rounded to a power of ten so that similar numbers have one text; and why."""
-    times = 10 ** math.floor(abs(math.log10(ratio)) + 1e-9)
-    return f"{times:,} times or more off what is expected: {LIKELY}"
+    return far_off(10 ** math.floor(abs(math.log10(ratio)) + 1e-9))
+
+
+def far_off(times: float = FAR) -> str:
+    """The same for numbers so many times off or more."""
+    return f"{times:,.0f} times or more off what is expected: {LIKELY}"
 
 
 def likely(number: float, expected: float, unit: str) -> str:
