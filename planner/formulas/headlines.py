@@ -29,7 +29,7 @@ from planner.spoken import PERCENT
 COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target", "better")
 RANGE = ("_low", "_high")  # suffixes of the ends of a headline's range, which covers `OF_RUNS`
 OF_RUNS = "80 % of published runs"
-OF_ANY_RUNS = "80 % of runs"  # with a calibration or stack that a user's own runs were fitted to
+OF_ANY_RUNS = "80 % of runs"  # where runs of the user's own may be among those that were fitted to
 FITTING = ("check", "needed", "room")  # the kinds about fitting in memory
 MOST = 12  # most headlines of a template without its own
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from planner.formulas import thresholds
-from planner.formulas.headlines import RANGE, Headline, MemoryFit, Part, fit, headlines
+from planner.formulas.headlines import OF_ANY_RUNS, RANGE, Headline, MemoryFit, Part, fit, headlines
 from planner.formulas.template import Row
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, within
@@ -211,7 +211,7 @@ class LineWriter:
         digits = self.units.digits(self.units.in_words(each.row, f"{HERE}{first}"))
         self.line(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"), digits, form="0")
         self.close(range(first + 1, at + 1))
-        self.texts(at + 1, f"{each.said}: 80 % of runs", f"{name}.said", "in words", "plan_aside_label")
+        self.texts(at + 1, f"{each.said}: {OF_ANY_RUNS}", f"{name}.said", "in words", "plan_aside_label")
         self.across(at + 1, self._said(lines, each, first, at, asked), ASIDE[bool(asked)], "@")
         if asked:
             self.page.rows[at + 1].height = 2 * LINE_HEIGHT
