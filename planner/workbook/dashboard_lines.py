@@ -24,8 +24,9 @@ from planner.workbook.cell_styles import PALE_GREY, RED, number_format, row_form
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import LINE_HEIGHT, Live, Page
+from planner.workbook.page import Live, Page
 from planner.workbook.workloads import ALL_WORKLOADS
+from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 

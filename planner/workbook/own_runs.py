@@ -19,7 +19,8 @@ from planner.formulas.headlines import OF_ANY_RUNS
 from planner.workbook import charts, layout
 from planner.workbook.cell_styles import SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, runs_of
-from planner.workbook.page import LINE_HEIGHT, Live, Page
+from planner.workbook.page import Live, Page
+from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import column_letters
 from planner.xlsx.grid import HERE
 
