@@ -27,6 +27,7 @@ _TIMES = (
 NO_TIME = 1e-9  # s: a shorter time, a clock cycle or less, is shown as below this
 _MONEY = ((1e9, " billion"), (1e6, " million"))
 LEAST_SHARED, MOST_SHARED = 0.1, 1e4  # of numbers in a unit that suits another one
+MOST_PLAIN = 1e7  # the same without a word for thousands or millions
 LEAST_PART = 0.5  # the same of times in units that aren't decimal
 UNDECIMAL = ("min", "h", "days", "years")
 _UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
@@ -113,7 +114,8 @@ def _scale(value: float, like: float | None, steps: Sequence[tuple[float, float,
         next((step[1:] for step in steps if abs(size) >= step[0]), steps[-1][1:]) for size in (value, like or value)
     )
     least = LEAST_PART if shared[1] in UNDECIMAL else LEAST_SHARED
-    reads_well = value == 0 or least <= abs(value / shared[0]) < MOST_SHARED
+    most = MOST_SHARED if shared[1] else MOST_PLAIN
+    reads_well = value == 0 or least <= abs(value / shared[0]) < most
     return shared if reads_well else own
 
 

@@ -63,7 +63,7 @@ def test_numbers_as_people_say_them(value: float | None, unit: str, text: str) -
         (3.94e-12, 0.561, "s", "under 1 ns"), (80.0, 130.0, "s", "1.33 min"),
         (4.374, 4600.0, "s", "4.37 s"), (9.54, 4600.0, "s", "9.54 s"), (0.018, 21.2, "s", "18.0 ms"),
         (21.2, 5e-4, "s", "21.2 s"), (86400.0, 1e9, "s", "24.0 h"), (9.7e6, 2e9, "USD", "$9.70 million"),
-        (5e6, 8e10, "byte", "5.00 MB"),
+        (5e6, 8e10, "byte", "5.00 MB"), (1.12e6, 886_000.0, "USD", "$1,120,000"), (3e8, 10.0, "USD", "$300 million"),
     ],
 )  # fmt: skip
 def test_numbers_side_by_side_have_one_unit(value: float, like: float, unit: str, text: str) -> None:
