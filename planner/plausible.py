@@ -18,6 +18,8 @@ _COLUMNS = ("name", "unit", "least", "typical", "most", "whole", "reason")
 _SCALED = {"byte": "B", "byte/s": "B/s", "bit/s": "bit/s", "FLOP/s": "FLOP/s", "1/s": "Hz", "1": "", "s": "s"}
 """The unit symbol that prefixes are put before, by unit."""
 PER_CENT = 100.0
+SLIPS = (1e3, 1e-3, 1e6, 1e-6)
+"""By what a number is to be multiplied that was written with a wrong prefix."""
 _PREFIXES = "kMGTP", "munp"  # for any unit, and for seconds
 
 

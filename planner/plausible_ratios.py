@@ -11,13 +11,12 @@ from functools import cache
 from typing import NamedTuple
 
 from planner import data
-from planner.plausible import distance, doubt, scaled_by
+from planner.plausible import SLIPS, distance, doubt, scaled_by
 from planner.typed_numbers import said
 
 SCALED = ("FLOP/s/chip", "byte/chip", "byte/s/chip", "byte/s", "W/chip")
 """Units of numbers of a chip that are written with a prefix, so that it may be the wrong one."""
 _COLUMNS = ("over", "under", "least", "most", "bandwidth_from", "bandwidth_below", "reason")
-_SLIPS = (1e3, 1e-3, 1e6, 1e-6)
 _LARGEST = "largest_peak"
 _LARGE = 1000  # ratios from here on are written without decimals
 
@@ -94,7 +93,7 @@ def _repaired(
     found: list[tuple[int, float, str, float]] = []
     for name, value in row.items():
         if isinstance(value, float) and value and (unit := units.get(name)):
-            for slip in _SLIPS:
+            for slip in SLIPS:
                 left = len(_faults(complete({**row, name: value * slip})))
                 moved = distance(name, unit, value * slip) - distance(name, unit, value)
                 found.append((left, moved, name, slip))

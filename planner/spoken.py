@@ -26,6 +26,10 @@ _TIMES = (
 )
 NO_TIME = 1e-9  # s: a shorter time, a clock cycle or less, is shown as below this
 _MONEY = ((1e9, " billion"), (1e6, " million"))
+LEAST_SHARED, MOST_SHARED = 0.1, 1e4  # of numbers in a unit that suits another one
+MOST_PLAIN = 1e7  # the same without a word for thousands or millions
+LEAST_PART = 0.5  # the same of times in units that aren't decimal
+UNDECIMAL = ("min", "h", "days", "years")
 _UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
 SHOWN = 4  # significant digits of a scaled or fractional number in tables
 EXACT_DIGITS = 7  # significant digits that distinguish close numbers
@@ -77,27 +81,42 @@ def where_goes(label: str, what: str = "") -> str:
 def spoken(value: float | None, unit: str, like: float | None = None) -> str:
     """A number with its unit; N/A for None. A fraction is shown in percent if its `unit` is `%`.
 
-    `like` is a number whose scale it shares: if that is shown in days, so is this.
+    `like` is a number whose scale it shares: if that is shown in days, so is this, unless it would be a small part of
+    a day or thousands of days.
     """
     if value is None:
         return "N/A"
-    size = abs(like) if like else abs(value)
     if unit == "s":
         if value == 0:
             return "0 s"
         if abs(value) < NO_TIME:
             return _no_time(value)
-        _, factor, word = next(step for step in _TIMES if size >= step[0])
+        factor, word = _scale(value, like, _TIMES)
         return f"{rounded(value / factor)} {word}"
     if unit == PERCENT:
         return f"{rounded(100 * value)} %"
     if unit == "USD":
-        factor, word = next(((factor, word) for factor, word in _MONEY if size >= factor), (1.0, ""))
+        factor, word = _scale(value, like, [(factor, factor, word) for factor, word in (*_MONEY, (1.0, ""))])
         return f"${_money(value / factor) if factor == 1 else rounded(value / factor)}{word}"
     if unit.startswith("byte"):
-        factor, word = next(((factor, f"{word}B") for factor, word in _STEPS if size >= factor), (1.0, "bytes"))
+        steps = [(factor, factor, f"{word}B") for factor, word in _STEPS]
+        factor, word = _scale(value, like, [*steps, (0.0, 1.0, "bytes")])
         return f"{rounded(value / factor)} {word}"
     return f"{rounded(value)} {_UNITS.get(unit, unit)}".rstrip()
+
+
+def _scale(value: float, like: float | None, steps: Sequence[tuple[float, float, str]]) -> tuple[float, str]:
+    """The unit of a number, as its size and its name: that of `like`, if the number reads well in it, else its own.
+
+    `steps` have the least number that takes a unit, the unit's size and its name, from the largest unit down.
+    """
+    own, shared = (
+        next((step[1:] for step in steps if abs(size) >= step[0]), steps[-1][1:]) for size in (value, like or value)
+    )
+    least = LEAST_PART if shared[1] in UNDECIMAL else LEAST_SHARED
+    most = MOST_SHARED if shared[1] else MOST_PLAIN
+    reads_well = value == 0 or least <= abs(value / shared[0]) < most
+    return shared if reads_well else own
 
 
 def between(low: float | None, high: float | None, unit: str, like: float | None = None) -> str:

@@ -9,8 +9,9 @@ from xdist.scheduler import LoadFileScheduling
 # Files that take 3 s and more, the longest first; most have few tests. By the number of tests, as xdist has it, those
 # would come last, and the other workers would wait for the last of them.
 LONG = (
-    "test_validation_fit", "test_style", "test_programs", "test_update_merge", "test_runs_table", "test_update_rows",
-    "test_runs_removed", "test_update_typed_cells", "test_update_sweep_rows", "test_update_own_cells",
+    "test_validation_fit", "test_style", "test_programs", "test_runs_told", "test_runs_table", "test_update_merge",
+    "test_update_rows", "test_update_unremembered", "test_runs_removed", "test_update_typed_cells",
+    "test_update_sweep_rows", "test_update_own_cells",
     "test_report_workloads", "test_export_inputs", "test_search", "test_scenario_purpose", "test_built_form",
     "test_report", "test_scenario_remove", "test_ingest", "test_cli", "test_workbook", "test_pictures", "test_api",
     "test_lint", "test_report_search", "test_update_databases", "test_lint_values", "test_links", "test_update",

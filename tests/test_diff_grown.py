@@ -145,3 +145,43 @@ def test_cases_of_the_same_name_are_told_apart(pair: tuple[Path, Path]) -> None:
         ("tpu-v2].measured_time", 3e-3),
     ]
     assert planner("diff", *pair).count("measured_time") == 2
+
+
+def test_each_recorded_run_is_a_line_with_its_value(pair: tuple[Path, Path]) -> None:
+    """Of four runs within a minute two are added, one goes and one is typed over: each is one line with what was
+    measured, its time and the number before and after, and no other line is of them. Cells of runs of one name and
+    minute have numbers.
+    """
+    for time in ("9ms", "10ms"):
+        planner("record", pair[0], "--scenario", SCENARIO, "--time", time)
+    pair[1].write_bytes(pair[0].read_bytes())
+    planner("record", pair[1], "--time", "30ms", "--of", "tpot")
+    planner("record", pair[1], "--tokens-per-second", "800")
+    rows = runs(pair[1])
+    sheet = find(Package.read(pair[1]))
+    column = next(at for at, cell in sheet.xml.row(sheet.runs_header).items() if cell.value == "run_measured")
+    typed(pair[1], "Comparison", **{address(rows[1], column): 12.5})
+    planner("record", pair[1], "--remove", rows[0])
+    said = planner("diff", *pair).partition("Recorded runs\n")
+    lines = [re.sub(r"run 20\d\d-\d\d-\d\d \d\d:\d\d", "run DAY", line.strip()) for line in said[2].splitlines()]
+    name = "llama3-8b on tpu-v5e, run DAY: "
+    assert lines == [
+        f"{name}Decode step  9.000 ms -> (none)",
+        f"{name}Decode step  10.00 ms -> 12.50 ms",
+        f"{name}Time per output token, with prefills  (none) -> 30.00 ms",
+        f"{name}Output tokens a second  (none) -> 800 /s",
+    ]
+    assert said[0].splitlines()[2:] == ["", "No headline moved.", ""]
+    found = told(pair)
+    assert [run["old"] for run in found["runs"]] == [pytest.approx(0.009), pytest.approx(0.01), None, None]
+    assert [run["new"] for run in found["runs"]] == [None, *map(pytest.approx, (0.0125, 0.03, 800.0))]
+    names = [change["name"] for change in found["structure"] if change["how"] == "added"]
+    assert len(names) == len(set(names)) == 2
+
+
+def test_the_first_run_brings_no_lines_of_its_table(pair: tuple[Path, Path]) -> None:
+    """The title and the header that come with it are no changes to tell, unless all are asked for."""
+    pair[1].write_bytes(pair[0].read_bytes())
+    planner("record", pair[1], "--time", "9ms")
+    assert "row added" not in planner("diff", *pair)
+    assert planner("diff", *pair, "--all").count("row added") == 4

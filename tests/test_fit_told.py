@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.xlsx.opc import Package
 from tests.commands import command, refused
 
 DATA = Path(__file__).parent / "data"
@@ -58,12 +59,35 @@ def test_a_plan_says_whether_own_runs_tell_of_it(served: Path, plan: tuple[str, 
 
 @pytest.mark.parametrize(("stack", "said"), [("mine", "80 % of runs"), ("default", "80 % of published runs")])
 def test_a_report_says_whose_runs_a_range_holds(served: Path, tmp_path: Path, stack: str, said: str) -> None:
-    """With a stack that is fitted to runs of one's own, they aren't said to be published ones."""
+    """With a stack that is fitted to runs of one's own, they aren't said to be published ones, in any table or caption;
+    nor does a sheet of the workbook say so, in which any stack may be chosen.
+    """
     path, page = tmp_path / "plan.xlsx", tmp_path / "plan.md"
     plan = ("llama3-8b", "-H", "h100-sxm", "--template", "inference", "--calibrations", served)
     command("build", *plan, "--set", f"stack={stack}", "-o", path)
+    command("record", path, "--time", "20ms")
     command("report", path, "-o", page)
-    assert f"the range of {said}, and the bound" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert f"the range of {said}, and the bound" in text
+    assert set(re.findall(r"80 % of (?:published )?runs", text)) == {said}
+    parts = Package.read(path).parts
+    assert [name for name, content in parts.items() if b"% of published runs" in content] == []
+
+
+def test_a_search_says_whose_runs_its_ranges_hold(served: Path) -> None:
+    """The best of each chip has the range of runs with a stack of one's own, of published ones with a shipped one."""
+    asked = ("optimize", "inference", "--minimize", "decode_step_time_expected", "-m", "llama3-8b")
+    asked = (*asked, "-H", "h100-sxm", "-H", "h200-sxm", "--over", "batch=8,16", "--calibrations", served)
+    assert "80 % of runs" in command(*asked, "--set", "stack=mine")
+    assert "80 % of published runs" in command(*asked[:-2])
+
+
+def test_a_solution_says_whose_runs_its_range_holds(served: Path) -> None:
+    """What meets a target has its range beside it, of runs with a stack of one's own."""
+    asked = ("calc", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--solve", "batch")
+    asked = (*asked, "--for", "time_per_output_token_expected=40ms")
+    assert "80 % of published runs there" in command(*asked)
+    assert "80 % of runs there" in command(*asked, "--calibrations", served, "--set", "stack=default")
 
 
 def test_a_plan_unlike_own_runs_is_extrapolated(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from openpyxl import load_workbook
 from planner.book.read_plan import read_plan
 from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import find
+from planner.compare.runs_table import read
 from planner.errors import UserError
 from planner.fit.fit import FittedFile
+from planner.fit.stack import OwnCalibration
 from planner.fit.written import Provenance
 from planner.xlsx.opc import Package
 from tests.commands import command
@@ -63,12 +65,34 @@ def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
     assert wrote.startswith(f"Wrote {path.with_name('plan-calibrations.csv')}")
 
 
+def test_a_workbook_of_whose_runs_nothing_moves_stays_as_it_was(tmp_path: Path) -> None:
+    """A run as expected moves no parameter: the workbook keeps its bytes, without a copy beside it, and that is said. A
+    stack that other runs brought is written anew all the same.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    command("record", path, "--time", "9.1ms")
+    expected = read(find(Package.read(path)))[0].expected
+    command("record", path, "--remove", find(Package.read(path)).run_rows[0])
+    path.with_name("plan.bak.xlsx").unlink()
+    command("record", path, "--time", f"{expected}s")
+    before = path.read_bytes()
+    said = command("fit", path)
+    assert f"{path}: as it was, for no parameter moved; planner update {path} --calibrations " in said
+    assert "Sheet Fit" not in said
+    assert path.read_bytes() == before
+    assert not path.with_name("plan.bak.xlsx").exists()
+    command("update", path, "--calibrations", path.with_name("plan-calibrations.csv"))
+    assert "Sheet Fit" in command("fit", path, "--force")
+
+
 def test_a_workbook_of_ones_own_template_is_left_to_update(tmp_path: Path) -> None:
     """Fit has no --template: it writes the CSV, and says the command that brings the stack into such a workbook."""
     mine, path, target = tmp_path / "mine.csv", tmp_path / "plan.xlsx", tmp_path / "stack.csv"
     mine.write_text("name,label,unit,kind,formula,source,note\nrows,Rows,1,input,4,test,\n", encoding="utf-8")
     command("build", "--template", mine, "-o", path)
-    found = FittedFile([], [], Provenance("plan.xlsx", "", ""), Databases(), is_workbook=True)
+    own = OwnCalibration("mine", "h100", "default", (), ())
+    found = FittedFile([own], [], Provenance("plan.xlsx", "", ""), Databases(), is_workbook=True, known=["mine"])
     with pytest.raises(UserError) as error:
         found.write(target, into=path)
     remedy = f"planner update {path} --template FILE --calibrations {target}"

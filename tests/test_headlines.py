@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from planner.formulas import library
-from planner.formulas.headlines import bounds, fit, headline_template, headlines, leaders, leading, memory_check
+from planner.formulas.headlines import better, bounds, fit, headline_template, headlines, leaders, leading, memory_check
+from planner.formulas.solving import parse_target
 from planner.formulas.text import parse
 
 LEADING = ["training", "inference", "collectives", "matmul", "fleet", "goodput"]
@@ -91,3 +92,27 @@ def test_a_part_under_a_prefix_leads_nothing(tmp_path: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
     template = library.load(path)
     assert (headline_template(template), fit(template)) == ("twice", None)
+
+
+@pytest.mark.parametrize(
+    ("template", "name", "unit", "way", "sense"),
+    [
+        ("goodput", "time_between_failures", "s", "more", ">="),
+        ("goodput", "checkpoint_interval", "s", "", "<="),
+        ("fleet", "n_replicas", "1", "less", "<="),
+        ("inference", "max_batch", "1", "more", ">="),
+        ("inference", "critical_batch", "1", "", ">="),
+        ("inference", "decode_step_time_bound", "s", "less", "<="),
+        ("training", "mfu_expected_low", "%", "more", ">="),
+        ("training", "train_cost_expected", "USD", "less", "<="),
+        ("matmul", "flops", "FLOP", "", "<="),
+    ],
+)
+def test_a_target_and_a_change_agree_on_what_is_better(
+    template: str, name: str, unit: str, way: str, sense: str
+) -> None:
+    """A time is to be short, but that between failures long; a target `name=value` asks for the better way, and where
+    neither is, for at most of a cost.
+    """
+    assert better(template, name, unit) == way
+    assert parse_target(library.load(template), f"{name}=0.5").sense == sense

@@ -62,12 +62,17 @@ def test_numbers_as_people_say_them(value: float | None, unit: str, text: str) -
     ("value", "like", "unit", "text"),
     [
         (0.6442, 1.53, "s", "0.644 s"), (124.2, 110.0, "s", "124 s"), (95_040_000.0, 7e7, "s", "1,100 days"),
-        (9.7e6, 2e9, "USD", "$0.00970 billion"), (0.0, 3.0, "s", "0 s"),
-        (3.94e-12, 0.561, "s", "under 1 ns"),
+        (9.7e8, 2e9, "USD", "$0.970 billion"), (0.0, 3.0, "s", "0 s"), (0.0, 1e9, "byte", "0 GB"),
+        (3.94e-12, 0.561, "s", "under 1 ns"), (80.0, 130.0, "s", "1.33 min"),
+        (4.374, 4600.0, "s", "4.37 s"), (9.54, 4600.0, "s", "9.54 s"), (0.018, 21.2, "s", "18.0 ms"),
+        (21.2, 5e-4, "s", "21.2 s"), (86400.0, 1e9, "s", "24.0 h"), (9.7e6, 2e9, "USD", "$9.70 million"),
+        (5e6, 8e10, "byte", "5.00 MB"), (1.12e6, 886_000.0, "USD", "$1,120,000"), (3e8, 10.0, "USD", "$300 million"),
     ],
 )  # fmt: skip
 def test_numbers_side_by_side_have_one_unit(value: float, like: float, unit: str, text: str) -> None:
-    """What stands beside a number is said in that number's unit."""
+    """What stands beside a number is said in that number's unit, unless it doesn't read well in it: a small part of it,
+    or thousands.
+    """
     assert spoken(value, unit, like) == text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from planner.compare.comparison_sheet import find
 from planner.compare.likely_unit import doubt
 from planner.compare.runs_table import read
 from planner.xlsx.opc import Package
-from tests.commands import command
+from tests.commands import command, invoked
 from tests.workbooks import write_small
 
 
@@ -58,3 +59,44 @@ def test_a_recorded_run_in_a_wrong_unit_is_told(tmp_path: Path) -> None:
     said = command("record", path, "--case", "Matmul 1024 bf16", "--time", "12")
     assert "12 was read as 12 s, " in said
     assert "if it is in us, write 12us" in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("--time=25", "measured 25.0 s is "),
+        ("--time=25us", "measured 25.0 us is 1/"),
+        ("--tokens-per-second=0.4", "measured 0.400 is 1/"),
+    ],
+)
+def test_check_notes_a_run_in_a_wrong_unit(tmp_path: Path, typed: str, said: str) -> None:
+    """A recorded run 1,000 times or 1/1,000 of the plan is a note with its cell, both numbers and the likely one; the
+    workbook is clean all the same. The run in its right unit draws none.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    command("record", path, "--time", "25ms")
+    code, output = invoked("check", path)
+    assert (code, "measured" in output) == (0, False)
+    command("record", path, typed)
+    code, output = invoked("check", path)
+    text = " ".join(output.split())
+    assert code == 0
+    assert text.count(said) == 1
+    assert re.search(r"Note: Comparison![A-Z]+[0-9]+: .* the expected [0-9.,]+( ms)?, likely a wrong unit: ", text)
+    meant = {"--time=25": "25.0 ms", "--time=25us": "25.0 ms", "--tokens-per-second=0.4": "400"}[typed]
+    assert f"likely a wrong unit: {meant}, perhaps?" in text
+
+
+def test_check_notes_a_case_in_a_wrong_unit(tmp_path: Path) -> None:
+    """So is the time of a case that was recorded in seconds where microseconds were meant."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    command("record", path, "--case", "Matmul 1024 bf16", "--time", "20us")
+    assert "measured" not in invoked("check", path)[1]
+    command("record", path, "--case", "Matmul 1024 bf16", "--time", "20")
+    code, output = invoked("check", path)
+    text = " ".join(output.split())
+    assert code == 0
+    assert re.search(r"Note: Comparison![A-Z]+[0-9]+: Matmul 1024 bf16: measured 20.0 s is ", text)
+    assert "likely a wrong unit: 20.0 us, perhaps?" in text

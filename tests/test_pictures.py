@@ -13,8 +13,8 @@ from openpyxl.utils import column_index_from_string
 
 from planner.recalc import recalculate
 from planner.workbook.book import build
-from planner.workbook.page import PER_WIDTH, lines_of
 from planner.workbook.scenarios import plan_of
+from planner.workbook.wrapping import PER_WIDTH, lines_of
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.chart_caches import _point
 from planner.xlsx.opc import Package

@@ -14,7 +14,7 @@ from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.commands import command, refused
 from tests.libreoffice import converted, needs_libreoffice
-from tests.test_runs_table import said_on_dashboard
+from tests.recorded_runs import said_on_dashboard
 from tests.workbooks import cached, write_small
 
 SERVES = "llama3_8b_on_tpu_v5e"

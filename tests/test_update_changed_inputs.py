@@ -12,7 +12,7 @@ from planner.book.read_plan import read_plan
 from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.moves import Moves, SheetMoves, Track
-from tests.test_update_merge import FEW, SMALL, brought, fixture_built, fixture_small  # noqa: F401
+from tests.merges import FEW, SMALL, brought, fixture_built, fixture_small  # noqa: F401
 from tests.workbooks import cached, row_of, save
 
 pytestmark = pytest.mark.usefixtures("few_cases")

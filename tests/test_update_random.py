@@ -14,9 +14,9 @@ from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.edits.marks import ALL, Desk, losses
+from tests.merges import SMALL, planner
 from tests.read_once import recalculate_once
 from tests.short_data import of_few_cases, of_few_rows
-from tests.test_update_merge import SMALL, planner
 
 SEQUENCES = 300
 PARTS = 6

@@ -11,7 +11,7 @@ from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.xmltree import every
-from tests.test_update_merge import TABLES, edit, planner
+from tests.merges import TABLES, edit, planner
 from tests.workbooks import few_rows, sheet_of
 
 pytestmark = pytest.mark.usefixtures("few_cases")

@@ -10,9 +10,9 @@ import pytest
 
 from planner.update.outcome import Updated, lines
 from planner.update.update import update_file
+from tests.merges import planner
 from tests.short_data import of_few_rows
 from tests.test_update import GOLDEN
-from tests.test_update_merge import planner
 from tests.workbooks import CHIPS, MODELS, row_of, write_small
 
 pytestmark = pytest.mark.usefixtures("few_cases")

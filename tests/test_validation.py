@@ -6,14 +6,11 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from click.testing import Result
 
 from planner import data, progress
 from planner.catalog.databases import Databases
@@ -21,43 +18,9 @@ from planner.formulas import library
 from planner.validation.judged import validated
 from planner.validation.left_out import left_out
 from planner.validation.parameters import Group
-from tests.commands import run
+from tests.validations import HEADER, TRAINED, Planner, fixture_planner, line, rows_of  # noqa: F401
 
-HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
-TRAINED = (
-    "training,llama3-8b,h100-sxm,n_chips=8 mesh_fsdp=8 batch_tokens=131072 seq_len=4096 remat=block n_microbatches=2"
-)
 SERVED = "inference,llama3-8b,h100-sxm,n_chips=2 batch=16 prompt_len=1024 generate_len=256"
-Planner = Callable[..., Result]
-
-
-@pytest.fixture
-def planner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planner:
-    """Run `planner validate` in an empty folder, on a file of these runs unless they are none."""
-    monkeypatch.chdir(tmp_path)
-
-    def validated(*lines: str, options: tuple[str, ...] = (), header: str = HEADER) -> Result:
-        if lines:
-            Path("runs.csv").write_text("\n".join((header, *lines)), encoding="utf-8")
-        progress.say_warnings()
-        return run("validate", *(["runs.csv"] if lines else []), *options)
-
-    return validated
-
-
-def line(
-    run: str = TRAINED, output: str = "step_time_expected", measured: str = "3", unit: str = "s", name: str = "a"
-) -> str:
-    """A line of runs.csv."""
-    template, model, chip, settings = run.split(",")
-    return f"{name},{template},{template},{model},{chip},{settings},{output},{measured},{unit},mine"
-
-
-def rows_of(result: Result) -> list[dict[str, Any]]:
-    """The rows of what `--json` printed."""
-    assert result.exit_code == 0, result.output
-    found: list[dict[str, Any]] = json.loads(result.stdout)["rows"]
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -149,41 +112,11 @@ def test_the_error_of_a_rate_is_on_its_inverse(planner: Planner, fitted: dict[st
     assert row["low"] < row["expected"] < row["high"] <= row["bound"]
 
 
-UNITS = {"ms": 1e3, "us": 1e6, "min": 1 / 60, "h": 1 / 3600, "": 1, "s": 1}
-
-
 def test_few_runs_of_ones_own_are_told_one_by_one(planner: Planner) -> None:
     """Each has a line: measured, expected, its range, and how far that is off; the published ones have none."""
     said = planner(line(measured="3000", unit="ms", name="mine-7")).output
     told = r"^mine-7 +step_time_expected +3\.000 s +\S+ s +\S+ s to \S+ s +[+-]\d+ %$"
     assert re.search(told, said, re.MULTILINE), said
-
-
-def test_rows_have_units_of_their_own(planner: Planner) -> None:
-    """Values are in the row's own unit, and its errors those of the same time in seconds."""
-    seconds = line(name="seconds").replace(",mine", ",seconds")
-    runs = [
-        line(measured=repr(3 * factor), unit=unit, name=f"in {unit}").replace(",mine", f",in {unit}")
-        for unit, factor in UNITS.items()
-    ]
-    result = planner(seconds, *runs, options=("--json",))
-    row, *others = rows_of(result)
-    sources = json.loads(result.stdout)["sources"]
-    for (unit, factor), own in zip(UNITS.items(), others, strict=True):
-        for name in ("expected", "low", "high", "bound", "measured"):
-            assert own[name] == pytest.approx(row[name] * factor, rel=1e-12), (unit, name)
-        errors = [sources[source]["median_error"] for source in ("seconds", f"in {unit}".strip())]
-        assert errors[0] == pytest.approx(errors[1], rel=1e-9), unit
-
-
-def test_a_number_may_have_its_unit_behind_it(planner: Planner) -> None:
-    """`3000ms` is 3 seconds, whatever the column unit says of plain numbers; a unit of something else is refused."""
-    written = [("3", "s"), ("3000ms", "s"), ("3000 ms", "ms"), ("0.05min", ""), ("3s", "ms")]
-    lines = [line(measured=one, unit=unit, name=f"r{at}") for at, (one, unit) in enumerate(written)]
-    found = rows_of(planner(*lines, options=("--json",)))
-    assert [(row["measured"], row["expected"]) for row in found] == [(pytest.approx(3), found[0]["expected"])] * 5
-    refused = planner(line(measured="3GB")).stderr
-    assert "column measured: '3GB' is no measured number above 0: GB is no unit of what is counted in s" in refused
 
 
 FAULTS = [
@@ -240,25 +173,6 @@ def test_a_file_that_is_none_of_runs(planner: Planner, lines: list[str], header:
     assert says in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
-
-
-def test_a_share_may_be_written_in_percent(planner: Planner) -> None:
-    """`36%`, with its unit or none, is as far off what is expected as 0.36; a time in percent is no number."""
-    written = [("0.36", "1"), ("36%", ""), ("36 %", "1"), ("36%", "%"), ("36", "%")]
-    lines = [
-        line(output="mfu_expected", measured=one, unit=unit, name=f"r{at}") for at, (one, unit) in enumerate(written)
-    ]
-    found = rows_of(planner(*lines, options=("--json",)))
-    off = [row["expected"] / row["measured"] for row in found]
-    assert off == [pytest.approx(found[0]["expected"] / 0.36)] * 5
-    assert "column measured: '3%' is no measured number" in planner(line(measured="3%")).stderr
-
-
-def test_a_measured_share_is_held_against_what_leads(planner: Planner) -> None:
-    """`mfu` is the template's bound too: what was measured is compared with the utilisation to expect."""
-    plain, leading = (rows_of(planner(line(output=name, measured="0.36", unit="1"), options=("--json",)))[0]
-                      for name in ("mfu", "mfu_expected"))  # fmt: skip
-    assert plain == leading
 
 
 def test_a_file_that_is_not_there(planner: Planner) -> None:
@@ -449,18 +363,3 @@ def test_each_fit_without_a_source_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     fitter.parts = [Mock(runs=[], is_moe=np.ones(3, bool))]
     left_out(Group("matmuls", ("matmul",)), fitter)
     assert told == ["fitting matmuls without source 1 of 2: lab", "fitting matmuls without source 2 of 2: desk"]
-
-
-def test_a_number_in_a_likely_wrong_unit_is_warned_of(planner: Planner) -> None:
-    """Runs 100 times or more off are named once, with line and the unit that fits; a run in its unit isn't named, nor
-    one whose unit the file states.
-    """
-    lines = [
-        line(name="in_ms", measured="1500", unit=""),
-        line(name="in_s", measured="1.5", unit=""),
-        line(name="stated", measured="1500", unit="ms"),
-        line(name="millions", output="tokens_per_second_expected", measured="0.087", unit=""),
-    ]
-    said = planner(*lines).output
-    assert "runs.csv: in_ms (line 2: ms?), millions (line 5: million/s?) are 100 times or more off" in said
-    assert said.count("likely a wrong unit; look at their columns measured and unit") == 1

@@ -20,8 +20,8 @@ from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import COUNT, RATIO, SAID, YES_NO, number_format, row_format
 from planner.workbook.checks_sheet import of_databases
-from planner.workbook.page import PER_WIDTH, lines_of
 from planner.workbook.scenarios import plan_of
+from planner.workbook.wrapping import PER_WIDTH, lines_of
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError
 from planner.xlsx.opc import Package

@@ -257,7 +257,7 @@ def _told_apart(plan: Plan, cases: CaseTable, at: Mapping[str, int], names: dict
         return str(plan.at(cases.sheet.name, row, at[title]) or "") if title in at else ""
 
     if cases.is_of_runs:
-        return {row: ", ".join(filter(None, (text(row, RUN_NAME), name))) for row, name in names.items()}
+        return unique({row: ", ".join(filter(None, (text(row, RUN_NAME), name))) for row, name in names.items()})
     having = Counter(names.values())
     chips = {row: text(row, "hardware_id") for row, name in names.items() if having[name] > 1}
     return {row: f"{name} on {chips[row]}" if chips.get(row) else name for row, name in names.items()}

@@ -12,7 +12,8 @@ from planner.api.calc import File, own_tables
 from planner.collector import still
 from planner.regularfile import refuse_existing, refuse_other
 from planner.workbook import book
-from planner.workbook.scenarios import ID_COLUMNS, plan_of, unanswered, without
+from planner.workbook.lacking import unanswered, without
+from planner.workbook.scenarios import ID_COLUMNS, plan_of
 from planner.xlsx.atomic import write_atomically
 from planner.xlsx.cellvalue import exact_text
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from planner import terminal_table
-from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas import advice, expected
 from planner.formulas.binding import of_headline
@@ -35,7 +34,7 @@ def lines(
         return [*_results(results, model, hardware), *more]
     near = nearest(results.template, results.value, hardware or "", databases)
     said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results, databases)]
-    said += expected.notes(partial(_known, results), near.own if near else None)
+    said += expected.notes(partial(expected.known, results), near.own if near else None)
     agreements = list(expected.agreements(results.template, results.number))
     said += ["", *agreements] if agreements else []
     said += [*_fitting(results), *_binding(found, results)]
@@ -107,11 +106,6 @@ def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:
     return [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
 
 
-def _known(results: Results, name: str) -> Value:
-    """The value of a row; None if its template has none of this name."""
-    return results.value(name) if name in results.template.by_name else None
-
-
 def _headlines(found: Sequence[Headline[Row]], results: Results, databases: Databases) -> list[str]:
     """A line for each expected number, its range and bound; below them why one is N/A."""
     rows, has_targets = [], any(each.target for each in found)
@@ -123,7 +117,7 @@ def _headlines(found: Sequence[Headline[Row]], results: Results, databases: Data
         rows.append([each.label, spoken(number, each.unit), *said, *(asked if has_targets else [])])
     shown_rows = [each.row for each in found]
     has_own = databases.calibrations_csv is not None
-    titles = ["", "expected", expected.of_runs(partial(_known, results), is_own=has_own), "bound"]
+    titles = ["", "expected", expected.of_runs_in(results, is_own=has_own), "bound"]
     titles += ["asked"] if has_targets else []
     right = ("expected", "bound", "asked")
     return [*terminal_table.aligned(titles, rows, right=right).splitlines(), *_lacking(results, shown_rows)]

@@ -65,7 +65,8 @@ def command(
     from planner.measure.mesh import MeshSpec
     from planner.terminal_table import counted
     from planner.workbook.book import build
-    from planner.workbook.scenarios import plan_of, unanswered, with_mesh, without
+    from planner.workbook.lacking import unanswered, without
+    from planner.workbook.scenarios import plan_of, with_mesh
 
     progress.step("reading templates and databases")
     plan = plan_of(models, hardware, templates, scenarios_csv, settings, databases)

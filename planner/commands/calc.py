@@ -73,7 +73,8 @@ def command(
     names = asking.named(loaded, wanted)
     plan.warn_of_untaken(given)
     if unknown is not None or target is not None:
-        _solve(loaded, plan.facts, given, unknown, target, names, as_json)
+        is_own = databases.calibrations_csv is not None
+        _solve(loaded, plan.facts, given, unknown, target, names, as_json, is_own)
         return
     calculation = plan.calculated(given)
     everything = None if in_full or as_json else leading.asked(loaded)
@@ -162,6 +163,7 @@ def _solve(
     target: str | None,
     wanted: Sequence[str],
     as_json: bool,
+    is_own: bool,
 ) -> None:
     """Print the input that meets a target."""
     from planner import progress
@@ -181,7 +183,7 @@ def _solve(
     if as_json:
         click.echo(jsonlib.dumps(solved.as_object(solution, wanted), indent=2))
         return
-    click.echo("\n".join(solved.lines(solution)))
+    click.echo("\n".join(solved.lines(solution, is_own=is_own)))
     for results in solution.answers.values() if wanted else ():
         click.echo("")
         _print(results, wanted)

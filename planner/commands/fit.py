@@ -30,7 +30,7 @@ def command(
     FILE is a workbook with measured cases or a table of runs on Comparison; a CSV of runs, with the columns of
     `planner validate`; or the measurements.csv of `planner measure`. The fit starts from the shipped calibration, so
     that a few runs change only what they determine. Without -o, the stack is also written into the workbook, with a
-    sheet Fit that says which runs were used.
+    sheet Fit that says which runs were used; where nothing moves, the workbook stays as it is.
     """
     from planner import progress
     from planner.fit.fit import fit
@@ -41,11 +41,17 @@ def command(
     progress.step("fitting the runs")
     found = fit(file, databases, name, device, chip)
     progress.clear()
-    filled = found.write(target, into=file if output is None and found.is_workbook else None)
+    into = file if output is None and found.is_workbook else None
+    filled = found.write(target, into)
     for line in found.lines():
         click.echo(line)
     if filled is not None:
         note = f"Sheet {filled.sheet}: what was fitted, and which runs were used"
         note += f"; choose the stack {found.first} on Inputs to expect by it"
         say(file, [*lines(filled.updated, 4, rest=""), note, *as_it_was(filled.backup)])
+    elif into is not None:
+        say(
+            into,
+            [f"as it was, for no parameter moved; planner update {into} --calibrations {target} brings the ranges"],
+        )
     click.echo(f"Wrote {target}: --calibrations {target} reads it, and --set stack={found.first} uses it.")

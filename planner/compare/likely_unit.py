@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 
+from planner.plausible import PER_CENT, SLIPS
 from planner.scaled_units import factor
-from planner.spoken import PERCENT, rounded
+from planner.spoken import PERCENT, rounded, spoken
 
 FAR = 100.0  # ratio to the expected number: more than software causes, less than the next unit of time
 TIMES = ("ns", "us", "ms", "s", "min", "h")
@@ -25,8 +26,12 @@ def is_far(ratio: float) -> bool:
 
 def how_far(ratio: float) -> str:
     """How far off such a number is, rounded to a power of ten so that similar numbers have one text; and why."""
-    times = 10 ** math.floor(abs(math.log10(ratio)) + 1e-9)
-    return f"{times:,} times or more off what is expected: {LIKELY}"
+    return far_off(10 ** math.floor(abs(math.log10(ratio)) + 1e-9))
+
+
+def far_off(times: float = FAR) -> str:
+    """The same for numbers so many times off or more."""
+    return f"{times:,.0f} times or more off what is expected: {LIKELY}"
 
 
 def likely(number: float, expected: float, unit: str) -> str:
@@ -35,6 +40,27 @@ def likely(number: float, expected: float, unit: str) -> str:
     near = {each: abs(math.log(number * factor(each, unit) / expected)) for each in units} if number > 0 else {}
     found = min(near, key=near.__getitem__, default="")
     return found if found and near[found] < math.log(NEAR) else ""
+
+
+def remark(measured: float, expected: float, unit: str) -> str:
+    """A remark on a measured number far from the `expected` one: both, and what was likely meant; blank if it is near.
+
+    Both numbers are in SI `unit`, s or 1/s, or are shares (%).
+    """
+    if not is_far(measured / expected):
+        return ""
+    slips = (PER_CENT, 1 / PER_CENT) if unit == PERCENT else SLIPS
+    slip = min(slips, key=lambda each: abs(math.log(measured * each / expected)))
+    is_near = 1 / NEAR < measured * slip / expected < NEAR
+    meant = f": {spoken(measured * slip, unit)}, perhaps?" if is_near else ""
+    said = f"measured {spoken(measured, unit)} is {_many(measured / expected)} the expected {spoken(expected, unit)}"
+    return f"{said}, {LIKELY}{meant}"
+
+
+def _many(ratio: float) -> str:
+    """`1,180 times` for a ratio of 1180, `1/1,180 of` for its inverse."""
+    number = rounded(max(ratio, 1 / ratio))
+    return f"{number} times" if ratio > 1 else f"1/{number} of"
 
 
 def doubt(text: str, unit: str, ratio: float | None) -> str:
@@ -46,8 +72,7 @@ def doubt(text: str, unit: str, ratio: float | None) -> str:
     typed = _TYPED.fullmatch(text.strip())
     if ratio is None or not is_far(ratio):
         return ""
-    over, many = ("", "times") if ratio > 1 else ("1/", "of")
-    said = f"{text} was read as {{}}, {over}{rounded(max(ratio, 1 / ratio))} {many} what is expected: "
+    said = f"{text} was read as {{}}, {_many(ratio)} what is expected: "
     if unit == PERCENT:
         return said.format("a share") + "write per cent as 41%, or a part of 1 as 0.41"
     kind, spelt = ("a time", _TYPED_TIMES) if unit == "s" else ("tokens a second of all chips", _TYPED_RATES)

@@ -130,6 +130,11 @@ def numbered(sheet: ComparisonSheet) -> list[tuple[int, RecordedRun]]:
     return [(row.number, run) for row in rows if (run := _read(row)) is not None]
 
 
+def measured_cell(sheet: ComparisonSheet, number: int) -> str:
+    """The address of the measured number of the run in a row."""
+    return address(number, _columns(sheet)["run_measured"])
+
+
 def _read(row: CaseRow) -> RecordedRun | None:
     unit, measured = row.text("run_unit"), row.number_in("run_measured")
     size = _size(unit)

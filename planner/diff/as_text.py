@@ -15,9 +15,11 @@ from planner.diff.differences import (
     FormulaChange,
     InputChange,
     OutcomeChange,
+    RunChange,
     Structure,
 )
 from planner.diff.measured import folded
+from planner.diff.recorded import typed_elsewhere, untold
 from planner.spoken import EXACT, EXACT_DIGITS, apart, printed, rounded
 from planner.terminal_table import counted
 from planner.xlsx.address import coordinates
@@ -32,6 +34,7 @@ OTHERS = "Ranges, bounds and other numbers of Dashboard that moved"
 NOTHING = "no differences"
 _CELL = re.compile(r"\$?[A-Z]{1,3}\$?[0-9]+")
 SMALL = 5e-4  # a smaller change would be shown as 0.0%
+NO_RUN = "(none)"
 UNCOUNTED = "-"  # the value of a check for a workload that the scenario isn't meant for
 NOW = ("holds", "fails", "isn't counted", "can't be told")
 BEFORE = ("held", "failed", "wasn't counted", "couldn't be told")
@@ -107,6 +110,13 @@ def typed(change: InputChange) -> str:
     return f"{who}{change.name or change.cell}{label}  {both(change.old, change.new, change.unit)}"
 
 
+def recorded(change: RunChange) -> str:
+    """A recorded run with its number before and after, in words."""
+    before, after = each(change.old, change.new, change.unit)
+    before, after = (NO_RUN if value is None else text for value, text in ((change.old, before), (change.new, after)))
+    return f"{change.scenario}, run {change.on}: {change.quantity}  {before} -> {after}"
+
+
 def formula(change: FormulaChange) -> str:
     """A changed formula in words."""
     called = " of ".join(part for part in (change.name, change.scenario) if part)
@@ -155,12 +165,14 @@ def as_text(found: Difference, width: int | None = None, *, whole: bool = False)
 def sections(found: Difference, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
     """Each non-empty heading with its changes in words, except the headlines, which are a table.
 
-    The cells of a measurement are one text unless the `whole` is asked for.
+    The cells of a measurement, and those of a recorded run, are one text unless the `whole` is asked for.
     """
     cells = sorted(found.cells, key=_is_digest)
+    lines = found.structure if whole else untold(found.structure, found.runs)
     parts: list[tuple[str, list[str]]] = [
-        ("Sheets, scenarios, rows and columns", [structure(change) for change in found.structure]),
+        ("Sheets, scenarios, rows and columns", [structure(change) for change in lines]),
         ("Inputs that changed", [typed(change) for change in found.inputs] if whole else list(_inputs(found))),
+        ("Recorded runs", [recorded(change) for change in found.runs]),
         ("Formulas overridden or edited", list(_formulas(found.formulas))),
         ("Checks that come out differently", [check(change) for change in found.checks]),
         ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
@@ -179,7 +191,7 @@ def sections(found: Difference, *, whole: bool = False) -> Iterator[tuple[str, l
 
 def _inputs(found: Difference) -> Iterator[str]:
     """The changed inputs in words, a text for each measured case."""
-    for change in folded(found.inputs):
+    for change in folded(typed_elsewhere(found.inputs, found.runs)):
         if isinstance(change, InputChange):
             yield typed(change)
             continue

@@ -24,6 +24,26 @@ class InputChange(NamedTuple):
     new: Value
 
 
+class RunChange(NamedTuple):
+    """A recorded run that was added (`old` is None), removed (`new` is None) or typed over, in SI units or shares.
+
+    `scenario` is its name, `quantity` what was measured, `on` its time of UTC, `cell` that of the measured number.
+    """
+
+    scenario: str
+    quantity: str
+    on: str
+    unit: str
+    cell: str
+    old: float | None
+    new: float | None
+
+    @property
+    def how(self) -> Literal["added", "removed", "changed"]:
+        """What happened to it."""
+        return "added" if self.old is None else "removed" if self.new is None else "changed"
+
+
 class FormulaChange(NamedTuple):
     """A formula that changed: overridden by a value, edited, restored, removed or added.
 
@@ -149,6 +169,7 @@ class Difference:
     new: str
     structure: list[Structure] = field(default_factory=list)
     inputs: list[InputChange] = field(default_factory=list)
+    runs: list[RunChange] = field(default_factory=list)
     formulas: list[FormulaChange] = field(default_factory=list)
     checks: list[CheckChange] = field(default_factory=list)
     notes: list[NoteChange] = field(default_factory=list)

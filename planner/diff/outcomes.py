@@ -38,8 +38,8 @@ class Outcomes:
                 values = row.value(key), other.value(now)
                 if not same_value(*values, OUTCOMES_AGREE):
                     leads = meant and (other.origin, row.name) in self._leading
-                    way = better(self.new.book.templates.get(other.origin, "")).get(row.name, "")
                     unit = self._said_in(other)
+                    way = better(self.new.book.templates.get(other.origin, ""), row.name, unit)
                     yield OutcomeChange(now, row.name, other.title, other.unit, *values, sheet, leads, way, meant, unit)
                 bound = row.binds(key), other.binds(now)
                 if bound[0] != bound[1] and None not in bound:

@@ -27,6 +27,7 @@ from planner.diff.formats import Formats
 from planner.diff.measured import ratios
 from planner.diff.outcomes import Outcomes
 from planner.diff.read_cells import other_cells
+from planner.diff.recorded import runs
 from planner.diff.structure import lines_of, moved_rows, named, within
 from planner.diff.workbook_as_text import in_names
 from planner.terminal_table import counted
@@ -66,6 +67,7 @@ class _Comparison:
         for one, two in self.formulas.sheets.values():
             self._sheet(one, two)
         self._notes()
+        self.difference.runs = list(runs(old, new, TYPED_AGREE))
         outcomes = Outcomes(old, new, self.pairs)
         self.difference.headlines = sorted(outcomes.headlines(), key=lambda change: -change.size)
         self.difference.checks = list(outcomes.checks())

@@ -10,10 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
 from planner.catalog.columns import UnfitCellError, refuse_new_id
 from planner.catalog.databases import Databases
-from planner.compare.comparison_sheet import ComparisonSheet, find
+from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
 from planner.fit import fit_sheet, written
 from planner.fit.runs_to_fit import OWN, runs_of_csv, runs_of_workbook
@@ -46,25 +47,31 @@ class FittedFile:
     origin: written.Provenance
     databases: Databases
     is_workbook: bool
+    known: Collection[str] = ()  # the stacks that the workbook has
 
     @property
     def first(self) -> str:
         """The name of the first stack."""
         return self.stacks[0].id
 
+    @property
+    def is_moved(self) -> bool:
+        """Whether any parameter is, or the workbook has one of the stacks already, from runs that it had before."""
+        return any(own.moved or own.id in self.known for own in self.stacks)
+
     def lines(self) -> Iterator[str]:
         """The summary to print."""
         return written.lines(self.stacks, self.skipped, self.origin)
 
     def write(self, target: Path, into: Path | None) -> FilledWorkbook | None:
-        """Write the CSV of calibrations, and the stacks into a workbook; returns that outcome.
+        """Write the CSV of calibrations, and the stacks into a workbook if they move anything; returns that outcome.
 
         Raises UserError as writing and updating do; for a workbook with a template of the user's, which only `planner
         update` supports, the CSV is written nevertheless.
         """
         text = written.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
         write_atomically(target, text.encode())
-        if into is None:
+        if into is None or not self.is_moved:
             return None
         try:
             updated, backup = update_file(into, databases=replace(self.databases, calibrations_csv=target))
@@ -98,14 +105,13 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
         raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")
     is_workbook = path.suffix.lower() in WORKBOOKS
     with TemporaryDirectory(prefix="fit-") as folder:
-        given, comparison, aside = (
-            _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None, set[fit_sheet.Key]())
-        )
+        given, plan = _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None)
+        aside = fit_sheet.set_aside(plan.book.sheets.values()) if plan else set[fit_sheet.Key]()
         models = models_of(given)
         runs, devices = (
             runs_of_csv(path, given, models, chip)
-            if comparison is None
-            else runs_of_workbook(comparison, given, models)
+            if plan is None
+            else runs_of_workbook(find(plan.book.package, plan.book.parsed), given, models)
         )
         set_to_0 = (fit_sheet.key_of(run.id, run.measured) in aside for run in runs)
         runs = [
@@ -123,13 +129,17 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
         raise UserError(what, place=Place(path), remedy=remedy)
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
     origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))
-    return FittedFile(stacks, skipped, origin, databases, is_workbook)
+    return FittedFile(stacks, skipped, origin, databases, is_workbook, _stacks(plan) if plan else ())
 
 
-def _of_workbook(
-    path: Path, databases: Databases, folder: Path
-) -> tuple[Databases, ComparisonSheet, Collection[fit_sheet.Key]]:
-    """A workbook's Comparison, the databases with its own models and chips (CSVs in `folder`), and excluded runs."""
+def _stacks(plan: Plan) -> set[str]:
+    """The ids of a workbook's stacks."""
+    table = plan.book.databases.get("stacks")
+    return {table.sheet.text(row, table.id_column) for row in table.rows} if table else set()
+
+
+def _of_workbook(path: Path, databases: Databases, folder: Path) -> tuple[Databases, Plan]:
+    """The databases with a workbook's own models and chips (CSVs in `folder`), and the workbook."""
     with locked(path):
         package = Package.read(path)
         plan = read_plan(package)
@@ -142,4 +152,4 @@ def _of_workbook(
         models_csv=databases.models_csv or files.get("models"),
         hardware_csv=databases.hardware_csv or files.get("hardware"),
     )
-    return given, find(package, plan.book.parsed), fit_sheet.set_aside(plan.book.sheets.values())
+    return given, plan

@@ -176,25 +176,10 @@ def _fitted(
         names = [name for name in candidates(group) if name not in found]
         moved = fit.fit(names)
         unmoved += [] if moved else [(group.name, why_unmoved(fit, names))]
-        left_out = fit.left_out(moved)
-        counts = fit.weights > 0
-        error = float(np.median(np.abs(np.exp(-left_out[counts]) - 1)))
-        before, after, used = fit.residuals({}), fit.residuals(moved), fit.is_used(moved)
-        for name, value in moved.items():
-            lower, upper = bounds(name)
-            value = float(np.clip(value, lower, upper))
-            found[name] = FittedParameter(
-                name, value, known[name], fit.n_determining(name, used) or fit.n_determining(name), error
-            )
         times = factors.get(group.range_factor)
-        for each in _ranges(fit, left_out, used, known, error, times if isinstance(times, float) else 1.0):
-            found[each.name] = each
+        found |= _moved_by(fit, moved, known, times if isinstance(times, float) else 1.0)
         known |= {name: found[name].value for name in moved}
-        for at, run in enumerate(fit.runs):
-            times = float(np.exp(before[at]))
-            why = run.noted if used[at] else _left(run, times) or far_off(used[counts])
-            ratios = float(np.exp(-before[at])), float(np.exp(-after[at]))
-            runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
+        runs |= _used_by(fit, moved)
     for (family, name), reach in reaches(parts, families, {name for name, run in runs.items() if run.is_used}).items():
         if family == kind_of(chip) and reach.sources:
             found[name] = FittedParameter(name, reach.value, stated[name].value, len(reach.sources))
@@ -206,6 +191,34 @@ def _fitted(
         if run.id not in runs
     )
     return OwnCalibration(identifier, chip, base, tuple(everything), (*runs.values(), *missing), tuple(unmoved))
+
+
+def _moved_by(
+    fit: OwnFit, moved: Mapping[str, float], known: Mapping[str, float], times: float
+) -> dict[str, FittedParameter]:
+    """The parameters that a fit moved and the ends of its ranges, by name; `known` are the numbers before.
+
+    The base's factors make a range `times` as wide.
+    """
+    left_out, used, counts = fit.left_out(moved), fit.is_used(moved), fit.weights > 0
+    error = float(np.median(np.abs(np.exp(-left_out[counts]) - 1)))
+    found: dict[str, FittedParameter] = {}
+    for name, value in moved.items():
+        lower, upper = bounds(name)
+        rows = fit.n_determining(name, used) or fit.n_determining(name)
+        found[name] = FittedParameter(name, float(np.clip(value, lower, upper)), known[name], rows, error)
+    return found | {each.name: each for each in _ranges(fit, left_out, used, known, error, times)}
+
+
+def _used_by(fit: OwnFit, moved: Mapping[str, float]) -> dict[str, OwnRun]:
+    """What a fit made of each of its runs, by id."""
+    before, after, used = fit.residuals({}), fit.residuals(moved), fit.is_used(moved)
+    runs: dict[str, OwnRun] = {}
+    for at, run in enumerate(fit.runs):
+        why = run.noted if used[at] else _left(run, float(np.exp(before[at]))) or far_off(used[fit.weights > 0])
+        ratios = float(np.exp(-before[at])), float(np.exp(-after[at]))
+        runs[run.id] = OwnRun(run, bool(used[at]), why, *ratios, bool(fit.fitter.is_rate[at]))
+    return runs
 
 
 def _left(run: Run, ratio: float) -> str:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from planner.catalog import Value
 from planner.catalog.hardware_columns import NO_CALIBRATION
+from planner.formulas.evaluation import Results
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
 from planner.formulas.template import Template
 from planner.spoken import shown, spoken
@@ -68,6 +70,16 @@ def of_runs(value: Callable[[str], Value], *, is_own: bool = False) -> str:
     `value` gives a plan's row by name.
     """
     return OF_ANY_RUNS if is_own or is_own_calibration(value) else OF_RUNS
+
+
+def of_runs_in(results: Results, *, is_own: bool = False) -> str:
+    """The same of computed results."""
+    return of_runs(partial(known, results), is_own=is_own)
+
+
+def known(results: Results, name: str) -> Value:
+    """The value of a row; None if the template has none of this name."""
+    return results.value(name) if name in results.template.by_name else None
 
 
 def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:

@@ -7,7 +7,7 @@ the check that a whole plan fits in memory (a template such as a collective has 
 the row and the formula that it compares; what would make it fit is in `advice`. `lever`, an input to change first if a
 plan doesn't fit or costs too much. `problem`, an input that describes the demand: plans are compared if these, and the
 model, are the same. The `target` of a headline is the input that it should stay below; `better` says whether `less` or
-`more` of it is better, blank if that depends.
+`more` of it is better, or `either`, where that doesn't follow from its unit.
 A row is shown in the unit of its template's column `display`.
 
 The rows are those of a template or of a workbook on disk, so that both have the same headlines.
@@ -24,13 +24,16 @@ from planner import data
 from planner.formulas import library
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
+from planner.formulas.units import parse_unit
 from planner.spoken import PERCENT
 
 COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target", "better")
 RANGE = ("_low", "_high")  # suffixes of the ends of a headline's range, which covers `OF_RUNS`
 OF_RUNS = "80 % of published runs"
-OF_ANY_RUNS = "80 % of runs"  # with a calibration or stack that a user's own runs were fitted to
+OF_ANY_RUNS = "80 % of runs"  # where runs of the user's own may be among those that were fitted to
 FITTING = ("check", "needed", "room")  # the kinds about fitting in memory
+EITHER = "either"  # in the column `better`: neither way is, whatever the unit
+_COSTS = frozenset({"s", "h", "byte", "bit", "FLOP", "USD", "chip", "W"})
 MOST = 12  # most headlines of a template without its own
 
 
@@ -191,14 +194,24 @@ def levers(template: str) -> list[str]:
     return [cells["name"] for cells in _named(template, "lever")]
 
 
-def better(template: str) -> dict[str, str]:
-    """`less` or `more` by the name of a template's headline, range end or bound, where one of the two is better."""
-    found: dict[str, str] = {}
-    for cells in _named(template, "headline"):
-        if cells["better"]:
-            names = (cells["name"], *(cells["name"] + end for end in RANGE), cells["bound"])
-            found |= {name: cells["better"] for name in names if name}
-    return found
+def better(template: str, name: str, unit: str) -> str:
+    """Whether `less` or `more` of a template's row is better: as dashboard.csv says, else by its unit.
+
+    Blank if neither is. `unit` is % for a share.
+    """
+    said = next((cells["better"] for cells in _named(template, "headline") if cells["name"] == name), "")
+    return said.replace(EITHER, "") if said else usually_better(unit)
+
+
+def usually_better(unit: str) -> str:
+    """`less` for units of a time, a cost or a memory, `more` for those of a rate and a share; blank for counts."""
+    if unit in (PERCENT, "text"):
+        return "more" if unit == PERCENT else ""
+    powers = parse_unit(unit).powers
+    below = {symbol for symbol, power in powers if power < 0}
+    if "s" in below:
+        return "more"
+    return "less" if below <= {"chip", "h"} and any(power > 0 and symbol in _COSTS for symbol, power in powers) else ""
 
 
 def problem(template: str) -> list[str]:

@@ -16,8 +16,11 @@ from planner.spoken import in_seven_digits
 from planner.terminal_table import digits
 
 
-def lines(solution: Solution) -> list[str]:
-    """The solution as text: the answer, its effect, the exact crossing, and the failed checks."""
+def lines(solution: Solution, *, is_own: bool = False) -> list[str]:
+    """The solution as text: the answer, its effect, the exact crossing, and the failed checks.
+
+    `is_own` says whether calibrations of the user's own are used.
+    """
     said: list[str] = []
     answers = solution.answers
     name, target, whole = solution.row.name, solution.target, solution.is_count
@@ -37,7 +40,7 @@ def lines(solution: Solution) -> list[str]:
                 line += f", {beyond} at {_input(solution, past.value(name))}"
                 line += f"; exactly, {_input(solution, exact_end.at)}" if exact_end.at != end.at else ""
             said.append(line)
-            said += _range_of(answers[end.at], target.row)
+            said += _range_of(answers[end.at], target.row, is_own=is_own)
             said += [f"  there {each} = {digits(answers[end.at].value(each))}" for each in solution.followers]
             checks = ", ".join(f"{row.label} ({row.name})" for row in failed(answers[end.at]))
             said += [f"  there these checks fail: {checks}"] if checks else []
@@ -87,14 +90,13 @@ def as_object(solution: Solution, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _range_of(results: Results, row: Row) -> list[str]:
+def _range_of(results: Results, row: Row, *, is_own: bool) -> list[str]:
     """The range of an expected target at an answer."""
     low, high = f"{row.name}_low", f"{row.name}_high"
     if not {low, high} <= results.template.by_name.keys():
         return []
     least, most = (in_seven_digits(results.value(name), row.unit) for name in (low, high))
-    held = expected.of_runs(lambda name: results.value(name) if name in results.template.by_name else None)
-    return [f"  {held} there: {least} to {most}"]
+    return [f"  {expected.of_runs_in(results, is_own=is_own)} there: {least} to {most}"]
 
 
 def _end(end: End) -> float | None:

@@ -22,12 +22,12 @@ from planner.formulas.binding import kept_by
 from planner.formulas.evaluation import Facts, Results, encoded, evaluate
 from planner.formulas.following import followers as follower_inputs
 from planner.formulas.following import following
+from planner.formulas.headlines import better, usually_better
 from planner.formulas.input_values import share_fault, typed
 from planner.formulas.partial import partial
 from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import Row, Template
-from planner.formulas.units import parse_unit
-from planner.spoken import in_seven_digits
+from planner.spoken import PERCENT, in_seven_digits
 from planner.terminal_table import digits
 
 SOLVABLE = ("input", "model", "hardware")
@@ -36,7 +36,6 @@ NEAR = 1e-6  # relative tolerance for meeting a target exactly, rather than jump
 _TARGET = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|>=|=)\s*(.*?)\s*")
 Sweeper = Callable[[np.ndarray], np.ndarray]  # from inputs to the target row's values
 _SENSES = {"<=": "at most", ">=": "at least"}
-_COSTS = frozenset({"s", "h", "byte", "bit", "FLOP", "USD", "chip", "W"})
 
 
 class Target(NamedTuple):
@@ -115,7 +114,7 @@ class Solution:
 def parse_target(template: Template, text: str) -> Target:
     """A target as typed: `name=value`, or with <= or >=.
 
-    With `=` the sense follows from the unit: at most for a time, a cost or a memory, at least for a rate or a share.
+    With `=` the sense is the better way: at most for a time, a cost or a memory, at least for a rate or a share.
     Raises UserError for an unknown name, a text row, or a value that is no number.
     """
     match = _TARGET.fullmatch(text)
@@ -130,14 +129,11 @@ def parse_target(template: Template, text: str) -> Target:
         raise UserError(f"--for {name}={number}: a target is a number", remedy=f"{name} is in {row.unit}")
     if wrong := share_fault(row, value):
         raise UserError(f"--for {name}={number}: {wrong}")
-    return Target(row, sign if sign != "=" else _sense(row), value)
-
-
-def _sense(row: Row) -> str:
-    powers = dict(parse_unit(row.unit).powers)
-    above = {symbol for symbol, power in powers.items() if power > 0}
-    below = {symbol for symbol, power in powers.items() if power < 0}
-    return "<=" if above & _COSTS and below <= {"chip", "h"} else ">="
+    if sign == "=":
+        unit = row.said_in if row.said_in == PERCENT else row.unit
+        way = better(template.name, name, unit) or usually_better(unit)
+        sign = "<=" if way == "less" else ">="
+    return Target(row, sign, value)
 
 
 def solve(template: Template, facts: Facts, values: Mapping[str, Value], name: str, target: Target) -> Solution:

@@ -8,17 +8,17 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from planner.book.plan import Quantity, Scenario
-from planner.formulas.headlines import OF_RUNS, Headline, Share
+from planner.formulas.headlines import Headline, Share
 from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable, Picture
-from planner.report.expectation import Planned
+from planner.report.expectation import Planned, of_runs
 from planner.report.figures import CellFigures
 from planner.spoken import PERCENT, percent, shown, spoken, where_goes
 
 FAR = 8.0  # ratio above which scenarios are drawn as shares of their own expected time
 TIME_CAPTION = (
     "What the expected time is made of. The line across a bar is the bound: perfect overlap and nothing lost. "
-    f"The line along its end is the range of {OF_RUNS}."
+    "The line along its end is the range of {}."
 )
 SHARES = " Each bar is a share of its own scenario's expected time."
 
@@ -30,6 +30,7 @@ class Timed(NamedTuple):
     scenario: Scenario
     number: ExpectedNumber
     parts: list[Share]
+    held: str  # what its range holds
 
 
 def time_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
@@ -37,7 +38,7 @@ def time_pictures(plans: Sequence[Planned]) -> Iterator[Picture]:
     for plan in plans:
         for made in plan.headlines if plan.is_whole else ():
             timed = [
-                Timed(place, scenario, plan.headline(made, scenario.key), found)
+                Timed(place, scenario, plan.headline(made, scenario.key), found, of_runs([plan], [scenario]))
                 for place, scenario in plan.meant
                 if (found := made.shares(partial(plan.number, key=scenario.key))) and not plan.is_ideal(scenario.key)
             ]
@@ -54,7 +55,8 @@ def _time_picture(plan: Planned, made: Headline[Quantity], timed: Sequence[Timed
     title = where_goes(of, "expected ")
     alt = f"{title}. " + " ".join(f"{bar.name}: {bar.description}" for bar in bars)
     drawing = bar_chart(alt, bars, kinds, PERCENT if is_far else "s")
-    caption = TIME_CAPTION + (SHARES if is_far else "")
+    held = of_runs([plan], [each.scenario for each in timed])
+    caption = TIME_CAPTION.format(held) + (SHARES if is_far else "")
     return Picture(f"expected-{plan.template}", title, drawing, alt, caption, _time_table(plan, made, timed))
 
 
@@ -71,9 +73,9 @@ def _time_bar(each: Timed, kinds: Sequence[str], unit: float) -> Bar:
         for part in each.parts
     ]
     low, high = number.low.number / unit, number.high.number / unit
-    spread = (low, high, f"{OF_RUNS}: {number.range.text}") if high else None
+    spread = (low, high, f"{each.held}: {number.range.text}") if high else None
     description = (
-        f"{number.expected.text}, {OF_RUNS} {number.range.text}, bound {number.bound.text}: "
+        f"{number.expected.text}, {each.held} {number.range.text}, bound {number.bound.text}: "
         + "; ".join(f"{part.label} {percent(part.share, 0)}" for part in each.parts)
         + "."
     )

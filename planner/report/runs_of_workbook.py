@@ -7,8 +7,9 @@ from itertools import count, takewhile
 
 from planner.book.added import added
 from planner.book.sheet import Sheet
+from planner.catalog import load_stacks
 from planner.compare.runs_table import RecordedRun, read
-from planner.formulas.headlines import OF_RUNS
+from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures, as_said
@@ -28,17 +29,6 @@ LINES = (
     FigureColumn("of_plan", "Of the plan", "text"),
     FigureColumn("note", "Note", "text"),
 )
-COLUMNS = (
-    FigureColumn("run_on", "Run", "text"),
-    FigureColumn("run_name", "Scenario", "text"),
-    FigureColumn("run_quantity", "What", "text"),
-    FigureColumn("run_measured", "Measured"),
-    FigureColumn("run_expected", "Expected then"),
-    FigureColumn("run_range", OF_RUNS, "text"),
-    FigureColumn("run_bound", "Bound"),
-    FigureColumn("run_ratio", "Measured over expected", "1"),
-    FigureColumn("run_facts", "Chip, stack, note", "text"),
-)
 MOST = 12  # most runs to draw, latest first
 ROW, BAR, LINE = 34.0, 10.0, 14.0
 TOGETHER = 60  # most letters of a name and numbers that stand on one line
@@ -46,7 +36,7 @@ LEFT, RIGHT = svg.KEY_LEFT + 4, svg.WIDTH - 22
 FAR = 8.0  # ratio of largest to smallest above which the scale is logarithmic
 TITLE = "Your runs over what was expected of them"
 CAPTION = (
-    f"Each point is a run, as a multiple of what its plan expected on its day (the line at 1). The bar is {OF_RUNS}, "
+    "Each point is a run, as a multiple of what its plan expected on its day (the line at 1). The bar is {}, "
     "the short line the bound. Of a time less is better, of a rate or an MFU more."
 )
 HOLLOW = " Hollow points are flagged."
@@ -60,7 +50,28 @@ def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
 def _runs(cells: CellFigures) -> Iterator[FigureTable]:
     sheet = cells.comparison
     if sheet and (rows := tuple(tuple(_figures(run, sheet.name)) for run in read(sheet))):
-        yield FigureTable(COLUMNS, rows, title=RUNS)
+        yield FigureTable(_columns(_held(read(sheet))), rows, title=RUNS)
+
+
+def _held(runs: Sequence[RecordedRun]) -> str:
+    """What the ranges of runs hold: published runs, or just runs if one was made with a stack of the user's own."""
+    shipped = load_stacks()
+    return OF_RUNS if all(not run.stack or shipped.has(run.stack) for run in runs) else OF_ANY_RUNS
+
+
+def _columns(held: str) -> tuple[FigureColumn, ...]:
+    """The columns of the table of runs; `held` is what the ranges hold."""
+    return (
+        FigureColumn("run_on", "Run", "text"),
+        FigureColumn("run_name", "Scenario", "text"),
+        FigureColumn("run_quantity", "What", "text"),
+        FigureColumn("run_measured", "Measured"),
+        FigureColumn("run_expected", "Expected then"),
+        FigureColumn("run_range", held, "text"),
+        FigureColumn("run_bound", "Bound"),
+        FigureColumn("run_ratio", "Measured over expected", "1"),
+        FigureColumn("run_facts", "Chip, stack, note", "text"),
+    )
 
 
 def _profile(cells: CellFigures) -> Iterator[FigureTable]:
@@ -124,7 +135,7 @@ def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Pict
     drawn = [run for run in found if run.expected and run.measured > 0][-MOST:]
     if drawn and tables:
         alt = f"{TITLE}. " + " ".join(f"{_said(run)}." for run in drawn)
-        caption = CAPTION + (HOLLOW if any(run.flags for run in drawn) else "")
+        caption = CAPTION.format(_held(drawn)) + (HOLLOW if any(run.flags for run in drawn) else "")
         yield Picture("runs", TITLE, _drawing(drawn, alt), alt, caption, tables[0])
 
 

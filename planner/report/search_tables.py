@@ -10,7 +10,7 @@ from typing import Any
 
 from planner.book.added import added
 from planner.book.sheet import Sheet
-from planner.formulas.headlines import RANGE
+from planner.formulas.headlines import OF_ANY_RUNS, RANGE
 from planner.report import svg
 from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture, SearchFound
@@ -93,7 +93,7 @@ def _for_readers(cells: CellFigures, found: SearchSheet) -> FigureTable:
         if all(name + end in columns for end in RANGE):
             ends = zip(*(cell(name + end) for end in RANGE), strict=True)
             said = (" to ".join(each.text for each in pair) for pair in ends)
-            add(FigureColumn(f"{name} range", "80 % of runs", "text"), map(_words, said))
+            add(FigureColumn(f"{name} range", OF_ANY_RUNS, "text"), map(_words, said))
         if name + OFF in columns and any(abs(each.number) > SAME for each in cell(name + OFF)):
             add(columns[name + NOW], cell(name + NOW))
     for name in (name for name, at in found.place.items() if at >= first and name not in (*found.aims, *of_aims)):
@@ -179,7 +179,7 @@ def _figure(cells: CellFigures, sheet: Sheet, row: int, place: int, column: Figu
 HEIGHT, LEFT, RIGHT = 300.0, 60.0, svg.WIDTH - 12
 FAR, MOST = 20, 12  # an axis whose ends are further apart than so many times is logarithmic; bars of a picture
 FRONT_CAPTION = "The plans of which none is better in all objectives; a ring marks those that are scenarios here."
-BEST_CAPTION = "The best plans in their order, with the range of 80 % of published runs."
+BEST_CAPTION = f"The best plans in their order, with the range of {OF_ANY_RUNS}."
 Drawn = tuple[str, str, str, str]  # (title, description, drawing, caption)
 
 

@@ -32,7 +32,7 @@ from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
 from planner.update.outcome import Updated
 from planner.update.update import update
-from planner.workbook.scenarios import lacking
+from planner.workbook.lacking import lacking
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters
 from planner.xlsx.atomic import kept_beside

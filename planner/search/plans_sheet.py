@@ -21,7 +21,8 @@ from planner.spoken import PERCENT
 from planner.workbook import cell_styles, charts, saving
 from planner.workbook.cell_styles import COUNT, row_format
 from planner.workbook.display_units import shown_format
-from planner.workbook.page import PER_WIDTH, Live, Page, lines_of
+from planner.workbook.page import Live, Page
+from planner.workbook.wrapping import PER_WIDTH, lines_of
 from planner.xlsx import chart_caches
 from planner.xlsx.address import Area, column_letters
 

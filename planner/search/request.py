@@ -62,6 +62,7 @@ class Request:
     conditions: Sequence[str]  # the names of the conditions' rows
     backend: str = "numpy"
     among: Processes = ALONE  # the processes among which the plans are divided
+    is_own: bool = False  # whether calibrations of the user's own are used
 
     @property
     def several(self) -> list[str]:
@@ -116,7 +117,8 @@ def request(
         check_together(given, chip)
         doubt_chip(loaded.rows, given, chip.get)
     _warn_of_unfitted(given.get("stack"), subjects, databases)
-    return Request(loaded, subjects, given, axes, conditions, backend, among)
+    is_own = databases.calibrations_csv is not None
+    return Request(loaded, subjects, given, axes, conditions, backend, among, is_own)
 
 
 def _warn_of_unfitted(stack: Value, subjects: Sequence[Subject], databases: Databases) -> None:

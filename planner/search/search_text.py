@@ -12,8 +12,8 @@ from planner import csvfile, progress
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas.binding import of_headline
-from planner.formulas.expected import BEYOND, chip_calibration
-from planner.formulas.headlines import OF_RUNS, RANGE, fit, headlines
+from planner.formulas.expected import BEYOND, chip_calibration, of_runs_in
+from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headlines
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
 from planner.search import sensible
@@ -112,7 +112,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     yield from _nearly_full(found)
     if found.of_each:
-        yield from _of_each(template, found)
+        yield from _of_each(asked, found)
 
 
 def memory_left(plan: FoundPlan) -> float | None:
@@ -181,15 +181,17 @@ def chances(found: Found) -> Iterator[tuple[FoundPlan, float | None]]:
         yield plan, better(aim, plan, best) if plan is not best else None
 
 
-def _of_each(template: Template, found: Found) -> Iterator[str]:
+def _of_each(asked: Request, found: Found) -> Iterator[str]:
     """The same as lines of text."""
     aim, rows = found.objectives[0], []
     for plan, chance in chances(found):
-        said = [worded(aim.row, plan.results.value(row.name)) for row in aim.rows(template)]
+        said = [worded(aim.row, plan.results.value(row.name)) for row in aim.rows(asked.template)]
         between = f"{said[1]} to {said[2]}" if len(said) == len(RANGE) + 1 else ""
         rows.append([plan.subject.said, said[0], between, "" if chance is None else percent(chance, 0)])
     yield ""
-    yield from aligned(["the best of each", aim.row.name, OF_RUNS, "chance that it beats the first"], rows).splitlines()
+    held = {of_runs_in(plan.results, is_own=asked.is_own) for plan, _ in chances(found)}
+    of_runs = OF_ANY_RUNS if OF_ANY_RUNS in held else OF_RUNS
+    yield from aligned(["the best of each", aim.row.name, of_runs, "chance that it beats the first"], rows).splitlines()
 
 
 def _cost(found: Found, plan: FoundPlan) -> float:

@@ -75,7 +75,7 @@ def as_text(rows: Sequence[Judged], about: str, *, is_own: bool = False, is_each
     parts += ["", _table("kind", by(rows, lambda row: apart(row.run.kind, row)))]
     has_experts = {row.run.kind for row in rows if row.is_moe}
     mixed = [row for row in rows if row.run.kind in has_experts]
-    names = {"dense": "dense", "moe": "mixture of experts"}
+    names = {"dense": "dense", "moe": "mixture of experts", "unknown": "model not known"}
     if mixed:
         parts += ["", _table("kind and model", by(mixed, lambda row: apart(f"{row.run.kind}, {names[row.mix]}", row)))]
     parts += ["", _table("source", by(rows, lambda row: apart(row.run.source, row))), "", NOTE]

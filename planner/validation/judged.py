@@ -35,7 +35,7 @@ class Judged:
     high: float | None = None
     bound: float | None = None
     null: float | None = None  # prediction of the null model
-    is_moe: bool = False
+    is_moe: bool | None = False  # None: its model is unknown, and so nothing is expected
     is_rate: bool = False
     calibration: str = ""
     fault: str = ""  # why there is no expected number
@@ -64,13 +64,13 @@ class Judged:
 
     @property
     def mix(self) -> str:
-        """Whether the model is dense or a mixture of experts."""
-        return "moe" if self.is_moe else "dense"
+        """Whether the model is dense or a mixture of experts, or unknown."""
+        return "unknown" if self.is_moe is None else "moe" if self.is_moe else "dense"
 
 
 def judged(runs: Sequence[Run], together: Iterable[Together]) -> list[Judged]:
     """Every run, in order, with what the templates' rows expect of it."""
-    found: dict[str, Judged] = {run.id: Judged(run, fault=run.fault) for run in runs}
+    found: dict[str, Judged] = {run.id: Judged(run, is_moe=run.is_moe, fault=run.fault) for run in runs}
     for each in together:
         columns = [each.expected, each.low, each.high, each.bound]
         for at, run in enumerate(each.runs):
@@ -203,8 +203,7 @@ def doubted(rows: Sequence[Judged]) -> str:
     if not found:
         return ""
     are, their = ("is", "its") if len(found) == 1 else ("are", "their")
-    times = f"{likely_unit.FAR:,.0f} times or more off what is expected"
-    return f"{few(found)} {are} {times}: {likely_unit.LIKELY}; look at {their} columns measured and unit"
+    return f"{few(found)} {are} {likely_unit.far_off()}; look at {their} columns measured and unit"
 
 
 def without_effect(rows: Sequence[Judged], databases: Databases) -> str:

@@ -60,6 +60,7 @@ class Run:
     is_fitted: bool = True
     assumes: str = ""
     fault: str = ""  # why there is no expected number
+    is_moe: bool | None = None  # whether the model of a run with a fault is a mixture of experts, if that is known
     written: float = 1.0  # the file's unit in the row's unit: 0.001 if the file has ms
     weight: float = 1.0  # weight in a user's own fit
     noted: str = ""  # remark on the weight
@@ -164,6 +165,10 @@ def _completed(
 ) -> Run:
     """The run with its settings as values, ids as spelt in the tables, and its number in the template's unit."""
     column = "template"
+    is_moe = None
+    if models.has(run.model):
+        layers = models.rows[models.identify(run.model)].get("n_moe_layers")
+        is_moe = isinstance(layers, float) and layers > 0
     try:
         template = load(run.template)
         column = "output"
@@ -193,9 +198,9 @@ def _completed(
         is_unknown = bool(getattr(run, column, "")) and given.get(column, "") is None
         own = OWN_FILES[TABLES[column]] if is_unknown else ""
         remedy = error.remedy if own in error.remedy else "; ".join(filter(None, (error.remedy, own)))
-        return replace(run, fault=f"{error.what}; {remedy}" if remedy else error.what, column=column)
+        return replace(run, fault=f"{error.what}; {remedy}" if remedy else error.what, column=column, is_moe=is_moe)
     except ValueError as error:  # an unknown unit
-        return replace(run, fault=str(error), column=column)
+        return replace(run, fault=str(error), column=column, is_moe=is_moe)
     return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)
 
 

@@ -25,8 +25,9 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet, header_rows
 from planner.workbook.cell_styles import MAGNITUDE, PALE_RED, RED, number_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
-from planner.workbook.page import LINE_HEIGHT, Page
+from planner.workbook.page import Page
 from planner.workbook.workloads import NOT_COUNTED, WORKLOAD
+from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -46,6 +47,24 @@ def write(
     page.master_at = layout.UNIT
     header_rows(page, plan, ("Check in names", "Meaning"))
     writer = _CheckWriter(page, plan)
+    compared = _checks(writer, inputs, sheets)
+    checks = range(writer.at - len(compared), writer.at)
+    missing = _all_missing(writer, inputs, sheets)
+    writer.section(f"Working of what fails; {OPENS}")
+    failures = _Failures(writer, checks, compared)
+    failures.count()
+    writer.section("Summary")
+    summaries = _summary(writer, checks, missing)
+    writer.section("What fails first")
+    failures.show()
+    _colour(page, plan, checks)
+    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
+    return page, f"SUM({plan.columns.across(NAME, summaries['Failed checks'])})", summaries
+
+
+def _checks(writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSheet]) -> list[ComparedSides]:
+    """Write a closed row for each check of each template; returns what they compare, in order."""
+    plan = writer.plan
     writer.section(f"Checks; {OPENS}")
     first = writer.at
     ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
@@ -65,37 +84,36 @@ def write(
             texts, unit = ((in_check.left, in_check.right), in_check.unit) if in_check else NO_SIDES
             compared.append(ComparedSides(f"{OWN}.{name}", label, texts, unit, sheet.here))
             writer.row(label, name, row.formula, joined(row.note, row.source), _counted(plan, inputs, sheet, row.name))
-    last = writer.at - 1
-    page.close_rows(range(first, writer.at))
+    writer.page.close_rows(range(first, writer.at))
+    return compared
+
+
+def _all_missing(writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSheet]) -> range:
+    """Write a closed row for each number that may be missing; returns the rows, at least one."""
     writer.section(f"Missing numbers: 1 is N/A; {OPENS}")
-    missing = writer.at
+    first = writer.at
     counted: set[str] = set()
     for sheet in sheets:
         _missing(writer, inputs, sheet, counted)
-    missing_last = max(missing, writer.at - 1)
-    page.close_rows(range(missing, writer.at))
-    writer.section(f"Working of what fails; {OPENS}")
-    failures = _Failures(writer, first, compared)
-    failures.count()
-    writer.section("Summary")
+    writer.page.close_rows(range(first, writer.at))
+    return range(first, max(first + 1, writer.at))
+
+
+def _summary(writer: _CheckWriter, checks: range, missing: range) -> dict[str, int]:
+    """Write how many checks fail and numbers are missing in each scenario, and which is the first; returns the rows."""
     failed = writer.at
-    writer.row("Failed checks", "checks.failed", "", "of this scenario", f"COUNTIF({HERE}${first}:{HERE}${last},0)")
-    writer.row(
-        "Missing numbers", "checks.missing", "", "of this scenario", f"SUM({HERE}${missing}:{HERE}${missing_last})"
-    )
+    rows = f"{HERE}${checks.start}:{HERE}${checks.stop - 1}"
+    writer.row("Failed checks", "checks.failed", "", "of this scenario", f"COUNTIF({rows},0)")
+    rows = f"{HERE}${missing.start}:{HERE}${missing.stop - 1}"
+    writer.row("Missing numbers", "checks.missing", "", "of this scenario", f"SUM({rows})")
     names = column_letters(layout.FORMULA)
-    where = f"${names}${missing}:${names}${missing_last}"
-    count, found = f"{HERE}{failed + 1}", f"MATCH(1,{HERE}${missing}:{HERE}${missing_last},0)"
+    where = f"${names}${missing.start}:${names}${missing.stop - 1}"
+    count, found = f"{HERE}{failed + 1}", f"MATCH(1,{rows},0)"
     words = f'IFERROR(INDEX({where},{found})&IF({count}>1," and "&({count}-1)&" more",""),"")'
     writer.line(
         ("Missing: the first", "text", "checks.first_missing", "", "where it is to be typed"), words, "plan_words", "@"
     )
-    writer.section("What fails first")
-    failures.show()
-    _colour(page, plan, first, last)
-    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
-    summaries = {"Failed checks": failed, "Missing numbers": failed + 1, "First missing number": failed + 2}
-    return page, f"SUM({plan.columns.across(NAME, failed)})", summaries
+    return {"Failed checks": failed, "Missing numbers": failed + 1, "First missing number": failed + 2}
 
 
 def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, counted: set[str]) -> None:
@@ -182,10 +200,10 @@ class _CheckWriter:
         self.at += 1
 
 
-def _colour(page: Page, plan: BuildPlan, first: int, last: int) -> None:
+def _colour(page: Page, plan: BuildPlan, checks: range) -> None:
     """Failed checks are red, unknown ones grey."""
-    area = plan.columns.area(first, last)
-    corner = address(first, layout.FIRST_SCENARIO)
+    area = plan.columns.area(checks.start, checks.stop - 1)
+    corner = address(checks.start, layout.FIRST_SCENARIO)
     page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
     page.grey_missing(area)
 
@@ -207,11 +225,10 @@ class ComparedSides(NamedTuple):
 
 
 class _Failures:
-    """The first failures in a scenario: `compared` are the checks in the rows from `first` on, in their order."""
+    """The first failures in a scenario: `compared` is what the checks in the rows `checks` compare, in their order."""
 
-    def __init__(self, writer: _CheckWriter, first: int, compared: Sequence[ComparedSides]) -> None:
-        self.writer, self.compared = writer, compared
-        self.checks = range(first, first + len(compared))
+    def __init__(self, writer: _CheckWriter, checks: range, compared: Sequence[ComparedSides]) -> None:
+        self.writer, self.checks, self.compared = writer, checks, compared
         self.first = writer.at  # the first row of the working
 
     def count(self) -> None:

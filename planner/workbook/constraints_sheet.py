@@ -21,7 +21,8 @@ from planner.workbook.calculation import CalculationSheet, header_rows
 from planner.workbook.cell_styles import RATIO, number_format, row_format
 from planner.workbook.inputs_sheet import OPENS, Inputs
 from planner.workbook.layout import in_row
-from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of
+from planner.workbook.page import Page
+from planner.workbook.wrapping import LINE_HEIGHT, PER_WIDTH, lines_of
 from planner.xlsx.address import column_letters
 from planner.xlsx.grid import HERE
 

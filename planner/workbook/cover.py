@@ -13,8 +13,9 @@ from planner.book import rowkeys
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.layout import in_row
-from planner.workbook.page import LINE_HEIGHT, Live, Page
+from planner.workbook.page import Live, Page
 from planner.workbook.verdict import FrontTexts, colour_verdict
+from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import column_letters
 
 EIGHT = 8  # rows for scenarios come in multiples of eight: closed ones for added scenarios

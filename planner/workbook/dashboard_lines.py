@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from planner.formulas import thresholds
-from planner.formulas.headlines import RANGE, Headline, MemoryFit, Part, fit, headlines
+from planner.formulas.headlines import OF_ANY_RUNS, RANGE, Headline, MemoryFit, Part, fit, headlines
 from planner.formulas.template import Row
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, within
@@ -24,8 +24,9 @@ from planner.workbook.cell_styles import PALE_GREY, RED, number_format, row_form
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import LINE_HEIGHT, Live, Page
+from planner.workbook.page import Live, Page
 from planner.workbook.workloads import ALL_WORKLOADS
+from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
@@ -211,7 +212,7 @@ class LineWriter:
         digits = self.units.digits(self.units.in_words(each.row, f"{HERE}{first}"))
         self.line(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"), digits, form="0")
         self.close(range(first + 1, at + 1))
-        self.texts(at + 1, f"{each.said}: 80 % of runs", f"{name}.said", "in words", "plan_aside_label")
+        self.texts(at + 1, f"{each.said}: {OF_ANY_RUNS}", f"{name}.said", "in words", "plan_aside_label")
         self.across(at + 1, self._said(lines, each, first, at, asked), ASIDE[bool(asked)], "@")
         if asked:
             self.page.rows[at + 1].height = 2 * LINE_HEIGHT

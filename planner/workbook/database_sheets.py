@@ -15,7 +15,8 @@ from planner.catalog.checked_table import TABLES
 from planner.formulas.template import BY_ID, Row
 from planner.workbook import layout
 from planner.workbook.cell_styles import number_format
-from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Page, lines_of, whole_as_int
+from planner.workbook.page import Page, whole_as_int
+from planner.workbook.wrapping import LINE_HEIGHT, PER_WIDTH, lines_of
 from planner.xlsx.address import column_letters
 
 TITLES = {

@@ -15,11 +15,12 @@ from typing import NamedTuple
 from openpyxl.chart import BarChart, LineChart, Reference, Series
 
 from planner.compare.runs_table import PART
-from planner.formulas.headlines import OF_RUNS
+from planner.formulas.headlines import OF_ANY_RUNS
 from planner.workbook import charts, layout
 from planner.workbook.cell_styles import SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, runs_of
-from planner.workbook.page import LINE_HEIGHT, Live, Page
+from planner.workbook.page import Live, Page
+from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import column_letters
 from planner.xlsx.grid import HERE
 
@@ -178,7 +179,7 @@ def _chart(writer: LineWriter, rows: dict[str, range]) -> BarChart:
 
     axes = "Run, the newest first", "Times what was expected"
     chart, points = charts.bars(TITLE, *axes, 120, down=False, form="0.0"), LineChart()
-    box = charts.bar(cells(WIDTH), OF_RUNS, charts.PALE)
+    box = charts.bar(cells(WIDTH), OF_ANY_RUNS, charts.PALE)
     chart.series += [charts.bar(cells(LOW), "least", None), box]
     for name, title, symbol, colour in (
         (BOUND, "bound", "dash", charts.AXIS),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -20,16 +19,14 @@ from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import FAILED_CHECKS, GREY, PALE_RED, RED, style_numbers
 from planner.workbook.layout import ScenarioColumns
+from planner.workbook.wrapping import BOLD_PER_WIDTH, LINE_HEIGHT, PER_WIDTH, height_of
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import NA, Value
 from planner.xlsx.grid import HERE, Grid
 from planner.xlsx.worksheet import PLAIN_COLUMN
 
 WRAPS = ("plan_told", "plan_told_link", "plan_wrapped", "plan_lead_label")  # the styles of texts that wrap
-LINE_HEIGHT, PER_WIDTH = 13.0, 1.15  # points a line, letters a unit of width
-BOLD_PER_WIDTH = 1.05  # the same of letters that may be bold
 FORMULA_LIKE = ("=", "+", "-", "@")  # a text that begins so is marked as text, lest a program take it for a formula
-_WORDS = re.compile(r"[^\s/-]*[\s/-]+|[^\s/-]+")  # a line ends after a blank, a hyphen or a slash
 LONGEST_TITLE, LONGEST_PROMPT = 32, 255  # most characters of a validation's title and prompt
 
 Filling = tuple[int, int, int, Value]
@@ -282,10 +279,8 @@ class Page:
 
     def _heighten(self, row: int, text: str, letters: float) -> None:
         """Make a row high enough for a text in lines of so many letters."""
-        line = max(int(letters), 8)
-        lines = lines_of(text, line) if len(text) > line else 1
-        if lines > 1:
-            self.rows[row].height = max(self.rows[row].height, LINE_HEIGHT * lines + 2)
+        if height := height_of(text, letters):
+            self.rows[row].height = max(self.rows[row].height, height)
 
     def _open_columns(self) -> tuple[int, int]:
         """The first two columns after the labels that are not closed."""
@@ -335,18 +330,6 @@ def _stored(value: object) -> Value:
 def whole_as_int(value: Value) -> Value:
     """A whole number as an integer, so that the file has 8 instead of 8.0."""
     return int(value) if isinstance(value, float) and value == int(value) and abs(value) < 2**53 else value
-
-
-def lines_of(text: str, letters: int) -> int:
-    """How many lines of so many letters a text takes, broken as in spreadsheets: a longer word is split."""
-    lines, used = 1, 0
-    for word in _WORDS.findall(text):
-        if used and used + len(word.rstrip()) > letters:
-            lines, used = lines + 1, 0
-        used += len(word)
-        if len(word) > letters:
-            lines, used = lines + (used - 1) // letters, (used - 1) % letters + 1
-    return lines
 
 
 class Live(str):

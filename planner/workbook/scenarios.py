@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 
 from planner import csvfile, progress
@@ -19,17 +18,13 @@ from planner.csv_kinds import looks_like
 from planner.csvfile import CsvFile, unguarded
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
-from planner.formulas.evaluation import Facts, evaluate
-from planner.formulas.explanation import reasons
 from planner.formulas.following import followed
-from planner.formulas.headlines import leaders
 from planner.formulas.input_values import parsed, typed
 from planner.formulas.layer_ops import LayerOps
-from planner.formulas.lookups import facts
-from planner.formulas.sweeps import Sweep, sweeps, swept_templates
+from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template, instead_of
 from planner.measure.mesh import MeshSpec
-from planner.spoken import few, within
+from planner.spoken import few
 from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
 from planner.workbook.overridden_chips import doubt, possible
 from planner.workbook.workloads import (
@@ -67,7 +62,7 @@ DEFAULTS = (
 ID_COLUMNS, NAME_COLUMNS = ("scenario", "scenario_id", "id"), ("name", "scenario_name")
 MODEL_COLUMNS, HARDWARE_COLUMNS = ("model", "model_id"), ("hardware", "hardware_id", "chip")
 MOST = 16_000  # the most scenarios for which a sheet has columns
-MOST_NAMED, FEW_NAMED = 6, 3  # most scenarios and inputs named in a line
+FEW_NAMED = 3  # most inputs named in a line
 
 
 def plan_of(
@@ -148,40 +143,6 @@ def operations_of(templates: Sequence[Template]) -> LayerOps | None:
     step_rows = library.load(STEP).by_name.keys()
     step = next((template for template in templates if step_rows <= template.by_name.keys()), None)
     return layer_ops.load(step) if step else None
-
-
-def without(plan: BuildPlan) -> Iterator[str]:
-    """What scenarios lack that the templates look up, in words: `no chip: a, b`."""
-    for kind, noun in (("model", "model"), ("hardware", "chip")):
-        lacking = [scenario.id for scenario in plan.scenarios if not getattr(scenario, kind)]
-        if lacking and any(template.of_kind(kind) for template in plan.templates):
-            many = "s" if len(lacking) > 1 else ""
-            yield f"no {noun} for the scenario{many} {few(lacking, MOST_NAMED)}"
-
-
-def unanswered(plan: BuildPlan) -> Iterator[str]:
-    """A line for each workload whose first headline is N/A, with what is missing.
-
-    Only the first scenario of each model and chip is checked; those without a model or a chip are left to `without`.
-    """
-    seen = set[tuple[str, str, str]]()
-    planned = [template for template in plan.templates if template.name in swept_templates()]
-    for scenario, template in product(plan.scenarios, planned):
-        model, chip, head = scenario.model, scenario.hardware, leaders().get(template.name)
-        is_meant = scenario.values.get(WORKLOAD, ALL_WORKLOADS) in (template.name, ALL_WORKLOADS)
-        if not (model and chip and head and is_meant) or (template.name, model, chip) in seen:
-            continue
-        seen.add((template.name, model, chip))
-        counted = template.reduced([head])
-        known = counted.by_name
-        values = {name: value for name, value in scenario.values.items() if name in known and value is not None}
-        yield from lacking(counted, head, scenario.id, facts(counted, model, chip, plan.databases), values)
-
-
-def lacking(template: Template, head: str, called: str, known: Facts, values: Mapping[str, Value]) -> Iterator[str]:
-    """A line if a scenario's headline is N/A, with what is missing for it."""
-    for why in reasons(evaluate(template, known, values), [head]).values():
-        yield f"the {within(template.row(head).label)} of {called} is N/A, and all that follows from it: {why}"
 
 
 def _sorted(

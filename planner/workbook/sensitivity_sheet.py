@@ -19,7 +19,8 @@ from planner.workbook.cell_styles import GREEN, PALE_GREEN, RATIO
 from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.display_units import shown_format
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import LINE_HEIGHT, Page
+from planner.workbook.page import Page
+from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 

@@ -20,8 +20,9 @@ from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet
 from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import LINE_HEIGHT, PER_WIDTH, Live, Page, lines_of
+from planner.workbook.page import Live, Page
 from planner.workbook.sweep_table import SweepColumns, SweepTable
+from planner.workbook.wrapping import LINE_HEIGHT, PER_WIDTH, lines_of
 from planner.xlsx.address import column_letters
 
 NAME = "Sweep"

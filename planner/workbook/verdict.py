@@ -19,7 +19,8 @@ from planner.workbook.advice_lines import write_mends
 from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, PALE_RED, RED, SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter, linked, meant
-from planner.workbook.page import LINE_HEIGHT, Page
+from planner.workbook.page import Page
+from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import address
 from planner.xlsx.grid import HERE
 
