@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +93,29 @@ def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
     assert [values[f"{column}{at['verdict']}"] for column in "FG"] == ["Fits; numbers are missing", "Fits"]
     told = ["none; missing: Models: max_context and 1 more", "none"]
     assert [values[f"{column}{at['verdict.failed']}"] for column in "FG"] == told
+
+
+def test_dashboard_names_only_what_the_plan_lacks(tmp_path: Path) -> None:
+    """L4's row has no network between nodes: a plan on one chip has every number, one on 16 lacks a node's egress, and
+    one whose prompts come from other chips that of a chip. Nothing on Dashboard reads a host's chips, which are blank.
+    """
+    plans = "id,model,hardware,n_chips,prefill_chips\none,llama3-8b,l4,1,0\nnodes,llama3-8b,l4,16,0\n"
+    plans += "apart,llama3-8b,l4,1,1\n"
+    databases = few_rows(("llama3-8b",), ("l4",))
+    path = databases.hardware_csv
+    assert path is not None
+    titles, line = path.read_text(encoding="utf-8").splitlines()
+    cells = next(csv.reader([line]))
+    cells[titles.split(",").index("chips_per_host")] = ""
+    with path.open("a", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([[], ["bare", *cells[1:]]])
+    grid = of_scenarios(tmp_path, plans + "bare,llama3-8b,bare,1,0\n", ["inference"], databases)
+    at, values = by_name(grid, "Dashboard"), grid["Dashboard"]
+    missing = "Fits; numbers are missing"
+    assert [values[f"{column}{at['verdict']}"] for column in "FGHI"] == ["Fits", missing, missing, "Fits"]
+    told = [str(values[f"{column}{at['verdict.failed']}"]) for column in "FGHI"]
+    assert told[:1] + told[3:] == ["none", "none"]
+    assert told[1:3] == ["none; missing: Hardware: dcn_bandwidth and 1 more"] * 2  # it gives that of a node
 
 
 def test_dashboard_says_that_a_larger_batch_needs_fewer_replicas(tmp_path: Path) -> None:
