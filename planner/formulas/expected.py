@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from planner.catalog import Value
 from planner.catalog.hardware_columns import NO_CALIBRATION
+from planner.formulas import thresholds
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
 from planner.formulas.template import Template
 from planner.spoken import shown, spoken
@@ -34,8 +35,8 @@ OWN_RUNS_TELL = "own_runs_tell"
 """The row that is 0 if a stack is fitted to the user's own runs, but to none of the plan's workload; older workbooks
 lack it.
 """
-MUCH = 1.1
-"""Least ratio of a context to the cache's length to be mentioned."""
+MUCH = "much_longer"
+"""The threshold: the least ratio of a context to the cache's length to be mentioned."""
 UNUSED = 2.0
 """Least ratio of the cache's length to the longest sequence to be mentioned."""
 DEMAND = ("target_token_time", "time_per_output_token_expected", "busy_replicas", "batch", "max_batch")
@@ -150,7 +151,7 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
         memory = f"Memory is that of a context of {cache_len:,.0f} tokens, and"
         if isinstance(prompt, float) and prompt > cache_len:
             yield f"{memory} the prompt has {prompt:,.0f}: set context_len."
-        elif isinstance(mean, float) and mean > MUCH * cache_len:
+        elif isinstance(mean, float) and mean > thresholds.number(MUCH) * cache_len:
             last = "" if longest is None else f", {longest:,.0f} in the end"
             yield f"{memory} sequences have {mean:,.0f} on average{last}: set context_len."
         elif longest is not None and cache_len > UNUSED * longest:
