@@ -16,14 +16,16 @@ from tests.workbooks import ROOT, by_name, cached, few_rows, of_scenarios, small
 
 MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
 HEAD = "id,model,hardware,n_chips,stack,workload"
-SIZES = """id,model,hardware,workload,n_chips,context_len,prompt_len,generate_len,kv_head_sharding
-longer,llama3-8b,h100-sxm,inference,1,32768,8192,512,0
-as_long,llama3-8b,h100-sxm,inference,1,32768,32000,512,0
-uneven,llama3-8b,h100-sxm,training,96,,,,
-even,llama3-8b,h100-sxm,training,128,,,,
-shorter,llama3-8b,h100-sxm,inference,1,8192,8000,4000,0
-copies,llama3-8b,tpu-v6e,inference,16,8192,8000,192,0
-counted,llama3-8b,tpu-v6e,inference,16,8192,8000,192,1
+SIZES_OF = "id,model,hardware,workload,n_chips,context_len,prompt_len,generate_len,kv_head_sharding"
+SIZES = f"""{SIZES_OF},n_draft_tokens,acceptance_rate
+longer,llama3-8b,h100-sxm,inference,1,32768,8192,512,0,,
+as_long,llama3-8b,h100-sxm,inference,1,32768,32000,512,0,,
+uneven,llama3-8b,h100-sxm,training,96,,,,,,
+even,llama3-8b,h100-sxm,training,128,,,,,,
+shorter,llama3-8b,h100-sxm,inference,1,8192,8000,4000,0,,
+copies,llama3-8b,tpu-v6e,inference,16,8192,8000,192,0,,
+counted,llama3-8b,tpu-v6e,inference,16,8192,8000,192,1,,
+drafts,llama3-8b,h100-sxm,inference,1,8192,8000,192,0,1,1
 """
 UNLIKE, SHARED = "extrapolated: few or no fitted runs have", "memory shares the cache among"
 SERVED = {
@@ -72,12 +74,12 @@ def test_dashboard_says_what_expected_numbers_rest_on(name: str, said: dict[str,
 
 def test_dashboard_says_which_sizes_contradict(tmp_path: Path) -> None:
     """A cache of 32,768 tokens for sequences of 8,192 + 512, and one of 8,192 for 8,000 + 4,000; 1,024 sequences over
-    96 data ways, 10.67 each; eight KV heads over 16 chips, unless memory has their copies too. Sequences as long as the
-    cache, and an even split, are no more than runs like the plan.
+    96 data ways, 10.67 each; eight KV heads over 16 chips, unless memory has their copies too; a draft in no time that
+    is always accepted. Sequences as long as the cache, and an even split, are no more than runs like the plan.
     """
     grid = of_scenarios(tmp_path, SIZES, ["inference", "training"], few_rows(MODELS, CHIPS))
     at = by_name(grid, "Dashboard")["verdict.basis"]
-    assert [str(grid["Dashboard"][f"{column}{at}"]) for column in "FGHIJKL"] == [
+    assert [str(grid["Dashboard"][f"{column}{at}"]) for column in "FGHIJKLM"] == [
         "not beyond the fitted runs; memory is for 32,768 tokens, sequences have 8,704",
         "not beyond the fitted runs",
         "not beyond the fitted runs; sequences don't split evenly: 11 at most, 10.7 on average",
@@ -85,6 +87,7 @@ def test_dashboard_says_which_sizes_contradict(tmp_path: Path) -> None:
         "not beyond the fitted runs; memory is for 8,192 tokens, sequences have 12,000",
         "not beyond the fitted runs; memory shares the cache among 16 chips, times among 8",
         "not beyond the fitted runs",
+        "not beyond the fitted runs; times without drafts, with which a token takes 0.50 of a decode step",
     ]
 
 

@@ -13,12 +13,17 @@ from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas import thresholds
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
 from planner.formulas.template import Template
-from planner.spoken import shown, spoken
+from planner.spoken import percent, shown, spoken
 from planner.terminal_table import counted
 
 IDEAL = "ideal"
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
 """Calibrations for chips without published runs, and the chips of which they are the median."""
+DRAFTS = (
+    "n_draft_tokens", "acceptance_rate", "draft_time", "speculative_step_time", "tokens_per_verify",
+    "speculative_token_time",
+)  # fmt: skip
+"""Rows of drafts: how many, how likely each is accepted, its time; that of a step with them, its tokens, one's time."""
 EXTRAPOLATED = "is_extrapolated"
 """The row that is 1 if a plan is outside the range of the fitted runs; `notes` says in what."""
 BEYOND = {
@@ -94,6 +99,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     if not is_own and (other := value("fitted_for")) not in (None, NO_CALIBRATION):
         yield f"The stack {value('stack')} is fitted to runs on chips of {other}: on this chip its fit isn't used."
     yield from _of_the_cache(value)
+    yield from _of_the_drafts(value)
     tokens, step = value("train_tokens"), value("batch_tokens")
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
@@ -167,6 +173,18 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
         yield (
             f"Memory shares the cache among {shared:,.0f} chips, the expected time among {read:,.0f}, as servers that "
             "split heads keep copies: set kv_head_sharding=1 for copies in both, cache_by_batch=1 for none."
+        )
+
+
+def _of_the_drafts(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if a plan has draft tokens, which no headline counts: what they make of a decode step."""
+    known = [each for name in DRAFTS if isinstance(each := value(name), float)]
+    if len(known) == len(DRAFTS) and known[0] > 0:
+        count, chance, time, step, tokens, token = known
+        yield (
+            f"These times are without drafts. With {counted(int(count), 'draft token')} of {spoken(time, 's')}, each "
+            f"accepted with a chance of {percent(chance, 0)}, a step of {spoken(step, 's')} makes {shown(tokens, '1')} "
+            f"tokens: {spoken(token, 's')} each. No published run is behind that."
         )
 
 

@@ -9,6 +9,7 @@ from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas.expected import (
     BEYOND,
     DEMAND,
+    DRAFTS,
     EXTRAPOLATED,
     FAMILIES,
     IDEAL,
@@ -84,6 +85,10 @@ def _write_sizes(writer: LineWriter, each: Lines) -> None:
         copied = f'"; memory shares the cache among "&FIXED({held},0)&" chips, times among "&FIXED({read},0)'
         is_copied = f'AND({sheet.here("stack")}<>"{IDEAL}",{read}<{held})'
         _add(writer, each, "copies of the cache that memory doesn't have", is_copied, copied)
+    if known.keys() >= set(DRAFTS):
+        drafts, step, token = (sheet.here(name) for name in (DRAFTS[0], "decode_step_time_expected", DRAFTS[-1]))
+        share = f'FIXED({token}/{step},2)&" of a decode step"'
+        _add(writer, each, "drafts", f"{drafts}>0", f'"; times without drafts, with which a token takes "&{share}')
     if known.keys() >= set(DEMAND):
         asked, token, replicas, batch, most = (sheet.here(name) for name in DEMAND)
         condition = f"AND({asked}>{SLACK:g}*{token},{batch}<{most},{replicas}>1)"
