@@ -147,7 +147,7 @@ class Answers:
         if not rows:
             return "" if any(name in names for _, names in read) else None
         runs = [list(run) for _, run in groupby(enumerate(sorted(rows)), lambda each: each[1] - each[0])]
-        return ",".join(f"{HERE}${run[0][1]}:{HERE}${run[-1][1]}" for run in runs)
+        return ",".join(":".join(f"{HERE}${at}" for at in dict.fromkeys((run[0][1], run[-1][1]))) for run in runs)
 
 
 @cache
