@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +16,23 @@ from tests.workbooks import ROOT, by_name, cached, few_rows, of_scenarios, small
 
 MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
 HEAD = "id,model,hardware,n_chips,stack,workload"
-SIZES = """id,model,hardware,workload,n_chips,context_len,prompt_len
-longer,llama3-8b,h100-sxm,inference,1,32768,8192
-as_long,llama3-8b,h100-sxm,inference,1,32768,32000
-uneven,llama3-8b,h100-sxm,training,96,,
-even,llama3-8b,h100-sxm,training,128,,
+SIZES_OF = "id,model,hardware,workload,n_chips,context_len,prompt_len,generate_len,kv_head_sharding"
+SIZES = f"""{SIZES_OF},n_draft_tokens,acceptance_rate
+longer,llama3-8b,h100-sxm,inference,1,32768,8192,512,0,,
+as_long,llama3-8b,h100-sxm,inference,1,32768,32000,512,0,,
+uneven,llama3-8b,h100-sxm,training,96,,,,,,
+even,llama3-8b,h100-sxm,training,128,,,,,,
+shorter,llama3-8b,h100-sxm,inference,1,8192,8000,4000,0,,
+copies,llama3-8b,tpu-v6e,inference,16,8192,8000,192,0,,
+counted,llama3-8b,tpu-v6e,inference,16,8192,8000,192,1,,
+drafts,llama3-8b,h100-sxm,inference,1,8192,8000,192,0,1,1
 """
+UNLIKE, SHARED = "extrapolated: few or no fitted runs have", "memory shares the cache among"
 SERVED = {
     "runs": ("llama3-8b,h100-sxm,1,,inference", "not beyond the fitted runs"),
     "bound": ("llama3-8b,h100-sxm,1,ideal,inference", "these are the bounds"),
-    "many": ("llama3-8b,h100-sxm,4096,,inference", "extrapolated: few or no fitted runs have so many chips"),
-    "sparse": ("deepseek-v3.2,h100-sxm,16,,inference", "extrapolated: few or no fitted runs have sparse attention"),
+    "many": ("llama3-8b,h100-sxm,4096,,inference", f"{UNLIKE} so many chips; {SHARED} 4,096 chips, times among 8"),
+    "sparse": ("deepseek-v3.2,h100-sxm,16,,inference", f"{UNLIKE} sparse attention; {SHARED} 16 chips, times among 1"),
     "chip": ("llama3-8b,l40s,1,,inference", "no or few runs of this chip: others' median"),
     "tpu": ("llama3-8b,tpu-v6e,8,,inference", "not beyond the fitted runs"),
     "trained": ("llama3-8b,h100-sxm,64,,training", "not beyond the fitted runs"),
@@ -66,16 +73,21 @@ def test_dashboard_says_what_expected_numbers_rest_on(name: str, said: dict[str,
 
 
 def test_dashboard_says_which_sizes_contradict(tmp_path: Path) -> None:
-    """A cache of 32,768 tokens for sequences of 8,192 + 512; 1,024 sequences over 96 data ways, 10.67 each. Sequences
-    as long as the cache, and an even split, are no more than runs like the plan.
+    """A cache of 32,768 tokens for sequences of 8,192 + 512, and one of 8,192 for 8,000 + 4,000; 1,024 sequences over
+    96 data ways, 10.67 each; eight KV heads over 16 chips, unless memory has their copies too; a draft in no time that
+    is always accepted. Sequences as long as the cache, and an even split, are no more than runs like the plan.
     """
     grid = of_scenarios(tmp_path, SIZES, ["inference", "training"], few_rows(MODELS, CHIPS))
     at = by_name(grid, "Dashboard")["verdict.basis"]
-    assert [str(grid["Dashboard"][f"{column}{at}"]) for column in "FGHI"] == [
+    assert [str(grid["Dashboard"][f"{column}{at}"]) for column in "FGHIJKLM"] == [
         "not beyond the fitted runs; memory is for 32,768 tokens, sequences have 8,704",
         "not beyond the fitted runs",
         "not beyond the fitted runs; sequences don't split evenly: 11 at most, 10.7 on average",
         "not beyond the fitted runs",
+        "not beyond the fitted runs; memory is for 8,192 tokens, sequences have 12,000",
+        "not beyond the fitted runs; memory shares the cache among 16 chips, times among 8",
+        "not beyond the fitted runs",
+        "not beyond the fitted runs; times without drafts, with which a token takes 0.50 of a decode step",
     ]
 
 
@@ -92,6 +104,29 @@ def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
     assert [values[f"{column}{at['verdict']}"] for column in "FG"] == ["Fits; numbers are missing", "Fits"]
     told = ["none; missing: Models: max_context and 1 more", "none"]
     assert [values[f"{column}{at['verdict.failed']}"] for column in "FG"] == told
+
+
+def test_dashboard_names_only_what_the_plan_lacks(tmp_path: Path) -> None:
+    """L4's row has no network between nodes: a plan on one chip has every number, one on 16 lacks a node's egress, and
+    one whose prompts come from other chips that of a chip. Nothing on Dashboard reads a host's chips, which are blank.
+    """
+    plans = "id,model,hardware,n_chips,prefill_chips\none,llama3-8b,l4,1,0\nnodes,llama3-8b,l4,16,0\n"
+    plans += "apart,llama3-8b,l4,1,1\n"
+    databases = few_rows(("llama3-8b",), ("l4",))
+    path = databases.hardware_csv
+    assert path is not None
+    titles, line = path.read_text(encoding="utf-8").splitlines()
+    cells = next(csv.reader([line]))
+    cells[titles.split(",").index("chips_per_host")] = ""
+    with path.open("a", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([[], ["bare", *cells[1:]]])
+    grid = of_scenarios(tmp_path, plans + "bare,llama3-8b,bare,1,0\n", ["inference"], databases)
+    at, values = by_name(grid, "Dashboard"), grid["Dashboard"]
+    missing = "Fits; numbers are missing"
+    assert [values[f"{column}{at['verdict']}"] for column in "FGHI"] == ["Fits", missing, missing, "Fits"]
+    told = [str(values[f"{column}{at['verdict.failed']}"]) for column in "FGHI"]
+    assert told[:1] + told[3:] == ["none", "none"]
+    assert told[1:3] == ["none; missing: Hardware: dcn_bandwidth and 1 more"] * 2  # it gives that of a node
 
 
 def test_dashboard_says_that_a_larger_batch_needs_fewer_replicas(tmp_path: Path) -> None:

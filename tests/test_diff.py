@@ -435,3 +435,17 @@ def test_a_measured_case_is_one_line(tmp_path: Path) -> None:
     assert line.strip().replace(">", "&gt;") in as_html(compare(*read_both(old, new)))
     assert sum("Matmul 1024 bf16" in each for each in invoked("diff", "--all", old, new)[1].splitlines()) == 7
     assert len(json.loads(invoked("diff", "--json", old, new)[1])["inputs"]) == 7
+
+
+def test_a_scenario_put_in_another_ones_place_is_not_that_one(plan: Seeded, pair: tuple[Path, Path]) -> None:
+    """One removed and one of another model on another chip added are told so, however alike their other inputs are; of
+    the same model or chip it is the scenario under another id.
+    """
+    for model, chip, how in (
+        ("llama3-8b", "tpu-v6e", {"removed": "llama3_70b_on_tpu_v5e", "added": "another"}),
+        ("llama3-70b", "tpu-v6e", {"renamed": "another"}),
+    ):
+        for name, text in (("scenario_id", "another"), ("model_id", model), ("hardware_id", chip)):
+            plan.type("Inputs", plan.at("Inputs", name, "F"), text)
+        found = told(pair, plan)
+        assert {one["how"]: one["name"] for one in found["structure"] if one["what"] == "scenario"} == how

@@ -148,6 +148,10 @@ def test_what_is_asked_for_can_be_set(add: Run, identifier: str) -> None:
             "1 feed-forward block for 2 blocks of attention and 2 state spaces: too few, for each layer",
         ),
         (
+            config_of("llama3-8b", model_type="nemotron_h", num_hidden_layers=7, hybrid_override_pattern="M-M*-M"),
+            'hybrid_override_pattern "M-M*-M" has 6 blocks for 7 layers; correct one of the two',
+        ),
+        (
             config_of("llama3-8b", model_type="lfm2", conv_L_cache=3, block_ffn_dim_multiplier=float("inf")),
             "block_ffn_dim_multiplier Infinity is out of range; it must be between 0 and 1000",
         ),

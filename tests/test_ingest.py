@@ -246,6 +246,7 @@ def test_a_prefill_is_no_decode_step(profile: Path, tmp_path: Path) -> None:
     assert "--of prefill_time" in done.output
     assert path.read_bytes() == before
     assert no_decode_step(read_profile(profile), {"batch": 1024.0}) == ""
+    assert no_decode_step(read_profile(profile), {"batch": 1.0}).endswith("the plan decodes 1 sequence at a time")
     assert ingest(profile, path, "--device", "tpu-v5p", "--of", "prefill_time").exit_code == 0
     assert [run.row for run in read_runs(find(Package.read(path)))] == ["prefill_time_expected"]
 

@@ -139,7 +139,7 @@ def random_plans(count: int) -> Iterator[tuple[str, str, dict[str, float | str]]
     draw = random.Random(70)
     models = "llama3-70b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b", "qwen3-next-80b-a3b"
     for _ in range(count):
-        data, stages, ways = (draw.choice(some) for some in ((1, 2, 4), (1, 1, 2), (1, 4, 8, 16)))
+        data, stages, ways = (draw.choice(some) for some in ((1, 2, 3, 4), (1, 1, 2), (1, 4, 8, 16)))
         layout = {
             "serve_data": data, "serve_pipeline": stages, "n_chips": data * stages * ways,
             "serve_expert": draw.choice((1, data * ways)), "cache_by_batch": draw.choice((0, 1)),
@@ -161,15 +161,17 @@ def that_fit(model: str, chip: str, inputs: dict[str, float | str], name: str, v
 
 
 def test_the_largest_batch_and_the_smallest_slice_are_at_the_edge() -> None:
-    """Of random plans, whatever their own batch: a sequence more doesn't fit, nor half of the slice."""
+    """Of random plans, whatever their own batch: a sequence more doesn't fit, nor half of the slice, whose chips are a
+    power of two for each data group and stage: three groups need 3, 6 or 12 chips.
+    """
     template = library.load("inference")
     for model, chip, inputs in random_plans(100):
         found = evaluate(template, facts(template, model, chip), inputs)
         fitting = that_fit(model, chip, inputs, "batch", np.arange(1.0, 20001))
         assert min(found.number("max_batch"), 20000) == max(fitting, default=0), (model, chip, inputs)
         groups = float(inputs.get("serve_data", 1)) * float(inputs.get("serve_pipeline", 1))
-        slices = that_fit(model, chip, inputs, "n_chips", 2.0 ** np.arange(15))
-        least = min((each for each in slices if each >= groups), default=None)
+        slices = that_fit(model, chip, inputs, "n_chips", groups * 2.0 ** np.arange(15))
+        least = min(slices, default=None)
         assert found.number("min_slice_chips") == least, (model, chip, inputs)
 
 

@@ -277,6 +277,24 @@ def test_why_goes_down_as_far_as_asked() -> None:
     assert both.endswith(calc(*SERVING, "--why", "kv_time", "--depth", "1"))
 
 
+def test_what_drafts_make_of_a_decode_step_is_told() -> None:
+    """By hand: of four drafts accepted by 80 % a step makes (1 - 0.8^5) / 0.2 = 3.36 tokens; 4 * 1.5 ms and a step that
+    takes as long as one without them, as its weights are read once, are a token's time. The headlines stay, and no
+    warning says that nothing reads the drafts.
+    """
+    words = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "batch=8"]
+    plain, done = run(*words), run(*words, "n_draft_tokens=4", "acceptance_rate=0.8", "draft_time=0.0015")
+    assert "Warning" not in done.stderr
+    step = json.loads(run(*words, "--get", "decode_step_time_expected", "--json").stdout)["decode_step_time_expected"]
+    (said,) = (line for line in done.stdout.splitlines() if "draft" in line)
+    token = f"{(0.006 + step) / 3.3616 * 1e3:.2f} ms"
+    assert said == (
+        "These times are without drafts. With 4 draft tokens of 1.50 ms, each accepted with a chance of 80 %, a step "
+        f"of {(0.006 + step) * 1e3:.1f} ms makes 3.362 tokens: {token} each. No published run is behind that."
+    )
+    assert done.stdout.replace(said + "\n", "") == plain.stdout
+
+
 @pytest.mark.parametrize(
     ("known", "said", "enough"),
     [

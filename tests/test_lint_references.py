@@ -34,6 +34,14 @@ def test_a_broken_reference(plan: Seeded) -> None:
     assert places(found) == {"Log!A30"}
 
 
+def test_a_sheet_renamed_without_its_formulas(plan: Seeded) -> None:
+    """As openpyxl renames a sheet: each formula that reads the old name is broken, which is said once and no more."""
+    plan.edit(plan.package.workbook_part(), 'name="Hardware"', 'name="Our chips"')
+    found = plan.found()
+    assert {finding.rule for finding in found if "reads the sheet Hardware" in finding.what} == {15}
+    assert 21 not in rules(found)
+
+
 def test_what_a_table_of_cases_reads_and_calls(whole: Seeded) -> None:
     """A case that reads Checks, a defined name, or a function that is volatile, new, or not on the list."""
     names = '<definedNames><definedName name="my_rate">Inputs!$F$14</definedName>'

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from planner.catalog.databases import Databases
 from planner.report.contents import CheckResult, ReportData
 from planner.report.documents import html, markdown
 from planner.report.gather import gather
 from planner.spoken import apart
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
-from tests.workbooks import few_rows, write_small
+from tests.workbooks import few_rows, smaller, write_small
 
 GIB = 2**30
+OWN_COLUMNS = "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source,max_context"
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +146,24 @@ def test_memory_is_told_of_what_the_check_compares(tmp_path: Path) -> None:
     assert "143.8 GB of 77.90 GB" in picture.alt.replace("\N{NO-BREAK SPACE}", " ")
     assert "Weights of a chip: 141.1" in picture.svg
     assert "Cache of a chip: 2.684" in picture.svg
+
+
+def test_a_model_of_ones_own_has_no_published_count(tmp_path: Path) -> None:
+    """Nor needs one: no check of its report is unknown, as Checks has no such number missing. One that its longest
+    context is asked for is, until the model's row has it.
+    """
+    told = {}
+    for name, context in (("known", "8192"), ("blank", "")):
+        own = tmp_path / f"{name}.csv"
+        own.write_text(f"{OWN_COLUMNS}\ntiny,2,256,1024,4,2,64,32000,true,true,Our own sketch,{context}\n")
+        path, databases = tmp_path / f"{name}.xlsx", Databases(models_csv=own)
+        plan = plan_of(["tiny"], ["h100-sxm"], ["inference"], None, ("prompt_len=4096", "context_len=8192"), databases)
+        path.write_bytes(build(smaller(plan)))
+        report = gather(path)
+        told[name] = [check.label for check in report.untold]
+        assert (report.scenarios[0].untold > 0) == bool(told[name])
+        assert ("No check fails, but some can't be told" in markdown(report)) == bool(told[name])
+    assert told == {
+        "known": [],
+        "blank": ["Inference: The context and the prompt are no longer than the model's context"],
+    }

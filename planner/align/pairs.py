@@ -59,19 +59,30 @@ def _share(one: set[str], other: set[str]) -> float:
 
 
 def _scenarios(old: Plan, new: Plan) -> dict[str, str]:
-    """Scenarios are paired by id, and the remaining ones by their typed inputs if these are similar enough."""
+    """Scenarios are paired by id, and the remaining ones by their typed inputs if these are similar enough.
+
+    Most inputs are defaults that all have, so that only one of the same model or on the same chip is the same scenario;
+    the only ones of two workbooks are compared whatever they are of.
+    """
     found = {key: key for key in old.by_key if key in new.by_key}
     left = [scenario for key, scenario in new.by_key.items() if key not in found]
+    are_only = len(old.by_key) == len(new.by_key) == 1
     for key, scenario in old.by_key.items():
-        if key in found or not left:
+        alike = [each for each in left if are_only or _are_of_one(scenario, each)]
+        if key in found or not alike:
             continue
         typed = set(_typed(old, scenario))
-        likeness = {other.key: _share(typed, set(_typed(new, other))) for other in left}
-        best = max(left, key=lambda other: (likeness[other.key], -abs(other.column - scenario.column)))
+        likeness = {other.key: _share(typed, set(_typed(new, other))) for other in alike}
+        best = max(alike, key=lambda other: (likeness[other.key], -abs(other.column - scenario.column)))
         if likeness[best.key] >= ALIKE:
             found[key] = best.key
             left.remove(best)
     return found
+
+
+def _are_of_one(one: Scenario, other: Scenario) -> bool:
+    """Whether two scenarios are of one model or on one chip."""
+    return one.model == other.model or one.hardware == other.hardware
 
 
 def _typed(plan: Plan, scenario: Scenario) -> Iterator[str]:

@@ -50,7 +50,8 @@ def asked(template: Template) -> list[str]:
     groups = [(*each.rows, each.binds, each.target) for each in headlines(template)]
     found = [row.name for rows in groups for row in rows if row]
     parts = [name for each in headlines(template) for part in each.parts for name in parse(part.text).names]
-    return [*found, *parts]
+    told = [name for name in expected.DRAFTS if name in template.by_name]
+    return [*found, *parts, *told]
 
 
 def _shown(template: Template) -> list[Row]:

@@ -12,9 +12,10 @@ from planner.book.sheet import Sheet
 from planner.book.tables import HEADER, Head, LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule
+from planner.check.reference_rules import reads_what_is_gone
 from planner.formulas.text import FUNCTIONS
 from planner.recalc.evidence import CLOCK_OR_DICE
-from planner.xlsx.address import Area, Position, address
+from planner.xlsx.address import Area, Position, address, folded
 from planner.xlsx.cellvalue import Value, exact_text
 from planner.xlsx.pattern import Pattern, RelativeReference, pattern
 
@@ -235,7 +236,8 @@ def _calculated(book: Book, table: LineTable, line: LineItem) -> Iterator[Fault]
     if expected == formula.at(line.row, number):
         return
     wanted = pattern(expected, line.row, number)
-    if wanted is not formula:
+    # a broken formula is rule 15's, which says why
+    if wanted is not formula and not reads_what_is_gone(formula, {folded(name) for name in book.sheets}):
         own = table.sheet.patterns[line.row, column].at(line.row, column)
         meant = book.numbers.shown(table.sheet.name, (line.row, column), wanted)
         what = f"{line.name} is ={own}, but {line.names} in names, which is ={meant}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from planner.book.astray import astray
 from planner.book.scenario_charts import moved_in_front
@@ -114,16 +114,23 @@ def _broken_by(formula: Pattern, sheets: set[str], known: set[str]) -> tuple[str
 
     None if it isn't broken.
     """
-    if formula.is_broken:
-        return "the formula reads a cell that is gone", False
-    for name in (reference.sheet for reference in formula.references):
-        if name and folded(name) not in sheets and not name.startswith("[") and ":" not in name:
-            return f"the formula reads the sheet {name}, which is not there", False
+    if gone := reads_what_is_gone(formula, sheets):
+        return gone, False
     if formula.names and "[" not in formula.text and not _LOCAL_NAMES.search(formula.text):
         missing = sorted(name for name in formula.names if name.lower() not in known)
         if missing:
             return f"the formula reads the name {missing[0]}, which is not defined", True
     return None
+
+
+def reads_what_is_gone(formula: Pattern, sheets: Collection[str]) -> str:
+    """What a formula reads that is gone, a cell or one of the `sheets`, whose names are folded; blank if nothing is."""
+    if formula.is_broken:
+        return "the formula reads a cell that is gone"
+    for name in (reference.sheet for reference in formula.references):
+        if name and folded(name) not in sheets and not name.startswith("[") and ":" not in name:
+            return f"the formula reads the sheet {name}, which is not there"
+    return ""
 
 
 def defined(book: Book) -> Iterator[tuple[str, str, str]]:

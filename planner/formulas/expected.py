@@ -11,15 +11,21 @@ from functools import partial
 
 from planner.catalog import Value
 from planner.catalog.hardware_columns import NO_CALIBRATION
+from planner.formulas import thresholds
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
 from planner.formulas.template import Template
-from planner.spoken import shown, spoken
+from planner.spoken import percent, shown, spoken
 from planner.terminal_table import counted
 
 IDEAL = "ideal"
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
 """Calibrations for chips without published runs, and the chips of which they are the median."""
+DRAFTS = (
+    "n_draft_tokens", "acceptance_rate", "draft_time", "speculative_step_time", "tokens_per_verify",
+    "speculative_token_time",
+)  # fmt: skip
+"""Rows of drafts: how many, how likely each is accepted, its time; that of a step with them, its tokens, one's time."""
 EXTRAPOLATED = "is_extrapolated"
 """The row that is 1 if a plan is outside the range of the fitted runs; `notes` says in what."""
 BEYOND = {
@@ -36,8 +42,8 @@ OWN_RUNS_TELL = "own_runs_tell"
 """The row that is 0 if a stack is fitted to the user's own runs, but to none of the plan's workload; older workbooks
 lack it.
 """
-MUCH = 1.1
-"""Least ratio of a context to the cache's length to be mentioned."""
+MUCH = "much_longer"
+"""The threshold: the least ratio of a context to the cache's length to be mentioned."""
 UNUSED = 2.0
 """Least ratio of the cache's length to the longest sequence to be mentioned."""
 DEMAND = ("target_token_time", "time_per_output_token_expected", "busy_replicas", "batch", "max_batch")
@@ -108,6 +114,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     if not is_own and (other := value("fitted_for")) not in (None, NO_CALIBRATION):
         yield f"The stack {value('stack')} is fitted to runs on chips of {other}: on this chip its fit isn't used."
     yield from _of_the_cache(value)
+    yield from _of_the_drafts(value)
     tokens, step = value("train_tokens"), value("batch_tokens")
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
@@ -165,7 +172,7 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
         memory = f"Memory is that of a context of {cache_len:,.0f} tokens, and"
         if isinstance(prompt, float) and prompt > cache_len:
             yield f"{memory} the prompt has {prompt:,.0f}: set context_len."
-        elif isinstance(mean, float) and mean > MUCH * cache_len:
+        elif isinstance(mean, float) and mean > thresholds.number(MUCH) * cache_len:
             last = "" if longest is None else f", {longest:,.0f} in the end"
             yield f"{memory} sequences have {mean:,.0f} on average{last}: set context_len."
         elif longest is not None and cache_len > UNUSED * longest:
@@ -181,6 +188,18 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
         yield (
             f"Memory shares the cache among {shared:,.0f} chips, the expected time among {read:,.0f}, as servers that "
             "split heads keep copies: set kv_head_sharding=1 for copies in both, cache_by_batch=1 for none."
+        )
+
+
+def _of_the_drafts(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if a plan has draft tokens, which no headline counts: what they make of a decode step."""
+    known = [each for name in DRAFTS if isinstance(each := value(name), float)]
+    if len(known) == len(DRAFTS) and known[0] > 0:
+        count, chance, time, step, tokens, token = known
+        yield (
+            f"These times are without drafts. With {counted(int(count), 'draft token')} of {spoken(time, 's')}, each "
+            f"accepted with a chance of {percent(chance, 0)}, a step of {spoken(step, 's')} makes {shown(tokens, '1')} "
+            f"tokens: {spoken(token, 's')} each. No published run is behind that."
         )
 
 

@@ -208,16 +208,22 @@ _LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
 _NAMES = {**{name: name for name in _LETTERS.values()}, "linear_attention": "mamba", "full_attention": "attention"}
 
 
+def _nemotron_field(config: Config) -> str:
+    """The field with the kinds of all blocks: a list of names, or else a pattern of letters."""
+    names = "layers_block_type", "layer_types"
+    return next((name for name in names if config.value(name) is not None), "hybrid_override_pattern")
+
+
 def _nemotron_blocks(config: Config) -> list[str]:
-    """The kinds of all blocks, given as a pattern of letters or a list of names."""
-    field = next((name for name in ("layers_block_type", "layer_types") if config.value(name) is not None), "")
-    said = config.items(field, str) if field else list(config.text("hybrid_override_pattern"))
+    """The kinds of all blocks. Raises UnsaidError without them, UserError if one is unknown."""
+    field = _nemotron_field(config)
+    is_pattern = field == "hybrid_override_pattern"
+    said = list(config.text(field)) if is_pattern else config.items(field, str)
     if not said:
         raise UnsaidError(f"{config.prefix}hybrid_override_pattern")
-    known = _NAMES if field else _LETTERS
+    known = _LETTERS if is_pattern else _NAMES
     if unknown := next((kind for kind in said if kind not in known), ""):
-        name = field or "hybrid_override_pattern"
-        raise config.fault(name, f'has the kind "{unknown}"', f"known: {', '.join(known)}")
+        raise config.fault(field, f'has the kind "{unknown}"', f"known: {', '.join(known)}")
     return [known[kind] for kind in said]
 
 
@@ -231,6 +237,9 @@ def _nemotron_layers(config: Config, _: ModelRow) -> ColumnValue:
             f"{counted(state_spaces, 'state space')}: too few, for each layer of a row has one"
         )
         raise UserError(what, place=Place(config.path), remedy=NO_ROW)
+    if (told := config.count("num_hidden_layers")) not in (None, len(blocks)):
+        what = f"has {counted(len(blocks), 'block')} for {counted(told, 'layer')}"
+        raise config.fault(_nemotron_field(config), what, "correct one of the two")
     config.note(
         f"its {len(blocks)} blocks stand as {layers} layers, as many as it has feed-forward blocks; its {state_spaces} "
         f"state spaces stand in equal parts in those without attention"

@@ -10,6 +10,7 @@ from planner.ingest.first_page import short
 from planner.profiles.profile import Profile
 from planner.profiles.recognition import recognised
 from planner.profiles.step_kinds import DECODE, PREFILL, phase
+from planner.terminal_table import counted
 
 _MANY = 32  # tokens per sequence, more than in a decode step, even with drafts and several experts
 
@@ -28,7 +29,8 @@ def no_decode_step(profile: Profile, inputs: Mapping[str, Value]) -> str:
     batch, tokens = inputs.get("batch"), _tokens(profile)
     if not isinstance(batch, float) or tokens <= _MANY * batch:
         return ""
-    return f"their matmuls are of {tokens:,} tokens or more, and the plan decodes {batch:,.0f} sequences together"
+    together = f"{counted(round(batch), 'sequence')}{' together' if batch != 1 else ' at a time'}"
+    return f"their matmuls are of {tokens:,} tokens or more, and the plan decodes {together}"
 
 
 def _tokens(profile: Profile) -> int:

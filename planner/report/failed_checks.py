@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from planner.book.plan import CheckRow, Quantity
+from planner.book.workbook import MISSING
+from planner.errors import UserError
 from planner.formulas.comparisons import Compared, in_numbers
+from planner.formulas.text import parse
 from planner.report.contents import CheckResult
 from planner.report.figures import CellFigures
 from planner.terminal_table import joined
@@ -15,16 +20,32 @@ def check_results(cells: CellFigures) -> tuple[tuple[CheckResult, ...], tuple[Ch
     untold: list[CheckResult] = []
     for scenario in cells.plan.scenarios:
         for row in cells.plan.checks:
-            if not is_counted(row, scenario.key) or row.holds(scenario.key):
-                continue
-            fails = row.failed(scenario.key)
-            (failed if fails else untold).append(check_result(cells, row, scenario.key, fails))
+            if row.failed(scenario.key):
+                failed.append(check_result(cells, row, scenario.key, fails=True))
+            elif is_untold(cells, row, scenario.key):
+                untold.append(check_result(cells, row, scenario.key, fails=False))
     return tuple(failed), tuple(untold)
 
 
 def is_counted(row: CheckRow, key: str) -> bool:
     """Whether a check applies to the scenario; otherwise its cell contains text."""
     return key in row.cells and not isinstance(row.value(key), str)
+
+
+def is_untold(cells: CellFigures, row: CheckRow, key: str) -> bool:
+    """Whether the result of a check that applies to the scenario is unknown.
+
+    A check of the databases alone asks nothing of a user's own model, which has no published count: Checks lists no
+    such number as missing, and nor is the check told.
+    """
+    if not is_counted(row, key) or row.holds(key) or row.failed(key):
+        return False
+    listed = {line.name.rpartition(".")[2] for line in cells.plan.book.checks.lines if line.name.startswith(MISSING)}
+    with suppress(UserError, LookupError):
+        read = [_row(cells, row, name) for name in parse(row.text).names]
+        lacking = [each for each in read if not isinstance(each.value(key), (int, float, str))]
+        return not lacking or any(each.name in listed or "[" not in each.text for each in lacking)
+    return True
 
 
 def check_result(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> CheckResult:

@@ -26,7 +26,7 @@ from planner.report.contents import (
     cleaned,
 )
 from planner.report.expectation import Planned
-from planner.report.failed_checks import check_results, is_counted
+from planner.report.failed_checks import check_results, is_counted, is_untold
 from planner.report.figures import CellFigures, as_said
 from planner.report.latency_picture import latency_pictures
 from planner.report.measured_times import compared, measured_pictures
@@ -169,7 +169,7 @@ def _scenario(cells: CellFigures, plans: Sequence[Planned], index: int) -> Scena
         memory=tuple(_memory(cells, key)),
         binds=tuple(_binds(meant, key)),
         failed=sum(check.failed(key) for check in plan.checks),
-        untold=sum(is_counted(row, key) and not row.holds(key) and not row.failed(key) for row in plan.checks),
+        untold=sum(is_untold(cells, row, key) for row in plan.checks),
         expected=numbers,
         sure=expectation.sure(plans, scenario),
         notes=expectation.notes(plans, scenario),

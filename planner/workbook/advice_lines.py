@@ -91,4 +91,5 @@ def _most(each: Lines) -> str:
     if first == last:  # Gnumeric's MATCH fails in a range of one cell
         area, label = f"{HERE}{first}", f"$E${first}"
     digits = f"{HERE}{each.digits[each.whole.row.name]}"
-    return f'{label}&": "&FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {each.whole.row.said_in}"'
+    taken = f'FIXED(MAX({area}),{digits})&" of "&FIXED({HERE}{row},{digits})&" {each.whole.row.said_in}"'
+    return f'"none; most time: "&{label}&", "&{taken}'

@@ -6,7 +6,18 @@ Closed lines, each with the text so far; the last has the answer, which the verd
 from __future__ import annotations
 
 from planner.catalog.hardware_columns import NO_CALIBRATION
-from planner.formulas.expected import BEYOND, DEMAND, EXTRAPOLATED, FAMILIES, IDEAL, OWN_RUNS_TELL, SLACK, UNUSED
+from planner.formulas.expected import (
+    BEYOND,
+    DEMAND,
+    DRAFTS,
+    EXTRAPOLATED,
+    FAMILIES,
+    IDEAL,
+    MUCH,
+    OWN_RUNS_TELL,
+    SLACK,
+    UNUSED,
+)
 from planner.workbook.cell_styles import SAID
 from planner.workbook.dashboard_lines import Lines, LineWriter
 from planner.workbook.verdict import UNTOLD
@@ -15,8 +26,10 @@ from planner.xlsx.grid import HERE
 LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them", "these are the bounds"
 UNTOLD_OWN = "as shipped: your own fit has no run of such work"
 UNLIKE, MEDIAN = "extrapolated: few or no fitted runs have", "no or few runs of this chip: others' median"
-CACHE = ("context_len", "prompt_len", "generate_len")
-"""Rows of the length that the cache has memory for, and of the two that make a sequence."""
+CACHE = ("context_len", "prompt_len", "generate_len", "mean_context_len")
+"""Rows of the length that the cache has memory for, of the two that make a sequence, and of its mean length."""
+SHARED = ("kv_chips", "cache_chips")
+"""Rows of the chips that share the cache in memory, and of those that share it in the expected time."""
 SPLIT = ("batch_sequences", "data_ways", "n_microbatches")
 """Rows of the sequences of a step, and of the ways and microbatches that share them."""
 
@@ -56,16 +69,26 @@ def write_basis(writer: LineWriter, each: Lines, at: int) -> int:
 
 
 def _write_sizes(writer: LineWriter, each: Lines) -> None:
-    """Write lines that add what a plan's sizes leave open: memory for far longer sequences, tokens that may take far
-    longer, or an uneven split.
+    """Write lines that add what a plan's sizes leave open: memory for far longer sequences, for shorter ones or without
+    the copies of the cache that the expected time reads, tokens that may take far longer, or an uneven split.
 
     The expected module says the same of a single plan.
     """
     sheet, known = each.sheet, each.sheet.template.by_name
     if known.keys() >= set(CACHE):
-        cache, prompt, answer = (sheet.here(name) for name in CACHE)
+        cache, prompt, answer, mean = (sheet.here(name) for name in CACHE)
         long = f'"; memory is for "&FIXED({cache},0)&" tokens, sequences have "&FIXED({prompt}+{answer},0)'
         _add(writer, each, "memory for longer sequences", f"{cache}>{UNUSED:g}*({prompt}+{answer})", long)
+        _add(writer, each, "memory for shorter sequences", f"{mean}>{writer.units.threshold(MUCH)}*{cache}", long)
+    if known.keys() >= set(SHARED):
+        held, read = (sheet.here(name) for name in SHARED)
+        copied = f'"; memory shares the cache among "&FIXED({held},0)&" chips, times among "&FIXED({read},0)'
+        is_copied = f'AND({sheet.here("stack")}<>"{IDEAL}",{read}<{held})'
+        _add(writer, each, "copies of the cache that memory doesn't have", is_copied, copied)
+    if known.keys() >= set(DRAFTS):
+        drafts, step, token = (sheet.here(name) for name in (DRAFTS[0], "decode_step_time_expected", DRAFTS[-1]))
+        share = f'FIXED({token}/{step},2)&" of a decode step"'
+        _add(writer, each, "drafts", f"{drafts}>0", f'"; times without drafts, with which a token takes "&{share}')
     if known.keys() >= set(DEMAND):
         asked, token, replicas, batch, most = (sheet.here(name) for name in DEMAND)
         condition = f"AND({asked}>{SLACK:g}*{token},{batch}<{most},{replicas}>1)"

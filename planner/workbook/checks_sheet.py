@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from typing import NamedTuple
 
 from openpyxl.workbook import Workbook
@@ -17,6 +19,7 @@ from planner.catalog import given_by
 from planner.catalog.checked_table import TABLES
 from planner.formulas import lookups as facts
 from planner.formulas.comparisons import sides
+from planner.formulas.headlines import headlines
 from planner.formulas.template import Row, Template
 from planner.formulas.text import parse
 from planner.terminal_table import joined
@@ -47,9 +50,10 @@ def write(
     page.master_at = layout.UNIT
     header_rows(page, plan, ("Check in names", "Meaning"))
     writer = _CheckWriter(page, plan)
-    compared = _checks(writer, inputs, sheets)
+    answers = Answers(sheets, {})
+    compared = _checks(writer, inputs, sheets, answers)
     checks = range(writer.at - len(compared), writer.at)
-    missing = _all_missing(writer, inputs, sheets)
+    missing = _all_missing(writer, inputs, sheets, answers)
     writer.section(f"Working of what fails; {OPENS}")
     failures = _Failures(writer, checks, compared)
     failures.count()
@@ -62,8 +66,10 @@ def write(
     return page, f"SUM({plan.columns.across(NAME, summaries['Failed checks'])})", summaries
 
 
-def _checks(writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSheet]) -> list[ComparedSides]:
-    """Write a closed row for each check of each template; returns what they compare, in order."""
+def _checks(
+    writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSheet], answers: Answers
+) -> list[ComparedSides]:
+    """Write a closed row for each check of each template, noted in `answers`; returns what they compare, in order."""
     plan = writer.plan
     writer.section(f"Checks; {OPENS}")
     first = writer.at
@@ -83,18 +89,19 @@ def _checks(writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSh
             in_check = sides(row, sheet.template.by_name)
             texts, unit = ((in_check.left, in_check.right), in_check.unit) if in_check else NO_SIDES
             compared.append(ComparedSides(f"{OWN}.{name}", label, texts, unit, sheet.here))
+            answers.checks[sheet.template.name, row.name] = writer.at
             writer.row(label, name, row.formula, joined(row.note, row.source), _counted(plan, inputs, sheet, row.name))
     writer.page.close_rows(range(first, writer.at))
     return compared
 
 
-def _all_missing(writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSheet]) -> range:
+def _all_missing(writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSheet], answers: Answers) -> range:
     """Write a closed row for each number that may be missing; returns the rows, at least one."""
     writer.section(f"Missing numbers: 1 is N/A; {OPENS}")
     first = writer.at
     counted: set[str] = set()
     for sheet in sheets:
-        _missing(writer, inputs, sheet, counted)
+        _missing(writer, inputs, sheet, counted, answers)
     writer.page.close_rows(range(first, writer.at))
     return range(first, max(first + 1, writer.at))
 
@@ -116,25 +123,58 @@ def _summary(writer: _CheckWriter, checks: range, missing: range) -> dict[str, i
     return {"Failed checks": failed, "Missing numbers": failed + 1, "First missing number": failed + 2}
 
 
-def _missing(writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, counted: set[str]) -> None:
+def _missing(
+    writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, counted: set[str], answers: Answers
+) -> None:
     """Write a row for each uncounted lookup and input of a sheet: is its number missing in this scenario?
 
-    Numbers that only check the databases are left out: a user's own model has no published count, and needs none. Those
-    that other columns give where they are blank come last: the others are what is to be typed.
+    Numbers that only check the databases are left out: a user's own model has no published count, and needs none. So
+    are those of a chip that no check and no headline reads. Those that other columns give where they are blank come
+    last: the others are what is to be typed.
     """
     kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
     needed = sheet.rows.keys() - of_databases(sheet.template)
     found = [row for row in sheet.template.of_kind(*kinds) if row.name in needed and row.name not in counted]
     for row in sorted(found, key=lambda row: bool(row.kind in TABLES and given_by(row.column[0]))):
         counted.add(row.name)
+        readers = answers.reading(row.name) if row.kind == "hardware" else ""
+        if readers is None:
+            continue
         where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
         writer.row(
             f"{sheet.page.name}: {row.label}",
             f"missing.{sheet.template.name}.{row.name}",
             where,
             _meaning(row, where),
-            _is_missing(writer.plan, inputs, sheet, row.name),
+            _is_missing(writer.plan, inputs, sheet, row.name, readers),
         )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The checks of a workbook's sheets: `checks` has the row of each on Checks, by template and name."""
+
+    sheets: Sequence[CalculationSheet]
+    checks: dict[tuple[str, str], int]
+
+    def reading(self, name: str) -> str | None:
+        """The cells of the checks that read a number; blank if only headlines read it, None if nothing does."""
+        read = [_read_by_answers(sheet.template) for sheet in self.sheets]
+        rows = [
+            at for sheet, (checks, _) in zip(self.sheets, read, strict=True) for check, names in checks.items()
+            if name in names and (at := self.checks.get((sheet.template.name, check)))
+        ]  # fmt: skip
+        if not rows:
+            return "" if any(name in names for _, names in read) else None
+        runs = [list(run) for _, run in groupby(enumerate(sorted(rows)), lambda each: each[1] - each[0])]
+        return ",".join(":".join(f"{HERE}${at}" for at in dict.fromkeys((run[0][1], run[-1][1]))) for run in runs)
+
+
+@cache
+def _read_by_answers(template: Template) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
+    """All that each check of a template reads, and all that its headlines read."""
+    checks = {row.name: frozenset(template.closure([row.name])) for row in template.of_kind("check")}
+    return checks, frozenset(template.closure([each.row.name for each in headlines(template)]))
 
 
 @cache
@@ -163,12 +203,17 @@ def _counted(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str
     return plan.workloads.guarded(meant, typed, sheet.here(name), text)
 
 
-def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str) -> str:
-    """A formula: 1 if a number is missing, 0 for one that only another topology or way to pay needs."""
+def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str, readers: str) -> str:
+    """A formula: 1 if a number is missing, 0 for one that only another topology or way to pay needs.
+
+    It is 0 too if every one of its `readers` has a value, or is not counted: another plan on the chip may need it.
+    """
     missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
     setting, text = facts.only_on(sheet.template.row(name))
     if setting in sheet.rows:
         missing = f'IFERROR(IF({sheet.here(setting)}="{text}",{missing},0),0)'
+    if readers:
+        missing = f"IFERROR(0*SUM({readers}),{missing})"
     meant = plan.workloads.having(name) if sheet.template in plan.workloads.templates else []
     return plan.workloads.guarded(meant, _workload(inputs), missing, "0")
 

@@ -57,6 +57,10 @@ class Units:
         """A formula for the decimals of a cell's number as text: three significant digits."""
         return f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({cell},{self._cells['digit_base']}),0)+IF({cell}<1,1,0)),0)"
 
+    def threshold(self, name: str) -> str:
+        """The cell of a threshold of Dashboard."""
+        return self._cells[name]
+
     def over(self, row: Row) -> str:
         """The divisor after a reference to a row's number: `/$D$8`; blank if it is shown in SI units."""
         return "".join(f"/{self._cells[each.name]}" for each in display_units.needed([row]) if self.has(row))
