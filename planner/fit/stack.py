@@ -178,8 +178,8 @@ def _fitted(
         unmoved += [] if moved else [(group.name, why_unmoved(fit, names))]
         times = factors.get(group.range_factor)
         found |= _moved_by(fit, moved, known, times if isinstance(times, float) else 1.0)
-        known |= {name: found[name].value for name in moved}
         runs |= _used_by(fit, moved)
+        known |= {name: found[name].value for name in moved}  # last, since the fit reads them
     for (family, name), reach in reaches(parts, families, {name for name, run in runs.items() if run.is_used}).items():
         if family == kind_of(chip) and reach.sources:
             found[name] = FittedParameter(name, reach.value, stated[name].value, len(reach.sources))
