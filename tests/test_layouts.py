@@ -254,6 +254,8 @@ TRAINED = [
     DEEPSEEK,
     mixtral("mixtral-8x7b", 64, 468, mesh_expert=8, mesh_data=2, mesh_pipeline=4, pipeline_interleave=8,
             n_microbatches=16),
+    mixtral("mixtral-8x22b", 128, 455, mesh_tensor=2, mesh_expert=4, mesh_data=2, mesh_pipeline=8, n_microbatches=32,
+            has_whole_experts=1, pipeline_interleave=7),
     qwen(19.7, "EP 32 over nodes", mesh_tensor=2, mesh_expert=16, mesh_pipeline=8, pipeline_interleave=4,
          n_microbatches=128),
     qwen(24.2, "EP 8 and PP 32", mesh_tensor=2, mesh_expert=4, mesh_pipeline=32, pipeline_interleave=3,
@@ -271,10 +273,6 @@ TOO_SLOW = [
     # FSDP over nodes hides nearly all of its gathers.
     qwen(17.6, "EP 8 and FSDP", mesh_tensor=2, mesh_expert=4, mesh_fsdp=32, n_microbatches=4, zero_stage=3,
          remat="block"),
-    # The Model Zoo interleaves seven ways. The 4,096 tokens of an expert count as narrow, 0.9 s of 6.3; layers of few
-    # experts wait as long as those of many, 0.7 s; pipeline communication takes 0.9 s.
-    mixtral("mixtral-8x22b", 128, 455, mesh_tensor=2, mesh_expert=4, mesh_data=2, mesh_pipeline=8, n_microbatches=32,
-            has_whole_experts=1, pipeline_interleave=7),
 ]  # fmt: skip
 
 
@@ -305,7 +303,7 @@ def test_half_of_the_published_steps_are_within_15_percent() -> None:
 
 @pytest.mark.parametrize("plan", TOO_SLOW, ids=lambda plan: plan.source.split(": ")[0] + f" {plan.inputs['n_chips']}")
 def test_a_step_that_hides_more_than_is_expected_is_above_its_bound(plan: Published) -> None:
-    """Two published steps are quicker than what is expected at best, and slower than their bounds."""
+    """A published step is quicker than what is expected at best, and slower than its bound."""
     found = results(plan)
     assert found.value("step_time_lower_bound") < plan.measured < found.value("step_time_expected_low")
 
