@@ -310,12 +310,13 @@ def chart(rows: Sequence[Judged]) -> str:
     for factor in (0.8, 1.0, 1.25):
         ends = [(x(value), y(value * factor)) for value in (min(both), max(both))]
         drawing.line(*ends[0], *ends[1], stroke=svg.MUTED, stroke_dasharray=None if factor == 1 else "3 3")
-    with drawing.group(fill_opacity=0.6):  # said once: there are many marks
-        for at, name in enumerate(groups):  # one group over the other
+    of_group = dict.fromkeys(("fill", "stroke", "stroke_width", "class_"))  # said once for a group: its marks are many
+    for at, name in enumerate(groups):  # one group over the other
+        with drawing.group(fill=svg.colour(at), stroke=svg.PAPER, stroke_width=0.3, fill_opacity=0.6):
             for group, measured, expected, run in points:
                 if group == name:
                     said = f"{run}: {measured:.3g} s, expected {expected:.3g} s"
-                    svg.mark(drawing, at, x(measured), y(expected), 2.2, said, stroke_width=0.3)
+                    svg.mark(drawing, at, x(measured), y(expected), 2.2, said, **of_group)
     return drawing.svg("Expected against measured times of published runs, from microseconds to minutes")
 
 
