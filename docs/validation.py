@@ -10,6 +10,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -310,13 +311,13 @@ def chart(rows: Sequence[Judged]) -> str:
     for factor in (0.8, 1.0, 1.25):
         ends = [(x(value), y(value * factor)) for value in (min(both), max(both))]
         drawing.line(*ends[0], *ends[1], stroke=svg.MUTED, stroke_dasharray=None if factor == 1 else "3 3")
-    of_group = dict.fromkeys(("fill", "stroke", "stroke_width", "class_"))  # said once for a group: its marks are many
+    own: dict[str, Any] = dict.fromkeys(("fill", "stroke", "stroke_width", "class_"))  # a group says them for its marks
     for at, name in enumerate(groups):  # one group over the other
         with drawing.group(fill=svg.colour(at), stroke=svg.PAPER, stroke_width=0.3, fill_opacity=0.6):
             for group, measured, expected, run in points:
                 if group == name:
                     said = f"{run}: {measured:.3g} s, expected {expected:.3g} s"
-                    svg.mark(drawing, at, x(measured), y(expected), 2.2, said, **of_group)
+                    svg.mark(drawing, at, x(measured), y(expected), 2.2, said, **own)
     return drawing.svg("Expected against measured times of published runs, from microseconds to minutes")
 
 
