@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import planner
+from tests.commands import run
 
 GENERATED = 900
 
@@ -60,3 +61,11 @@ def test_groups_with_experts_of_their_own_wait_for_their_prompts_alone() -> None
         found = decode(8, serve_data=8, batch=64, **inputs)
         assert found["turns_of_prompt"] == 1
         assert found["turn_time"] == found["prompt_turn_time"]
+
+
+def test_a_token_waits_for_the_prompts_of_all_groups_that_share_experts() -> None:
+    """`calc` says of how many: 63 others of eight groups, and the 7 others of a group with experts of its own."""
+    for ways, others in ((8, 63), (1, 7)):
+        told = run("calc", "inference", "-m", "deepseek-v3", "-H", "h200-sxm", "--set", "n_chips=8", "serve_data=8",
+                   f"serve_expert={ways}", "batch=64", "weight_dtype=fp8").output  # fmt: skip
+        assert f"of the {others} other sequences' prefills between steps" in told
