@@ -34,7 +34,8 @@ from planner.workbook.calculation import CalculationSheet, header_rows
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
-from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter, Units
+from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter
+from planner.workbook.dashboard_units import Units
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.workbook.verdict import (

@@ -7,71 +7,32 @@ whose cell at the top reads Inputs: `=Inference!F340/$D$8`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from planner.formulas import thresholds
 from planner.formulas.headlines import OF_ANY_RUNS, RANGE, Headline, MemoryFit, Part, fit, headlines
 from planner.formulas.template import Row
 from planner.formulas.text import parse
-from planner.spoken import PERCENT, within
+from planner.spoken import within
 from planner.terminal_table import joined
-from planner.workbook import display_units, layout
+from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet
-from planner.workbook.cell_styles import PALE_GREY, RED, number_format, row_format
+from planner.workbook.cell_styles import PALE_GREY, RED, number_format
 from planner.workbook.constraints_sheet import Constraints
+from planner.workbook.dashboard_units import Units
 from planner.workbook.display_units import shown_format
-from planner.workbook.inputs_sheet import Inputs
-from planner.workbook.page import Live, Page
+from planner.workbook.page import Page
 from planner.workbook.workloads import ALL_WORKLOADS
 from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
 
-TOLD = thresholds.used_on("dashboard")
 RANGE_NOTES = {RANGE[0]: "10 % of runs are below", RANGE[1]: "10 % of runs are above", "": "its bound"}
 RECORDED = ("s", "1/s", "1")  # the units of recorded numbers
 RUN_LINES = 8  # for a workload's latest run, plus two for each headline that it may be about
 ASIDE = ("plan_aside", "plan_aside_words")  # of a range in words, and of one with what is asked, which wraps
 UNSEEN = ";;;"  # a format that hides the unit of a text
-
-
-class Units:
-    """A closed block that reads the unit factors from Inputs, the most used ones first."""
-
-    def __init__(self, page: Page, at: int, inputs: Inputs, rows: Sequence[Row]) -> None:
-        needed = Counter(each.name for row in rows for each in display_units.needed([row]))
-        if any(row.display == PERCENT for row in rows):
-            needed[display_units.OF_A_SHARE.name] = 1
-        known = {each.name: each for each in (*display_units.needed(rows), display_units.OF_A_SHARE, *TOLD)}
-        names = [*(name for name, _ in needed.most_common()), *(row.name for row in TOLD if inputs.has(row.name))]
-        self._cells = {name: f"${column_letters(layout.FORMULA)}${row}" for row, name in enumerate(names, start=at)}
-        self.rows = range(at, at + len(names))
-        for row, name in zip(self.rows, names, strict=True):
-            page.describe(row, (known[name].label, known[name].unit, "", "", "on Inputs"))
-            page.put(row, layout.FORMULA, Live(inputs.constant(name)), "plan_cross", row_format(known[name]))
-
-    def digits(self, cell: str) -> str:
-        """A formula for the decimals of a cell's number as text: three significant digits."""
-        return f"IFERROR(MAX(0,2-ROUNDDOWN(LOG({cell},{self._cells['digit_base']}),0)+IF({cell}<1,1,0)),0)"
-
-    def threshold(self, name: str) -> str:
-        """The cell of a threshold of Dashboard."""
-        return self._cells[name]
-
-    def over(self, row: Row) -> str:
-        """The divisor after a reference to a row's number: `/$D$8`; blank if it is shown in SI units."""
-        return "".join(f"/{self._cells[each.name]}" for each in display_units.needed([row]) if self.has(row))
-
-    def has(self, row: Row) -> bool:
-        """Whether the block has the unit factor of a row, which may be none of Dashboard's lines."""
-        return all(each.name in self._cells for each in display_units.needed([row]))
-
-    def in_words(self, row: Row, cell: str) -> str:
-        """A line's number for use in a text: a share, which its format shows in percent, is divided by its factor."""
-        return f"{cell}/{self._cells[display_units.OF_A_SHARE.name]}" if row.display == PERCENT else cell
 
 
 @dataclass
