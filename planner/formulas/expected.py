@@ -261,7 +261,7 @@ def _of_recomputation(number: Numbers) -> Iterator[str]:
     full, fitted = number("remat_flops/total_peak"), number("repeated_part_time")
     if full and fitted and full > LEAST * fitted:
         yield (
-            f"Repeating what `remat` doesn't keep takes {spoken(fitted, 's')}, fitted to published runs; the bound has "
+            f"Repeating what `remat` doesn't keep takes {spoken(fitted, 's')}, fitted to runs; the bound has "
             f"all of its work at the peak, {spoken(full, 's')}."
         )
 
