@@ -109,7 +109,10 @@ def test_three_runs_of_an_unseen_source_help() -> None:
     for each in GROUPS:
         whole = Fitter(each, together, families, fixed)
         for source in dict.fromkeys(whole.sources):
-            theirs = [run for run in runs if run.source == source and run.judged_as in each.kinds and run.is_fitted]
+            theirs = [
+                run for run in runs if run.source == source and run.judged_as in each.kinds and run.is_fitted
+                and families[str(OURS.hardware.rows[run.hardware]["calibration"])] in each.families
+            ]  # fmt: skip
             if len(theirs) < 6:
                 continue
             unseen = whole.fit(whole.is_fitted & (whole.sources != source))

@@ -97,14 +97,12 @@ PARAMETERS = (
     Parameter("collective_overhead", "Start-up time of an all-reduce while serving", "s", 0, 1e-4),
     Parameter(
         "narrow_expert_overhead",
-        "Time that a layer with experts in fewer bits adds to a pass while serving",
+        "Time that experts in fewer bits add in a layer",
         "s",
         0,
         1e-3,
     ),
-    Parameter(
-        "exchange_overhead", "Start of an exchange for experts within a node, beyond an all-reduce's", "s", 0, 1e-3
-    ),
+    Parameter("exchange_overhead", "Start of an exchange beyond an all-reduce's", "s", 0, 1e-3),
     Parameter("fabric_collective_overhead", "Start-up time of an all-reduce between nodes while serving", "s", 0, 1e-3),
     Parameter("serve_activation_passes", "Passes over a layer's activations while serving", "1", 0, 20),
     Parameter("serve_exposure", "All-reduces while serving, over bytes by bandwidth", "1", 0, 10),
