@@ -56,8 +56,8 @@ def test_groups_wait_for_each_others_prompts(batch: int) -> None:
 
 
 def test_groups_with_experts_of_their_own_wait_for_their_prompts_alone() -> None:
-    """Copies of a model, and groups beside chips that prefill, have a turn a prompt, of its whole time."""
-    for inputs in ({"serve_expert": 1}, {"prefill_chips": 8}):
+    """Copies of a model, groups beside chips that prefill, and those that begin prompts together: a turn a prompt."""
+    for inputs in ({"serve_expert": 1}, {"prefill_chips": 8}, {"has_joint_prompts": 1}):
         found = decode(8, serve_data=8, batch=64, **inputs)
         assert found["turns_of_prompt"] == 1
         assert found["turn_time"] == found["prompt_turn_time"]
