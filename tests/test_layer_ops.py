@@ -27,25 +27,27 @@ MODELS = (
 )  # fmt: skip
 
 
-def told(model: str, phase: str) -> tuple[Results, Counter[str], Counter[str]]:
-    """A plan of a model on eight H200, and of its operations in a phase the FLOPs by template and the bytes of each."""
-    plan, made = evaluate(STEP, facts(STEP, model, "h200-sxm"), PLAN), layer_ops.load(STEP)
+def told(
+    model: str, phase: str, row: str = "memory_bytes", **inputs: float
+) -> tuple[Results, Counter[str], Counter[str]]:
+    """A plan of a model on eight H200, and of its operations in a phase the FLOPs by template and a row of each."""
+    plan, made = evaluate(STEP, facts(STEP, model, "h200-sxm"), {**PLAN, **inputs}), layer_ops.load(STEP)
     known = {name: value for name in STEP.by_name if (value := plan.value(name)) is not None} | {"phase": phase}
 
     def of(formula: Formula) -> Value:
         text = known.get(formula.text)
         return text if isinstance(text, str) else number_of(formula.root, known)
 
-    for row in made.steps:
-        known[row.name] = number_of(row.expression.root, known)
+    for each_step in made.steps:
+        known[each_step.name] = number_of(each_step.expression.root, known)
     flops, moved = Counter[str](), Counter[str]()
     for each in made.operations:
         bound = {name: of(formula) for name, formula in each.bindings.items()}
-        own = {row.name: known[row.name] for row in each.template.of_kind("input") if row.name in known}
+        own = {free.name: known[free.name] for free in each.template.of_kind("input") if free.name in known}
         found = evaluate(each.template, facts(each.template, None, "h200-sxm"), {**own, **bound})
         if count := number_of(each.count.root, known):
             flops[each.template.name] += count * (found.number("flops") or 0)
-            moved[each.row.name] += count * (found.number("memory_bytes") or 0)
+            moved[each.row.name] += count * (found.number(row) or 0 if row in each.template.by_name else 0)
     return plan, flops, moved
 
 
@@ -65,3 +67,13 @@ def test_the_operations_are_the_work_of_a_prompt(model: str) -> None:
     head = 2 * plan.number("n_params_table") * (plan.number("computed_len") - 1)
     assert flops["matmul"] == pytest.approx(plan.number("prefill_flops") - head, rel=1e-4)
     assert flops["attention"] == pytest.approx(plan.number("prefill_attention_flops"), rel=1e-12)
+
+
+@pytest.mark.parametrize("model", ["gpt-oss-120b", "deepseek-v3"])
+def test_experts_are_read_in_their_own_bits(model: str) -> None:
+    """The matrices of the operations are what the step reads, experts in 4.25 bits; other rows are as without them."""
+    plan, _, weights = told(model, "decode", "weight_memory_bytes", expert_weight_bits=4.25)
+    assert weights.total() == pytest.approx(plan.number("read_bytes"), rel=1e-3)
+    _, _, whole = told(model, "decode", "weight_memory_bytes")
+    narrow = {name: bits / 16 for name, bits in (("experts_in", 4.25), ("experts_out", 4.25))}
+    assert dict(weights) == {name: pytest.approx(whole[name] * narrow.get(name, 1)) for name in whole}

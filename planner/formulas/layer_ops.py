@@ -19,7 +19,10 @@ PHASES = ("decode", "prefill")
 
 @dataclass(frozen=True)
 class LayerOperation:
-    """One operation: its template with inputs bound to a step's names, and its count per step."""
+    """One operation: its template with inputs bound to a step's names, and its count per step.
+
+    Bytes that the template looks up by a dtype may be bound too: experts have bits of their own, which no dtype names.
+    """
 
     row: Row
     template: Template
@@ -70,9 +73,10 @@ def load(step: Template) -> LayerOps:
 def _operation(row: Row, count: str, scope: Scope) -> LayerOperation:
     name, bindings = parse_include(row, scope)
     template = library.load(name)
-    inputs = bound_inputs(row, template, bindings)
+    looked_up = {each.name for each in template.of_kind("dtype")}
+    inputs = bound_inputs(row, template, {name: bindings[name] for name in bindings if name not in looked_up})
     for bound, formula in bindings.items():
-        _check_unit(row, formula, scope, inputs[bound].unit, bound)
+        _check_unit(row, formula, scope, template.row(bound).unit, bound)
     for free in inputs.values():
         known = free.name in bindings or free.name in scope.rows or free.default in (0.0, 1.0)
         if not (known or free.unit == "text"):
