@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import planner
+from planner.errors import UserError
 
 GIB = 2**30
 
@@ -44,3 +45,18 @@ def test_a_step_and_a_prompt_read_the_experts_in_their_bits() -> None:
     spared = whole["prefill_read_time"] - plan["prefill_read_time"]
     assert spared == pytest.approx(plan["prefill_expert_params"] * 3.5 / 8 / plan["prefill_bandwidth"], rel=1e-9)
     assert plan["decode_step_time_expected"] < whole["decode_step_time_expected"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("fp4", "4 for fp4, 4.25 for mxfp4, 4.5 for nvfp4"),
+        ("MXFP4", "4.25 for mxfp4"),
+        ("fp8", "8 for fp8, 8.25 for mxfp8"),
+    ],
+)
+def test_a_dtype_typed_for_bits_is_told_its_bits(typed: str, wanted: str) -> None:
+    """The remedy has the number to write, with scales: the OCP's and NVIDIA's formats have 4.25 and 4.5 bits."""
+    with pytest.raises(UserError) as refused:
+        serve("gpt-oss-120b", expert_weight_bits=typed)
+    assert refused.value.remedy == f"write its bits: {wanted}"

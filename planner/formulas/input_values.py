@@ -44,6 +44,7 @@ LOOKED_UP_SHARES = frozenset({"peer_share", *(each.name for each in PARAMETERS i
 """Numbers of chips and calibrations that are at most 1."""
 STAGES = {"zero_stage": 3.0}  # inputs that select a stage, and the last stage
 LOOKED_AT = ("input", "hardware", "model")  # rows whose numbers are checked for plausibility
+BITS_OF_A_BYTE = 8
 PARTS = {"hbm_reserve_bytes": "hbm_bytes"}  # inputs that must be less than another number
 
 
@@ -212,10 +213,24 @@ def meant(row: Row, text: str) -> float | str | None:
     try:
         number = typed_numbers.read(text, row.unit)
     except UserError as error:
-        raise UserError(f"{row.name}={text}: {error.what}", remedy=error.remedy) from None
+        raise UserError(f"{row.name}={text}: {error.what}", remedy=_bits_of(row, text) or error.remedy) from None
     if fault := limits(row).fault(number):
         raise UserError(f"{row.name}={text}: {fault}")
     return number
+
+
+def _bits_of(row: Row, text: str) -> str:
+    """What to write for bits where a dtype was typed: its bits, and those of the dtypes whose ids have its own.
+
+    Blank for other rows and texts. The bits include the scales of blocks, as dtypes.csv does.
+    """
+    dtypes = catalog.load_dtypes()
+    if not row.name.endswith("_bits") or not dtypes.has(text):
+        return ""
+    typed_id = dtypes.identify(text)
+    sizes = {each: found["bytes_per_element"] for each, found in dtypes.rows.items() if typed_id in each}
+    bits = [f"{BITS_OF_A_BYTE * size:g} for {each}" for each, size in sizes.items() if isinstance(size, float)]
+    return f"write its bits: {', '.join(bits)}"
 
 
 def id_table(row: Row) -> str:
