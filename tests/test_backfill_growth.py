@@ -80,13 +80,18 @@ def test_ranges_over_free_rows(built: bytes, tmp_path: Path) -> None:
 
 
 def test_times_in_another_unit_are_asked_about(built: bytes, tmp_path: Path) -> None:
-    """12 us written as 12 lands, in a row that is there and in a new one, and a line asks for its unit; of 1 ms not."""
+    """12 us written as 12 lands, in a row that is there and in a new one, and a line asks for its unit; of 0.1 ms not.
+
+    As in check, 100 times what is expected is far enough, and a time whose flags say why it is long isn't asked about.
+    """
     path = tmp_path / "plan.xlsx"
     path.write_bytes(built)
     old, new = keys(path)[0], more(path, 2)
-    done = backfill(path, measurement(old, 12.0), measurement(new[0], 12.0), measurement(new[1], 1e-3))
-    assert "2 rows take over 1,000 times what is expected, such as " in done.output
-    assert "in seconds, of one run?" not in backfill(path, measurement(old, 1e-3)).output
+    done = backfill(path, measurement(old, 12.0), measurement(new[0], 12.0), measurement(new[1], 1e-4))
+    assert "2 rows take 100 times what is expected or more, such as " in done.output
+    assert "in seconds, of one run?" not in backfill(path, measurement(old, 1e-4)).output
+    assert "in seconds, of one run?" in backfill(path, measurement(old, 1e-3)).output
+    assert "in seconds, of one run?" not in backfill(path, measurement(old, 1e-3, flags="dispatch_bound")).output
 
 
 def test_new_rows_above_the_peak_are_flagged(built: bytes, tmp_path: Path) -> None:

@@ -8,13 +8,11 @@ from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.compare import likely_unit, runs_table
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, found_in
-from planner.compare.row_of_measurement import OTHER_HARDWARE
+from planner.compare.row_of_measurement import EXPLAINED
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import is_number
 
 TIME, PREDICTED = "measured_time", "predicted_time"
-EXPLAINED = (OTHER_HARDWARE, "dispatch_bound")
-"""Flags of times that may be far off in the right unit."""
 
 
 @rule(37, "A measured number is less than 100 times off what is expected.")

@@ -13,6 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from planner.collector import still
+from planner.compare import likely_unit
 from planner.compare.appended_rows import AppendedRows, appended, predicted_again, unknown_chips
 from planner.compare.case_keys import complete_key
 from planner.compare.comparison_cases import case_in_words
@@ -28,7 +29,6 @@ from planner.compare.extended_ranges import (
 from planner.compare.row_of_measurement import (
     ABOVE_PEAK,
     EXPECTED,
-    FAR_SLOWER,
     FLOOR,
     OTHER_HARDWARE,
     cells_of,
@@ -103,7 +103,7 @@ class Landing:
             self.other_hardware.append(pair)
         if ABOVE_PEAK in flags:
             self.above_peak.append((measured.case_key, row.text("case_label")))
-        if OTHER_HARDWARE not in flags and is_far_slower(measured, row.number_in(EXPECTED)):
+        if is_far_slower(measured, row.number_in(EXPECTED), flags):
             self.far_slower.append((measured.case_key, row.text("case_label")))
         if new := self._changed(row, typed, over_formulas=over_formulas):
             self.values |= new
@@ -178,9 +178,8 @@ class Landing:
             return ""
         count, first = len(self.far_slower), case_in_words(*self.far_slower[0])
         rows = "1 row takes" if count == 1 else f"{count:,} rows take"
-        return (
-            f"{rows} over {FAR_SLOWER:,} times what is expected, such as {first}: is the time in seconds, of one run?"
-        )
+        times = f"{likely_unit.FAR:,.0f} times what is expected or more"
+        return f"{rows} {times}, such as {first}: is the time in seconds, of one run?"
 
 
 def backfill(path: Path, measured: Sequence[Measurement]) -> Landing:
@@ -250,7 +249,7 @@ def _flags_of_new(landing: Landing, new: AppendedRows, value: Callable[[str], Co
         floor = value(address(number, columns[FLOOR]))
         flags = flags_of(one, "", floor if isinstance(floor, float) else None)
         expected = value(address(number, columns[EXPECTED])) if EXPECTED in columns else None
-        if is_far_slower(one, expected if isinstance(expected, float) else None):
+        if is_far_slower(one, expected if isinstance(expected, float) else None, flags or ""):
             landing.far_slower.append((one.case_key, ""))
         if flags and ABOVE_PEAK in flags:
             landing.above_peak.append((one.case_key, ""))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from math import isnan
 
 from planner.catalog.checked_table import Ids
+from planner.compare import likely_unit
 from planner.compare.case_keys import complete_key
 from planner.compare.comparison_sheet import CaseRow, is_missing
 from planner.dates import moment_of
@@ -21,7 +22,7 @@ RAN_AS = ("compiler_flags", "mesh", "mesh_axis", "device_order")  # columns of w
 _NEVER = datetime.min.replace(tzinfo=UTC)  # of a time whose moment isn't said
 FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
 EXPECTED = "expected_time"  # the column of what current software reaches
-FAR_SLOWER = 1000  # times the expected: that much slower is a time in ms or us, written as seconds
+EXPLAINED = (OTHER_HARDWARE, "dispatch_bound")  # flags of times that may be far off in the right unit
 
 
 def latest(measured: Iterable[Measurement], skipped: list[tuple[str, str]]) -> list[Measurement]:
@@ -127,9 +128,13 @@ def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | Non
     return "; ".join(flags) or None
 
 
-def is_far_slower(measured: Measurement, expected: float | None) -> bool:
-    """Whether a time is so much longer than the expected one, in s, that its unit must be wrong; None is unknown."""
-    return expected is not None and measured.t_median > FAR_SLOWER * expected
+def is_far_slower(measured: Measurement, expected: float | None, flags: str) -> bool:
+    """Whether a time is so much longer than the expected one, in s, that its unit is likely wrong; None is unknown.
+
+    It isn't if the `flags` of its row explain why.
+    """
+    is_explained = any(flag in flags for flag in EXPLAINED)
+    return expected is not None and not is_explained and measured.t_median >= likely_unit.FAR * expected
 
 
 def jax_of(source: str) -> str:
