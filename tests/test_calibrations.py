@@ -70,6 +70,18 @@ def test_ones_own_parameters_stand_before_ours(tmp_path: Path) -> None:
     assert slower > usual * 1.2
 
 
+def test_the_source_of_a_replaced_calibration_says_whose_numbers_it_has(tmp_path: Path) -> None:
+    """Of a shipped one it names the file and the numbers that the file has; of others it is as before."""
+    ours = load_calibrations().sources
+    lines = [f"h100,{name},0.5" for name in ("hbm_efficiency", "gemm_efficiency", "attention_speed", "fsdp_exposure")]
+    found = load_calibrations(own(tmp_path, *lines, "mine,layer_overhead,1e-5")).sources
+    named = "attention_speed, fsdp_exposure, gemm_efficiency and 1 more"
+    assert found["h100"].startswith(f"yours from mine.csv: {named}; fitted on runs of ")
+    assert found["h100"].count("mine.csv") == 1
+    assert (found["mine"], found["a100"]) == ("mine.csv", ours["a100"])
+    assert "yours" not in " ".join(ours.values())
+
+
 def test_a_heading_is_true_of_a_calibration_of_ones_own(tmp_path: Path) -> None:
     """With one's own numbers the range isn't said to hold published runs."""
     path = own(tmp_path, "h100,train_matmul_efficiency,0.31")

@@ -6,16 +6,21 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
+from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.report.contents import ReportData
 from planner.report.documents import html, markdown
 from planner.report.exports import as_csv
-from tests.reports import default_workbook, reported
+from planner.workbook.book import build
+from planner.workbook.scenarios import plan_of
+from tests.reports import default_workbook, reported, small_workbook
+from tests.workbooks import smaller
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +50,22 @@ def test_what_the_report_has(default: ReportData) -> None:
     assert "Nothing is measured" in default.accuracy
     assert not default.warnings
     assert not default.typed
+
+
+def test_a_shipped_calibration_with_numbers_of_ones_own_is_told(tmp_path: Path) -> None:
+    """A card names the file and its numbers, and no range is one of published runs; without the file it is.
+
+    The id is the shipped one, so that only the source in the workbook tells.
+    """
+    mine = tmp_path / "mine.csv"
+    mine.write_text("calibration,parameter,value\ntpu-v5e,hbm_efficiency,0.5\n", encoding="utf-8")
+    plan = plan_of(("llama3-8b",), ("tpu-v5e",), ("inference",), None, (), Databases(calibrations_csv=mine))
+    (path := tmp_path / "plan.xlsx").write_bytes(build(smaller(plan)))
+    found, usual = reported(path), reported(small_workbook())
+    told = "The calibration tpu-v5e has numbers of yours, from mine.csv: hbm_efficiency."
+    assert told in found.scenarios[0].notes
+    assert not any("yours" in note for note in usual.scenarios[0].notes)
+    assert (found.of_runs, usual.of_runs) == ("80 % of runs", "80 % of published runs")
 
 
 def test_cards_lead_with_the_expected(default: ReportData) -> None:

@@ -161,8 +161,9 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
     files = _files(path, only)
     digests: dict[str, str] = {}
     stated = _stated(files, digests)
+    shipped = _shipped_ids() if path else set()
     sources = {
-        identifier: _origins([line for line in lines.values() if line.calibration == identifier])
+        identifier: _source(identifier, list(lines.values()), files[0] if identifier in shipped else None)
         for identifier, lines in stated.items()
     }
     rows: dict[str, dict[str, Value]] = {}
@@ -267,7 +268,30 @@ def _origins(lines: Sequence[Stated]) -> str:
     return "; ".join(([f"fitted on runs of {' '.join(names)}"] if fitted else []) + list(dict.fromkeys(told)))
 
 
-MOST_NAMED = 3  # most sources to name
+REPLACED = "yours from "  # begins what is said of a shipped calibration of which a user's file replaces numbers
+MOST_NAMED = 3  # most sources, or replaced numbers, to name
+
+
+def _shipped_ids() -> set[str]:
+    """The ids of the shipped calibrations."""
+    return {cells["calibration"].strip() for _, cells in csvfile.read(_shipped(), required=REQUIRED).records()}
+
+
+def _source(identifier: str, lines: Sequence[Stated], own: Path | None) -> str:
+    """On what a calibration's numbers rest: `yours from mine.csv: hbm_efficiency`, and what they are fitted on.
+
+    `own` is the user's file if the calibration is a shipped one.
+    """
+    names = sorted(line.cells["parameter"].strip() for line in lines if line.file == own)
+    few = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    yours = f"{REPLACED}{called(own)}: {few}" if own and names else ""
+    told = [line for line in lines if line.file != own or line.cells.get("sources", "").strip()]
+    return "; ".join(filter(None, [yours, _origins([line for line in told if line.calibration == identifier])]))
+
+
+def replaced(source: str) -> str:
+    """A user's numbers in a shipped calibration, by its source as a workbook has it: `mine.csv: hbm_efficiency`."""
+    return source.removeprefix(REPLACED).partition(";")[0] if source.startswith(REPLACED) else ""
 
 
 def calibration_origins(own: Path | None, *, only: bool = False) -> dict[tuple[str, str], str]:

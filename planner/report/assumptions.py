@@ -141,13 +141,13 @@ def sources(plan: Plan, found: Cover) -> tuple[Source, ...]:
     """
     models = dict.fromkeys(scenario.model for scenario in plan.scenarios if scenario.model)
     chips = dict.fromkeys(scenario.hardware for scenario in plan.scenarios if scenario.hardware)
-    described = (*_described(plan, "models", list(models)), *_described(plan, "hardware", list(chips)))
+    of_chips = (*described(plan, "models", list(models)), *described(plan, "hardware", list(chips)))
     fitted = (
         each
         for table, row in (("calibration", "calibration_id"), ("stacks", "stack"))
-        for each in _described(plan, table, _used(plan, row))
+        for each in described(plan, table, _used(plan, row))
     )
-    return (*found.digests, *described, *fitted)
+    return (*found.digests, *of_chips, *fitted)
 
 
 def _used(plan: Plan, name: str) -> list[str]:
@@ -156,7 +156,7 @@ def _used(plan: Plan, name: str) -> list[str]:
     return list(dict.fromkeys(value for value in values if isinstance(value, str) and value))
 
 
-def _described(plan: Plan, kind: str, ids: list[str]) -> Iterator[Source]:
+def described(plan: Plan, kind: str, ids: list[str]) -> Iterator[Source]:
     """The source columns of each id's row in a database sheet."""
     table = plan.book.databases.get(kind)
     if table is None:

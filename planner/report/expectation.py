@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from planner.book.plan import Quantity, Scenario
-from planner.catalog import Value
+from planner.catalog import Value, calibrations
 from planner.formulas import expected, library
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, Headline, leaders, leading, memory_check
+from planner.report.assumptions import described
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
 from planner.report.replay import Replay, replayed
@@ -89,6 +90,11 @@ class Planned:
             self._nearest[scenario.key] = runs.nearest(own, scenario.hardware) if runs else None
         return self._nearest[scenario.key]
 
+    def replaced(self, key: str) -> str:
+        """Which numbers of the scenario's calibration, a shipped one, are the user's: `mine.csv: hbm_efficiency`."""
+        said = described(self.cells.plan, "calibration", [str(self.value("calibration_id", key))])
+        return next(filter(None, (calibrations.replaced(source.detail) for source in said)), "")
+
     def is_ideal(self, key: str) -> bool:
         """Whether the scenario asks for its bounds (stack ideal)."""
         return self.value("stack", key) == expected.IDEAL
@@ -141,6 +147,9 @@ def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
     for plan in plans:
         if plan.is_whole and plan.means(scenario.key):
             near = plan.near(scenario)
+            if replaced := plan.replaced(scenario.key):
+                calibration = plan.value("calibration_id", scenario.key)
+                found[f"The calibration {calibration} has numbers of yours, from {replaced}."] = None
             found |= dict.fromkeys(expected.notes(partial(_own, plan, scenario.key), near.own if near else None))
     return tuple(found)
 
@@ -152,7 +161,11 @@ def _own(plan: Planned, key: str, name: str) -> Value:
 
 def of_runs(plans: Sequence[Planned], scenarios: Sequence[Scenario]) -> str:
     """What the ranges of a report hold: published runs, or just runs if a scenario has a calibration of its own."""
-    said = {expected.of_runs(partial(_own, plan, each.key)) for plan in plans for each in scenarios}
+    said = {
+        expected.of_runs(partial(_own, plan, each.key), is_own=bool(plan.replaced(each.key)))
+        for plan in plans
+        for each in scenarios
+    }
     return OF_ANY_RUNS if OF_ANY_RUNS in said else OF_RUNS
 
 
