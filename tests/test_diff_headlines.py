@@ -42,6 +42,7 @@ def test_what_the_plan_leads_with_comes_first(pair: tuple[Path, Path]) -> None:
     above, below = said[first:edited], said[last:]
     assert "decode_step_time_expected " in above
     assert "output_tokens_per_second_expected " in above
+    assert "memory_bytes_per_chip " in above
     for name in ("decode_step_time_expected_low", "decode_step_time_bound", "step_time_expected ", "mfu_expected"):
         assert f" {name}" not in above
         assert f" {name}" in below
@@ -70,6 +71,20 @@ def test_json_says_which_lead(pair: tuple[Path, Path]) -> None:
         False,
         False,
     )
+
+
+def test_parts_of_a_plan_lead_only_by_themselves(tmp_path: Path) -> None:
+    """More chips move each collective from nothing, most of all; beside a plan that serves they stand below its own."""
+    for templates, is_alone in ((["inference", "collectives"], False), (["collectives"], True)):
+        old, new = tmp_path / f"old{is_alone}.xlsx", tmp_path / f"new{is_alone}.xlsx"
+        write_small(old, ["llama3-8b"], ["tpu-v5p"], templates, n_chips=1)
+        new.write_bytes(old.read_bytes())
+        retype(new, n_chips=8)
+        said = invoked("diff", old, new)[1]
+        above, _, below = said.partition("Inputs that changed")
+        assert ("all_reduce_time_expected " in above, "all_reduce_time_expected " in below) == (is_alone, not is_alone)
+        if not is_alone:
+            assert " decode_step_time_expected " in above
 
 
 def test_the_page_colours_what_is_better(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from planner.align.pairs import Pairs
 from planner.book.plan import DashboardHeadline, Plan, Quantity
 from planner.diff.differences import CheckChange, OutcomeChange
 from planner.formulas import library
-from planner.formulas.headlines import better, leading
+from planner.formulas.headlines import better, leading, memory_check, memory_needed
 from planner.formulas.sweeps import swept_templates
 from planner.spoken import PERCENT
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
@@ -54,14 +54,21 @@ class Outcomes:
 
     @cached_property
     def _leading(self) -> Collection[tuple[str, str]]:
-        """(sheet, name) of the headlines that lead; if a template leads with none, all that it has."""
+        """(sheet, name) of the headlines that lead: of a plan its memory too; all of a template that leads with none.
+
+        Those of parts, such as collectives, lead only if no sheet plans a whole workload.
+        """
         rows: dict[str, dict[str, Quantity]] = {}
         for row in self.new.headlines:
             rows.setdefault(row.origin, {})[row.name] = row
+        templates = {sheet: self.new.book.templates.get(sheet, "") for sheet in rows}
+        has_whole = any(map(memory_check, templates.values()))
         found = set[tuple[str, str]]()
-        for sheet, known in rows.items():
-            leads_with = leading(self.new.book.templates.get(sheet, ""), known)
-            found |= {(sheet, name) for name in ([each.row.name for each in leads_with] or known)}
+        for sheet, template in templates.items():
+            if not has_whole or memory_check(template) or template not in library.names():
+                leads_with = [each.row.name for each in leading(template, rows[sheet])]
+                memory = [memory_needed(template)] if leads_with else []
+                found |= {(sheet, name) for name in ([*leads_with, *memory] or rows[sheet])}
         return found
 
     def _is_meant(self, scenario: str, sheet: str) -> bool:

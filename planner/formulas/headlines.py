@@ -189,6 +189,11 @@ def memory_check(template: str) -> str:
     return next((cells["name"] for cells in _named(template, "check")), "")
 
 
+def memory_needed(template: str) -> str:
+    """The name of the row with the bytes that a whole plan needs on a chip; blank if a template plans only a part."""
+    return next((cells["name"] for cells in _named(template, "needed")), "")
+
+
 def levers(template: str) -> list[str]:
     """The names of the inputs to change first in a template's plan."""
     return [cells["name"] for cells in _named(template, "lever")]
