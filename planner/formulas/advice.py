@@ -56,13 +56,24 @@ def in_words(results: Results) -> str:
 
     Blank if it passes, or no one value is known.
     """
+    return OR.join(filter(None, (_said(each, results) for each in _given(results))))
+
+
+def values(results: Results) -> dict[str, float]:
+    """The values that `in_words` says first of each advice, by the input to type them into."""
+    firsts = (each.first for each in _given(results))
+    return {each.before.strip(): number for each in firsts if each.row and (number := results.number(each.row))}
+
+
+def _given(results: Results) -> list[Advice]:
+    """What would make a plan fit, else what would mend its first failed check; empty if there is none."""
     template = results.template
     checks = {row.name: results.value(row.name) for row in template.rows if row.is_of_plan}
     if checks.get(memory_check(headline_template(template))) == 0:
-        return OR.join(filter(None, (_said(each, results) for each in changes(template))))
+        return changes(template)
     failed = next((name for name, value in checks.items() if value == 0), "")
     mend = mends(template).get(failed)
-    return _said(mend, results) if mend else ""
+    return [mend] if mend else []
 
 
 def _said(advice: Advice, results: Results) -> str:

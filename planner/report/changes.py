@@ -27,8 +27,12 @@ UNITS = ("s", MONEY)  # the units of headlines to mention
 
 
 class Change(NamedTuple):
-    """A moved lever: old and new value in words, its doublings, the effects on headlines, and which is the cost."""
+    """A moved lever: its name and new value, both values in words, its doublings, the effects on headlines, and which
+    of these is the cost.
+    """
 
+    name: str
+    value: float
     words: str
     doublings: int
     effects: dict[str, float]
@@ -60,8 +64,9 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
     labels = " or ".join(replay.template.row(name).label for name in names)
     if not _hold(replay, own, 1)[0]:
         nearest = [min(found, key=lambda each: abs(each.doublings)) for found in moved if found]
-        told = advice.in_words(own)
-        said = (*((told,) if told else ()), *(f"{each.words}: every check holds" for each in nearest))
+        told, typed = advice.in_words(own), advice.values(own)
+        others = [each for each in nearest if typed.get(each.name) != each.value]  # told once
+        said = (*((told,) if told else ()), *(f"{each.words}: every check holds" for each in others))
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
     if any(own.number(each.row.name) is None for each in plan.headlines if each.unit == MONEY):
         return ()  # no saving can be computed for a cost that is N/A
@@ -90,7 +95,7 @@ def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[C
             effects = {label: float(ratio[at]) - 1 for label, ratio in ratios.items()}
             words = f"{row.label} {shown(now, '1')} → {shown(now * 2.0**step, '1')}"
             along = "".join(f", with {said}" for said in _along(replay, name, own, found, at))
-            yield Change(words + along, step, effects, cost)
+            yield Change(name, now * 2.0**step, words + along, step, effects, cost)
 
 
 def _along(replay: Replay, name: str, own: Results, found: Results, at: int) -> Iterator[str]:
