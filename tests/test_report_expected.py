@@ -13,6 +13,8 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
+from planner.formulas.following import with_followers
+from planner.formulas.headlines import RANGE
 from planner.formulas.lookups import facts
 from planner.report.contents import ReportData
 from planner.report.documents import html, markdown
@@ -66,6 +68,30 @@ def test_a_shipped_calibration_with_numbers_of_ones_own_is_told(tmp_path: Path) 
     assert told in found.scenarios[0].notes
     assert not any("yours" in note for note in usual.scenarios[0].notes)
     assert (found.of_runs, usual.of_runs) == ("80 % of runs", "80 % of published runs")
+
+
+def test_assumptions_have_the_calibrated_numbers_that_results_depend_on() -> None:
+    """By evaluation: a calibrated number that isn't listed changes no result of the plan, and one of those listed does.
+
+    So a dense model's plan has none of experts or sparse attention.
+    """
+    (section,) = [each for each in reported(small_workbook()).assumptions if each.title.startswith("Looked up")]
+    listed = {line.name for line in section.lines}
+    template = library.load("inference")
+    known = facts(template, "llama3-8b", "tpu-v5e")
+
+    def results(**typed: float) -> dict[str, object]:
+        found = evaluate(template, known, with_followers(template, {"n_chips": 4, **typed}))
+        return {row.name: found.value(row.name) for row in template.of_kind("output", "check")}
+
+    usual = results()
+    names = [row.name for row in template.of_kind("calibration") if not row.name.endswith(RANGE)]
+    plan = evaluate(template, known, with_followers(template, {"n_chips": 4}))
+    moves = {name for name in names if results(**{name: (plan.number(name) or 0) * 1.5 + 1e-3}) != usual}
+    assert "serve_matmul_efficiency" in moves & listed
+    assert moves <= listed
+    experts = {"serve_expert_overhead", "narrow_expert_overhead", "expert_layer_host_time", "sparse_attention_heads"}
+    assert not experts & listed
 
 
 def test_cards_lead_with_the_expected(default: ReportData) -> None:

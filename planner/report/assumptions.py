@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from planner.book.plan import Plan, Quantity
@@ -22,17 +22,18 @@ from planner.xlsx.cellvalue import CellError, exact_text
 LOOKED_UP = tuple(f"{table}[" for table in TABLES.values())
 
 
-def sections(cells: CellFigures) -> tuple[Section, ...]:
+def sections(cells: CellFigures, unread: Container[tuple[str, str]] = frozenset()) -> tuple[Section, ...]:
     """The non-empty sections, restricted to rows that apply to some scenario.
 
-    Looked-up rows that are 0 or blank in all scenarios are left out.
+    Looked-up rows that are 0 or blank in all scenarios are left out, and the `unread` ones, by sheet and name.
     """
     plan = cells.plan
     typed = [row for row in plan.overrides if any(not entry.is_blank for entry in row.cells.values())]
     looked_up: dict[str, Quantity] = {}
     for row in _read(cells, (row for table in plan.tables.values() for row in table)):
         is_looked_up = row.text.removeprefix("override or ").startswith(LOOKED_UP)
-        if is_looked_up and not row.name.endswith(RANGE) and _says_something(row):
+        is_used = (row.sheet, row.name) not in unread and not row.name.endswith(RANGE)
+        if is_looked_up and is_used and _says_something(row):
             looked_up.setdefault(row.name, row)
     everyone = tuple(range(len(plan.scenarios)))
     found = (

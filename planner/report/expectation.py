@@ -13,11 +13,13 @@ from planner.book.plan import Quantity, Scenario
 from planner.catalog import Value, calibrations
 from planner.formulas import expected, library
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, Headline, leaders, leading, memory_check
+from planner.formulas.text import Number, Text
 from planner.report.assumptions import described
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
 from planner.report.replay import Replay, replayed
 from planner.validation.nearest import Nearest, NearRun, PublishedRuns, published_runs
+from planner.workbook.unused_rows import reached
 
 RUNS = "published_runs.csv"
 PART = "_part_time"
@@ -129,6 +131,33 @@ def _is_known(row: Quantity, whole: Quantity) -> bool:
     Parts of a time must be on the sheet itself, since other sheets have rows of the same name.
     """
     return row.sheet == whole.sheet or not row.name.endswith(PART)
+
+
+def unread(plans: Sequence[Planned]) -> set[tuple[str, str]]:
+    """The calibrated numbers, by sheet and name, on which no result of a sheet depends in any scenario.
+
+    Those of experts in a dense plan, for example. None of a sheet whose rows differ from its template's.
+    """
+    found = set[tuple[str, str]]()
+    for plan in plans:
+        template = library.load(plan.template)
+        calibrated = {row.name for row in template.of_kind("calibration")}
+        for _, scenario in plan.meant:
+            replay = plan.replay(scenario.key)
+            calibrated -= _depended_on(replay) if replay else calibrated
+        found |= {(plan.rows[name].sheet, name) for name in calibrated if name in plan.rows}
+    return found
+
+
+def _depended_on(replay: Replay) -> set[str]:
+    """The rows on which a scenario's results depend, with all but the calibrated numbers as they are."""
+    rows = replay.template.by_name
+    known = {
+        name: Text(0, 0, value) if isinstance(value, str) else Number(0, 0, value)
+        for name, value in replay.given.items()
+        if isinstance(value, (str, float)) and rows[name].kind != "calibration"
+    }
+    return reached(replay.template, known)
 
 
 def numbers(plans: Sequence[Planned], scenario: Scenario) -> tuple[ExpectedNumber, ...]:

@@ -25,7 +25,7 @@ from planner.report.contents import (
     Section,
     cleaned,
 )
-from planner.report.expectation import Planned
+from planner.report.expectation import Planned, unread
 from planner.report.failed_checks import check_results, is_counted, is_untold
 from planner.report.figures import CellFigures, as_said
 from planner.report.latency_picture import latency_pictures
@@ -79,7 +79,7 @@ def gather(path: Path) -> ReportData:
             swept=sweep_tables.chosen(cells)[1],
             comparison=cases.table() if cases and cases.measured else None,
             accuracy=cases.accuracy if cases else "",
-            assumptions=assumptions.sections(cells),
+            assumptions=assumptions.sections(cells, unread(plans)),
             typed=assumptions.typed_over(plan),
             notes=tuple((f"{note.sheet}!{note.ref}", note.text) for note in plan.notes),
             sources=assumptions.sources(plan, cover),

@@ -8,7 +8,7 @@ such as the branch of an IF that is never taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from planner.formulas.evaluation import number_of, over
 from planner.formulas.template import CALCULATED, Template
@@ -25,8 +25,19 @@ KEEPS = {("*", "left", 1), ("*", "right", 1), ("/", "right", 1), ("+", "left", 0
 def unused(plan: BuildPlan, template: Template) -> set[str]:
     """The names of the rows on which no result of the template depends in this plan."""
     known: dict[str, Number | Text | Name] = {**dict(_at_default(plan)), **dict(_of_all_models(plan, template))}
-    live: dict[str, set[str]] = {}
     typed = {name for scenario in plan.scenarios for name in scenario.values}
+    return {row.name for row in template.rows} - reached(template, known, typed)
+
+
+def reached(
+    template: Template, known: Mapping[str, Number | Text | Name], typed: Container[str] = frozenset()
+) -> set[str]:
+    """The names of the rows on which a result of the template depends, if some rows are `known`.
+
+    Calculated rows that are `typed` over count as unknown.
+    """
+    known = dict(known)
+    live: dict[str, set[str]] = {}
     for row in template.rows:
         if row.kind in CALCULATED and row.name not in typed:
             value, live[row.name] = _folded(row.expression.root, known)
@@ -36,13 +47,13 @@ def unused(plan: BuildPlan, template: Template) -> set[str]:
             live[row.name] = {_meant(name, known) for name in row.reads}
     results = (row.name for row in template.of_kind(*RESULTS))
     waiting = [name for name in results if not isinstance(known.get(name), Number | Text)]
-    reached: set[str] = set()
+    found: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
+        if name not in found:
+            found.add(name)
             waiting += live.get(name, ())
-    return {row.name for row in template.rows} - reached
+    return found
 
 
 def _at_default(plan: BuildPlan) -> Iterator[tuple[str, Number | Text]]:
