@@ -17,6 +17,7 @@ from tests.workbooks import cached, row_of, save
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 NOW_INPUT = SMALL.replace("row_scale,Scale,1,constant,2,test,", "row_scale,Scale,1,input,2,test,as agreed")
+NOW_LOOKED_UP = SMALL.replace("batch_rows,Rows,1,input,4,test,", "batch_rows,Rows,1,model,n_layers,models.csv,")
 NOW_CONSTANT = SMALL.replace("batch_cost,Cost of a row,USD,input", "batch_cost,Cost of a row,USD,constant")
 
 
@@ -99,3 +100,24 @@ def test_a_cell_with_no_counterpart_is_lost() -> None:
     moves = Moves({"Inputs": SheetMoves("Inputs", Track({5: 9}), redirections={5: {4: None}})})
     assert moves.formula("Inputs!D5+Inputs!A5", "Own") == "Inputs!#REF!+Inputs!A9"
     assert moves.lost("Inputs!D5+Inputs!A5", "Own") == ["Inputs!D5"]
+
+
+@pytest.mark.parametrize("typed", [None, 7])
+def test_an_input_that_is_looked_up(small: tuple[Path, Path], typed: float | None) -> None:
+    """Its number stays, typed or not: a workbook with planner's default is the one of a person who gave that number.
+
+    One that planner wrote is told, with what to do to have the looked-up number; a typed one is listed as all are.
+    """
+    path, own = small
+    if typed is not None:
+        book = openpyxl.load_workbook(path)
+        book["Inputs"].cell(row_of(book, "Inputs", "batch_rows"), 6).value = typed
+        save(book, path)
+    own.write_text(NOW_LOOKED_UP)
+    done, _ = update_file(path, [str(own)], FEW)
+    book = openpyxl.load_workbook(path)
+    row = row_of(book, "Inputs", "batch_rows")
+    assert book["Inputs"].cell(row, 6).value == (typed or 4)
+    said = f"Inputs!F{row} (batch_rows: 4), as planner wrote it; it is looked up now: blank the cell to have it so"
+    assert (said in done.remarks) == (typed is None)
+    assert (f"Inputs!F{row} (batch_rows: 7)" in done.typed) == (typed is not None)

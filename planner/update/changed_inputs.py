@@ -1,4 +1,6 @@
-"""Inputs that became constants, or constants that became inputs: one cell for all scenarios, or one cell for each.
+"""Inputs that became constants or looked-up numbers, or constants that became inputs.
+
+A constant has one cell for all scenarios, an input one for each.
 
 A reference to the number of such a row is redirected, and its formula is listed; ranges are left as they are.
 """
@@ -14,7 +16,7 @@ from planner.update.places import FinalPlaces
 from planner.xlsx.moves import Moves
 from planner.xlsx.references import references
 
-INPUTS, CONSTANTS, PLAN = "inputs", "Constants", "Plan"
+INPUTS, CONSTANTS, PLAN, OVERRIDES = "inputs", "Constants", "Plan", "Overrides"
 FOURTH, FIFTH = TEXTS[3:]  # a constant's number and source with note; other rows' note and source
 
 
@@ -38,6 +40,19 @@ def redirections(old: KeyedSheet, fresh: Keyed, places: FinalPlaces) -> dict[int
             number = places.columns(fourth)
             found[row] = {fourth: places.columns(fifth), **dict.fromkeys(old.scenario_columns, number)}
     return found
+
+
+def looked_up_now(old: KeyedSheet, fresh: Keyed) -> set[int]:
+    """The rows of the file's Inputs that the template asked for and now looks up, so that a blank cell is no gap.
+
+    What stands in one may be the default that planner wrote or the same number that a person gave at the build: both
+    files are the same, so that it stays, and the caller says so.
+    """
+    if old.kind != INPUTS:
+        return set()
+    before, now = _sections(old), _sections(fresh)
+    asked = {row: key for row, key in old.rows.items() if before.get(row) == PLAN}
+    return {row for row, key in asked.items() if now.get(fresh.row_of.get(key, 0)) == OVERRIDES}
 
 
 def _sections(sheet: Keyed) -> dict[int, str]:

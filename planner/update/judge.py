@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.align.keys import CALCULATION, COMPARISON
 from planner.book.rowkeys import COVER, DATABASES
 from planner.book.tables import HEADER
-from planner.update.changed_inputs import FOURTH, INPUTS
+from planner.update.changed_inputs import FOURTH, INPUTS, looked_up_now
 from planner.update.places import is_filled
 from planner.update.threeway import ThreeWay
 from planner.update.typed_cells import LONG, TypedCells, in_words, shown
@@ -32,6 +32,7 @@ class Judge:
         self.own_rows = frozenset(merge.places[kind].own_rows)
         self._alike: dict[tuple[int, int], bool] = {}
         self._typed = TypedCells(merge, kind)
+        self._looked_up_now = looked_up_now(self.old, self.fresh)
 
     def keeps(self, at: Position, other: Position | None, final: Position) -> bool:
         """Whether the file's cell stays; else the fresh one is written. Notes what became of it."""
@@ -185,6 +186,10 @@ class Judge:
             self.done.times += 1
         elif text := self._typed.said(at):
             self.done.typed.append(f"{self.place(final)} ({text})")
+        elif at[0] in self._looked_up_now:
+            said = f"{self.old.rows[at[0]]}: {shown(self.merge, self.old, at)}"
+            what = "as planner wrote it; it is looked up now: blank the cell to have it so"
+            self.done.remarks.append(f"{self.place(final)} ({said}), {what}")
 
     def _note_unasked(self, at: Position, final: Position) -> bool:
         """Note what the user typed for an input that the template no longer has. Returns whether the cell is one."""
