@@ -185,12 +185,12 @@ def test_a_chip_is_known_by_what_its_driver_calls_it(called: str, chip: str) -> 
 
 
 def test_a_price_says_when_and_where() -> None:
-    """Each price has its date and its region, or says that it is one for all; 38 chips have one.
+    """Each price has its date and its region, or says that it is one for all; 39 chips have one.
 
     A longer term is cheaper, and the source says from where a reserved price is.
     """
     priced = {name: row["source_price"] for name, row in HARDWARE.rows.items() if row["price_per_chip_hour"]}
-    assert len(priced) == 38
+    assert len(priced) == 39
     for name, row in HARDWARE.rows.items():
         terms = [row[column] for column in ("price_per_chip_hour", "price_reserved_1y", "price_reserved_3y")]
         known = [price for price in terms if isinstance(price, float)]
