@@ -88,7 +88,7 @@ def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Val
         ((_, start, _),) = reader.read()
     except UserError as error:
         raise error.at(Place(path, column=error.place.column if error.place else None)) from None
-    return reader.complete(reader.row_at(start))
+    return reader.complete(start)
 
 
 def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:

@@ -139,7 +139,7 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
     columns = tuple(field.column for field in fields if field.shown)
 
     def row(begin: int) -> dict[str, Value]:
-        cells = reader.complete(reader.row_at(begin))
+        cells = reader.complete(begin)
         return {column.name: cells[column.name] for column in columns}
 
     sources, digests = ById(begins, partial(_source, reader, path)), {path.name: sheet.digest}
@@ -148,6 +148,6 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
 
 def _source(reader: Reader, path: Path, begin: int) -> str:
     """The source of the row that begins at a byte: its source columns, else its file and line."""
-    cells = zip(reader.names, reader.row_at(begin), strict=True)
-    cited = dict.fromkeys(str(value) for name, value in cells if name.startswith("source") and value)
+    cells = reader.row_at(begin)
+    cited = dict.fromkeys(str(value) for name, value in cells.items() if name.startswith("source") and value)
     return "; ".join(cited) or f"{path.name}, line {reader.line_at(begin)}"

@@ -108,10 +108,10 @@ class Completion:
             if field.name not in names:
                 fixed.add(field.name)
 
-    def of(self, given: Mapping[str, Value], rules: Iterable[tuple[str, BlankRule]] | None = None) -> dict[str, Value]:
-        """The value of every field of a row: its own, its default, or derived by all rules, or by these alone."""
+    def of(self, given: Mapping[str, Value]) -> dict[str, Value]:
+        """The value of every field of a row: its own, its default, or derived by the rules."""
         row = self.shared | {name: value for name, value in given.items() if value is not None}
-        for name, rule in self.rules if rules is None else rules:
+        for name, rule in self.rules:
             if row[name] is None:
                 row[name] = rule(row)
         return row
