@@ -18,13 +18,11 @@ from planner.profiles.device_events import (
     UNSIGNED,
     Events,
     Marked,
-    ProgramRun,
     Recording,
     Runs,
     grouped,
     looked_up,
     main_marks,
-    main_steps,
     within,
 )
 from planner.profiles.planes import Event, Integers, Plane, Stats, host_events
@@ -104,7 +102,7 @@ class HostOperations:
             numbers, runs = self._device_runs(run[mine], events)
             marks = list(self._marks)
             if not marks:
-                marks, found = main_steps(runs, self._asked)
+                marks, found = runs.steps(self._asked)
                 of_run = np.full(len(self._runs), -1, np.int64)
                 of_run[numbers] = found[:-1]
                 events = Events(events.kinds, events.begin, events.end, of_run[run[mine]])
@@ -113,7 +111,7 @@ class HostOperations:
                 host,
                 self._kinds,
                 partial(iter, [events]),
-                runs=Runs.of(runs),
+                runs=runs,
                 steps=marks,
                 nested=False,
                 asked=self._asked,
@@ -128,16 +126,16 @@ class HostOperations:
             first[number] = self._launched.get(run_id, first[number])
         return within(first, self._marks)
 
-    def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], list[ProgramRun]]:
+    def _device_runs(self, run: Integers, events: Events) -> tuple[list[int], Runs]:
         """A device's run numbers and runs, each from the begin of its first operation to the end of its last."""
         keys = list(self._runs)
         found = []
         for number, mine in grouped(run):
             _, module, program_id = keys[number]
             low, high = int(events.begin[mine].min()), int(events.end[mine].max())
-            found.append((number, ProgramRun(module, program_id, low, high)))
-        found.sort(key=lambda each: each[1].begin)
-        return [number for number, _ in found], [each for _, each in found]
+            found.append((number, ((module, program_id), low, high)))
+        found.sort(key=lambda each: each[1][1])
+        return [number for number, _ in found], Runs.of(run for _, run in found)
 
 
 def _int(stats: Stats, key: str) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -89,50 +89,6 @@ def looked_up(keys: Integers, index: Integers, *columns: Integers) -> list[Integ
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramRun:
-    """One run of a program, with its begin and end."""
-
-    name: str
-    id: str
-    begin: int
-    end: int
-
-
-def main_steps(runs: Sequence[ProgramRun], asked: str) -> tuple[list[Marked], Integers]:
-    """The steps given by the runs of the main (or requested) program, and the step index of each run.
-
-    The step index is -1 for runs of other programs; the last entry, at index -1, is also -1, for events in no run.
-    """
-    totals: dict[str, tuple[int, float]] = {}
-    names = [shown(run.name, run.id) for run in runs]
-    for name, run in zip(names, runs, strict=True):
-        count, total = totals.get(name, (0, 0.0))
-        totals[name] = count + 1, total + run.end - run.begin
-    main = _main(totals, asked)
-    mine = [at for at, name in enumerate(names) if name == main]
-    steps = np.full(len(runs) + 1, -1, np.int64)
-    if not mine:
-        return [], steps
-    steps[mine] = np.arange(len(mine))
-    return [Marked(n, runs[at].begin, runs[at].end, "module", names[at]) for n, at in enumerate(mine)], steps
-
-
-def _main(programs: Mapping[str, tuple[int, float]], asked: str) -> str | None:
-    """The program whose runs are the steps: of the programs that ran repeatedly, the one with the largest total time.
-
-    None if a program that ran once takes so much longer that it must be the step. Among requested programs, the one
-    with the largest total time, even if it ran once.
-    """
-    if asked:
-        wanted = [name for name in programs if is_asked(name, asked)]
-        return max(wanted, key=lambda name: programs[name][1], default=None)
-    again = {name: total for name, (count, total) in programs.items() if count > 1}
-    main = max(again, key=lambda name: again[name], default=None)
-    most = max((total for _, total in programs.values()), default=0.0)
-    return None if main is None or again[main] < _SHARE * most else main
-
-
-@dataclass(frozen=True, slots=True)
 class Runs:
     """Program runs ordered by begin, as arrays: each one's program index, begin and end."""
 
@@ -145,12 +101,12 @@ class Runs:
         return len(self.which)
 
     @staticmethod
-    def of(runs: Iterable[ProgramRun]) -> Runs:
-        """Converts a list of runs in any order."""
+    def of(runs: Iterable[tuple[tuple[str, str], int, int]]) -> Runs:
+        """The runs from (program, begin, end) of each, in their order."""
         numbers: dict[tuple[str, str], int] = {}
-        rows = [(numbers.setdefault((run.name, run.id), len(numbers)), run.begin, run.end) for run in runs]
+        rows = [(numbers.setdefault(program, len(numbers)), begin, end) for program, begin, end in runs]
         which, begin, end = np.array(rows, np.int64).reshape(-1, 3).T
-        return Runs(tuple(numbers), which, begin, end).ordered()
+        return Runs(tuple(numbers), which, begin, end)
 
     def ordered(self) -> Runs:
         """The runs sorted by begin."""
@@ -165,13 +121,35 @@ class Runs:
         return [shown(*each) for each in self.programs]
 
     def main(self, chosen: npt.NDArray[np.bool_] | slice, asked: str = "") -> int | None:
-        """The index of the program whose runs, among the chosen ones, are the steps. None if there is none."""
+        """The index of the program whose runs, among the chosen ones, are the steps. None if there is none.
+
+        Of the programs that ran repeatedly it is the one with the largest total time, unless one that ran once takes so
+        much longer that it must be the step. Among requested programs it is that with the largest total time, even if
+        it ran once.
+        """
         names = self.names
-        counts = np.bincount(self.which[chosen], minlength=len(names))
-        totals = np.bincount(self.which[chosen], (self.end - self.begin)[chosen], len(names))
-        counted = zip(names, counts.tolist(), totals.tolist(), strict=True)
-        found = _main({name: (count, total) for name, count, total in counted if count}, asked)
-        return None if found is None else names.index(found)
+        counts = np.bincount(self.which[chosen], minlength=len(names)).tolist()
+        totals = np.bincount(self.which[chosen], (self.end - self.begin)[chosen], len(names)).tolist()
+        ran = [at for at, count in enumerate(counts) if count]
+        if asked:
+            return max((at for at in ran if is_asked(names[at], asked)), key=lambda at: totals[at], default=None)
+        main = max((at for at in ran if counts[at] > 1), key=lambda at: totals[at], default=None)
+        return None if main is None or totals[main] < _SHARE * max(totals) else main
+
+    def steps(self, asked: str) -> tuple[list[Marked], Integers]:
+        """The steps that the runs of the main (or requested) program are, and the step index of each run.
+
+        The step index is -1 for runs of other programs; the last entry, at index -1, is also -1, for events in no run.
+        """
+        found = np.full(len(self) + 1, -1, np.int64)
+        main = self.main(slice(None), asked)
+        if main is None:
+            return [], found
+        mine = np.flatnonzero(self.which == main)
+        found[mine] = np.arange(len(mine))
+        windows = zip(self.begin[mine].tolist(), self.end[mine].tolist(), strict=True)
+        name = self.names[main]
+        return [Marked(index, begin, end, "module", name) for index, (begin, end) in enumerate(windows)], found
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,19 +245,13 @@ def stepped(recording: Recording) -> None:
 
     Markers whose numbers repeat, for example in each epoch, are renumbered in order.
     """
-    runs = recording.runs
     if len({step.index for step in recording.steps}) < len(recording.steps):
         recording.steps = [replace(step, index=number) for number, step in enumerate(recording.steps)]
-    main = None if recording.steps else runs.main(slice(None), recording.asked)
-    if main is None:
-        return
-    mine = np.flatnonzero(runs.which == main)
-    kept = mine[:MOST_STEPS]
-    if len(mine) > len(kept):
-        recording.facts["steps"] = f"the first {len(kept):,} of {len(mine):,}"
-    windows = zip(runs.begin[kept].tolist(), runs.end[kept].tolist(), strict=True)
-    name = runs.names[main]
-    recording.steps = [Marked(index, begin, end, "module", name) for index, (begin, end) in enumerate(windows)]
+    if not recording.steps:
+        steps, _ = recording.runs.steps(recording.asked)
+        recording.steps = steps[:MOST_STEPS]
+        if len(steps) > MOST_STEPS:
+            recording.facts["steps"] = f"the first {MOST_STEPS:,} of {len(steps):,}"
 
 
 def steps_of(line: AnyLine | None) -> list[Marked]:

@@ -21,13 +21,11 @@ from planner.profiles import xla
 from planner.profiles.device_events import (
     Events,
     Marked,
-    ProgramRun,
     Recording,
     Runs,
     grouped,
     looked_up,
     main_marks,
-    main_steps,
     of_main_program,
     steps_of,
     within,
@@ -67,10 +65,10 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
     steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64), end - begin)
     if not steps and not launches.asked:
-        steps = of_main_program(steps_of(plane.line(_STEPS)), Runs.of(runs))  # derived by the profiler itself
+        steps = of_main_program(steps_of(plane.line(_STEPS)), runs)  # derived by the profiler itself
         step_of = within(begin, steps)
     if not steps:
-        steps, step_of_run = main_steps(runs, launches.asked)
+        steps, step_of_run = runs.steps(launches.asked)
         step_of = step_of_run[run_of]
     operations = partial(iter, [Events(kinds, begin, end, step_of)])
     made = Recording(
@@ -78,7 +76,7 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
         host,
         table.kinds,
         operations,
-        runs=Runs.of(runs),
+        runs=runs.ordered(),
         steps=steps,
         nested=False,
         asked=launches.asked,
@@ -192,12 +190,12 @@ def _runs(
     order: Integers,
     copies: npt.NDArray[np.bool_],
     launches: Launches,
-) -> tuple[list[ProgramRun], Integers]:
+) -> tuple[Runs, Integers]:
     """The runs of each module, from first to last kernel, and the run index of each kernel (-1 for none).
 
     `copies` marks kinds that are copies, which may belong to the host.
     """
-    runs: list[ProgramRun] = []
+    found: list[tuple[tuple[str, str], int, int]] = []
     run_of = np.full(len(kinds), -1, np.int64)
     same_name = Counter(name for name, _ in names)
     for at, places in grouped(modules[order]):
@@ -208,15 +206,14 @@ def _runs(
         repeats = (launches.executed(name) if same_name[name] == 1 else 0) or _repeats(counts)
         often = {kind: max(1, round(count / repeats)) for kind, count in counts.items()}
         for part in _turns(mine, kinds, often, begin, end):
-            run_of[part] = len(runs)
-            runs.append(ProgramRun(name, key, int(begin[part].min()), int(end[part].max())))
-    if runs:  # a kernel without a module that isn't a copy belongs to the run in which it begins
+            run_of[part] = len(found)
+            found.append(((name, key), int(begin[part].min()), int(end[part].max())))
+    runs = Runs.of(found)
+    if found:  # a kernel without a module that isn't a copy belongs to the run in which it begins
         unnamed = np.flatnonzero((modules < 0) & ~copies[kinds])
-        by_begin = np.argsort([run.begin for run in runs], kind="stable")
-        begins = np.array([runs[each].begin for each in by_begin], np.int64)
-        ends = np.array([runs[each].end for each in by_begin], np.int64)
-        place = np.searchsorted(begins, begin[unnamed], "right") - 1
-        inside = (place >= 0) & (begin[unnamed] < ends[place])
+        by_begin = np.argsort(runs.begin, kind="stable")
+        place = np.searchsorted(runs.begin[by_begin], begin[unnamed], "right") - 1
+        inside = (place >= 0) & (begin[unnamed] < runs.end[by_begin][place])
         run_of[unnamed[inside]] = by_begin[place[inside]]
     return runs, run_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -23,12 +23,15 @@ class Plane:
     name: str
     stats: Stats
     lines: tuple[AnyLine, ...]
-    metadata: PlaneKinds = field(repr=False)
+    kinds_of: Callable[[], Kinds] = field(repr=False)
+    forget: Callable[[], None] = field(
+        default=lambda: None, repr=False
+    )  # releases the memory of what can be read again
 
     @property
     def kinds(self) -> Kinds:
         """The names and stats of its events' metadata, by id."""
-        return self.metadata.kinds
+        return self.kinds_of()
 
     def line(self, *names: str) -> AnyLine | None:
         """The first line with one of these names."""
@@ -75,27 +78,6 @@ class AnyLine(Protocol):
 
     def blocks(self) -> Iterator[EventBlock]:
         """The events without their own stats, in blocks."""
-
-
-class PlaneKinds(Protocol):
-    """The metadata of a plane's events."""
-
-    @property
-    def kinds(self) -> Kinds:
-        """The names and stats shared by events, by id."""
-
-    def forget(self) -> None:
-        """Release the memory of what can be read again."""
-
-
-@dataclass
-class KindsInMemory:
-    """The metadata of a plane's events in a format that is read once and kept."""
-
-    kinds: Kinds
-
-    def forget(self) -> None:
-        """Does nothing: the file isn't read twice."""
 
 
 def host_events(planes: Iterable[Plane]) -> Iterator[Event]:

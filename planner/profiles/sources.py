@@ -193,14 +193,14 @@ def _recordings(planes: tuple[Plane, ...], name: str, lacks: dict[str, str], ask
         if recording := tpu.recording(plane, name, programs, asked):
             found = True
             yield recording
-        plane.metadata.forget()
+        plane.forget()
     cards = [plane for plane in planes if gpu.PLANE.match(plane.name) and plane.lines]
     launches = gpu.Launches(planes, len(cards), asked) if cards else None
     for plane in cards:
         if launches and (recording := gpu.recording(plane, name, programs, launches)):
             found = True
             yield recording
-        plane.metadata.forget()
+        plane.forget()
     if not found:
         operations = cpu.HostOperations(planes, programs, asked)
         if operations.found and not operations.ends:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from planner.profiles.device_events import FAR
-from planner.profiles.planes import Event, EventBlock, Kinds, KindsInMemory, Plane, Stats
+from planner.profiles.planes import Event, EventBlock, Kinds, Plane, Stats
 
 _LAUNCH = "correlation_id"  # shared by a kernel and the host call that launches it
 _PASSING = {  # arguments of an event rather than of its operation
@@ -138,9 +138,9 @@ class TraceEvents:
         for key, line in self._lines.items():
             line.name = self._threads.get(key, str(key[1]))
         found = []
-        for pid in self._kinds:
+        for pid, kinds in self._kinds.items():
             lines = tuple(line for key, line in self._lines.items() if key[0] == pid)
-            found.append(Plane(self._names.get(pid, str(pid)), {}, lines, KindsInMemory(self._kinds[pid])))
+            found.append(Plane(self._names.get(pid, str(pid)), {}, lines, kinds.copy))
         return tuple(found)
 
 

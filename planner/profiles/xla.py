@@ -42,7 +42,7 @@ def programs(planes: Iterable[Plane]) -> Programs:
                     except (*wire.DAMAGED, KeyError, RecursionError):
                         continue
                     bare.setdefault(name.partition("(")[0], []).append(name)
-            plane.metadata.forget()
+            plane.forget()
     return {name: found[names[0]] for name, names in bare.items() if len(names) == 1} | found
 
 

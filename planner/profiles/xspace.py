@@ -82,7 +82,7 @@ def _plane(data: _FileBytes, begin: int, end: int) -> Plane:
     metadata = _Metadata(data, begin, end)
     stats = _read_stats(described.get(6, []), metadata.names)
     found = tuple(_line(data, low, high, metadata) for low, high in lines)
-    made = Plane(wire.text(described, 2), stats, found, metadata)
+    made = Plane(wire.text(described, 2), stats, found, lambda: metadata.kinds, metadata.forget)
     metadata.forget()
     return made
 
