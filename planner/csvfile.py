@@ -19,7 +19,6 @@ from planner import progress, regularfile, run_logs
 from planner.csv_kinds import looks_like
 from planner.errors import Place, UserError, nearest
 
-_LINE = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONTROLS = bytes(set(range(1, 32)) - {9, 10, 13})  # characters that a workbook can't hold
 _NONE = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")  # U+FFFE and U+FFFF, noncharacters that it can't hold either
 BOM = b"\xef\xbb\xbf"
@@ -30,7 +29,7 @@ CELL_LIMIT = 32_767  # characters that a spreadsheet cell can hold
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file's bytes and header; `records` yields its rows. Large files are kept as bytes and parsed on demand."""
+    """A CSV file's bytes and header; `records` yields its rows."""
 
     path: Path
     header: tuple[str, ...]
@@ -44,40 +43,27 @@ class CsvFile:
         return self.data.decode("utf-8-sig")
 
     def records(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Each non-blank row as (line number, column -> text). Raises UserError as `placed` does."""
-        for line, _, cells in self.placed():
+        """Each non-blank row as (line number, column -> text). Raises UserError as `rows` does."""
+        for line, cells in self.rows():
             yield line, dict(zip(self.header, cells, strict=True))
 
-    def placed(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Each non-blank row as (line number, byte offset for `row_at`, cells in header order).
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Each non-blank row as (line number, cells in header order).
 
         Raises UserError for a row with too few or too many cells, or for a cell that a spreadsheet can't hold: too
         long, or with control characters.
         """
-        lines = _Lines(self.data)
-        reader = _reader(lines)
+        reader = _reader(self.data)
         next(reader)
-        width, start = len(self.header), lines.end
         for number, cells in enumerate(_rows(reader, self.path), 1):
-            if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
-                if len(cells) != width or (lines.end - start > CELL_LIMIT and max(map(len, cells)) > CELL_LIMIT):
+            if any(cell.strip() for cell in cells):
+                if len(cells) != len(self.header) or max(map(len, cells)) > CELL_LIMIT:
                     raise self._misfit(cells, reader.line_num)
                 if self.has_controls:
                     self._check_controls(cells, reader.line_num)
-                yield reader.line_num, start, cells
-            start = lines.end
+                yield reader.line_num, cells
             if number % _STEP == 0:
                 progress.step(f"reading {self.path}: {number:,} rows")
-
-    def row_at(self, start: int) -> list[str]:
-        """The row at a byte offset given by `placed`."""
-        cells: list[str] = next(_reader(_Lines(self.data, start)))
-        return cells
-
-    def line_at(self, start: int) -> int:
-        """The 1-based line number at a byte offset given by `placed`."""
-        lines = _Lines(self.data)
-        return next(number for number, _ in enumerate(lines, 2) if lines.end >= start)
 
     def _check_controls(self, cells: Sequence[str], line: int) -> None:
         for column, cell in zip(self.header, cells, strict=True):
@@ -93,19 +79,6 @@ class CsvFile:
         column, cell = next(pair for pair in zip(self.header, cells, strict=True) if len(pair[1]) > CELL_LIMIT)
         what, remedy = f"{len(cell):,} characters", f"a spreadsheet cell holds {CELL_LIMIT:,}"
         return UserError(what, place=Place(self.path, line, column), remedy=remedy)
-
-
-class _Lines:
-    """Iterates over a file's lines as text; `end` is the byte offset after the last line returned."""
-
-    def __init__(self, data: bytes, start: int = 0) -> None:
-        self.end = start or (len(BOM) if data.startswith(BOM) else 0)
-        self._found = _LINE.finditer(data, self.end)
-
-    def __iter__(self) -> Iterator[str]:
-        for found in self._found:
-            self.end = found.end()
-            yield found[0].decode()
 
 
 def read(
@@ -130,7 +103,7 @@ def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Seque
         raise UserError("the file is empty", place=Place(path), remedy="its first line names the columns")
     if left := regularfile.not_fetched(data):
         raise UserError(left[0], place=Place(path), remedy=left[1])
-    header = tuple(cell.strip() for cell in next(_rows(_reader(_Lines(data)), path)))
+    header = tuple(cell.strip() for cell in next(_rows(_reader(data), path)))
     may_be_log = set(required).isdisjoint(header) and (required or _has_controls(data[: run_logs.MOST]))
     if may_be_log and (log := run_logs.recognized(data[: run_logs.MOST])):
         raise UserError(f"this is {log[0]}, and no such CSV", place=Place(path), remedy=log[1])
@@ -198,9 +171,9 @@ def _check_encoding(data: bytes, path: Path) -> None:
             raise UserError(what, place=Place(path, line), remedy=remedy) from None
 
 
-def _reader(lines: Iterable[str]) -> Any:  # a csv.reader: the library does not export its type
+def _reader(data: bytes) -> Any:  # a csv.reader: the library does not export its type
     csv.field_size_limit(2**31 - 1)
-    return csv.reader(lines, strict=True)
+    return csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline=""), strict=True)
 
 
 def _rows(reader: Any, path: Path) -> Iterator[list[str]]:

@@ -85,10 +85,10 @@ def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Val
     sheet = csvfile.CsvFile(path, tuple(cells), text.encode(), "")
     reader = Reader(sheet, kind.fields, kind.laws, has_lines=False)  # its lines aren't the file's
     try:
-        ((_, start, _),) = reader.read()
+        (row,) = reader.read()
     except UserError as error:
         raise error.at(Place(path, column=error.place.column if error.place else None)) from None
-    return reader.complete(start)
+    return reader.complete(row)
 
 
 def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
@@ -119,8 +119,7 @@ def readable(kind: Kind, path: Path, identifier: str, *, force: bool) -> csvfile
     if not path.exists():
         return None
     sheet = csvfile.read(path, required=["id"], known=list(kind.by_name))
-    reader = Reader(sheet, kind.fields)
-    lines = {known.lower(): line for line, _, known in reader.read()}
+    lines = {row.id.lower(): row.line for row in Reader(sheet, kind.fields).read()}
     if lines:
         kind.load(path)  # raises for any other error in it
     if identifier.lower() in lines and not force:

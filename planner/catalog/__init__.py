@@ -15,7 +15,7 @@ from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STAC
 from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
 from planner.catalog.own_stacks import own_stacks
-from planner.catalog.rows import Reader
+from planner.catalog.rows import OwnRow, Reader
 from planner.csv_kinds import looks_like
 from planner.errors import Place, UserError
 
@@ -124,30 +124,28 @@ def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = 
         remedy = looks_like(sheet.header, known) or usual
         raise UserError(f"no column says anything of {_AN[kind]}", place=Place(path, 1), remedy=remedy)
     warn_of_unknown(path, reader.unknown, known, notes)
-    begins: dict[str, int] = {}
+    rows: dict[str, OwnRow] = {}
     seen: set[str] = set()
-    for line, begin, identifier in reader.read():
-        lowered = identifier.lower()
-        if lowered in seen:
-            what = f'the id "{identifier}" is there already'
-            raise UserError(what, place=Place(path, line, "id"), remedy="give each row an id of its own")
-        seen.add(identifier if lowered == identifier else lowered)
-        begins[identifier] = begin
-    if not begins:
+    for row in reader.read():
+        if row.id.lower() in seen:
+            what = f'the id "{row.id}" is there already'
+            raise UserError(what, place=Place(path, row.line, "id"), remedy="give each row an id of its own")
+        seen.add(row.id.lower())
+        rows[row.id] = row
+    if not rows:
         remedy = f"add a row for each {NOUNS[kind]}"
         raise UserError("there are no rows below the header", place=Place(path), remedy=remedy)
     columns = tuple(field.column for field in fields if field.shown)
 
-    def row(begin: int) -> dict[str, Value]:
-        cells = reader.complete(begin)
+    def shown(row: OwnRow) -> dict[str, Value]:
+        cells = reader.complete(row)
         return {column.name: cells[column.name] for column in columns}
 
-    sources, digests = ById(begins, partial(_source, reader, path)), {path.name: sheet.digest}
-    return Table(kind, path, columns, ById(begins, row), sources, digests, ById(begins, reader.filled))
+    def source(row: OwnRow) -> str:
+        """The source columns of a row, else its file and line."""
+        cells = zip(reader.names, row.values, strict=True)
+        cited = dict.fromkeys(str(value) for name, value in cells if name.startswith("source") and value)
+        return "; ".join(cited) or f"{path.name}, line {row.line}"
 
-
-def _source(reader: Reader, path: Path, begin: int) -> str:
-    """The source of the row that begins at a byte: its source columns, else its file and line."""
-    cells = reader.row_at(begin)
-    cited = dict.fromkeys(str(value) for name, value in cells.items() if name.startswith("source") and value)
-    return "; ".join(cited) or f"{path.name}, line {reader.line_at(begin)}"
+    of_file = {path.name: sheet.digest}
+    return Table(kind, path, columns, ById(rows, shown), ById(rows, source), of_file, ById(rows, reader.filled))

@@ -13,6 +13,7 @@ from planner import data
 from planner.catalog.columns import Column, Value
 from planner.errors import UserError, nearest
 
+R = TypeVar("R")
 T = TypeVar("T")
 TABLES = {"model": "models", "hardware": "hardware", "dtype": "dtypes", "calibration": "calibration", "stack": "stacks"}
 """The database of each kind of lookup; its sheet has the same name with a capital."""
@@ -65,23 +66,23 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9.]+", text.lower())
 
 
-class ById(Mapping[str, T], Generic[T]):
-    """The data of each id, in file order: parsed from the row's offset on access."""
+class ById(Mapping[str, T], Generic[R, T]):
+    """What `read` makes of the row of each id, in file order, made on access."""
 
-    def __init__(self, begins: Mapping[str, int], read: Callable[[int], T]) -> None:
-        self._begins, self._read = begins, read
+    def __init__(self, rows: Mapping[str, R], read: Callable[[R], T]) -> None:
+        self._rows, self._read = rows, read
 
     def __getitem__(self, identifier: str) -> T:
-        return self._read(self._begins[identifier])
+        return self._read(self._rows[identifier])
 
     def __contains__(self, identifier: object) -> bool:
-        return identifier in self._begins  # without parsing its row
+        return identifier in self._rows  # without making anything of its row
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._begins)
+        return iter(self._rows)
 
     def __len__(self) -> int:
-        return len(self._begins)
+        return len(self._rows)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from planner import plausible, plausible_ratios, progress
 from planner.catalog.columns import BlankRule, Completion, Field, UnfitCellError, Value, is_own, parse
@@ -16,7 +17,13 @@ REMEMBERED = 4096  # most distinct texts of a column to cache
 MOST_REMARKS = 24  # most remarks on a file's scaled or implausible numbers
 NEAR_MISS = 0.85  # similarity above which an unknown column counts as misspelt
 
-OwnCells = dict[str, Value]  # the values of a row's own cells, by field
+
+class OwnRow(NamedTuple):
+    """A row of the file: its id, its line number, and the values of its own cells in the order of `Reader.names`."""
+
+    id: str
+    line: int
+    values: tuple[Value, ...]
 
 
 class _Column(dict[str, Value]):
@@ -73,23 +80,23 @@ class Reader:
         }
         self._inputs = {field.name: field.blank.inputs for field in fields if isinstance(field.blank, BlankRule)}
 
-    def read(self) -> Iterator[tuple[int, int, str]]:
-        """Each row as (line number, byte offset, id).
+    def read(self) -> Iterator[OwnRow]:
+        """Each row.
 
         Raises UserError for a cell that its column can't hold, a blank required cell, or numbers that contradict each
         other.
         """
-        for line, start, cells in self._sheet.placed():
+        for line, cells in self._sheet.rows():
             new = [column for column in self._columns if cells[column.at] not in column]
             given = self._checked(line, cells)
             for column in new:
                 self._remark(line, column, cells[column.at])
             self._compare(line, given)
-            yield line, start, str(given["id"])
+            yield OwnRow(str(given["id"]), line, tuple(given.values()))
 
-    def _checked(self, line: int, cells: Sequence[str]) -> OwnCells:
-        """The own cells of a row. Raises the first fault: an unfit cell, a missing value, else a violated law."""
-        given: OwnCells = {}
+    def _checked(self, line: int, cells: Sequence[str]) -> dict[str, Value]:
+        """The own cells of a row, by field. Raises its first fault: an unfit cell, a missing value, a violated law."""
+        given: dict[str, Value] = {}
         for column in self._columns:
             try:
                 given[column.field.name] = column[cells[column.at]]
@@ -122,35 +129,22 @@ class Reader:
             progress.warn(f"{self._sheet.path}: further numbers with a unit, or doubtful ones, are not listed")
         self._n_remarks += 1
 
-    def _compare(self, line: int, given: OwnCells) -> None:
+    def _compare(self, line: int, given: Mapping[str, Value]) -> None:
         """Warn about numbers of a row that don't fit together; only the first if very many."""
         if self._scaled and self._n_remarks <= MOST_REMARKS:
             for name, doubtful in plausible_ratios.doubts(given, self._scaled, self._completion.of):
                 progress.warn(f"{self._place(line, self._header(name))}: {doubtful}")
                 self._n_remarks += 1
 
-    def row_at(self, start: int) -> OwnCells:
-        """The own cells of the row that begins at a byte given by `read`."""
-        cells = self._sheet.row_at(start)
-        return {column.field.name: column[cells[column.at]] for column in self._columns}
+    def complete(self, row: OwnRow) -> dict[str, Value]:
+        """The value of every field of a row: its own, its default, or derived from others."""
+        return self._completion.of(dict(zip(self.names, row.values, strict=True)))
 
-    def line_at(self, start: int) -> int:
-        """The line number of the row that begins at a byte."""
-        return self._sheet.line_at(start)
-
-    def complete(self, start: int) -> dict[str, Value]:
-        """The value of every field of the row that begins at a byte: its own, its default, or derived from others."""
-        return self._completion.of(self.row_at(start))
-
-    def filled(self, start: int) -> dict[str, list[str]]:
-        """The blank fields that are filled in of the row that begins at a byte, each with the fields it follows from.
-
-        A default follows from none.
-        """
-        given = self.row_at(start)
-        row = self._completion.of(given)
-        blanks = (name for name in row if given.get(name) is None and row[name] is not None)
-        return {name: [each for each in self._inputs.get(name, ()) if row[each] is not None] for name in blanks}
+    def filled(self, row: OwnRow) -> dict[str, list[str]]:
+        """The blank fields that are filled in of a row, each with the fields it follows from; a default from none."""
+        own, whole = dict(zip(self.names, row.values, strict=True)), self.complete(row)
+        blanks = (name for name in whole if own.get(name) is None and whole[name] is not None)
+        return {name: [each for each in self._inputs.get(name, ()) if whole[each] is not None] for name in blanks}
 
     def _header(self, name: str) -> str:
         """The file's name of a field's column."""
