@@ -72,14 +72,10 @@ BITNET = Family(
 
 HYPERCLOVAX = Family("hyperclovax", {**LLAMA, "norms_per_layer": where("use_post_norm", 4, 2, default=True)})
 EXAONE = Family("exaone", {**LLAMA, **KV_SAID, "n_layers": layers("num_layers", "num_hidden_layers")})
+_FIRST_OF_FOUR = one_full_in(4, is_first=True)
 
-
-def _first_of_four_full(_: Config, row: ModelRow) -> list[str]:
-    return ["local" if index % 4 else "full" for index in range(row.count("n_layers"))]
-
-
-CWM = Family("cwm", {**LLAMA, **KV_SAID, **attention(_first_of_four_full, window(8192)), "head_dim": head_dim(128)})
-SINKS: ColumnRules = {**KV_SAID, **attention(_first_of_four_full, window(128)), "attn_sinks": True}
+CWM = Family("cwm", {**LLAMA, **KV_SAID, **attention(_FIRST_OF_FOUR, window(8192)), "head_dim": head_dim(128)})
+SINKS: ColumnRules = {**KV_SAID, **attention(_FIRST_OF_FOUR, window(128)), "attn_sinks": True}
 GRANITE_SWA = Family("granite_swa", {**LLAMA, **SINKS, "tied_embeddings": tied(True)})
 GRANITE_DOCLING = Family("granite_docling_text", {**LLAMA, "tied_embeddings": tied(True)})
 
@@ -256,7 +252,7 @@ MUSE_GLIMMER = Family(
         **GENERAL,
         **KV_SAID,
         **ATTENTION_BIAS,
-        **attention(_first_of_four_full, window(2048)),
+        **attention(_FIRST_OF_FOUR, window(2048)),
         "head_dim": head_dim(128),
         "attn_gate": True,
         "norms_per_layer": 4,
@@ -310,12 +306,6 @@ DOGE = Family(
 )
 
 
-def _modernbert_kinds(config: Config, row: ModelRow) -> list[str]:
-    """The first layer and every third one after it have global attention, or as the field says."""
-    step = config.count("global_attn_every_n_layers", least=1) or 3
-    return ["local" if index % step else "full" for index in range(row.count("n_layers"))]
-
-
 def _half_window(config: Config, _: ModelRow) -> ColumnValue:
     """The field counts the tokens on both sides of an encoder's; a decoder attends to one side."""
     both = taken(config, "local_attention", 128)
@@ -331,7 +321,7 @@ MODERNBERT_DECODER = Family(
     "modernbert-decoder",
     {
         **LLAMA,
-        **attention(_modernbert_kinds, _half_window),
+        **attention(one_full_in(3, "global_attn_every_n_layers", is_first=True), _half_window),
         "n_kv_heads": of("n_heads"),
         "head_dim": divided,
         "tied_embeddings": tied(True),

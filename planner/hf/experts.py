@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
-from planner.hf.layers import check_length
+from planner.hf.layers import of_layers
 from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, ModelRow, size
 
 Sparse = Callable[[Config, ModelRow], list[bool]]  # whether each layer has experts
@@ -20,11 +20,8 @@ def experts(
     """
 
     def has_experts(config: Config, row: ModelRow) -> list[bool]:
-        listed = config.items("mlp_layer_types", str)
-        if listed is None:
-            return sparse(config, row)
-        check_length(config, row, "mlp_layer_types", len(listed))
-        return [kind != "dense" for kind in listed]
+        listed = of_layers(config, row, "mlp_layer_types", str)
+        return sparse(config, row) if listed is None else [kind != "dense" for kind in listed]
 
     def dense_layers(config: Config, row: ModelRow) -> ColumnValue:
         if not (n_experts := row["moe_experts"]):

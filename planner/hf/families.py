@@ -56,63 +56,58 @@ FAMILIES: Mapping[str, Family] = {
 _PAIR = "it is an encoder with a decoder"
 # Known families that can't be expressed in columns with one attention layer for all.
 _UNREADABLE = {
-    **dict.fromkeys(
-        ("deepseek_v41", "deepseek_v41_text"), "its layers share compressed keys and indexers, which have no columns"
-    ),
-    **dict.fromkeys(
-        ("mistral_large4", "mistral_large4_text"),
-        "its layers share latent caches and indexers of another form, which have no columns",
-    ),
-    **dict.fromkeys(
-        ("dots3_note", "dots3_note_text"),
-        "its layers with a window have latent caches of another rank, which has no column",
-    ),
-    **dict.fromkeys(
-        ("inkling2", "inkling2_text"), "its layers read the sums of all earlier groups of layers, which have no columns"
-    ),
-    **dict.fromkeys(
-        ("inkling2_loop", "inkling2_loop_text"),
-        "it runs some layers several times with one set of weights, which has no columns",
-    ),
-    "jetmoe": "a token uses some of the query heads and their outputs as experts, which has no columns",
-    **dict.fromkeys(
-        ("hrm_text", "hrm"), "it runs two stacks of layers several times with one set of weights, which has no columns"
-    ),
-    "dory": "its layers are attention or feed-forward blocks alone and may run several times, which has no columns",
-    "blt": "it reads bytes, which further models join to patches",
-    **dict.fromkeys(("diffusion_gemma", "diffusion_gemma_text"), "it fills in whole blocks of tokens"),
-    **dict.fromkeys(("t5gemma", "t5gemma2", "t5", "bart", "whisper"), _PAIR),
-    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "modernbert", "deberta-v2", "electra"), "it is an encoder"),
-    "diffllama": "its differential attention has no columns",
-    "nemotron-nas": "its layers differ in attention and feed-forward block",
-    **dict.fromkeys(("zamba", "zamba2"), "its attention layers share one set of weights, which has no columns"),
-    "hunyuan": "attention to the keys and values of another layer has no columns",
-    **dict.fromkeys(
-        ("falcon_mamba", "mamba", "mamba2", "rwkv", "rwkv5", "rwkv6", "rwkv6qwen2", "rwkv7", "xlstm"),
-        "it has no attention",
-    ),
+    name: reason
+    for names, reason in (
+        ("deepseek_v41 deepseek_v41_text", "its layers share compressed keys and indexers, which have no columns"),
+        (
+            "mistral_large4 mistral_large4_text",
+            "its layers share latent caches and indexers of another form, which have no columns",
+        ),
+        (
+            "dots3_note dots3_note_text",
+            "its layers with a window have latent caches of another rank, which has no column",
+        ),
+        (
+            "inkling2 inkling2_text",
+            "its layers read the sums of all earlier groups of layers, which have no columns",
+        ),
+        (
+            "inkling2_loop inkling2_loop_text",
+            "it runs some layers several times with one set of weights, which has no columns",
+        ),
+        ("jetmoe", "a token uses some of the query heads and their outputs as experts, which has no columns"),
+        ("hrm_text hrm", "it runs two stacks of layers several times with one set of weights, which has no columns"),
+        (
+            "dory",
+            "its layers are attention or feed-forward blocks alone and may run several times, which has no columns",
+        ),
+        ("blt", "it reads bytes, which further models join to patches"),
+        ("diffusion_gemma diffusion_gemma_text", "it fills in whole blocks of tokens"),
+        ("t5gemma t5gemma2 t5 bart whisper", _PAIR),
+        ("bert roberta xlm-roberta modernbert deberta-v2 electra", "it is an encoder"),
+        ("diffllama", "its differential attention has no columns"),
+        ("nemotron-nas", "its layers differ in attention and feed-forward block"),
+        ("zamba zamba2", "its attention layers share one set of weights, which has no columns"),
+        ("hunyuan", "attention to the keys and values of another layer has no columns"),
+        ("falcon_mamba mamba mamba2 rwkv rwkv5 rwkv6 rwkv6qwen2 rwkv7 xlstm", "it has no attention"),
+    )
+    for name in names.split()
 }
 
+# Outer classes whose language model has their own type with `_text` behind it.
+_OUTER = """
+glm5_next minimax_m3_vl gemma3 apertus1p5 muse_glimmer muse_spark dots3_note inkling2 inkling2_loop mistral_large4
+qwen4_exp llama4 qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe gemma3n gemma4 gemma4_unified
+ernie4_5_vl_moe glm4v glm4v_moe aria molmo2 glm_ocr paddleocr_vl granite_docling unlimited_ocr cosmos3_edge hy_v4_vl
+cohere_compass
+"""
 # The language model's type if a nested config omits it, by outer class.
 _INNER = {
-    "glm5_next": "glm5_next_text",
-    "minimax_m3_vl": "minimax_m3_vl_text",
-    "gemma3": "gemma3_text", "shieldgemma2": "gemma3_text", "voxtral": "llama", "deepseek_vl": "llama",
-    "inkling_mm_model": "inkling_text", "apertus1p5": "apertus1p5_text", "muse_glimmer": "muse_glimmer_text",
-    "muse_spark": "muse_spark_text", "dots3_note": "dots3_note_text", "inkling2": "inkling2_text",
-    "inkling2_loop": "inkling2_loop_text",
-    "exaone4_5": "exaone4", "mistral_large4": "mistral_large4_text", "qwen4_exp": "qwen4_exp_text",
-    "llama4": "llama4_text", "mistral3": "mistral", "llava": "llama", "llava_next": "llama",
-    "paligemma": "gemma", "qwen2_vl": "qwen2_vl_text", "qwen2_5_vl": "qwen2_5_vl_text", "qwen3_vl": "qwen3_vl_text",
-    "qwen3_vl_moe": "qwen3_vl_moe_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
-    "kimi_k25": "deepseek_v3", "step3p7": "step3p5", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text",
-    "gemma4_unified": "gemma4_unified_text", "mllama": "mllama_text_model",
-    "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text",
-    "ernie4_5_vl_moe": "ernie4_5_vl_moe_text", "glm4v": "glm4v_text", "glm4v_moe": "glm4v_moe_text",
-    "aria": "aria_text", "fuyu": "persimmon", "molmo2": "molmo2_text", "glm_ocr": "glm_ocr_text",
-    "paddleocr_vl": "paddleocr_vl_text", "granite_docling": "granite_docling_text",
-    "unlimited_ocr": "unlimited_ocr_text", "cosmos3_edge": "cosmos3_edge_text", "hy_v4_vl": "hy_v4_vl_text",
-    "cohere_compass": "cohere_compass_text",
+    **{name: f"{name}_text" for name in _OUTER.split()},
+    "shieldgemma2": "gemma3_text", "voxtral": "llama", "deepseek_vl": "llama", "inkling_mm_model": "inkling_text",
+    "exaone4_5": "exaone4", "mistral3": "mistral", "llava": "llama", "llava_next": "llama", "paligemma": "gemma",
+    "kimi_k25": "deepseek_v3", "step3p7": "step3p5", "mllama": "mllama_text_model",
+    "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text", "fuyu": "persimmon",
 }  # fmt: skip
 
 # What a config may say beside its language model.
@@ -258,6 +253,10 @@ inkling_text       201024 6144 24576 66 64 8 131072
 apertus1p5_text    266752 4096 14336 32 32 0 65536
 """
 
+_DELTA_NET = {
+    "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
+    "linear_num_value_heads": 32,
+}  # fmt: skip
 _FURTHER: Mapping[str, Mapping[str, int]] = {
     "mistral": {"sliding_window": 4096},
     "gemma2": {"sliding_window": 4096},
@@ -271,23 +270,18 @@ _FURTHER: Mapping[str, Mapping[str, int]] = {
     },
     "llama4_text": {"num_local_experts": 16, "num_experts_per_tok": 1, "intermediate_size_mlp": 16384},
     "qwen3_vl_moe_text": {"num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408},
-    "qwen3_5_text": {
-        "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
-        "linear_num_key_heads": 16, "linear_num_value_heads": 32,
-    },
+    "qwen3_5_text": _DELTA_NET,
     "muse_spark_text": {"num_local_experts": 256, "num_experts_per_tok": 8, "moe_intermediate_size": 4096},
     "inkling_text": {
         "n_routed_experts": 256, "n_shared_experts": 2, "num_experts_per_tok": 6, "moe_intermediate_size": 3072,
     },
     "qwen4_exp_text": {
-        "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
-        "linear_num_key_heads": 16, "linear_num_value_heads": 32, "num_experts": 512, "num_experts_per_tok": 10,
-        "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
+        **_DELTA_NET, "num_experts": 512, "num_experts_per_tok": 10, "moe_intermediate_size": 512,
+        "shared_expert_intermediate_size": 512,
     },
     "qwen3_5_moe_text": {
-        "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
-        "linear_num_key_heads": 16, "linear_num_value_heads": 32, "num_experts": 256, "num_experts_per_tok": 8,
-        "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
+        **_DELTA_NET, "num_experts": 256, "num_experts_per_tok": 8, "moe_intermediate_size": 512,
+        "shared_expert_intermediate_size": 512,
     },
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL
 from planner.hf.experts import after, experts, n_routed
-from planner.hf.layers import check_length
+from planner.hf.layers import check_length, of_layers
 from planner.hf.routed import ROUTED
 from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, layers, of, size, taken, tied
 
@@ -52,10 +52,8 @@ def _chosen(config: Config, _: ModelRow) -> ColumnValue:
 
 def _n_indexers(config: Config, row: ModelRow) -> int:
     """The number of layers with their own indexer; GLM-5.2 shares one indexer's selection among several layers."""
-    layers = row.count("n_layers")
-    listed = config.items("indexer_types", str)
+    listed = of_layers(config, row, "indexer_types", str)
     if listed is not None:
-        check_length(config, row, "indexer_types", len(listed))
         return listed.count("full")
     pattern = config.text("index_topk_pattern")
     if pattern:
@@ -63,7 +61,7 @@ def _n_indexers(config: Config, row: ModelRow) -> int:
         return pattern.count("F")
     step, offset = config.count("index_topk_freq", least=1) or 1, config.count("index_skip_topk_offset")
     first = 2 if offset is None else offset
-    return sum(max(index - first + 1, 0) % step == 0 for index in range(layers))
+    return sum(max(index - first + 1, 0) % step == 0 for index in range(row.count("n_layers")))
 
 
 def _indexer_share(config: Config, row: ModelRow) -> ColumnValue:

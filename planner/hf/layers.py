@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from planner.hf.config import Config, UnsaidError
 from planner.hf.rules import ColumnRule, ColumnRules, ColumnValue, ModelRow
@@ -78,6 +79,14 @@ def n_linear(row: ModelRow) -> int:
     return 0 if full is None else row.count("n_layers") - row.count("n_full_attn_layers")
 
 
+def of_layers(config: Config, row: ModelRow, name: str, kind: type[int] | type[str]) -> list[Any] | None:
+    """A list with an entry for each layer, or None. Raises UserError as `Config.items` does, or for another length."""
+    entries = config.items(name, kind)
+    if entries is not None:
+        check_length(config, row, name, len(entries))
+    return entries
+
+
 def check_length(config: Config, row: ModelRow, name: str, length: int) -> None:
     """Raise UserError unless a list has an entry for each layer."""
     if length != row.count("n_layers"):
@@ -106,12 +115,15 @@ def all_local(_: Config, row: ModelRow) -> list[str]:
     return ["local"] * row.count("n_layers")
 
 
-def one_full_in(default: int, *names: str, other: str = "local") -> Kinds:
-    """Every n-th layer has global attention, with n from a field or the family's default; the others are `other`."""
+def one_full_in(default: int, *names: str, other: str = "local", is_first: bool = False) -> Kinds:
+    """Every n-th layer has global attention, with n from a field or the family's default; the others are `other`.
+
+    It is the last of each n layers, or with `is_first` the first.
+    """
 
     def kinds(config: Config, row: ModelRow) -> list[str]:
-        step = config.count(*names, least=1) or default
-        return ["full" if number % step == 0 else other for number in range(1, row.count("n_layers") + 1)]
+        step, begin = config.count(*names, least=1) or default, 0 if is_first else 1
+        return ["full" if number % step == 0 else other for number in range(begin, begin + row.count("n_layers"))]
 
     return kinds
 
@@ -176,8 +188,7 @@ def _rope(config: Config, row: ModelRow) -> list[int]:
 
 def marked_full(config: Config, row: ModelRow) -> list[str]:
     """MiniMax-Text-01: `attn_type_list` has 1 for a layer with softmax attention and 0 for a linear one."""
-    marks = config.items("attn_type_list", int)
+    marks = of_layers(config, row, "attn_type_list", int)
     if marks is None:
         raise UnsaidError(f"{config.prefix}attn_type_list")
-    check_length(config, row, "attn_type_list", len(marks))
     return ["full" if mark else "linear" for mark in marks]

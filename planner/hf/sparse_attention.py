@@ -13,7 +13,7 @@ from planner.hf.dense import GENERAL, KV_SAID
 from planner.hf.experts import after, all_sparse, always, experts, n_routed, unbiased, where_experts
 from planner.hf.hybrid import kimi_delta, kimi_states
 from planner.hf.latent import DEEPSEEK_V32, bias_sum, indexer, indexer_rest
-from planner.hf.layers import attention, check_length, listed, one_full_in
+from planner.hf.layers import attention, check_length, listed, of_layers, one_full_in
 from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken, where
 
 _RATES = {"compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
@@ -143,10 +143,9 @@ DEEPSEEK_V4 = Family("deepseek_v4", {
 
 def _n_first(config: Config, row: ModelRow) -> ColumnValue:
     """Hy 4's layers with their own indexer: those listed in `indexer_types`, else the first and every fourth."""
-    types, layers = config.items("indexer_types", str), row.count("n_layers")
+    types = of_layers(config, row, "indexer_types", str)
     if types is None:
-        return sum(index == 0 or index % 4 == 1 for index in range(layers))
-    check_length(config, row, "indexer_types", len(types))
+        return sum(index == 0 or index % 4 == 1 for index in range(row.count("n_layers")))
     return types.count("full")
 
 
@@ -164,11 +163,6 @@ def _takes(row: ModelRow) -> int:
 def _hy_rest(config: Config, row: ModelRow) -> int:
     rest = indexer_rest(config, row)
     return (rest if isinstance(rest, int) else 0) + _joined(row, _takes(row), scales=2) + _last(row)
-
-
-def _n_first_dense(config: Config) -> int:
-    """`first_k_dense_replace`, by default three."""
-    return taken(config, "first_k_dense_replace", 3)
 
 
 HY_V4 = Family(
@@ -193,10 +187,9 @@ def _pooled_indexers(config: Config, row: ModelRow) -> int:
 
 def _n_own(config: Config, row: ModelRow) -> ColumnValue:
     """The number of softmax-attention layers with their own indexer, according to `indexer_types`."""
-    kinds, types = _glm_kinds(config, row), config.items("indexer_types", str)
+    kinds, types = _glm_kinds(config, row), of_layers(config, row, "indexer_types", str)
     if types is None:
         return kinds.count("full")
-    check_length(config, row, "indexer_types", len(types))
     return sum(both == ("full", "full") for both in zip(kinds, types, strict=True))
 
 
@@ -212,7 +205,12 @@ GLM5_NEXT = Family(
         **attention(
             _glm_kinds, maybe(), lambda config, row: int(kimi_delta(config, row) or 0) + _joining(row, _mixes(row))
         ),
-        **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), after(_n_first_dense)),
+        **experts(
+            n_routed,
+            size("num_experts_per_tok"),
+            size("moe_intermediate_size"),
+            after(lambda config: taken(config, "first_k_dense_replace", 3)),
+        ),
         "qk_rope_dim": lambda config, _: taken(config, "qk_rope_head_dim", 0),
         "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
         "recurrent_state_elements": kimi_states,
@@ -273,11 +271,8 @@ def _block_indexers(row: ModelRow) -> int:
 
 def _marked_sparse(config: Config, row: ModelRow) -> list[bool]:
     """`moe_layer_freq` has 1 for each layer with experts; if missing, all have them."""
-    marks = config.items("moe_layer_freq", int)
-    if marks is None:
-        return all_sparse(config, row)
-    check_length(config, row, "moe_layer_freq", len(marks))
-    return [bool(mark) for mark in marks]
+    marks = of_layers(config, row, "moe_layer_freq", int)
+    return all_sparse(config, row) if marks is None else [bool(mark) for mark in marks]
 
 
 MINIMAX_M3 = Family("minimax_m3_vl_text minimax_m3", {

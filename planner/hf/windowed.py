@@ -11,7 +11,7 @@ from dataclasses import replace
 from planner.hf.config import Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
 from planner.hf.experts import after, experts, n_routed, n_shared, one_shared, step_sparse
-from planner.hf.layers import all_full, check_length, known_kinds, listed, one_full_in, window
+from planner.hf.layers import all_full, known_kinds, listed, of_layers, one_full_in, window
 from planner.hf.rules import ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken
 from planner.hf.unequal_layers import Layer, by_layer
 
@@ -25,19 +25,11 @@ def _layers(config: Config, row: ModelRow, heads: Sequence[tuple[int, int]], val
 # MiMo-V2-Flash: sinks in windowed layers; value heads are narrower
 
 
-def _marked(config: Config, row: ModelRow, name: str) -> list[bool] | None:
-    """A list with 1 or 0 for each layer, as booleans; None if missing."""
-    marks = config.items(name, int)
-    if marks is not None:
-        check_length(config, row, name, len(marks))
-    return None if marks is None else [mark != 0 for mark in marks]
-
-
 def _mimo_kinds(config: Config, row: ModelRow) -> list[str]:
     """The layers marked in `hybrid_layer_pattern` are windowed; by default all but the first and every sixth."""
-    marks = _marked(config, row, "hybrid_layer_pattern")
+    marks = of_layers(config, row, "hybrid_layer_pattern", int)
     if marks is not None:
-        return ["local" if is_local else "full" for is_local in marks]
+        return ["local" if mark else "full" for mark in marks]
     return listed(config, row) or ["full", *one_full_in(6)(config, row)[1:]]
 
 
@@ -63,8 +55,8 @@ def _mimo_sinks(config: Config, row: ModelRow) -> tuple[int, int]:
 
 def _mimo_sparse(config: Config, row: ModelRow) -> list[bool]:
     """The layers marked in `moe_layer_freq`; by default all but the first."""
-    marks = _marked(config, row, "moe_layer_freq")
-    return [index > 0 for index in range(row.count("n_layers"))] if marks is None else marks
+    marks = of_layers(config, row, "moe_layer_freq", int)
+    return [index > 0 for index in range(row.count("n_layers"))] if marks is None else [mark != 0 for mark in marks]
 
 
 MIMO_V2 = Family(
@@ -134,11 +126,8 @@ STEP3P5 = Family("step3p5", {
 
 
 def _laguna_heads(config: Config, row: ModelRow) -> list[int]:
-    heads = config.items("num_attention_heads_per_layer", int)
-    if heads is None:
-        return [config.said("num_attention_heads", least=1)] * row.count("n_layers")
-    check_length(config, row, "num_attention_heads_per_layer", len(heads))
-    return heads
+    heads = of_layers(config, row, "num_attention_heads_per_layer", int)
+    return [config.said("num_attention_heads", least=1)] * row.count("n_layers") if heads is None else heads
 
 
 def _laguna_kinds(config: Config, row: ModelRow) -> list[str]:
