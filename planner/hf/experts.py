@@ -12,11 +12,17 @@ Sparse = Callable[[Config, ModelRow], list[bool]]  # whether each layer has expe
 
 
 def experts(
-    number: ColumnRule, chosen: ColumnRule, width: ColumnRule, sparse: Sparse, d_ff: ColumnRule | None = None
+    number: ColumnRule,
+    chosen: ColumnRule,
+    sparse: Sparse,
+    *,
+    width: ColumnRule | None = None,
+    d_ff: ColumnRule | None = None,
 ) -> ColumnRules:
     """The columns of a family with experts. A list `mlp_layer_types` takes precedence over `sparse`.
 
-    `d_ff` is the width of layers without experts; if there are none, the config doesn't need it.
+    `width` is an expert's, by default `moe_intermediate_size`. `d_ff` is that of layers without experts, by default
+    `intermediate_size`; if there are none, the config doesn't need it.
     """
 
     def has_experts(config: Config, row: ModelRow) -> list[bool]:
@@ -39,7 +45,7 @@ def experts(
     return {
         "moe_experts": number,
         "moe_top_k": where_experts(chosen),
-        "moe_d_ff": where_experts(width),
+        "moe_d_ff": where_experts(width or size("moe_intermediate_size")),
         "n_dense_layers": dense_layers,
         "d_ff": dense_width,
     }

@@ -161,10 +161,7 @@ LFM2_MOE = Family(
     {
         **LFM2,
         **experts(
-            size("num_experts"),
-            size("num_experts_per_tok"),
-            size("moe_intermediate_size"),
-            after(lambda config: config.said("num_dense_layers")),
+            size("num_experts"), size("num_experts_per_tok"), after(lambda config: config.said("num_dense_layers"))
         ),
         "router_score_bias": flag("use_expert_bias", default=True),
     },

@@ -168,10 +168,7 @@ AXK2 = Family(
     {
         **DEEPSEEK_V32,
         **experts(
-            n_routed,
-            size("num_experts_per_tok"),
-            size("moe_intermediate_size"),
-            after(lambda config: taken(config, "first_k_dense_replace", 1)),
+            n_routed, size("num_experts_per_tok"), after(lambda config: taken(config, "first_k_dense_replace", 1))
         ),
         "extra_params_per_layer": _axk2_further,
         "extra_params_total": lambda config, row: (

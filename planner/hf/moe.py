@@ -34,7 +34,7 @@ from planner.hf.rules import (
 
 CHOSEN = size("num_experts_per_tok", "num_experts_per_token", "experts_per_token")
 # In the first families with experts, the field of the dense width is an expert's.
-_LOCAL = experts(size("num_local_experts", "num_experts"), CHOSEN, size("intermediate_size"), all_sparse)
+_LOCAL = experts(size("num_local_experts", "num_experts"), CHOSEN, all_sparse, width=size("intermediate_size"))
 
 MIXTRAL = Family("mixtral", {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL})
 PHIMOE = Family("phimoe", {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bias": flag("lm_head_bias")})
@@ -68,7 +68,11 @@ LLAMA4 = Family(
         **KV_SAID,
         **attention(local_where_rope, window(8192, "attention_chunk_size")),
         **experts(
-            size("num_local_experts"), CHOSEN, size("intermediate_size"), interleaved, size("intermediate_size_mlp")
+            size("num_local_experts"),
+            CHOSEN,
+            interleaved,
+            width=size("intermediate_size"),
+            d_ff=size("intermediate_size_mlp"),
         ),
         "head_dim": head_dim(128),
         "moe_shared_experts": 1,
@@ -83,7 +87,10 @@ ARIA = Family(
         "mlp_bias": unbiased("mlp_bias"),
         "moe_shared_experts": maybe("moe_num_shared_experts"),
         **experts(
-            size("moe_num_experts"), size("moe_topk"), size("moe_intermediate_size", "intermediate_size"), all_sparse
+            size("moe_num_experts"),
+            size("moe_topk"),
+            all_sparse,
+            width=size("moe_intermediate_size", "intermediate_size"),
         ),
     },
 )
@@ -93,7 +100,7 @@ GRANITEMOE = Family("granitemoe", {**GENERAL, **ATTENTION_BIAS, **_LOCAL})
 GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared(maybe("shared_intermediate_size"))})
 GRANITEMOE_SWA = Family("granitemoe_swa", {**GRANITEMOESHARED, **SINKS})
 
-_QWEN = experts(size("num_experts", "num_local_experts"), CHOSEN, size("moe_intermediate_size"), by_step)
+_QWEN = experts(size("num_experts", "num_local_experts"), CHOSEN, by_step)
 QWEN2_MOE = Family(
     "qwen2_moe",
     {
@@ -143,7 +150,7 @@ FLINT = Family(
         **ATTENTION_BIAS,
         **attention(_flint_kinds, window(513)),
         "attn_sinks": True,
-        **experts(size("num_experts"), CHOSEN, size("moe_intermediate_size"), _flint_sparse),
+        **experts(size("num_experts"), CHOSEN, _flint_sparse),
     },
 )
 MELLUM = Family("mellum", {**QWEN3_MOE, **attention(all_full, window(1024)), "head_dim": head_dim(128)})
@@ -172,7 +179,9 @@ HUNYUAN_MOE = Family(
     {
         **HUNYUAN,
         "moe_shared_experts": 1,
-        **experts(_of_all_layers("num_experts"), _of_all_layers("moe_topk"), size("intermediate_size"), all_sparse),
+        **experts(
+            _of_all_layers("num_experts"), _of_all_layers("moe_topk"), all_sparse, width=size("intermediate_size")
+        ),
     },
 )
 
@@ -181,8 +190,8 @@ DBRX = Family("dbrx", {
     **GENERAL, **ATTENTION_BIAS, "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
     "n_kv_heads": within("attn_config", size("kv_n_heads")), "norm": "layernorm_nobias",
     **experts(
-        within("ffn_config", size("moe_num_experts")), within("ffn_config", size("moe_top_k")),
-        within("ffn_config", size("ffn_hidden_size")), all_sparse,
+        within("ffn_config", size("moe_num_experts")), within("ffn_config", size("moe_top_k")), all_sparse,
+        width=within("ffn_config", size("ffn_hidden_size")),
     ),
     "d_ff": within("ffn_config", size("ffn_hidden_size")), "max_context": maybe("max_seq_len"),
 })  # fmt: skip
@@ -218,7 +227,7 @@ ARCTIC = Family(
     {
         **GENERAL,
         **KV_SAID,
-        **experts(size("num_local_experts"), CHOSEN, size("intermediate_size"), _arctic_sparse),
+        **experts(size("num_local_experts"), CHOSEN, _arctic_sparse, width=size("intermediate_size")),
         **one_shared(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
         "extra_params_total": lambda config, row: (
             (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model")
@@ -236,7 +245,7 @@ STEP3 = Family(
         **GENERAL,
         "n_kv_heads": size("num_attention_groups"),
         "q_lora_rank": size("share_q_dim"),
-        **experts(size("moe_num_experts"), size("moe_top_k"), size("moe_intermediate_size"), step_sparse(1)),
+        **experts(size("moe_num_experts"), size("moe_top_k"), step_sparse(1)),
         **one_shared(size("share_expert_dim", "share_expert_dims")),
         "max_context": maybe("max_position_embedding", "max_position_embeddings", "max_seq_len"),
     },
@@ -246,7 +255,9 @@ MINICPM = Family(
     {
         **LLAMA,
         "tied_embeddings": tied(True),
-        **experts(lambda config, _: config.count("num_experts") or 0, CHOSEN, size("intermediate_size"), all_sparse),
+        **experts(
+            lambda config, _: config.count("num_experts") or 0, CHOSEN, all_sparse, width=size("intermediate_size")
+        ),
     },
 )
 
@@ -277,8 +288,8 @@ MUSE_SPARK = Family(
         **experts(
             size("num_local_experts"),
             CHOSEN,
-            lambda config, row: narrower(config, row, "moe_hidden_size", _pooled(config), "in attention"),
             all_sparse,
+            width=lambda config, row: narrower(config, row, "moe_hidden_size", _pooled(config), "in attention"),
         ),
         "extra_params_per_layer": lambda config, row: _ways(config, row) // row.count("n_layers") or None,
         "extra_params_total": _muse_rest,
@@ -322,7 +333,7 @@ def _zaya_rest(config: Config, row: ModelRow) -> ColumnValue:
 # Scales and biases of each block's output and of the residual are counted as eight norms.
 ZAYA = Family("zaya", {
     **GENERAL, **KV_SAID, **ATTENTION_BIAS, **attention(all_full, window(None)), "head_dim": head_dim(128),
-    **experts(size("num_experts"), _zaya_chosen, size("moe_intermediate_size"), all_sparse),
+    **experts(size("num_experts"), _zaya_chosen, all_sparse),
     "tied_embeddings": tied(True), "lm_head_bias": flag("lm_head_bias"), "norms_per_layer": 10,
     "router_score_bias": True, "extra_params_per_layer": _zaya_further, "extra_params_total": _zaya_rest,
 })  # fmt: skip

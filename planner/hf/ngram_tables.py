@@ -105,7 +105,7 @@ QWEN4_EXP = Family(
     {
         **QWEN3_NEXT,
         **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), _qwen_linear),
-        **experts(size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"), all_sparse),
+        **experts(size("num_experts"), size("num_experts_per_tok"), all_sparse),
         "residual_streams": lambda config, _: taken(config, "hc_count", 4),
         # Each block's norm spans all streams; the last mixer's is counted outside the layers.
         "norms_per_layer": lambda _, row: 2 * row.count("residual_streams"),

@@ -32,7 +32,7 @@ from planner.hf.rules import (
 )
 
 ROUTED: ColumnRules = {
-    **experts(n_routed, CHOSEN, size("moe_intermediate_size"), after_first_dense),
+    **experts(n_routed, CHOSEN, after_first_dense),
     "moe_shared_experts": where_experts(n_shared),
 }
 DEEPSEEK = Family("deepseek", {**GENERAL, **ATTENTION_BIAS, **ROUTED})  # the first: DeepSeekMoE
@@ -63,7 +63,7 @@ SOLAR_OPEN = Family(
     "solar_open",
     {
         **GLM4_MOE,
-        **experts(n_routed, CHOSEN, size("moe_intermediate_size"), all_sparse),
+        **experts(n_routed, CHOSEN, all_sparse),
         "head_dim": head_dim(128),
         "qk_norm": "none",
     },
@@ -75,12 +75,7 @@ _AFTER_DENSE: ColumnRules = {
     "qk_norm": "per_head",
     "head_dim": head_dim(128),
     "router_score_bias": True,
-    **experts(
-        size("num_experts"),
-        CHOSEN,
-        size("moe_intermediate_size"),
-        after(lambda config: taken(config, "num_dense_layers", 1)),
-    ),
+    **experts(size("num_experts"), CHOSEN, after(lambda config: taken(config, "num_dense_layers", 1))),
     "moe_shared_experts": where_experts(size("num_shared_experts")),
 }
 AFMOE = Family(
@@ -122,7 +117,7 @@ ERNIE_MOE = Family(
     {
         **ERNIE,
         "head_dim": head_dim(),
-        **experts(size("moe_num_experts"), size("moe_k"), size("moe_intermediate_size"), between),
+        **experts(size("moe_num_experts"), size("moe_k"), between),
         "moe_shared_experts": lambda config, _: taken(config, "moe_num_shared_experts", 0),
         "expert_bias": unbiased("use_bias"),
         "router_score_bias": True,
@@ -154,9 +149,9 @@ COHERE2_MOE = Family(
         **experts(
             size("num_experts"),
             CHOSEN,
-            size("intermediate_size"),
             after(_n_prefix),
-            size("prefix_dense_intermediate_size", "intermediate_size"),
+            width=size("intermediate_size"),
+            d_ff=size("prefix_dense_intermediate_size", "intermediate_size"),
         ),
         "moe_shared_experts": where_experts(maybe("num_shared_experts")),
     },

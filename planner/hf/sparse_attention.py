@@ -128,7 +128,7 @@ DEEPSEEK_V4 = Family("deepseek_v4", {
     **GENERAL, "head_dim": size("head_dim"), "q_lora_rank": size("q_lora_rank"), "kv_shared": True,
     "n_kv_heads": always("num_key_value_heads", 1), "mlp_bias": unbiased("mlp_bias"),
     "o_lora_rank": size("o_lora_rank"), "o_groups": size("o_groups"), "attn_sinks": True,
-    **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), all_sparse),
+    **experts(n_routed, size("num_experts_per_tok"), all_sparse),
     "moe_shared_experts": where_experts(always("n_shared_experts", 1)), "router_score_bias": True,
     "sliding_window": size("sliding_window"), "n_global_layers": 0,
     "n_csa_layers": _count(_CSA), "csa_rate": _rate(_CSA), "n_hca_layers": _count(_HCA), "hca_rate": _rate(_HCA),
@@ -206,10 +206,7 @@ GLM5_NEXT = Family(
             _glm_kinds, maybe(), lambda config, row: int(kimi_delta(config, row) or 0) + _joining(row, _mixes(row))
         ),
         **experts(
-            n_routed,
-            size("num_experts_per_tok"),
-            size("moe_intermediate_size"),
-            after(lambda config: taken(config, "first_k_dense_replace", 3)),
+            n_routed, size("num_experts_per_tok"), after(lambda config: taken(config, "first_k_dense_replace", 3))
         ),
         "qk_rope_dim": lambda config, _: taken(config, "qk_rope_head_dim", 0),
         "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
@@ -278,8 +275,8 @@ def _marked_sparse(config: Config, row: ModelRow) -> list[bool]:
 MINIMAX_M3 = Family("minimax_m3_vl_text minimax_m3", {
     **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
     **experts(
-        size("num_local_experts"), size("num_experts_per_tok"), size("intermediate_size"), _marked_sparse,
-        size("dense_intermediate_size"),
+        size("num_local_experts"), size("num_experts_per_tok"), _marked_sparse, width=size("intermediate_size"),
+        d_ff=size("dense_intermediate_size"),
     ),
     "moe_shared_experts": where_experts(lambda config, _: taken(config, "n_shared_experts", 1)),
     "moe_shared_d_ff": where_experts(size("shared_intermediate_size")),

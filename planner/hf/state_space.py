@@ -193,8 +193,8 @@ JAMBA = Family(
         **experts(
             lambda config, _: number if (number := config.said("num_experts", least=1)) > 1 else 0,
             size("num_experts_per_tok"),
-            size("intermediate_size"),
             lambda config, row: _marked(config, row, "expert_layer"),
+            width=size("intermediate_size"),
         ),
     },
 )
@@ -314,8 +314,9 @@ NEMOTRON_H = Family("nemotron_h", {
     "linear_attn_params_per_layer": _nemotron_share, "recurrent_state_elements": _nemotron_states,
     **experts(
         lambda config, _: config.said("n_routed_experts", least=1) if "moe" in _nemotron_blocks(config) else 0,
-        size("num_experts_per_tok"), _nemotron_width,
+        size("num_experts_per_tok"),
         lambda config, _: [kind == "moe" for kind in _nemotron_blocks(config) if kind in ("mlp", "moe")],
+        width=_nemotron_width,
     ),
     "moe_shared_experts": where_experts(lambda _, __: 1),
     "moe_shared_d_ff": where_experts(

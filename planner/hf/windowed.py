@@ -68,7 +68,7 @@ MIMO_V2 = Family(
         "head_dim": head_dim(192),
         "v_head_dim": lambda config, _: taken(config, "v_head_dim", 128),
         "qkv_bias": flag("attention_bias"),
-        **experts(n_routed, size("num_experts_per_tok"), size("moe_intermediate_size"), _mimo_sparse),
+        **experts(n_routed, size("num_experts_per_tok"), _mimo_sparse),
         "moe_shared_experts": maybe("n_shared_experts"),
         "router_score_bias": True,
     },
@@ -115,10 +115,7 @@ def _step_gates(config: Config, row: ModelRow) -> tuple[int, int]:
 STEP3P5 = Family("step3p5", {
     **GENERAL, **ATTENTION_BIAS, **by_layer(_step_kinds, _step_layers, _step_gates, window(None)),
     "n_kv_heads": size("num_attention_groups", "num_key_value_heads"), "head_dim": head_dim(128), "qk_norm": "per_head",
-    **experts(
-        size("moe_num_experts", "n_routed_experts"), size("moe_top_k", "num_experts_per_tok"),
-        size("moe_intermediate_size"), step_sparse(3),
-    ),
+    **experts(size("moe_num_experts", "n_routed_experts"), size("moe_top_k", "num_experts_per_tok"), step_sparse(3)),
     **one_shared(size("share_expert_dim", "share_expert_dims")),
     "router_score_bias": flag("use_moe_router_bias", default=True),
     "max_context": maybe("max_position_embeddings", "max_seq_len"),
@@ -151,10 +148,7 @@ def _laguna_gates(config: Config, row: ModelRow) -> tuple[int, int]:
 LAGUNA = Family("laguna", {
     **GENERAL, **KV_SAID, **ATTENTION_BIAS, **by_layer(_laguna_kinds, _laguna_layers, _laguna_gates, window(512)),
     "n_heads": _laguna_full, "head_dim": head_dim(128), "qk_norm": "per_head",
-    **experts(
-        size("num_experts"), size("num_experts_per_tok"), size("moe_intermediate_size"),
-        lambda _, row: [index > 0 for index in range(row.count("n_layers"))],
-    ),
+    **experts(size("num_experts"), size("num_experts_per_tok"), after(lambda _: 1)),
     **one_shared(maybe("shared_expert_intermediate_size")), "router_score_bias": True,
 })  # fmt: skip
 
@@ -211,12 +205,12 @@ INKLING = Family("inkling_text", {
     ),
     "head_dim": head_dim(128), "qk_norm": "per_head", "embed_norm": True, "router_score_bias": True,
     **experts(
-        n_routed, size("num_experts_per_tok"),
-        lambda config, row: (
+        n_routed, size("num_experts_per_tok"), after(lambda config: config.count("dense_mlp_idx") or 0),
+        width=lambda config, row: (
             size("intermediate_size")(config, row) if config.value("dense_intermediate_size") is not None
             else size("moe_intermediate_size")(config, row)
         ),
-        after(lambda config: config.count("dense_mlp_idx") or 0), size("dense_intermediate_size", "intermediate_size"),
+        d_ff=size("dense_intermediate_size", "intermediate_size"),
     ),
     "moe_shared_experts": n_shared, "max_context": maybe("max_position_embeddings", "model_max_length"),
     "mtp_layers": maybe("num_mtp_layers"),
