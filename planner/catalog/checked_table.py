@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -163,29 +163,16 @@ def _folders() -> list[Path]:
 def own_rows_first(own: Table, ours: Table) -> Table:
     """The user's table followed by the shipped one, without rows whose ids the user's table has."""
     kept = [identifier for identifier in ours.rows if not own.has(identifier)]
-    rows = _Chained(own.rows, ours.rows, kept)
-    sources = _Chained(own.sources, ours.sources, kept)
-    filled = _Chained(own.filled, ours.filled, [identifier for identifier in kept if identifier in ours.filled])
-    return replace(own, rows=rows, sources=sources, digests={**own.digests, **ours.digests}, filled=filled)
+    return replace(
+        own,
+        rows=_followed(own.rows, ours.rows, kept),
+        sources=_followed(own.sources, ours.sources, kept),
+        digests={**own.digests, **ours.digests},
+        filled=_followed(own.filled, ours.filled, [identifier for identifier in kept if identifier in ours.filled]),
+    )
 
 
-class _Chained(Mapping[str, T], Generic[T]):
-    """One mapping, followed by the `kept` keys of another."""
-
-    def __init__(self, first: Mapping[str, T], then: Mapping[str, T], kept: list[str]) -> None:
-        self._first, self._then, self._kept = first, then, dict.fromkeys(kept)
-
-    def __getitem__(self, key: str) -> T:
-        if key in self._kept:
-            return self._then[key]
-        return self._first[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._kept or key in self._first
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._first
-        yield from self._kept
-
-    def __len__(self) -> int:
-        return len(self._first) + len(self._kept)
+def _followed(first: Mapping[str, T], then: Mapping[str, T], kept: Iterable[str]) -> Mapping[str, T]:
+    """A mapping followed by the `kept` keys of another."""
+    places = {key: (first, key) for key in first} | {key: (then, key) for key in kept}
+    return ById(places, lambda place: place[0][place[1]])

@@ -272,14 +272,9 @@ def listed_chips(sheet: ComparisonSheet, parsed: Mapping[str, SheetXml]) -> List
 
 def _chips(xml: SheetXml, area: Area) -> Iterator[tuple[str, str]]:
     """Yields the ids in the first column of an area, each with its device kind."""
-    heads = ((at, column) for at in xml.row_numbers if at < area.top for column in xml.row(at))
-    kinds = next((column for at, column in heads if _text(xml, at, column) == DEVICE_KIND), 0)
+    heads = (cell for at in xml.row_numbers if at < area.top for cell in xml.row(at).items())
+    kinds = next((column for column, cell in heads if str(cell.value).strip() == DEVICE_KIND), 0)
     for number in xml.row_numbers:
-        if area.top <= number <= area.bottom and (chip := _text(xml, number, area.left)):
-            yield chip, _text(xml, number, kinds)
-
-
-def _text(xml: SheetXml, row: int, column: int) -> str:
-    """A cell's text; blank for anything else."""
-    cell = xml.row(row).get(column)
-    return cell.value.strip() if cell is not None and isinstance(cell.value, str) else ""
+        row = CaseRow(xml, number, {"id": area.left, DEVICE_KIND: kinds})
+        if area.top <= number <= area.bottom and (chip := row.text("id")):
+            yield chip, row.text(DEVICE_KIND)

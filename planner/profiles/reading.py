@@ -201,15 +201,12 @@ def _refuse_other_runs(parts: Sequence[ProfileSource]) -> None:
 
 def _refuse_mixed_kinds(parts: Sequence[ProfileSource]) -> None:
     """Raise UserError if one device's steps are a server's prefill steps and another's are decode steps."""
-    phases = {one: device for part in parts for device in part.devices if (one := phase(_step_name(device)))}
+    devices = (device for part in parts for device in part.devices if device.steps)
+    phases = {one: device for device in devices if (one := phase(device.steps[0].name))}
     if len(phases) > 1:
         found = " and ".join(f"{which} on {device.name} of {device.host}" for which, device in sorted(phases.items()))
         what = f"the steps that take most time are of several kinds: {found}"
         raise UserError(what, remedy=f"say which you mean, as --steps {min(phases)}")
-
-
-def _step_name(device: Device) -> str:
-    return device.steps[0].name if device.steps else ""
 
 
 def _in_words(kinds: Sequence[StepKind]) -> str:

@@ -262,27 +262,19 @@ def op_profile(document: Row) -> ToolTable:
     if _children(tree) and not any(_raw(each, "rawTime") for each in _children(tree)):
         remedy = "export it with a newer TensorBoard or xprof, or give the .xplane.pb"
         raise UserError("this op_profile has shares of the time alone, and no times", remedy=remedy)
-    if not any(tree is document.get(key) for key in _BY_PROGRAM):
-        return _by_category(made, tree)
-    for program in _children(tree):
-        name, seconds = str(program.get("name") or ""), _raw(program, "rawTime") * PS
+    is_by_program = any(tree is document.get(key) for key in _BY_PROGRAM)
+    for node in _children(tree):
+        name, seconds = str(node.get("name") or ""), _raw(node, "rawTime") * PS
         if name == "IDLE":
             made.idle = seconds
-            continue
-        made.operations += _leaves(program, name, "")
-        title, _, key = name.partition("(")
-        made.programs.append(Program(title, key.rstrip(")"), 0, seconds, 0.0))
-    made.facts = {"deviceType": str(document["deviceType"])} if document.get("deviceType") else {}
-    return made
-
-
-def _by_category(made: ToolTable, tree: Row) -> ToolTable:
-    """The operations by category, without programs."""
-    for category in _children(tree):
-        if category.get("name") == "IDLE":
-            made.idle = _raw(category, "rawTime") * PS
+        elif is_by_program:
+            made.operations += _leaves(node, name, "")
+            title, _, key = name.partition("(")
+            made.programs.append(Program(title, key.rstrip(")"), 0, seconds, 0.0))
         else:
-            made.operations += _leaves(category, "", str(category.get("name") or ""))
+            made.operations += _leaves(node, "", name)
+    if is_by_program and document.get("deviceType"):
+        made.facts = {"deviceType": str(document["deviceType"])}
     return made
 
 

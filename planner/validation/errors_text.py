@@ -167,14 +167,9 @@ class Summary:
 def summary(rows: Sequence[Judged]) -> Summary:
     """The errors of some rows."""
     answered = [row for row in rows if row.expected is not None]
-    own, bound, null = (
-        _known(row.error(number) for row, number in zip(answered, numbers, strict=True))
-        for numbers in (
-            [row.expected for row in answered],
-            [row.bound for row in answered],
-            [row.null for row in answered],
-        )
-    )
+    own = _known(row.error(row.expected) for row in answered)
+    bound = _known(row.error(row.bound) for row in answered)
+    null = _known(row.error(row.null) for row in answered)
     ranged = [row for row in answered if row.low is not None]
     return Summary(
         len(rows),

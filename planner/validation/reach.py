@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,22 +12,23 @@ from planner.validation.fitting import Key
 from planner.validation.left_out import FEWEST_RUNS
 from planner.validation.parameters import FAMILIES
 
-MOST: Mapping[str, Mapping[str, str]] = {
-    "training": {
-        "train_most_chips": "n_chips",
-        "train_most_tensor": "mesh_tensor",
-        "train_most_pipeline": "mesh_pipeline",
-        "train_most_context": "mesh_context",
-    },
-    "inference": {"serve_most_chips": "n_chips"},
+EXTREMES = {
+    "train_most_chips": ("training", "n_chips", max),
+    "train_most_tensor": ("training", "mesh_tensor", max),
+    "train_most_pipeline": ("training", "mesh_pipeline", max),
+    "train_most_context": ("training", "mesh_context", max),
+    "train_least_tokens": ("training", "microbatch_tokens", min),
+    "serve_most_chips": ("inference", "n_chips", max),
 }
-"""For each template the parameters that are the maximum of a row over the fitted runs."""
-LEAST = {"training": {"train_least_tokens": "microbatch_tokens"}}
+"""The parameters that are the maximum or minimum of a row of a template over the fitted runs."""
 TELLS = {
-    "training": {"train_tells_moe": "n_moe_layers"},
-    "inference": {"serve_tells_moe": "n_moe_layers", "serve_tells_sparse": "index_topk"},
+    "train_tells_moe": ("training", "n_moe_layers"),
+    "serve_tells_moe": ("inference", "n_moe_layers"),
+    "serve_tells_sparse": ("inference", "index_topk"),
 }
-"""For each template the parameters that say whether enough fitted runs have a nonzero value of a row."""
+"""The parameters that say whether enough fitted runs of a template have a nonzero value of a row."""
+NAMES = {*EXTREMES, *TELLS}
+"""Every such parameter."""
 
 
 class Reach(NamedTuple):
@@ -35,10 +36,6 @@ class Reach(NamedTuple):
 
     value: float
     sources: tuple[str, ...]
-
-
-NAMES = {name for names in (*MOST.values(), *LEAST.values(), *TELLS.values()) for name in names}
-"""Every such parameter."""
 
 
 def reaches(
@@ -49,20 +46,16 @@ def reaches(
     `used` are the ids of the runs that a fit used; without it, all runs that are to be fitted count.
     """
     found: dict[Key, Reach] = {}
-    for template in MOST:
-        parts = [each for each in together if each.template.name == template]
-        for family in FAMILIES:
-            masks = [_fitted_on(part, family, families, used) for part in parts]
-            sources = tuple(_sources(parts, masks))
-            for parameter, row in MOST[template].items():
-                found[family, parameter] = Reach(_over(parts, masks, row, max), sources)
-            for parameter, row in LEAST.get(template, {}).items():
-                found[family, parameter] = Reach(_over(parts, masks, row, min), sources)
-            for parameter, row in TELLS[template].items():
-                nonzero = tuple(
-                    _sources(parts, [mask & (part.of(row) > 0) for part, mask in zip(parts, masks, strict=True)])
-                )
-                found[family, parameter] = Reach(float(len(nonzero) >= FEWEST_RUNS), nonzero)
+    for family in FAMILIES:
+        masks = [(part, _fitted_on(part, family, families, used)) for part in together]
+        for parameter, (template, row, extreme) in EXTREMES.items():
+            chosen = [(part, mask) for part, mask in masks if part.template.name == template]
+            numbers = [float(each) for part, mask in chosen for each in part.of(row)[mask]]
+            found[family, parameter] = Reach(extreme(numbers, default=0.0), _sources(chosen))
+        for parameter, (template, row) in TELLS.items():
+            chosen = [(part, mask & (part.of(row) > 0)) for part, mask in masks if part.template.name == template]
+            nonzero = _sources(chosen)
+            found[family, parameter] = Reach(float(len(nonzero) >= FEWEST_RUNS), nonzero)
     return found
 
 
@@ -73,13 +66,6 @@ def _fitted_on(part: Together, family: str, families: Mapping[str, str], used: C
     return np.array([does and chip == family for does, chip in zip(counts, chips, strict=True)], bool)
 
 
-def _over(
-    parts: Sequence[Together], masks: Sequence[np.ndarray], row: str, of: Callable[[list[float]], float]
-) -> float:
-    """The maximum or minimum (`of`) of a row over the chosen runs; 0 if there are none."""
-    numbers = [float(each) for part, mask in zip(parts, masks, strict=True) for each in part.of(row)[mask]]
-    return of(numbers) if numbers else 0.0
-
-
-def _sources(parts: Sequence[Together], masks: Sequence[np.ndarray]) -> list[str]:
-    return [part.runs[at].source for part, mask in zip(parts, masks, strict=True) for at in np.flatnonzero(mask)]
+def _sources(chosen: Iterable[tuple[Together, np.ndarray]]) -> tuple[str, ...]:
+    """The source of each run that the masks choose."""
+    return tuple(part.runs[at].source for part, mask in chosen for at in np.flatnonzero(mask))
