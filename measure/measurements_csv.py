@@ -98,7 +98,7 @@ def _row(cells: Mapping[str, str], path: Path, line: int) -> Measurement:
             try:
                 values[name] = _value(name, text)
             except UserError as error:
-                raise UserError(error.what, place=Place(path, line, name), remedy=error.remedy) from None
+                raise error.at(Place(path, line, name)) from None
     return Measurement(**values)
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from planner import __version__, csvfile, data, progress
 from planner.catalog.checked_table import Table, called
-from planner.catalog.columns import Column, UnfitCellError, Value, number
+from planner.catalog.columns import Column, Value, number
 from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.errors import Place, UserError, nearest
 from planner.plausible import share_meant
@@ -237,8 +237,8 @@ def _read(cells: dict[str, str], place: Place) -> tuple[tuple[str, str], float]:
         )
     try:
         value = number(cells["value"].strip(), parameter.unit)
-    except UnfitCellError as error:
-        raise UserError(error.what, place=replace(place, column="value"), remedy=error.remedy) from None
+    except UserError as error:
+        raise error.at(replace(place, column="value")) from None
     _check_bounds(parameter, value, replace(place, column="value"))
     if (off := cells.get("error", "").strip()) and not PLAIN.fullmatch(off):
         remedy = "write a share such as 0.08, or leave it blank"

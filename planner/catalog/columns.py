@@ -127,16 +127,8 @@ FLAGS = dict.fromkeys(("true", "yes", "1", "1.0"), 1.0) | dict.fromkeys(("false"
 """Spellings of yes and no, in lower case."""
 
 
-class UnfitCellError(Exception):
-    """A cell that its column can't hold: what is wrong, and the remedy."""
-
-    def __init__(self, what: str, remedy: str) -> None:
-        self.what, self.remedy = what, remedy
-        super().__init__(what)
-
-
 def parse(field: Field, text: str) -> Value:
-    """A cell's value, None if blank. Raises UnfitCellError."""
+    """A cell's value, None if blank. Raises UserError."""
     text = text.strip()
     if not text:
         return None
@@ -147,22 +139,22 @@ def parse(field: Field, text: str) -> Value:
     value = number(text, field.unit)
     if value < 0 or (field.positive and value == 0):
         least = "more than 0" if field.positive else "0 or more"
-        raise UnfitCellError(f"{text} is out of range", f"it must be {least}; leave the cell blank if not known")
+        raise UserError(f"{text} is out of range", remedy=f"it must be {least}; leave the cell blank if not known")
     if field.kind == "count" and (value > LARGEST_COUNT or value != int(value)):
-        raise UnfitCellError(f"{text} is not a count", "write a whole number of at most 2^53")
+        raise UserError(f"{text} is not a count", remedy="write a whole number of at most 2^53")
     return value
 
 
 def _identifier(text: str) -> str:
     if len(text) > LONGEST_ID or not text.isprintable():
-        raise UnfitCellError(f"{text[:40]!r} can't be an id", f"use at most {LONGEST_ID} printable characters")
+        raise UserError(f"{text[:40]!r} can't be an id", remedy=f"use at most {LONGEST_ID} printable characters")
     if _WILDCARD.search(text):
-        raise UnfitCellError(f'"{text}" can\'t be an id', "avoid * ? and ~: spreadsheets take them for wildcards")
+        raise UserError(f'"{text}" can\'t be an id', remedy="avoid * ? and ~: spreadsheets take them for wildcards")
     return text
 
 
 def refuse_new_id(text: str) -> None:
-    """Raise UnfitCellError for an id that existing databases may have but a new model may not.
+    """Raise UserError for an id that existing databases may have but a new model may not.
 
     It would be a formula when the CSV is opened in a spreadsheet, markup in a page, or a path as a file name.
     """
@@ -172,33 +164,33 @@ def refuse_new_id(text: str) -> None:
         (text == "." or any(mark in text for mark in ("/", "\\", "..")), "it is a path"),
     ):
         if is_so:
-            raise UnfitCellError(f"{text[:40]!r} can't be an id: {what}", "write letters, digits, - . and _")
+            raise UserError(f"{text[:40]!r} can't be an id: {what}", remedy="write letters, digits, - . and _")
     _identifier(text)
 
 
 def _text(text: str, choices: tuple[str, ...]) -> str:
     if _NOT_XML.search(text):
-        raise UnfitCellError("the text holds control characters", "delete them")
+        raise UserError("the text holds control characters", remedy="delete them")
     if choices and text.lower() not in choices:
-        raise UnfitCellError(f'"{text}" is not one of {", ".join(choices)}', nearest(text, choices))
+        raise UserError(f'"{text}" is not one of {", ".join(choices)}', remedy=nearest(text, choices))
     return text.lower() if choices else text
 
 
 def _flag(text: str) -> float:
     if text.lower() not in FLAGS:
-        raise UnfitCellError(f'"{text}" is not true or false', "write true or false, yes or no, 1 or 0")
+        raise UserError(f'"{text}" is not true or false', remedy="write true or false, yes or no, 1 or 0")
     return FLAGS[text.lower()]
 
 
 @lru_cache(maxsize=100_000)
 def number(text: str, unit: str) -> float:
-    """The number in a cell's text, in its column's unit: `80GB`, `1e12`, `64*1024`. Raises UnfitCellError."""
+    """The number in a cell's text, in its column's unit: `80GB`, `1e12`, `64*1024`. Raises UserError."""
     try:
         value = typed_numbers.read(text, unit)
     except UserError as error:
-        raise UnfitCellError(error.what, f"{error.remedy}; leave the cell blank if not known") from None
+        raise UserError(error.what, remedy=f"{error.remedy}; leave the cell blank if not known") from None
     if abs(value) > LARGEST:
-        raise UnfitCellError(f"{text} is too large", f"write it in {unit}, or with a unit of it")
+        raise UserError(f"{text} is too large", remedy=f"write it in {unit}, or with a unit of it")
     return value
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-
-from planner.catalog.columns import Field
 
 BIASED = ("none", "all", "qkv", "o", "mlp")  # allowed values of the column bias
 
@@ -25,13 +22,13 @@ class Law:
     said: tuple[str, ...] = ()
 
 
-def bound(field: Field) -> Law:
-    """The law of a field that another one bounds."""
-    return Law((field.name, field.at_most), partial(_above, field.name, field.at_most))
+def at_most(name: str, other: str) -> Law:
+    """The law of a column that another one bounds."""
 
+    def fault(value: float, most: float) -> str:
+        return f"{name} {value:g} is more than {other} {most:g}" if value > most else ""
 
-def _above(name: str, other: str, value: float, most: float) -> str:
-    return f"{name} {value:g} is more than {other} {most:g}" if value > most else ""
+    return Law((name, other), fault)
 
 
 def biased(bias: str) -> list[str]:
@@ -92,7 +89,7 @@ MODEL_LAWS: tuple[Law, ...] = (
     Law(("bias",), _of_biases, "write parts joined by +, such as qkv+o"),
     Law(("n_kv_heads", "n_heads"), _divides),
     Law(("qk_rope_dim",), _in_pairs, "write an even number"),
-    Law(("qk_rope_dim", "head_dim"), partial(_above, "qk_rope_dim", "head_dim")),
+    at_most("qk_rope_dim", "head_dim"),
     Law(("qk_nope_dim", "qk_rope_dim", "head_dim", "kv_lora_rank"), _parts_of_a_head, "correct one of the three"),
     Law(("d_ff_expert", "n_experts", "n_moe_layers"), _width_of_experts, "write the width of an expert"),
     Law(
@@ -105,17 +102,14 @@ MODEL_LAWS: tuple[Law, ...] = (
     _at_most_together("n_unindexed_layers", "n_indexer_layers", "n_full_attention_layers"),
     _at_most_together("n_dense_layers", "n_moe_layers", "n_layers"),
     _at_most_together("n_full_attention_layers", "n_linear_layers", "n_layers"),
-    Law(("n_global_layers", "n_full_attention_layers"), partial(_above, "n_global_layers", "n_full_attention_layers")),
+    at_most("n_global_layers", "n_full_attention_layers"),
     _at_most_together("n_global_layers", "n_local_layers", "n_full_attention_layers"),
     _alike("tied_embeddings", "is_untied", lambda tied: 1 - tied),
     _alike("mlp_gated", "mlp_matrices", lambda gated: 2 + gated),
     _alike("moe_experts", "n_experts", lambda experts: max(1.0, experts)),
     _alike("moe_top_k", "n_experts_active", lambda chosen: chosen or 1.0),
-    Law(
-        ("n_params_active_published", "n_params_total_published"),
-        partial(_above, "n_params_active_published", "n_params_total_published"),
-    ),
+    at_most("n_params_active_published", "n_params_total_published"),
 )
 
 
-HARDWARE_LAWS: tuple[Law, ...] = (Law(("node_size", "max_chips"), partial(_above, "node_size", "max_chips")),)
+HARDWARE_LAWS: tuple[Law, ...] = (at_most("node_size", "max_chips"),)

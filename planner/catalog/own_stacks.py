@@ -8,7 +8,7 @@ from pathlib import Path
 from planner import csvfile
 from planner.catalog.calibrations import OF_STACKS, REQUIRED
 from planner.catalog.checked_table import Table, called
-from planner.catalog.columns import BlankRule, Field, UnfitCellError, Value, parse
+from planner.catalog.columns import BlankRule, Field, Value, parse
 from planner.errors import Place, UserError
 
 RULED = {name: each.blank for name, each in OF_STACKS.items() if isinstance(each.blank, BlankRule)}
@@ -54,5 +54,5 @@ def own_stacks(path: Path, shipped: Table) -> Table:
 def _value(field: Field, text: str, place: Place) -> Value:
     try:
         return parse(field, text)
-    except UnfitCellError as error:
-        raise UserError(error.what, place=place, remedy=error.remedy) from None
+    except UserError as error:
+        raise error.at(place) from None

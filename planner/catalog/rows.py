@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from planner import plausible, plausible_ratios, progress
-from planner.catalog.columns import BlankRule, Completion, Field, UnfitCellError, Value, is_own, parse
-from planner.catalog.laws import Law, bound
+from planner.catalog.columns import BlankRule, Completion, Field, Value, is_own, parse
+from planner.catalog.laws import Law, at_most
 from planner.csvfile import CsvFile
 from planner.errors import Place, UserError, closest
 from planner.typed_numbers import is_scaled, said
@@ -72,7 +72,7 @@ class Reader:
         self.unknown = tuple(name for name in sheet.header if name not in bound_to)
         self._completion = Completion(fields, self.names)
         self._required = [field.name for field in fields if field.required]
-        known = [*(bound(field) for field in fields if field.at_most), *laws]
+        known = [*(at_most(field.name, field.at_most) for field in fields if field.at_most), *laws]
         self._laws = [law for law in known if set(law.said) <= set(self.names)]
         self._n_remarks = 0  # numbers remarked on so far
         self._scaled = {
@@ -100,8 +100,8 @@ class Reader:
         for column in self._columns:
             try:
                 given[column.field.name] = column[cells[column.at]]
-            except UnfitCellError as error:
-                raise self._fault(error.what, line, column.header, error.remedy) from None
+            except UserError as error:
+                raise error.at(Place(self._sheet.path, line, column.header)) from None
         row = self._completion.of(given)
         for name in self._required:
             if row[name] is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from planner import catalog
 from planner.catalog import Value
-from planner.catalog.columns import UnfitCellError, refuse_new_id
+from planner.catalog.columns import refuse_new_id
 from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.measuring import device_kinds, predicted
 from planner.errors import Place, UserError
@@ -85,8 +85,8 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
     """
     try:
         refuse_new_id(name)
-    except UnfitCellError as error:
-        raise UserError(error.what, place=Place(to, column="id"), remedy=error.remedy) from None
+    except UserError as error:
+        raise error.at(Place(to, column="id")) from None
     readable(HARDWARE, to, name, force=force)
     shipped = catalog.load_hardware()
     device = devices.describe(clock.devices(), device_kinds(shipped))

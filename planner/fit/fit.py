@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
-from planner.catalog.columns import UnfitCellError, refuse_new_id
+from planner.catalog.columns import refuse_new_id
 from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
@@ -99,7 +99,7 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
         raise UserError(f"{name!r} can't be the name of a stack", remedy="give yours a word with --name")
     try:
         refuse_new_id(name)
-    except UnfitCellError as error:
+    except UserError as error:
         raise UserError(f"--name: {error.what}", remedy=error.remedy) from None
     if databases.stacks.has(name) or databases.calibration.has(name):
         raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")

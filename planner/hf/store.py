@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from planner import progress
-from planner.catalog.columns import UnfitCellError, Value, parse, refuse_new_id
+from planner.catalog.columns import Value, parse, refuse_new_id
 from planner.catalog.databases import Databases
 from planner.errors import Place, UserError, nearest
 from planner.formulas import explanation as trace
@@ -64,7 +64,7 @@ def _new_id(typed: str, config: Path) -> str:
     identifier = typed.strip(" ") or suggested_id(config)
     try:
         refuse_new_id(identifier)
-    except UnfitCellError as error:
+    except UserError as error:
         place = Place(config, column="id")
         raise UserError(error.what, place=place, remedy=f"{error.remedy}, as in --id my-model") from None
     return identifier
@@ -145,7 +145,7 @@ def _typed(name: str, text: str) -> Value:
         raise UserError(f"--set id={text}: the id has an option of its own", remedy=f"write --id {text}")
     try:
         return parse(FIELDS[name], text)
-    except UnfitCellError as error:
+    except UserError as error:
         raise UserError(f"--set {name}={text}: {error.what}", remedy=error.remedy) from None
 
 

@@ -57,20 +57,19 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
             table.add(event)
     if not table.begin:
         return None
-    kinds, begin, end = (np.frombuffer(column, np.int64) for column in (table.numbers, table.begin, table.end))
-    order = np.argsort(begin, kind="stable")
-    modules = np.array(table.of_module, np.int64)[kinds]
+    kernels = Events(*(np.frombuffer(column, np.int64) for column in (table.numbers, table.begin, table.end)))
     copies = np.array([kind.part == "copy" and not _WITHIN.search(kind.expression) for kind in table.kinds], bool)
-    runs, run_of = _runs(table.modules, modules, kinds, begin, end, order, copies, launches)
-    table.count_once(np.bincount(kinds, end - begin).astype(np.float64))
-    steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64), end - begin)
+    runs, run_of = _runs(table, kernels, copies, launches)
+    duration = kernels.end - kernels.begin
+    table.count_once(np.bincount(kernels.kinds, duration).astype(np.float64))
+    steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64), duration)
     if not steps and not launches.asked:
         steps = of_main_program(steps_of(plane.line(_STEPS)), runs)  # derived by the profiler itself
-        step_of = within(begin, steps)
+        step_of = within(kernels.begin, steps)
     if not steps:
         steps, step_of_run = runs.steps(launches.asked)
         step_of = step_of_run[run_of]
-    operations = partial(iter, [Events(kinds, begin, end, step_of)])
+    operations = partial(iter, [replace(kernels, steps=step_of)])
     made = Recording(
         plane.name,
         host,
@@ -181,39 +180,32 @@ class _Table:
         self.of_module.append(self.modules.index((name, key)) if name else -1)
 
 
-def _runs(
-    names: list[tuple[str, str]],
-    modules: Integers,
-    kinds: Integers,
-    begin: Integers,
-    end: Integers,
-    order: Integers,
-    copies: npt.NDArray[np.bool_],
-    launches: Launches,
-) -> tuple[Runs, Integers]:
+def _runs(table: _Table, kernels: Events, copies: npt.NDArray[np.bool_], launches: Launches) -> tuple[Runs, Integers]:
     """The runs of each module, from first to last kernel, and the run index of each kernel (-1 for none).
 
     `copies` marks kinds that are copies, which may belong to the host.
     """
     found: list[tuple[tuple[str, str], int, int]] = []
-    run_of = np.full(len(kinds), -1, np.int64)
-    same_name = Counter(name for name, _ in names)
+    run_of = np.full(len(kernels), -1, np.int64)
+    order = np.argsort(kernels.begin, kind="stable")
+    modules = np.array(table.of_module, np.int64)[kernels.kinds]
+    same_name = Counter(name for name, _ in table.modules)
     for at, places in grouped(modules[order]):
         if at < 0:
             continue
-        (name, key), mine = names[at], order[places]
-        counts = Counter(kinds[mine].tolist())
-        repeats = (launches.executed(name) if same_name[name] == 1 else 0) or _repeats(counts)
+        module, mine = table.modules[at], order[places]
+        counts = Counter(kernels.kinds[mine].tolist())
+        repeats = (launches.executed(module[0]) if same_name[module[0]] == 1 else 0) or _repeats(counts)
         often = {kind: max(1, round(count / repeats)) for kind, count in counts.items()}
-        for part in _turns(mine, kinds, often, begin, end):
+        for part in _turns(mine, kernels, often):
             run_of[part] = len(found)
-            found.append(((name, key), int(begin[part].min()), int(end[part].max())))
+            found.append((module, int(kernels.begin[part].min()), int(kernels.end[part].max())))
     runs = Runs.of(found)
     if found:  # a kernel without a module that isn't a copy belongs to the run in which it begins
-        unnamed = np.flatnonzero((modules < 0) & ~copies[kinds])
-        by_begin = np.argsort(runs.begin, kind="stable")
-        place = np.searchsorted(runs.begin[by_begin], begin[unnamed], "right") - 1
-        inside = (place >= 0) & (begin[unnamed] < runs.end[by_begin][place])
+        unnamed = np.flatnonzero((modules < 0) & ~copies[kernels.kinds])
+        by_begin, begin = np.argsort(runs.begin, kind="stable"), kernels.begin[unnamed]
+        place = np.searchsorted(runs.begin[by_begin], begin, "right") - 1
+        inside = (place >= 0) & (begin < runs.end[by_begin][place])
         run_of[unnamed[inside]] = by_begin[place[inside]]
     return runs, run_of
 
@@ -224,30 +216,31 @@ def _repeats(counts: Counter[int]) -> int:
     return min(count for count in counts.values() if usual % count == 0)
 
 
-def _turns(mine: Integers, kinds: Integers, often: dict[int, int], begin: Integers, end: Integers) -> list[Integers]:
+def _turns(mine: Integers, kernels: Events, often: dict[int, int]) -> list[Integers]:
     """An ordered sequence of kernels split into runs.
 
     If the first or last run is incomplete, the first kernel may be in the middle of a run. Runs are then taken to begin
     with the operation before which the device idles longest, if it idles at all.
     """
-    found = _cut(mine, kinds, often)
+    ordered = kernels.where(mine)
+    found = _cut(mine, ordered.kinds, often)
     if len(found) < 3 or len(found) * sum(often.values()) == len(mine):
         return found
-    waits = begin[mine[1:]] - np.maximum.accumulate(end[mine])[:-1]
-    ours = kinds[mine[1:]]
+    waits = ordered.begin[1:] - np.maximum.accumulate(ordered.end)[:-1]
+    later = ordered.kinds[1:]
     longest, first = max(
-        ((float(np.median(waits[ours == kind])), kind) for kind in set(ours.tolist()) if often[kind] == 1),
+        ((float(np.median(waits[later == kind])), kind) for kind in set(later.tolist()) if often[kind] == 1),
         default=(0.0, -1),
     )
-    at = int((kinds[mine] == first).argmax()) if longest > 0 else 0
-    return [mine[:at], *_cut(mine[at:], kinds, often)] if at else found
+    at = int((ordered.kinds == first).argmax()) if longest > 0 else 0
+    return [mine[:at], *_cut(mine[at:], ordered.kinds[at:], often)] if at else found
 
 
 def _cut(mine: Integers, kinds: Integers, often: dict[int, int]) -> list[Integers]:
-    """Start a new run whenever an operation occurs more often than once per run allows."""
+    """Start a new run whenever an operation occurs more often than once per run allows; `kinds` are the operations."""
     cuts: list[int] = []
     seen: Counter[int] = Counter()
-    for at, kind in enumerate(kinds[mine].tolist()):
+    for at, kind in enumerate(kinds.tolist()):
         if seen[kind] == often[kind]:
             cuts.append(at)
             seen.clear()
