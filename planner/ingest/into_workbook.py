@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isclose
 from pathlib import Path
 
@@ -117,12 +118,8 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         progress.step(f"writing the sheet {KIND}")
         lines = [*first_page.lines(found.profile, step, found.peaks, found.chips), share_line(found.cases)]
         about = about_lines(found, which, run)
-        name = added_sheet.put(
-            package,
-            _kind(plan, which),
-            profile_sheet.PURPOSE,
-            profile_sheet.writer(found.profile, lines, found.peaks, about),
-        )
+        fill = partial(profile_sheet.write, profile=found.profile, lines=lines, peaks=found.peaks, about=about)
+        name = added_sheet.put(package, _kind(plan, which), profile_sheet.PURPOSE, fill)
         package.write(path)
     is_flag_reported = place is None or f"flagged {run.flags}" in said_of_run  # without a run there is no flag
     marked = [f"flagged {run.flags}"] if run.flags and not is_flag_reported else []

@@ -35,15 +35,11 @@ PARTS = (
 )
 
 
-def writer(
-    profile: Profile, lines: Sequence[PageLine], peaks: Peaks, about: Sequence[tuple[str, str]]
-) -> Callable[[Page], None]:
-    """A function that fills the page; `about` are (label, text) lines on the profile's files, device and scenario."""
-
-    def write(page: Page) -> None:
-        _Sheet(page, profile, peaks).write(lines, about)
-
-    return write
+def write(
+    page: Page, profile: Profile, lines: Sequence[PageLine], peaks: Peaks, about: Sequence[tuple[str, str]]
+) -> None:
+    """Fill the page; `about` are (label, text) lines on the profile's files, device and scenario."""
+    _Sheet(page, profile, peaks).write(lines, about)
 
 
 COLUMNS: tuple[tuple[str, str, Callable[[OperationRow], object]], ...] = (

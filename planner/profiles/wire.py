@@ -33,18 +33,9 @@ def fields(data: memoryview) -> Iterator[tuple[int, Any]]:
         at += size
 
 
-def messages(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """The number and position of each length-delimited field; number 0 for other fields."""
-    while at < end:
-        tag, after = varint(data, at)
-        if tag & 7 != 2:
-            at = skip(data, at, end)
-            continue
-        size, at = varint(data, after)
-        if at + size > end:
-            raise ValueError("a field longer than its message")
-        yield tag >> 3, at, at + size
-        at += size
+def messages(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """The number and bytes of each field of a message that may be a message itself, in order."""
+    return ((number, value) for number, value in fields(data) if isinstance(value, memoryview))
 
 
 def skip(data: memoryview, at: int, end: int) -> int:

@@ -51,11 +51,12 @@ def read(path: Path, progress_to: Callable[[str], None] = lambda _: None) -> tup
 
 
 def _planes(data: _FileBytes, progress_to: Callable[[str], None]) -> tuple[Plane, ...]:
-    planes = []
-    for number, begin, end in wire.messages(data.view, 0, len(data.view)):
+    planes, seen = [], 0
+    for number, view in wire.messages(data.view):
+        seen += len(view)
         if number == 1:
-            progress_to(f"{end / max(len(data.view), 1):.0%} of the planes found")
-            planes.append(_plane(data, begin, end))
+            progress_to(f"{seen / len(data.view):.0%} of the planes found")
+            planes.append(_plane(data, view))
     begins = [line.begin_ps for plane in planes for line in plane.lines if isinstance(line, EventLine)]
     base = min((begin for begin in begins if begin > _SINCE_1970), default=0)
     return tuple(_later(plane, base) for plane in planes) if base else tuple(planes)
@@ -70,32 +71,29 @@ def _later(plane: Plane, base: int) -> Plane:
     return replace(plane, lines=tuple(lines))
 
 
-def _plane(data: _FileBytes, begin: int, end: int) -> Plane:
-    """A plane between two places: what describes it is read, its lines are only found."""
+def _plane(data: _FileBytes, view: memoryview) -> Plane:
+    """A plane from its message: what describes it is read, its lines are only found."""
     described: Fields = {}
-    lines = []
-    for number, low, high in wire.messages(data.view, begin, end):
-        if number == 3:
-            lines.append((low, high))
-        elif number in (2, 6):
-            described.setdefault(number, []).append(data.view[low:high])
-    metadata = _Metadata(data, begin, end)
+    for number, value in wire.messages(view):
+        if number in (2, 3, 6):
+            described.setdefault(number, []).append(value)
+    metadata = _Metadata(data, view)
     stats = _read_stats(described.get(6, []), metadata.names)
-    found = tuple(_line(data, low, high, metadata) for low, high in lines)
+    found = tuple(_line(data, line, metadata) for line in described.get(3, []))
     made = Plane(wire.text(described, 2), stats, found, lambda: metadata.kinds, metadata.forget)
     metadata.forget()
     return made
 
 
-def _line(data: _FileBytes, begin: int, end: int, metadata: _Metadata) -> EventLine:
-    """A line: its name and begin, which are stored before and after its events."""
+def _line(data: _FileBytes, view: memoryview, metadata: _Metadata) -> EventLine:
+    """A line from its message: its name and begin, which are stored before and after its events."""
     described: Fields = {}
-    for _, others, _ in _scanned(data, begin, end):
+    for _, others, _ in _scanned(data, view):
         for low, high in others:
-            for number, value in wire.fields(data.view[low:high]):
+            for number, value in wire.fields(view[low:high]):
                 described.setdefault(number, []).append(value)
     begin_ps = wire.number(described, 3) * 1000  # the line's timestamp is in ns, its events' offsets in ps
-    return EventLine(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, (begin, end))
+    return EventLine(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, view)
 
 
 class _FileBytes:
@@ -119,7 +117,7 @@ class EventLine:
     begin_ps: int
     _metadata: _Metadata = field(repr=False)
     _data: _FileBytes = field(repr=False)
-    _at: tuple[int, int] = field(repr=False)  # (begin, end) of its message in the file
+    _view: memoryview = field(repr=False)  # its message
 
     @property
     def kinds(self) -> Kinds:
@@ -138,11 +136,11 @@ class EventLine:
 
     def blocks(self) -> Iterator[EventBlock]:
         """The events without their own stats, in blocks; a hundred times as fast as `events`."""
-        for tags, _, after in _scanned(self._data, *self._at):
+        for tags, _, after in _scanned(self._data, self._view):
             if not tags:
                 continue
             low = tags[0]
-            data = np.frombuffer(bytes(self._data.view[low:after]) + bytes(16), np.uint8)
+            data = np.frombuffer(bytes(self._view[low:after]) + bytes(16), np.uint8)
             at = np.array(tags, np.int64) - low
             size, at = _varints(data, at, np.full(len(at), after - low), EVENT)
             end = at + size
@@ -155,23 +153,21 @@ class EventLine:
             yield EventBlock(kinds, begin, begin + duration)
 
     def _blobs(self) -> Iterator[memoryview]:
-        view = self._data.view
-        for tags, _, _ in _scanned(self._data, *self._at):
+        for tags, _, _ in _scanned(self._data, self._view):
             for tag in tags:
-                size, at = wire.varint(view, tag + 1)
-                yield view[at : at + size]
+                size, at = wire.varint(self._view, tag + 1)
+                yield self._view[at : at + size]
 
 
 class _Metadata:
     """The metadata of a plane's events, read on demand because a pod's profile has thousands of planes."""
 
-    def __init__(self, data: _FileBytes, begin: int, end: int) -> None:
-        self._data, self._at = data, (begin, end)
+    def __init__(self, data: _FileBytes, plane: memoryview) -> None:
+        self._data, self._plane = data, plane
 
     def _blobs(self, wanted: int) -> list[memoryview]:
         """The plane message's fields with this number."""
-        view = self._data.view
-        return [view[low:high] for number, low, high in wire.messages(view, *self._at) if number == wanted]
+        return [value for number, value in wire.messages(self._plane) if number == wanted]
 
     @cached_property
     def names(self) -> dict[int, str]:
@@ -190,12 +186,12 @@ class _Metadata:
         self._data.release()
 
 
-def _scanned(data: _FileBytes, at: int, end: int) -> Iterator[tuple[list[int], list[tuple[int, int]], int]]:
+def _scanned(data: _FileBytes, view: memoryview) -> Iterator[tuple[list[int], list[tuple[int, int]], int]]:
     """For successive chunks of a line: where events begin, where its other fields are, and where the last event ends.
 
     A chunk's memory is released when the next one is requested.
     """
-    view = data.view
+    at, end = 0, len(view)
     while at < end:
         events: list[int] = []
         others: list[tuple[int, int]] = []
