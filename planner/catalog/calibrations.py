@@ -1,16 +1,16 @@
 """Calibrations: a CSV with a line for each parameter, read as a table with a row for each calibration.
 
 Columns: calibration, parameter, value, unit, lower, upper, rows, sources, error. `rows` and `sources` are the runs
-that the value is fitted on; where `rows` is blank the value is a prior, and `sources` says whose. `error` is the median
-error of the runs when their source is left out. What a shipped calibration leaves open is as `any` has it; what one of
-a person's own leaves open, as `tpu` where its name begins so, else as `gpu`.
+to which the value is fitted; if `rows` is blank, the value is a prior and `sources` says whose. `error` is the median
+error of the runs when their source is left out. A parameter that a shipped calibration lacks is that of `any`; one that
+a user's calibration lacks is that of `tpu` if its name begins so, otherwise that of `gpu`.
 
-A stack that is fitted to runs has the name of its calibration: the lines of that name give both, the factors of the
-stack with `fitted_for`, the chips' calibration that it stands for, and the parameters. `--set stack=NAME` takes the
-stack of any file that the command reads.
+A stack that is fitted to runs has the name of its calibration. The lines of that name have both: the stack's factors,
+with the calibration of its chips in `fitted_for`, and the parameters. `--set stack=NAME` selects a stack of any file
+that the command reads.
 
-A parameter is fitted to published runs within what physics allows, or is a prior with its source. The forms that read
-them are the templates' rows of kind `calibration`; `docs/validation.md` says what each is worth.
+A parameter is fitted to published runs within what physics allows, or is a prior with its source. The templates' rows
+of kind `calibration` read them; `docs/validation.md` says how much each contributes.
 """
 
 from __future__ import annotations

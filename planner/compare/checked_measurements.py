@@ -125,12 +125,18 @@ _LIMITS = {name: MOST.get(unit, LARGEST) for name, (unit, _) in SCHEMA.items() i
 
 
 @cache
-def _key_faults(key: str) -> tuple[RowFault, ...]:
-    """The faults of the inputs in a case key; none for a free text of an analyst's."""
+def _case(key: str) -> tuple[str, Inputs]:
+    """The template and inputs of a case key; both empty for a free text of an analyst's."""
     try:
-        template, inputs = parse_key(key)
+        return parse_key(key)
     except ValueError:
-        return ()
+        return "", {}
+
+
+@cache
+def _key_faults(key: str) -> tuple[RowFault, ...]:
+    """The faults of the inputs in a case key."""
+    template, inputs = _case(key)
     return tuple(_input_faults("case_key", template, inputs)) if inputs else ()
 
 
@@ -154,8 +160,8 @@ _BY_HAND = "write the case that was run, as planner measure --list shows cases"
 
 def _case_faults(row: Measurement) -> Iterator[RowFault]:
     """A fault if the row's key isn't that of its template and inputs, where these are given."""
-    template = row.template.lower()
-    if template and not row.inputs and _has_other_template(row.case_key, template):
+    template, (other, keyed) = row.template.lower(), _case(row.case_key)
+    if template and not row.inputs and keyed and other != template:
         yield RowFault(
             "case_key", f"it is no key of the template beside it, {row.template}", "write the one that was run"
         )
@@ -170,14 +176,6 @@ def _case_faults(row: Measurement) -> Iterator[RowFault]:
     yield from _input_faults("inputs", template, inputs)
     if own != row.case_key:
         yield RowFault("case_key", "it is not the key of the template and inputs beside it", f"it would be {own}")
-
-
-def _has_other_template(key: str, template: str) -> bool:
-    try:
-        other, inputs = parse_key(key)
-    except ValueError:
-        return False
-    return bool(inputs) and other != template
 
 
 def _place_faults(row: Measurement) -> Iterator[RowFault]:
@@ -244,12 +242,9 @@ def _group_faults(row: Measurement, mesh: MeshSpec | None) -> Iterator[RowFault]
 
 def _of_case(key: str) -> float | None:
     """The group size, in devices, in a collective's key; None if the key has none."""
-    with suppress(ValueError):
-        _, inputs = parse_key(key)
-        size, over = inputs.get("axis_size"), inputs.get("n_axes", 1.0)
-        if isinstance(size, float) and isinstance(over, float):
-            return group_size(size, over)
-    return None
+    _, inputs = _case(key)
+    size, over = inputs.get("axis_size"), inputs.get("n_axes", 1.0)
+    return group_size(size, over) if isinstance(size, float) and isinstance(over, float) else None
 
 
 def _flag_faults(row: Measurement) -> Iterator[RowFault]:
@@ -324,9 +319,9 @@ def _bus_bytes(key: str) -> float | None:
     """The bytes of a case that count for its bus bandwidth; 0 if it has none, None if that is unknown."""
     from planner.compare.prediction import predict  # here, for it loads numpy
 
+    template, inputs = _case(key)
     try:
-        template, inputs = parse_key(key)
-        if not library.load(template).by_name.keys() & {BUS_BYTES}:
+        if BUS_BYTES not in library.load(template).by_name:
             return 0.0
         found = predict(template, inputs, "").value(BUS_BYTES)
     except (ValueError, UserError):

@@ -28,7 +28,7 @@ from planner.xlsx.xmltree import every
 
 SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
 MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
-MARKERS = "comparison_"  # and so do those of the other columns that are written: with the machine name behind
+MARKERS = "comparison_"  # prefix of the defined names over the other columns, before their machine names
 IDENTITY = {
     KEY: "Case key",
     "case_label": "Case",
@@ -36,12 +36,12 @@ IDENTITY = {
     "hardware_id": "Chip",
     "hardware_row": "Row of Hardware",
 }
-SHOWN = ".shown"  # how the names of columns end that show another in the unit that people say
+SHOWN = ".shown"  # suffix of the name of a column that shows the numbers of another in an everyday unit
 NOTE, NOTE_LABEL = "note", "Your note"
 LOOKED_UP = "hardware_row"  # the column whose formula finds the chip in the workbook's list
 DEVICE_KIND = "jax_device_kind"
 ENOUGH = 3  # machine names in one row make it the header
-RUN, RUN_HEAD = "run ", "run_on"  # how the key of a run begins, and what its table has above in the column of keys
+RUN, RUN_HEAD = "run ", "run_on"  # prefix of the key of a run, and the machine name of the column of keys of its table
 RUN_HEADS = 3  # the rows of its title, its labels and its machine names
 
 

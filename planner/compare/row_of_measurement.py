@@ -19,7 +19,7 @@ from planner.xlsx.cellvalue import Value
 OTHER_HARDWARE = "other_hardware"  # measured on another chip than the one that the row predicts
 ABOVE_PEAK = "above_peak"  # faster than the chip's data sheet allows, by more than `TOLERATED`
 RAN_AS = ("compiler_flags", "mesh", "mesh_axis", "device_order")  # columns of where and how a row's time was taken
-_NEVER = datetime.min.replace(tzinfo=UTC)  # of a time whose moment isn't said
+_NEVER = datetime.min.replace(tzinfo=UTC)  # in place of an unknown moment
 FLOOR = "lower_bound_time"  # the column of the least time that the chip allows
 EXPECTED = "expected_time"  # the column of what current software reaches
 EXPLAINED = (OTHER_HARDWARE, "dispatch_bound")  # flags of times that may be far off in the right unit

@@ -66,10 +66,11 @@ COLUMNS = {
     "run_note": RunColumn("Your note", "note"),
 }
 RATIOS = {"run_ratio": "run_expected", "run_bound_ratio": "run_bound"}  # what the measured number is divided by
-# what Dashboard looks for stands under texts of the cases: its ranges reach over these, and their numbers are no runs
-PART = "|"  # between the parts of a key that Dashboard looks a run up by: scenario|row|how many of them so far
-SCALED = ("expected", "low", "high", "bound", "measured")  # numbers that the table has in the unit that people say
-LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "shape"  # whose looks the cells have
+# Columns in which Dashboard looks for runs share those of the cases' texts: its ranges include the cases, whose numbers
+# it would take for runs.
+PART = "|"  # joins the parts of the key by which Dashboard finds a run: scenario|row|number among these
+SCALED = ("expected", "low", "high", "bound", "measured")  # numbers that the table has in its display unit
+LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "shape"  # columns whose styles cells take
 LIKE = {"run_spread": "spread", "run_samples": "n_samples", "run_number": "n_samples", "run_note": "note"}
 TITLE_CELL = "A1"
 

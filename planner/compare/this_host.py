@@ -40,7 +40,7 @@ SIZES = (4096, 8192, 16384, 2048)  # of square matmuls on an accelerator; the fi
 CPU_SIZES = (512, 1024, 2048, 4096)
 COPY_BYTES = 2.0**30  # of one array on an accelerator
 CPU_COPY = 2.0**28, 2.0**29  # the least and the most on a CPU: larger ones only take longer
-BEYOND = 2  # arrays of as much as the largest cache each
+BEYOND = 2  # an array to copy is so many times as large as the largest cache
 MEMORY_SHARE = 1 / 16  # of the memory that is free, which an array of a copy takes at most
 RULES = Rules(
     warmup_s=0.1, max_samples=20, loop_s=0.01, sample_s=0.3, contested_s=0.6, patience_s=2.5, profiled_calls=5

@@ -37,13 +37,13 @@ def _first_shared(config: Config, row: ModelRow, default: int) -> int:
     return layers - shared
 
 
-def _table(config: Config, row: ModelRow) -> tuple[int, int, int]:
-    """Per-layer embeddings: matrix parameters of all layers, parameters of the table and its norm, and the width."""
+def _table(config: Config, row: ModelRow) -> tuple[int, int]:
+    """Per-layer embeddings: matrix parameters of all layers, and parameters of the table and its norm."""
     width, layers = taken(config, "hidden_size_per_layer_input", 256), row.count("n_layers")
     if not width:
-        return 0, 0, 0
+        return 0, 0
     table = taken(config, "vocab_size_per_layer_input", 262144) * layers * width
-    return 3 * layers * row.count("d_model") * width, table + width, width  # projections: in, out, the model's
+    return 3 * layers * row.count("d_model") * width, table + width  # projections: in, out, the model's
 
 
 # Gemma 3n
@@ -77,7 +77,7 @@ def _others_3n(config: Config, row: ModelRow) -> tuple[int, int]:
     """Alternating updates, learned residuals and per-layer embeddings: parameters in matrices, and others."""
     d_model, layers, widths = row.count("d_model"), row.count("n_layers"), _widths_3n(config, row)
     inputs, rank = taken(config, "altup_num_inputs", 4), taken(config, "laurel_rank", 64)
-    of_layers, others, _ = _table(config, row)
+    of_layers, others = _table(config, row)
     updates = layers * (inputs * d_model + inputs**2 + inputs**3) + 2 * (inputs - 1) * d_model**2
     wider = 3 * d_model * (sum(widths) - layers * min(widths))
     return of_layers + updates + 2 * layers * rank * d_model + wider, others
@@ -137,13 +137,13 @@ def _wide_4(config: Config, row: ModelRow) -> tuple[int, int]:
 
 def _others_4(config: Config, row: ModelRow) -> tuple[int, int]:
     """Per-layer embeddings and wider blocks."""
-    matrices, others, _ = _table(config, row)
+    matrices, others = _table(config, row)
     return matrices + _wide_4(config, row)[0], others
 
 
 def _norms_4(config: Config, row: ModelRow) -> ColumnValue:
     """Two norms before and two after; one after a layer's embedding; three and the router's scale for the experts."""
-    return 4 + (_table(config, row)[2] > 0) + (4 if row["moe_experts"] else 0)
+    return 4 + (_table(config, row)[1] > 0) + (4 if row["moe_experts"] else 0)
 
 
 GEMMA4 = Family(

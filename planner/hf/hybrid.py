@@ -28,7 +28,7 @@ from planner.hf.rules import (
 )
 
 
-def delta_net(config: Config, row: ModelRow) -> ColumnValue:
+def delta_net(config: Config, row: ModelRow) -> int:
     """Parameters of a gated delta net: projections and gates, two numbers per head, a convolution, the output."""
     value_heads = config.said("linear_num_value_heads", least=1)
     value_dim = config.said("linear_value_head_dim", least=1)
@@ -240,7 +240,7 @@ def kimi_states(config: Config, row: ModelRow) -> ColumnValue:
     return n_linear(row) * heads * width**2
 
 
-def kimi_delta(config: Config, row: ModelRow) -> ColumnValue:
+def kimi_delta(config: Config, row: ModelRow) -> int:
     """Parameters of Kimi delta attention: convolutions of queries, keys and values, low-rank gates, channel decays."""
     heads, width, kernel = _kimi_sizes(config)
     d_model, all_heads = row.count("d_model"), heads * width

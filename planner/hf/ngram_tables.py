@@ -91,7 +91,7 @@ def _qwen_rest(config: Config, row: ModelRow) -> ColumnValue:
 
 def _qwen_linear(config: Config, row: ModelRow) -> ColumnValue:
     lookups = _lookup_matrices(config, row) // max(1, n_linear(row))
-    return int(delta_net(config, row) or 0) + _mixed(config, row) + lookups
+    return delta_net(config, row) + _mixed(config, row) + lookups
 
 
 def _pooling_indexer(_: Config, row: ModelRow) -> ColumnValue:

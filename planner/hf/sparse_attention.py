@@ -202,9 +202,7 @@ GLM5_NEXT = Family(
     "glm5_next_text",
     {
         **DEEPSEEK_V32,
-        **attention(
-            _glm_kinds, maybe(), lambda config, row: int(kimi_delta(config, row) or 0) + _joining(row, _mixes(row))
-        ),
+        **attention(_glm_kinds, maybe(), lambda config, row: kimi_delta(config, row) + _joining(row, _mixes(row))),
         **experts(
             n_routed, size("num_experts_per_tok"), after(lambda config: taken(config, "first_k_dense_replace", 3))
         ),

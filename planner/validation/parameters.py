@@ -37,9 +37,7 @@ class Group:
     of_experts: tuple[str, ...] = ()  # parameters fitted to mixtures of experts only; the others to dense models
     range_factor: str = ""  # name of the factor that widens the range of a stack's runs
     drawn: float = 0.1  # strength of the shrinkage of a calibration's deviation
-    drawn_as: tuple[
-        tuple[str, str], ...
-    ] = ()  # (parameter, the earlier one whose deviation it is drawn to instead of 1)
+    drawn_as: tuple[tuple[str, str], ...] = ()  # (parameter, the earlier one whose deviation is its prior instead of 1)
     families: tuple[str, ...] = FAMILIES  # kinds of chips with runs
 
 
