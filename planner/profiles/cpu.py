@@ -7,7 +7,6 @@ launched.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator
 from functools import partial
 
@@ -25,7 +24,7 @@ from planner.profiles.device_events import (
     main_marks,
     within,
 )
-from planner.profiles.planes import Event, Integers, Plane, Stats, host_events
+from planner.profiles.planes import Columns, Event, Integers, Plane, Stats, host_events
 from planner.profiles.profile import Operation, shown
 
 _END = "end: "
@@ -42,8 +41,8 @@ class HostOperations:
         self._kinds: list[Operation] = []
         self._keys: dict[tuple[object, ...], int] = {}
         self._runs: dict[tuple[int, str, str], int] = {}  # (run_id, module, program) -> run number
-        self._columns = tuple(array("q") for _ in range(6))  # device, kind, begin, end, run, flow
-        self._ends = (array("q"), array("q"))  # flow, end
+        self._operations = Columns(6)  # device, kind, begin, end, run, flow
+        self._ends = Columns(2)  # flow, end
         self._launched: dict[int, int] = {}
         marks: list[tuple[str, Marked]] = []
         for event in host_events(planes):
@@ -53,19 +52,18 @@ class HostOperations:
     @property
     def found(self) -> bool:
         """Whether there are any operations."""
-        return bool(self._columns[0])
+        return len(self._operations) > 0
 
     @property
     def ends(self) -> bool:
         """Whether any event says when an operation ended."""
-        return bool(self._ends[0])
+        return len(self._ends) > 0
 
     def _take(self, event: Event, marks: list[tuple[str, Marked]]) -> None:
         stats = event.stats
         if event.name.startswith(_END):
             if (flow := _int(stats, "_c")) >= 0:
-                self._ends[0].append(flow)
-                self._ends[1].append(event.end_ps)
+                self._ends.add(flow, event.end_ps)
         elif "hlo_op" in stats and "hlo_module" in stats:
             self._operation(event)
         elif "step_num" in stats and event.duration_ps:
@@ -84,14 +82,12 @@ class HostOperations:
             self._kinds.append(xla.operation(str(stats["hlo_op"]), program, stats, instruction))
         run = self._runs.setdefault((_int(stats, "run_id"), module, program_id), len(self._runs))
         device = max(_int(stats, "device_ordinal"), 0)
-        row = (device, self._keys[key], event.start_ps, event.end_ps, run, _int(stats, "_p"))
-        for column, value in zip(self._columns, row, strict=True):
-            column.append(value)
+        self._operations.add(device, self._keys[key], event.start_ps, event.end_ps, run, _int(stats, "_p"))
 
     def recordings(self, host: str) -> Iterator[Recording]:
         """A recording for each device."""
-        device, kind, begin, end, run, flow = (np.array(column, np.int64) for column in self._columns)
-        (ended,) = looked_up(flow, *(np.array(column, np.int64) for column in self._ends))
+        device, kind, begin, end, run, flow = self._operations.arrays()
+        (ended,) = looked_up(flow, *self._ends.arrays())
         end = np.maximum(end, ended)
         step_of_run = self._steps(run, begin)
         if not self._launched and (end - begin)[step_of_run[run] >= 0].sum() < _COVERED * (end - begin).sum():

@@ -8,7 +8,6 @@ host executed the module, or by the repetition of its operations.
 from __future__ import annotations
 
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -31,7 +30,7 @@ from planner.profiles.device_events import (
     within,
 )
 from planner.profiles.parts import merged
-from planner.profiles.planes import Event, Integers, Plane, Stats, host_events
+from planner.profiles.planes import Columns, Event, Integers, Plane, Stats, host_events
 from planner.profiles.profile import Operation, shown
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
@@ -55,14 +54,15 @@ def recording(plane: Plane, host: str, programs: xla.Programs, launches: Launche
     for line in lines:
         for event in line.events:
             table.add(event)
-    if not table.begin:
+    if not len(table.kernels):
         return None
-    kernels = Events(*(np.frombuffer(column, np.int64) for column in (table.numbers, table.begin, table.end)))
+    *columns, correlation = table.kernels.arrays()
+    kernels = Events(*columns)
     copies = np.array([kind.part == "copy" and not _WITHIN.search(kind.expression) for kind in table.kinds], bool)
     runs, run_of = _runs(table, kernels, copies, launches)
     duration = kernels.end - kernels.begin
     table.count_once(np.bincount(kernels.kinds, duration).astype(np.float64))
-    steps, step_of = launches.steps(np.frombuffer(table.correlation, np.int64), duration)
+    steps, step_of = launches.steps(correlation, duration)
     if not steps and not launches.asked:
         steps = of_main_program(steps_of(plane.line(_STEPS)), runs)  # derived by the profiler itself
         step_of = within(kernels.begin, steps)
@@ -93,7 +93,7 @@ class Launches:
     def __init__(self, planes: Iterable[Plane], devices: int, asked: str) -> None:
         self.asked = asked
         marks: list[tuple[str, Marked]] = []
-        self._launched = (array("q"), array("q"))  # correlation, begin
+        self._launched = Columns(2)  # correlation, begin
         self._executed: Counter[str] = Counter()
         self._devices = max(devices, 1)
         for event in host_events(planes):
@@ -110,8 +110,7 @@ class Launches:
             if isinstance(number, int):
                 marks.append((event.name, Marked(number, event.start_ps, event.end_ps, "marker")))
         elif isinstance(correlation := event.stats.get("correlation_id"), int):
-            self._launched[0].append(correlation)
-            self._launched[1].append(event.start_ps)
+            self._launched.add(correlation, event.start_ps)
 
     def executed(self, module: str) -> int:
         """The number of executions of a module on each device; 0 if unknown."""
@@ -123,7 +122,7 @@ class Launches:
         No steps if launches inside marks account for little time. A mark may end before the code that it calls has
         launched its kernels, because JAX dispatches asynchronously.
         """
-        ids, begins = (np.array(column, np.int64) for column in self._launched)
+        ids, begins = self._launched.arrays()
         if not self._marks or not len(ids):
             return [], np.full(len(correlation), -1, np.int64)
         (at,) = looked_up(correlation, ids, np.arange(len(ids)))
@@ -140,7 +139,7 @@ class _Table:
     """The kernels read so far: columns of numbers, with the operations and modules they belong to."""
 
     def __init__(self, programs: xla.Programs) -> None:
-        self.numbers, self.begin, self.end, self.correlation = (array("q") for _ in range(4))
+        self.kernels = Columns(4)  # number of the kind, begin, end, correlation
         self.kinds: list[Operation] = []
         self.of_module: list[int] = []  # module of each kind; -1 for none
         self.modules: list[tuple[str, str]] = []
@@ -155,10 +154,8 @@ class _Table:
             self._keys[key] = len(self.kinds)
             self._new(event.name, stats)
         correlation = stats.get("correlation_id")
-        self.numbers.append(self._keys[key])
-        self.begin.append(event.start_ps)
-        self.end.append(event.end_ps)
-        self.correlation.append(correlation if isinstance(correlation, int) else -1)
+        correlation = correlation if isinstance(correlation, int) else -1
+        self.kernels.add(self._keys[key], event.start_ps, event.end_ps, correlation)
 
     def count_once(self, totals: npt.NDArray[np.float64]) -> None:
         """Assign an operation's FLOPs only to the longest of its kernels if it has several."""

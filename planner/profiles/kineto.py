@@ -8,7 +8,6 @@ thread. Kernels of a graph have none.
 from __future__ import annotations
 
 import re
-from array import array
 from collections import defaultdict
 from functools import partial
 from typing import Any
@@ -20,7 +19,7 @@ from planner.profiles.device_events import FAR, PS, Events, Recording, distinct,
 from planner.profiles.kineto_operators import Operator, has_plain_inputs, kernel_operation
 from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
 from planner.profiles.parts import part, union
-from planner.profiles.planes import Integers
+from planner.profiles.planes import Columns, Integers
 from planner.profiles.profile import Operation
 from planner.profiles.trace_events import Clock
 
@@ -63,11 +62,10 @@ class KinetoEvents:
     def __init__(self) -> None:
         self._clock = Clock(self._timed)
         self._texts: dict[tuple[str, ...], int] = {}  # operators by name, dims and types; kernels by name and arguments
-        self._operators = tuple(array("q") for _ in range(5))  # external id, text, thread, begin, end
-        self._launches = tuple(array("q") for _ in range(4))  # correlation, time, external id, thread (-1: of a graph)
+        self._operators = Columns(5)  # external id, text, thread, begin, end
+        self._launches = Columns(4)  # correlation, time, external id, thread (-1: of a graph)
         self._threads: dict[tuple[Any, Any], int] = {}
-        # device, begin, duration, correlation, external id, text, queue
-        self._kernels = tuple(array("q") for _ in range(7))
+        self._kernels = Columns(7)  # device, begin, duration, correlation, external id, text, queue
         self._notes: list[Annotation] = []
         self._calls: list[Annotation] = []  # calls of functions that run a server's batches
         self._processes: set[str] = set()
@@ -102,13 +100,13 @@ class KinetoEvents:
                 name, kind, *("" if (found := args.get(key)) is None else str(found) for key in COLLECTIVE)
             )
             queue = _number(args.get("stream", event.get("tid")))
-            _append(self._kernels, (device, begin, max(duration, 0), correlation, external, text, queue))
+            self._kernels.add(device, begin, max(duration, 0), correlation, external, text, queue)
         elif kind in _LAUNCHES:
             if correlation >= 0:
                 self._processes.add(str(event.get("pid")))
                 graph = "graphlaunch" in name.lower()  # the operator of each of its kernels is unknown
-                row = (correlation, begin, -1, -1) if graph else (correlation, begin, external, self._thread(event))
-                _append(self._launches, row)
+                of_operator = (-1, -1) if graph else (external, self._thread(event))
+                self._launches.add(correlation, begin, *of_operator)
         elif kind in _ANNOTATIONS or STEP.match(name):
             self._notes.append(Annotation(name, begin, begin + duration))
         elif kind == _CALLS:
@@ -117,7 +115,7 @@ class KinetoEvents:
             dims = str(args.get("Input Dims", args.get("Input dims", "")))
             arguments = str(args.get("Concrete Inputs", "")) if has_plain_inputs(name) else ""
             text = self._text(name, dims, str(args.get("Input type", "")), arguments)
-            _append(self._operators, (external, text, self._thread(event), begin, begin + duration))
+            self._operators.add(external, text, self._thread(event), begin, begin + duration)
 
     def _thread(self, event: dict[str, Any]) -> int:
         return self._threads.setdefault((str(event.get("pid")), str(event.get("tid"))), len(self._threads))
@@ -142,8 +140,8 @@ class KinetoEvents:
         after the other, except for those of a graph and small overlaps. Communication and copies have queues of their
         own, which AMD's tracer may not record.
         """
-        device, begin, duration, correlation, _, text, queue = (np.array(column, np.int64) for column in self._kernels)
-        ids, at, _, thread = (np.array(column, np.int64) for column in self._launches)
+        device, begin, duration, correlation, _, text, queue = self._kernels.arrays()
+        ids, at, _, thread = self._launches.arrays()
         order = np.lexsort((at, ids))
         order = order[np.isin(ids[order], correlation)]  # calls that launch nothing may all be numbered 0
         ids, at, thread = ids[order], at[order], thread[order]
@@ -161,18 +159,18 @@ class KinetoEvents:
         """The begin and end of the kernels in seconds since 1970. None if the trace's clock is unknown."""
         base = described.get("baseTimeNanoseconds")
         since = (base / 1e9 if isinstance(base, int | float) else 0.0) + self._clock.base / 1e6
-        if since < _EPOCH or not self._kernels[1]:
+        if since < _EPOCH or not len(self._kernels):
             return None
-        ends = (begin + lasted for begin, lasted in zip(self._kernels[1], self._kernels[2], strict=True))
-        return since + min(self._kernels[1]) * PS, since + max(ends) * PS
+        _, begin, duration, *_ = self._kernels.arrays()
+        return since + int(begin.min()) * PS, since + int((begin + duration).max()) * PS
 
     def recordings(self, described: dict[str, Any], host: str, asked: str = "") -> list[Recording]:
         """A recording for each device that ran a kernel.
 
         `described` is the rest of the file, `asked` the kind of steps.
         """
-        device, begin, duration, correlation, external, text, _ = (np.array(each, np.int64) for each in self._kernels)
-        if not self._launches[0]:
+        device, begin, duration, correlation, external, text, _ = self._kernels.arrays()
+        if not len(self._launches):
             correlation = np.full(len(begin), -1, np.int64)
         launched, operator, external = self._linked(correlation, external)
         main = _longest(external, duration)
@@ -198,13 +196,13 @@ class KinetoEvents:
 
         Some versions write the correlation as the external id of kernels; it then matches no operator.
         """
-        ids, time, launch_external, thread = (np.array(column, np.int64) for column in self._launches)
+        ids, time, launch_external, thread = self._launches.arrays()
         launched, by_launch, at = looked_up(correlation, ids, time, launch_external, np.arange(len(ids)))
         launched = np.where(at >= 0, launched, _UNKNOWN_TIME)
         external = np.where(external < 0, by_launch, external)
         if ((external == correlation) & (external >= 0)).sum() > len(external) / 2:
             external = np.full(len(external), -1, np.int64)
-        keys, texts, threads, begins, ends = (np.array(column, np.int64) for column in self._operators)
+        keys, texts, threads, begins, ends = self._operators.arrays()
         operator, place = looked_up(external, keys, texts, np.arange(len(keys)))
         unlinked = np.flatnonzero((place < 0) & (at >= 0))
         unlinked = unlinked[thread[at[unlinked]] >= 0]
@@ -277,11 +275,6 @@ def innermost(time: Integers, thread: Integers, begin: Integers, end: Integers, 
         elif open_ones:
             found[place - len(begin)] = open_ones[-1]
     return found
-
-
-def _append(columns: tuple[array[int], ...], row: tuple[int, ...]) -> None:
-    for column, value in zip(columns, row, strict=True):
-        column.append(value)
 
 
 def _number(value: Any) -> int:

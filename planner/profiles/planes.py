@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -78,6 +79,25 @@ class AnyLine(Protocol):
 
     def blocks(self) -> Iterator[EventBlock]:
         """The events without their own stats, in blocks."""
+
+
+class Columns:
+    """Rows of whole numbers that are added one by one, kept as columns."""
+
+    def __init__(self, count: int) -> None:
+        self._columns = tuple(array("q") for _ in range(count))
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def add(self, *row: int) -> None:
+        """Add a row."""
+        for column, value in zip(self._columns, row, strict=True):
+            column.append(value)
+
+    def arrays(self) -> list[Integers]:
+        """The columns as arrays."""
+        return [np.array(column, np.int64) for column in self._columns]
 
 
 def host_events(planes: Iterable[Plane]) -> Iterator[Event]:
