@@ -45,6 +45,12 @@ def indexer(config: Config, row: ModelRow) -> int:
     return queries + key + weights
 
 
+def block_indexer(row: ModelRow) -> int:
+    """Parameters of an indexer that selects blocks of keys: queries, a key, and a norm of both."""
+    heads, width = row.count("index_n_heads"), row.count("index_head_dim")
+    return row.count("d_model") * (heads + 1) * width + 2 * width
+
+
 def _chosen(config: Config, _: ModelRow) -> ColumnValue:
     """`index_topk`, the number of keys that an indexer selects per query; transformers' default if missing."""
     return config.count("index_topk", least=1) or 2048

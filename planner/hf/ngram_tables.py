@@ -12,6 +12,7 @@ from math import isqrt
 from planner.hf.config import Config
 from planner.hf.experts import all_sparse, experts
 from planner.hf.hybrid import QWEN3_NEXT, delta_net, gate_bias
+from planner.hf.latent import block_indexer
 from planner.hf.layers import attention, n_linear, one_full_in
 from planner.hf.rules import ColumnValue, Family, ModelRow, maybe, size, taken
 
@@ -94,12 +95,6 @@ def _qwen_linear(config: Config, row: ModelRow) -> ColumnValue:
     return delta_net(config, row) + _mixed(config, row) + lookups
 
 
-def _pooling_indexer(_: Config, row: ModelRow) -> ColumnValue:
-    """Parameters of queries, a key, and a norm of both."""
-    heads, width = row.count("index_n_heads"), row.count("index_head_dim")
-    return row.count("d_model") * (heads + 1) * width + 2 * width
-
-
 QWEN4_EXP = Family(
     "qwen4_exp_text",
     {
@@ -114,7 +109,7 @@ QWEN4_EXP = Family(
         "index_rate": size("indexer_compress_ratio"),
         "index_n_heads": size("indexer_n_heads"),
         "index_head_dim": size("indexer_head_dim"),
-        "indexer_params_per_layer": _pooling_indexer,
+        "indexer_params_per_layer": lambda _, row: block_indexer(row),
         "extra_params_per_layer": _mixed,
         "extra_params_total": _qwen_rest,
     },

@@ -12,7 +12,7 @@ from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID
 from planner.hf.experts import after, all_sparse, always, experts, n_routed, unbiased, where_experts
 from planner.hf.hybrid import kimi_delta, kimi_states
-from planner.hf.latent import DEEPSEEK_V32, bias_sum, indexer, indexer_rest
+from planner.hf.latent import DEEPSEEK_V32, bias_sum, block_indexer, indexer, indexer_rest
 from planner.hf.layers import attention, check_length, listed, of_layers, one_full_in
 from planner.hf.rules import ColumnRule, ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken, where
 
@@ -259,9 +259,8 @@ def _kept(config: Config, row: ModelRow) -> ColumnValue:
 
 
 def _block_indexers(row: ModelRow) -> int:
-    """Parameters of MiniMax-M3's indexers: queries, a key, and a norm of both."""
-    heads, width = row.count("index_n_heads"), row.count("index_head_dim")
-    return row.count("n_indexer_layers") * (row.count("d_model") * (heads + 1) * width + 2 * width)
+    """Parameters of all of MiniMax-M3's indexers."""
+    return row.count("n_indexer_layers") * block_indexer(row)
 
 
 def _marked_sparse(config: Config, row: ModelRow) -> list[bool]:
