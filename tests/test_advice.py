@@ -16,9 +16,9 @@ from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.headlines import memory_check
 from planner.formulas.lookups import facts
 from planner.formulas.template import Template
+from tests.plans_together import Inputs, Planned, together
 
-Inputs = dict[str, float | str]
-Plans = Callable[[int, int], Iterator[tuple[str, str, Inputs]]]
+Plans = Callable[[int, int], Iterator[Planned]]
 CHIPS, FITS = "n_chips", "check_fits_memory"
 BY_CHIPS = {FITS, "check_heads", "check_layout"}  # checks that other chips can make hold
 SERVED = ("llama3-70b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b", "qwen3-next-80b-a3b", "qwen2.5-7b", "falcon-7b",
@@ -39,7 +39,7 @@ def read_alone(name: str) -> Template:
     return whole.reduced(dict.fromkeys([*checks, *(each.row for each in said if each.row)]))
 
 
-def serving_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
+def serving_plans(count: int, seed: int) -> Iterator[Planned]:
     """Models on chips, half of them in a layout of their own, some with ways that don't make the chips."""
     draw = random.Random(seed)
     for _ in range(count):
@@ -60,7 +60,7 @@ def serving_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
         }  # fmt: skip
 
 
-def training_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
+def training_plans(count: int, seed: int) -> Iterator[Planned]:
     """Models on chips, with ways that may not split heads, experts or sequences."""
     draw = random.Random(seed)
     for _ in range(count):
@@ -78,7 +78,7 @@ def training_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
         }  # fmt: skip
 
 
-def large_training_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
+def large_training_plans(count: int, seed: int) -> Iterator[Planned]:
     """Models on few chips, in layouts that split their heads and experts; on the last chip a slice has 256 at most."""
     draw = random.Random(seed)
     for _ in range(count):
@@ -115,6 +115,15 @@ def typed(template: Template, advice: Advice, found: Results) -> Inputs:
     return {name: float(value) if str(value).isdigit() else value for name, value in made.items()}
 
 
+@pytest.mark.parametrize(("name", "plans"), [("inference", serving_plans), ("training", training_plans)])
+def test_plans_that_are_evaluated_together_are_as_each_alone(name: str, plans: Plans) -> None:
+    """Every row of each plan has the number, and each text the code, that it has where the plan is evaluated alone."""
+    template, drawn = read_alone(name), list(plans(40, 6))
+    for (model, chip, inputs), found in list(zip(drawn, together(template, drawn), strict=True))[::8]:
+        alone = evaluate(template, facts(template, model, chip), inputs)
+        assert [row for row in alone if not np.allclose(found[row], alone[row], rtol=1e-12, equal_nan=True)] == []
+
+
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("name", "plans", "most", "first"),
@@ -125,17 +134,19 @@ def test_what_would_fit_fits(name: str, plans: Plans, most: int, first: str, see
     fails that didn't before.
     """
     template, seen, fits = read_alone(name), Counter[str](), memory_check(name)
-    for model, chip, inputs in plans(most, seed):
-        known = facts(template, model, chip)
-        found = evaluate(template, known, inputs)
+    tried: list[tuple[list[str], Planned]] = []
+    drawn = list(plans(most, seed))
+    for (model, chip, inputs), found in zip(drawn, together(template, drawn), strict=True):
         if fits not in (was := failing(template, found)):
             continue
         for advice in changes(template):
             if more := typed(template, advice, found):
                 seen[advice.first.row] += 1
-                now = failing(template, evaluate(template, known, {**inputs, **more}))
-                assert fits not in now, (model, chip, inputs, more)
-                assert set(now) <= set(was), (model, chip, inputs, more)
+                tried.append((was, (model, chip, inputs | more)))
+    for (was, plan), found in zip(tried, together(template, [plan for _, plan in tried]), strict=True):
+        now = failing(template, found)
+        assert fits not in now, plan
+        assert set(now) <= set(was), plan
     assert seen[first] > 10
     assert len(seen) >= 2
 
@@ -173,17 +184,18 @@ def test_the_chips_that_fit_are_the_fewest() -> None:
 def test_what_mends_a_check_makes_it_hold(name: str, plans: Plans, most: int) -> None:
     """Of random plans: what is said of the first check that fails, typed, makes it hold."""
     template, seen = read_alone(name), Counter[str]()
-    said = mends(template)
-    for model, chip, inputs in plans(200, 5):
-        known = facts(template, model, chip)
-        found = evaluate(template, known, inputs)
+    said, drawn = mends(template), list(plans(200, 5))
+    tried: list[tuple[str, list[str], Planned]] = []
+    for (model, chip, inputs), found in zip(drawn, together(template, drawn), strict=True):
         was = failing(template, found)
         for check in was:
             if check in said and (more := typed(template, said[check], found)):
                 seen[check] += 1
-                now = failing(template, evaluate(template, known, {**inputs, **more}))
-                assert check not in now, (check, model, chip, inputs, more)
-                assert check not in BY_CHIPS or set(now) <= set(was), (check, model, chip, inputs, more)
+                tried.append((check, was, (model, chip, inputs | more)))
+    for (check, was, plan), found in zip(tried, together(template, [plan for *_, plan in tried]), strict=True):
+        now = failing(template, found)
+        assert check not in now, (check, plan)
+        assert check not in BY_CHIPS or set(now) <= set(was), (check, plan)
     assert len(seen) >= most, seen
 
 

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from planner.formulas.advice import mends
-from planner.formulas.evaluation import evaluate
-from planner.formulas.lookups import facts
-from tests.test_advice import CHIPS, SERVED, TRAINED, Inputs, Plans, failing, read_alone, typed
+from tests.plans_together import Inputs, Planned, together
+from tests.test_advice import CHIPS, SERVED, TRAINED, Plans, failing, read_alone, typed
 
 SIDES = (1, 2, 4, 8, 16)
 ON_A_TORUS = ("tpu-v5e", "tpu-v5p", "tpu-v6e")
 
 
-def apart_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
+def apart_plans(count: int, seed: int) -> Iterator[Planned]:
     """Chips that prefill alone, in groups that may be too small for the weights and a prompt."""
     draw = random.Random(seed)
     for _ in range(count):
@@ -38,7 +37,7 @@ def _slice(draw: random.Random, chip: str) -> Inputs:
     }  # fmt: skip
 
 
-def sliced_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
+def sliced_plans(count: int, seed: int) -> Iterator[Planned]:
     """Slices whose axes may be too short for the chips of a group."""
     draw = random.Random(seed)
     for _ in range(count):
@@ -50,7 +49,7 @@ def sliced_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
         }  # fmt: skip
 
 
-def wide_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
+def wide_plans(count: int, seed: int) -> Iterator[Planned]:
     """Groups of more chips than a layer's matrices have columns."""
     draw = random.Random(seed)
     for _ in range(count):
@@ -62,7 +61,7 @@ def wide_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
         }  # fmt: skip
 
 
-def sliced_training_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inputs]]:
+def sliced_training_plans(count: int, seed: int) -> Iterator[Planned]:
     """Meshes on slices whose axes may be too short, or too few, for them."""
     draw = random.Random(seed)
     for _ in range(count):
@@ -90,14 +89,15 @@ def sliced_training_plans(count: int, seed: int) -> Iterator[tuple[str, str, Inp
 def test_what_mends_a_layout_breaks_no_other_check(name: str, check: str, plans: Plans, least: int, seed: int) -> None:
     """Of random plans: what is said of a check that fails, typed, makes it hold, and no check fails that didn't."""
     template, seen = read_alone(name), Counter[bool]()
-    advice = mends(template)[check]
-    for model, chip, inputs in plans(400, seed):
-        known = facts(template, model, chip)
-        found = evaluate(template, known, inputs)
+    advice, drawn = mends(template)[check], list(plans(400, seed))
+    tried: list[tuple[list[str], Planned]] = []
+    for (model, chip, inputs), found in zip(drawn, together(template, drawn), strict=True):
         if check in (was := failing(template, found)):
             more = typed(template, advice, found)
             seen[bool(more)] += 1
-            now = failing(template, evaluate(template, known, {**inputs, **more}))
-            assert not more or check not in now, (model, chip, inputs, more)
-            assert set(now) <= set(was), (model, chip, inputs, more)
+            tried += [(was, (model, chip, inputs | more))] if more else []
+    for (was, plan), found in zip(tried, together(template, [plan for _, plan in tried]), strict=True):
+        now = failing(template, found)
+        assert check not in now, plan
+        assert set(now) <= set(was), plan
     assert seen[True] >= least, seen

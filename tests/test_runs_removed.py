@@ -14,20 +14,19 @@ from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.commands import command, refused
 from tests.libreoffice import converted, needs_libreoffice
-from tests.recorded_runs import said_on_dashboard
+from tests.recorded_runs import ID, SIZES, said_on_dashboard
 from tests.workbooks import cached, write_small
 
-SERVES = "llama3_8b_on_tpu_v5e"
 TIMES = (0.007, 0.008, 0.009, 0.0085)
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A small workbook with four recorded decode steps."""
+    """A small workbook with four recorded matmuls."""
     path = tmp_path_factory.mktemp("recorded") / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
     for time in TIMES:
-        command("record", path, "--scenario", SERVES, "--time", f"{time}s")
+        command("record", path, "--scenario", ID, "--time", f"{time}s")
     return path.read_bytes()
 
 
@@ -57,7 +56,7 @@ def test_a_run_is_removed_and_the_others_stay(plan: Path, gone: float) -> None:
     before, was = plan.read_bytes(), rows(plan)
     row = row_of(plan, gone)
     done = command("record", plan, "--remove", row)
-    assert f"removed Comparison row {row}: llama3-8b on tpu-v5e: Decode step" in done
+    assert f"removed Comparison row {row}: tpu-v5e: Matmul " in done
     assert plan.with_name("plan.bak.xlsx").read_bytes() == before
     left = [time for time in TIMES if time != gone]
     assert list(rows(plan)) == list(was)[:-1]
@@ -65,12 +64,12 @@ def test_a_run_is_removed_and_the_others_stay(plan: Path, gone: float) -> None:
     sheet = find(Package.read(plan))
     numbers = [find_number(plan, row) for row in sheet.run_rows]
     assert numbers == [1, 2, 3]
-    (told,) = said_on_dashboard(plan, SERVES)
-    assert told.startswith(f"Decode step {1e3 * left[-1]:.2f} ms, 3 runs; ")
+    (told,) = said_on_dashboard(plan, ID)
+    assert told.startswith(f"Matmul {1e6 * left[-1]:,.0f} us, 3 runs; ")
     assert " clean by rules " in command("check", plan)
     updated, _ = update_file(plan)
     assert "formulas" not in " ".join(line for line in lines(updated) if "Dashboard" in line)
-    command("record", plan, "--scenario", SERVES, "--time", "6ms")
+    command("record", plan, "--scenario", ID, "--time", "6ms")
     assert list(rows(plan).values()) == pytest.approx([*left, 0.006])
 
 
@@ -85,7 +84,7 @@ def test_all_runs_can_go(plan: Path) -> None:
     """The last one too: none is recorded then."""
     for _ in TIMES:
         command("record", plan, "--remove", next(iter(rows(plan))))
-    assert said_on_dashboard(plan, SERVES) == ["none recorded"]
+    assert said_on_dashboard(plan, ID) == ["none recorded"]
 
 
 @pytest.mark.parametrize(("words", "message"), [

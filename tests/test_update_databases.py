@@ -48,13 +48,13 @@ class Brought:
     done: Updated
 
 
-def brought(folder: Path, models: str, chips: str) -> Brought:
-    """The workbook, built with these tables and updated without them."""
+def brought(folder: Path, models: str, chips: str, template: str = "inference") -> Brought:
+    """The workbook of a template, built with these tables and updated without them."""
     models_csv, chips_csv, path = folder / "mine.csv", folder / "chips.csv", folder / "small.xlsx"
     models_csv.write_text(models)
     chips_csv.write_text(chips)
     words = ["build", "tiny", "-H", "next", "--models", str(models_csv), "--hardware-csv", str(chips_csv),
-             "--template", "inference", "-o", str(path)]  # fmt: skip
+             "--template", template, "-o", str(path)]  # fmt: skip
     command(*words)
     before = read_plan(path)
     done, _ = update_file(path)
@@ -237,7 +237,7 @@ def test_numbers_of_a_database_are_counted_beyond_a_few() -> None:
 
 def test_the_cover_names_the_file_that_is_given_now(tmp_path: Path) -> None:
     """In place of the one of the same table that it was built with, which has no rows left; the other table's stays."""
-    made = brought(tmp_path, MODELS, CHIPS)
+    made = brought(tmp_path, MODELS, CHIPS, "transformer")
     newer = tmp_path / "newer.csv"
     newer.write_text(CHIPS.replace("next,", "later,"))
     done, _ = update_file(made.path, databases=Databases(hardware_csv=newer))
@@ -269,7 +269,7 @@ def test_an_order_of_a_persons_is_told_where_it_is_undone(tmp_path: Path) -> Non
     them reads it still, and a range that has other rows then is named.
     """
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     book = openpyxl.load_workbook(path)
     sheet, own = book["Hardware"], book.create_sheet("Own")
     rows = [[cell.value for cell in cells] for cells in sheet.iter_rows(min_row=6) if cells[0].value]

@@ -38,20 +38,20 @@ def xml_of(path: Path, sheet: str) -> str:
 def test_a_shared_formula_keeps_the_operator_that_is_a_space(tmp_path: Path) -> None:
     """Every cell of a shared formula is written with the spaces that it has: between two ranges one is an operator."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     shared = ' t="shared" si="77"'
-    put(path, "Inputs", '(<row r="11".*?)</row>',
-        rf'\1<c r="M11"><f ref="M11:M12"{shared}>SUM($F$5:$F$20 F11:G11)</f></c></row>')  # fmt: skip
-    put(path, "Inputs", '(<row r="12".*?)</row>', rf'\1<c r="M12"><f{shared}/></c></row>')
+    put(path, "Inputs", '(<row r="10".*?)</row>',
+        rf'\1<c r="M10"><f ref="M10:M11"{shared}>SUM($F$5:$F$20 F10:G10)</f></c></row>')  # fmt: skip
+    put(path, "Inputs", '(<row r="11".*?)</row>', rf'\1<c r="M11"><f{shared}/></c></row>')
     update_file(path, [], MORE)
     found = re.findall(r'<c r="M1\d"[^>]*><f>(.*?)</f>', xml_of(path, "Inputs"))
-    assert found == ["SUM($F$5:$F$20 F11:G11)", "SUM($F$5:$F$20 F12:G12)"]
+    assert found == ["SUM($F$5:$F$20 F10:G10)", "SUM($F$5:$F$20 F11:G11)"]
 
 
 def test_no_two_notes_are_on_one_cell(tmp_path: Path) -> None:
     """Notes whose rows are no more stand beside the one that has their cell now: a file with two there is refused."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     book = openpyxl.load_workbook(path)
     rows = {str(book["Models"].cell(row, 1).value): row for row in range(6, 10)}
     for model, row in rows.items():
@@ -100,7 +100,7 @@ def as_excel_writes(path: Path) -> int:
 def test_planners_validations_in_an_extension_are_renewed(tmp_path: Path) -> None:
     """Those that Excel wrote into an extension don't stay beside the new ones; a person's does."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     there = len(re.findall("<dataValidation ", xml_of(path, "Inputs")))
     assert as_excel_writes(path)
     update_file(path, [], MORE)
@@ -113,7 +113,7 @@ def test_planners_validations_in_an_extension_are_renewed(tmp_path: Path) -> Non
 def test_a_name_in_other_capitals_is_the_same_name(tmp_path: Path) -> None:
     """A workbook can't have a name twice, and capitals don't tell names apart."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     package = Package.read(path)
     part = package.workbook_part()
     package.replace(part, package.parts[part].replace(b'"comparison_keys"', b'"Comparison_Keys"'))
@@ -126,7 +126,7 @@ def test_a_name_in_other_capitals_is_the_same_name(tmp_path: Path) -> None:
 def test_a_strict_file_is_refused(tmp_path: Path) -> None:
     """Its namespaces are others, so that what planner would put in would be foreign there; nothing is written."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     package = Package.read(path)
     package.parts.update(strict(package.parts))
     package.write(path)
@@ -139,7 +139,7 @@ def test_a_strict_file_is_refused(tmp_path: Path) -> None:
 def test_a_conditional_format_that_a_program_split_is_planners(tmp_path: Path) -> None:
     """LibreOffice lists the areas around copied cells in any order: the rule is planner's, over its whole area."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     before = re.findall(r'<conditionalFormatting sqref="(.*?)"', xml_of(path, "Checks"))
     (area,) = (each for each in before if each.startswith("F10:"))
     last, bottom = area[4:].rstrip("0123456789"), area[4:].lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -154,7 +154,7 @@ def test_conditional_formats_that_read_nothing_more_are_taken_out(tmp_path: Path
     no rule of a person's.
     """
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     before = re.findall(r'<conditionalFormatting sqref="(.*?)"', xml_of(path, "Checks"))
     put(path, "Checks", r"<formula>ISNA\(F10\)</formula>", "<formula>ISNA(#REF!)</formula>")
     done, _ = update_file(path, [], MORE)

@@ -47,15 +47,15 @@ def test_what_planner_typed_is_no_person_s(plan: Path) -> None:
 def test_what_a_person_typed_is_named(plan: Path) -> None:
     """Each with its name and what stands there, and only these, after a second update too; times are counted."""
     path = plan.with_name("edited.xlsx")
-    write_small(path, ["llama3-70b"], ["tpu-v5p", "tpu-v5e", "tpu-v6e"], ["inference"])
+    write_small(path, ["llama3-70b"], ["tpu-v5p", "tpu-v5e", "tpu-v6e"], ["transformer"])
     book = openpyxl.load_workbook(path)
     inputs, cases, chips = book["Inputs"], book["Comparison"], book["Hardware"]
     for name, column, value in (
-        ("scenario_name", 7, "Ours"), ("model_id", 7, "llama3-8b"), ("n_chips", 6, 32), ("batch", 8, "=2*48"),
-        ("hbm_bytes", 7, 3e10), ("relative_tolerance", 4, 1e-5),
+        ("scenario_name", 7, "Ours"), ("model_id", 7, "llama3-8b"), ("context_len", 6, 32), ("context_len", 8, "=2*48"),
+        ("d_ff", 7, 3e4), ("relative_tolerance", 4, 1e-5),
     ):  # fmt: skip
         inputs.cell(row_of(book, "Inputs", name), column).value = value
-    inputs.cell(row_of(book, "Inputs", "prompt_len"), 6).value = None
+    inputs.cell(row_of(book, "Inputs", "kv_dtype"), 6).value = None
     columns = {cases.cell(5, column).value: column for column in range(1, cases.max_column + 1)}
     for row, name, value in ((7, "tokens", 300), (8, "measured_time", 1e-5), (9, "note", "strange"),
                              (10, "hardware_id", "h100-sxm")):  # fmt: skip
@@ -65,7 +65,7 @@ def test_what_a_person_typed_is_named(plan: Path) -> None:
     chips.cell(7, next(cell.column for cell in chips[5] if cell.value == "hbm_bandwidth")).value = 1.5e12
     book.save(path)
     done, _ = update_file(path)
-    values = {"scenario_name: Ours", "model_id: llama3-8b", "n_chips: 32", "batch: =2*48", "hbm_bytes: 30000000000"}
+    values = {"scenario_name: Ours", "model_id: llama3-8b", "context_len: 32", "context_len: =2*48", "d_ff: 30000"}
     assert named(done, "Inputs") == values | {"relative_tolerance: 1e-05"}
     assert named(done, "Comparison") == {
         "case Matmul 1 x 300 x 256 x 256 bf16",
@@ -78,7 +78,7 @@ def test_what_a_person_typed_is_named(plan: Path) -> None:
         f"{ids[1]} hbm_bandwidth: 1.5e+12",
     }
     assert "Kept also: 1 measured time" in lines(done)
-    assert [text.partition(" ")[2] for text in done.cleared] == ["(prompt_len)"]
+    assert [text.partition(" ")[2] for text in done.cleared] == ["(kv_dtype)"]
     with of_few_rows():
         again, _ = update_file(path)
     assert set(done.typed) <= set(again.typed)
