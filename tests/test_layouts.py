@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 from planner.formulas import library
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.lookups import facts
+from planner.formulas.template import Template
+from tests.plans_together import Planned, together
 
 
 class Published(NamedTuple):
@@ -134,7 +137,7 @@ def test_tensor_ways_are_no_more_than_columns() -> None:
         assert np.broadcast_to(found["check_tensor_ways"], 2).tolist() == holds
 
 
-def random_plans(count: int) -> Iterator[tuple[str, str, dict[str, float | str]]]:
+def random_plans(count: int) -> Iterator[Planned]:
     """Models on chips, half of them in a layout of their own."""
     draw = random.Random(70)
     models = "llama3-70b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b", "qwen3-next-80b-a3b"
@@ -152,9 +155,15 @@ def random_plans(count: int) -> Iterator[tuple[str, str, dict[str, float | str]]
         }  # fmt: skip
 
 
+@cache
+def told_of(*names: str) -> Template:
+    """What rows of inference read, and they."""
+    return library.load("inference").reduced(names)
+
+
 def that_fit(model: str, chip: str, inputs: dict[str, float | str], name: str, values: np.ndarray) -> np.ndarray:
     """Those of some values of an input at which weights and caches fit."""
-    template = library.load("inference").reduced(["check_fits_memory"])
+    template = told_of("check_fits_memory")
     known = {name: value for name, value in {**inputs, name: values}.items() if name in template.by_name}
     found = evaluate(template, facts(template, model, chip), known)
     return values[np.broadcast_to(found["check_fits_memory"], len(values)) == 1]
@@ -164,9 +173,9 @@ def test_the_largest_batch_and_the_smallest_slice_are_at_the_edge() -> None:
     """Of random plans, whatever their own batch: a sequence more doesn't fit, nor half of the slice, whose chips are a
     power of two for each data group and stage: three groups need 3, 6 or 12 chips.
     """
-    template = library.load("inference")
-    for model, chip, inputs in random_plans(100):
-        found = evaluate(template, facts(template, model, chip), inputs)
+    plans = list(random_plans(100))
+    results = together(told_of("max_batch", "min_slice_chips"), plans)
+    for (model, chip, inputs), found in zip(plans, results, strict=True):
         fitting = that_fit(model, chip, inputs, "batch", np.arange(1.0, 20001))
         assert min(found.number("max_batch"), 20000) == max(fitting, default=0), (model, chip, inputs)
         groups = float(inputs.get("serve_data", 1)) * float(inputs.get("serve_pipeline", 1))

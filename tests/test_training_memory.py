@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
+from planner.formulas.template import Template
+from tests.plans_together import Planned, together
 from tests.workbooks import by_name, cached, write_small
 
 GIB = 2**30
@@ -147,7 +150,24 @@ def test_a_loss_in_chunks_holds_a_chunk_of_logits() -> None:
     assert float(chunked.value("memory_form") or 0) < float(whole.value("memory_form") or 0)
 
 
-def random_plans(count: int) -> Iterator[tuple[str, str, dict[str, float | str]]]:
+@cache
+def told_of(*names: str) -> Template:
+    """What rows of training read, and they."""
+    return library.load("training").reduced(names)
+
+
+def with_results(count: int, *names: str, **more: float) -> Iterator[tuple[Planned, Results]]:
+    """Random plans with more inputs, each with the numbers of some rows."""
+    template = told_of(*names)
+    plans = [(model, chip, inputs | more) for model, chip, inputs in random_plans(count)]
+    read = [
+        (model, chip, {name: value for name, value in inputs.items() if name in template.by_name})
+        for model, chip, inputs in plans
+    ]
+    return zip(plans, together(template, read), strict=True)
+
+
+def random_plans(count: int) -> Iterator[Planned]:
     """Models on chips over random meshes, with some 4 to 64 sequences of a data way."""
     draw = random.Random(405)
     models = "llama3-8b", "llama3-70b", "llama3.1-405b", "deepseek-v3", "mixtral-8x7b", "gemma3-27b"
@@ -169,7 +189,7 @@ def first_that_fits(
     model: str, chip: str, inputs: dict[str, float | str], name: str, values: np.ndarray
 ) -> float | None:
     """The first of some values of an input, and of the chips with it, at which the plan fits; None where none does."""
-    template = library.load("training").reduced(["fits_memory_at_work"])
+    template = told_of("fits_memory_at_work")
     moved = {name: values} if name == "n_microbatches" else {name: values, "n_chips": values}
     known = {name: value for name, value in {**inputs, **moved}.items() if name in template.by_name}
     found = evaluate(template, facts(template, model, chip), known)
@@ -180,8 +200,7 @@ def first_that_fits(
 def test_the_least_microbatches_are_the_first_that_fit() -> None:
     """Of random plans: with one fewer the memory doesn't fit; N/A where it doesn't with one sequence each either."""
     seen = set()
-    for model, chip, inputs in random_plans(150):
-        found = results(model, chip, inputs)
+    for (model, chip, inputs), found in with_results(150, "min_microbatches", "batch_sequences", "data_ways"):
         most = int(found.number("batch_sequences") / found.number("data_ways"))
         least = first_that_fits(model, chip, inputs, "n_microbatches", np.arange(1.0, most + 1))
         assert found.value("min_microbatches") == least, (model, chip, inputs)
@@ -194,10 +213,10 @@ def test_the_least_chips_are_the_first_that_fit() -> None:
     """Of random plans of FSDP alone: with one chip fewer the memory doesn't fit, however many microbatches, and
     whatever ZeRO leaves whole.
     """
-    for model, chip, inputs in random_plans(60):
-        for stage in (1, 2, 3):
-            alone = {**inputs, **dict.fromkeys(WAYS, 1), "n_chips": 64, "mesh_fsdp": 64, "zero_stage": stage}
-            found = results(model, chip, alone).number("min_chips_expected")
+    for stage in (1, 2, 3):
+        alone_in = {**dict.fromkeys(WAYS, 1), "n_chips": 64, "mesh_fsdp": 64, "zero_stage": stage}
+        for (model, chip, alone), results_of in with_results(60, "min_chips_expected", **alone_in):
+            found = results_of.number("min_chips_expected")
             least = first_that_fits(model, chip, alone, "mesh_fsdp", np.arange(2.0, 4097))
             is_told = found is not None and found <= 4096
             assert max(found, 2) == least if is_told else least is None, (model, chip, alone)
@@ -208,8 +227,7 @@ def test_more_chips_are_the_first_fsdp_ways_that_fit() -> None:
     ways share the state where there are no FSDP ways.
     """
     seen = 0
-    for model, chip, inputs in random_plans(150):
-        found = results(model, chip, inputs)
+    for (model, chip, inputs), found in with_results(150, "fits_memory_at_work", "more_chips"):
         if found.number("fits_memory_at_work"):
             continue
         way = "mesh_data" if inputs["mesh_fsdp"] == 1 and inputs["zero_stage"] in (1, 2) else "mesh_fsdp"
