@@ -23,7 +23,7 @@ def changes(old: Path, new: Path) -> list[str]:
 def fixture_old(tmp_path: Path) -> Path:
     """A workbook with a sheet of a person's: some rows, and what reads one of them, chips and cases."""
     path = tmp_path / "old.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer"])
     book = openpyxl.load_workbook(path)
     own = book.create_sheet("Own")
     for row in ROWS:

@@ -162,27 +162,27 @@ def test_links_that_a_program_left_behind_are_named_and_led_right(tmp_path: Path
     them right, and then there is nothing to update. Where a link of a person's leads is theirs to say.
     """
     path, own = tmp_path / "plan.xlsx", b'<hyperlink ref="K3" location="Nowhere!A1"/>'
-    databases = write_small(path, ["llama3-70b"], ["tpu-v5e"], ["inference"], n_chips=16).databases
+    databases = write_small(path, ["llama3-70b"], ["tpu-v5e"], ["transformer"]).databases
     package = Package.read(path)
     part = package.sheets()["Dashboard"]
     package.replace(part, package.parts[part].replace(b"<hyperlinks>", b"<hyperlinks>" + own))
     before = {part: LOCATION.findall(package.parts[part]) for part in package.sheets().values()}
     insert_rows(package, "Inputs", 12, 2)
     for part, xml in package.parts.items():
-        renamed = xml.replace(b"Inference!", b"Serving!").replace(b'name="Inference"', b'name="Serving"')
+        renamed = xml.replace(b"Transformer!", b"Layers!").replace(b'name="Transformer"', b'name="Layers"')
         left = iter(before.get(part, ()))
         package.replace(part, LOCATION.sub(lambda _, left=left: next(left), renamed))  # type: ignore[misc]
     package.write(path)
     said = " ".join(command("check", path).split())
-    assert re.search(r"Note: Cover!A\d+: the link to Inference!A1 and \d\d+ more links lead to other cells", said)
+    assert re.search(r"Note: Cover!A\d+: the link to Transformer!A1 and \d\d+ more links lead to other cells", said)
     done, _ = update_file(path, databases=databases)
-    assert {place.partition("!")[0] for place in done.links} == {"Cover", "Dashboard", "Serving"}
+    assert {place.partition("!")[0] for place in done.links} == {"Cover", "Dashboard", "Layers"}
     book = openpyxl.load_workbook(path)
-    calls = {row: str(book["Serving"].cell(row, 4).value) for row in range(9, book["Serving"].max_row + 1)}
+    calls = {row: str(book["Layers"].cell(row, 4).value) for row in range(9, book["Layers"].max_row + 1)}
     inputs = [row for row, text in calls.items() if text.startswith("Inputs[")]
     assert inputs
     for row in inputs:
-        target, at, _ = followed(book, book["Serving"], f"C{row}")
+        target, at, _ = followed(book, book["Layers"], f"C{row}")
         assert calls[row] == f"Inputs[{target[f'C{at}'].value}]"
     assert book["Dashboard"]["K3"].hyperlink.location == "Nowhere!A1"
     assert not update_file(path, databases=databases)[0].is_needed

@@ -110,9 +110,10 @@ def test_what_libreoffice_saved_is_still_planners(small: tuple[Path, Path], tmp_
 def test_a_range_of_one_cell_that_gnumeric_saved_is_still_planners(tmp_path: Path) -> None:
     """It saves SUM(F8:F8) as SUM(F8): planner's formula all the same, which leads where planner's leads now."""
     own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
-    served = HEAD + '.,Inference,,include,inference(),,\ncheck_served,Served,1,check,"IF(batch>0,1,0)",,\n'
-    own.write_text(served)
-    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", own, *TABLES, "-o", path)
+    product = HEAD + '.,Matmul,,include,matmul(),,\ncheck_rows,Rows,1,check,"IF(tokens>0,1,0)",,\n'
+    own.write_text(product)
+    sizes = [word for name in ("tokens", "d_in", "d_out") for word in ("--set", f"{name}=512")]
+    planner("build", "-H", "tpu-v5p", "--template", own, *TABLES, *sizes, "-o", path)
     book = openpyxl.load_workbook(path)
     wrote = re.compile(r"([(,]\$?[A-Z]+\$?[0-9]+):(\$?[A-Z]+\$?[0-9]+)(?=[,)])")
     alone = []
@@ -124,7 +125,7 @@ def test_a_range_of_one_cell_that_gnumeric_saved_is_still_planners(tmp_path: Pat
         cell.value = new
     assert alone
     save(book, path)
-    own.write_text(served.replace("Served", "Is served"))
+    own.write_text(product.replace("Rows", "Rows are there"))
     done, _ = brought(path, own)
     assert (done.formulas, done.typed_over, done.both) == ([], [], [])
 
