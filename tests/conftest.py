@@ -17,7 +17,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import COLUMNS, Template
 from tests import commands, read_once
-from tests.short_data import of_few_cases, of_few_rows
+from tests.short_data import of_few_cases, of_few_rows, of_serve_alone
 from tests.workbooks import write_comparison
 
 Write = Callable[..., Path]
@@ -116,6 +116,13 @@ def short_data() -> Iterator[None]:
 def few_cases() -> Iterator[None]:
     """While a file's tests run a Comparison begins with few cases."""
     with of_few_cases():
+        yield
+
+
+@pytest.fixture(scope="module")
+def swept_serve() -> Iterator[None]:
+    """While a file's tests run the template `serve` of `tests.swept_serving` is swept, and no other."""
+    with of_serve_alone():
         yield
 
 

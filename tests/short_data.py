@@ -71,3 +71,18 @@ def of_few_cases() -> Iterator[None]:
     with _told("cases") as patch:
         patch.setattr(comparison_cases, "load", lambda *only: load(*only)[:6])
         yield
+
+
+@contextmanager
+def of_serve_alone() -> Iterator[None]:
+    """Meanwhile only a template `serve` is swept, along what the shipped one of serving is: see `tests.swept_serving`.
+
+    Of shipped rows that it lacks, its tables have no columns.
+    """
+
+    def of_serve(name: str, columns: tuple[str, ...]) -> dict[str, list[Drawn]]:
+        return {"serve": _rows(name, columns)["inference"]} if name == "sweep" else {}
+
+    with _told("serve") as patch:
+        patch.setattr(sweeps, "_rows", of_serve)
+        yield

@@ -6,24 +6,26 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from planner import data
+import pytest
+
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.commands import invoked
+from tests.swept_serving import SWEPT
 from tests.workbooks import few_rows
 
 
+@pytest.mark.usefixtures("swept_serve")
 def test_a_column_that_came_is_told_once_and_moves_no_other(tmp_path: Path) -> None:
     """A row of the template that the tables of Sweep work with stands in a column of each, before others: it is told in
     one line, and only the formulas that read it were edited. They are named by case and column.
     """
-    own, old, new = tmp_path / "inference.csv", tmp_path / "old.xlsx", tmp_path / "new.xlsx"
-    text = (data.folder("templates") / "inference.csv").read_text(encoding="utf-8")
-    row = next(line for line in text.splitlines() if line.startswith("kv_time,"))
+    own, old, new = tmp_path / "serve.csv", tmp_path / "old.xlsx", tmp_path / "new.xlsx"
+    row = next(line for line in SWEPT.splitlines() if line.startswith("kv_time,"))
     formula = row.split(",")[4]
-    first = f"cache_time,Time of the cache,s,calc,{formula},test,,"
+    first = f"cache_time,Time of the cache,s,calc,{formula},test,"
     for path, now in ((old, row), (new, f"{first}\n{row.replace(formula, 'cache_time+cache_time-cache_time')}")):
-        own.write_text(text.replace(row, now), encoding="utf-8")
+        own.write_text(SWEPT.replace(row, now), encoding="utf-8")
         databases = few_rows(("llama3-8b",), ("tpu-v5e",))
         plan = plan_of(("llama3-8b",), ("tpu-v5e",), (str(own),), None, (), databases)
         path.write_bytes(build(replace(plan, comparison=plan.comparison[:3])))

@@ -12,9 +12,10 @@ from planner.xlsx.opc import Package
 from planner.xlsx.references import references
 from planner.xlsx.xmltree import every
 from tests.merges import TABLES, edit, planner
+from tests.swept_serving import SWEPT
 from tests.workbooks import few_rows, sheet_of
 
-pytestmark = pytest.mark.usefixtures("few_cases")
+pytestmark = pytest.mark.usefixtures("few_cases", "swept_serve")
 MORE = few_rows(("llama3-8b", "gemma-7b"), ("tpu-v5p",))
 AXIS = "n_chips"
 
@@ -46,13 +47,18 @@ def singles(path: Path) -> list[tuple[int, int]]:
     return sorted((each.area.left, each.area.top) for each in found)
 
 
+def serve(folder: Path) -> Path:
+    """The template's file."""
+    path = folder / "serve.csv"
+    path.write_text(SWEPT, encoding="utf-8")
+    return path
+
+
 @pytest.fixture(name="built", scope="module")
-def fixture_built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def fixture_built(tmp_path_factory: pytest.TempPathFactory, few_cases: None, swept_serve: None) -> bytes:
     """A workbook of serving on 64 chips."""
-    path = tmp_path_factory.mktemp("sweep") / "plan.xlsx"
-    planner(
-        "build", "llama3-8b", "-H", "tpu-v5p", "--template", "inference", *TABLES, "--set", f"{AXIS}=64", "-o", path
-    )
+    path, own = tmp_path_factory.mktemp("sweep") / "plan.xlsx", serve(tmp_path_factory.getbasetemp())
+    planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", own, *TABLES, "--set", f"{AXIS}=64", "-o", path)
     return path.read_bytes()
 
 
@@ -77,14 +83,14 @@ def test_cases_are_told_by_their_values(plan: Path) -> None:
     own["A3"] = f"=SUM(Sweep!A{before[16]}:A{before[64]})"
     book.save(plan)
     edit(plan, ("Inputs", AXIS, 6, 16))
-    done, _ = update_file(plan, [], MORE)
+    done, _ = update_file(plan, [str(serve(plan.parent))], MORE)
     now = cases(plan)
     assert list(now) == [4, 8, 16, 32, 64]
     said = [cell.value for cell in sheet_of(plan, "Own")["A"]]
     assert said == [f"=Sweep!A{now[64]}", "=Sweep!#REF!", f"=SUM(Sweep!A{now[16]}:A{now[64]})"]
     assert done.remarks == [f"Own!A2 read Sweep!A{before[128]}, which is no more"]
-    assert {"Sweep: inference.n_chips 4", "Sweep: inference.n_chips 8"} <= set(done.new_rows)
-    assert {"Sweep: inference.n_chips 128", "Sweep: inference.n_chips 256"} == set(done.gone_rows)
+    assert {"Sweep: serve.n_chips 4", "Sweep: serve.n_chips 8"} <= set(done.new_rows)
+    assert {"Sweep: serve.n_chips 128", "Sweep: serve.n_chips 256"} == set(done.gone_rows)
     assert drawn(plan) == charts
     assert (now[4], now[64]) in charts
 
@@ -97,7 +103,7 @@ def test_a_table_of_a_persons_values_stays(plan: Path) -> None:
         book["Sweep"].cell(row, 1).value = 100 * at
     book.save(plan)
     edit(plan, ("Inputs", AXIS, 6, 16))
-    done, _ = update_file(plan, [], MORE)
+    done, _ = update_file(plan, [str(serve(plan.parent))], MORE)
     assert cases(plan) == dict(zip((100, 200, 300, 400, 500), before.values(), strict=True))
     assert not [row for row in (*done.new_rows, *done.gone_rows, *done.kept_rows) if AXIS in row]
     assert {f"Sweep!A{row}" for row in before.values()} <= {text.partition(" ")[0] for text in done.typed}
@@ -108,8 +114,8 @@ def test_a_chart_with_a_series_for_each_case_draws_all_there_are(plan: Path) -> 
     """Where another batch moves its axis on, they draw the cases that are there now, and the point beside the first."""
     edit(plan, ("Inputs", "batch", 6, 128))
     before = singles(plan)
-    done, _ = update_file(plan, [], MORE)
-    assert any("inference.batch" in row for row in done.gone_rows)
+    done, _ = update_file(plan, [str(serve(plan.parent))], MORE)
+    assert any("serve.batch" in row for row in done.gone_rows)
     assert before
     assert singles(plan) == before
     assert not done.remarks

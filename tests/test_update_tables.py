@@ -10,21 +10,20 @@ import pytest
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
-from planner import data
 from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.opc import Package
+from tests.swept_serving import SWEPT
 from tests.workbooks import few_rows, sheet_of
 
-pytestmark = pytest.mark.usefixtures("few_cases")
+pytestmark = pytest.mark.usefixtures("few_cases", "swept_serve")
 FEW = few_rows(("llama3-8b",), ("tpu-v5e",))
-SHIPPED = (data.folder("templates") / "inference.csv").read_text(encoding="utf-8")
-ROW = next(line for line in SHIPPED.splitlines() if line.startswith("kv_time,"))
+ROW = next(line for line in SWEPT.splitlines() if line.startswith("kv_time,"))
 FORMULA = ROW.split(",")[4]
 LATER = (
-    f"cache_time,Time of the cache,s,calc,{FORMULA},test,,\n{ROW.replace(FORMULA, 'cache_time+cache_time-cache_time')}"
+    f"cache_time,Time of the cache,s,calc,{FORMULA},test,\n{ROW.replace(FORMULA, 'cache_time+cache_time-cache_time')}"
 )
 
 
@@ -50,11 +49,13 @@ def drawn(path: Path) -> list[str]:
 
 
 @pytest.fixture(name="updated", scope="module")
-def fixture_updated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Updated]:
+def fixture_updated(
+    tmp_path_factory: pytest.TempPathFactory, few_cases: None, swept_serve: None
+) -> tuple[Path, Path, Updated]:
     """A workbook that was worked in when Sweep's tables had a column less, updated, and one built anew."""
     folder = tmp_path_factory.mktemp("tables")
-    own, path, fresh = folder / "inference.csv", folder / "plan.xlsx", folder / "fresh.xlsx"
-    built(path, own, SHIPPED)
+    own, path, fresh = folder / "serve.csv", folder / "plan.xlsx", folder / "fresh.xlsx"
+    built(path, own, SWEPT)
     book = openpyxl.load_workbook(path)
     row, names = columns(book["Sweep"], "batch")
     mine = book.create_sheet("Mine")
@@ -64,7 +65,7 @@ def fixture_updated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pat
     )
     book["Sweep"][f"{names['matmul_time']}{row}"] = 0.125
     book.save(path)
-    built(fresh, own, SHIPPED.replace(ROW, LATER))
+    built(fresh, own, SWEPT.replace(ROW, LATER))
     done, _ = update_file(path, [str(own)], FEW)
     return path, fresh, done
 
