@@ -12,6 +12,7 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from tests.short_data import of_few_rows
 from tests.workbooks import ROOT, by_name, cached, few_rows, of_scenarios, smaller
 
 MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
@@ -91,6 +92,7 @@ def test_dashboard_says_which_sizes_contradict(tmp_path: Path) -> None:
     ]
 
 
+@of_few_rows()
 def test_dashboard_names_what_is_missing(tmp_path: Path) -> None:
     """A dense model given in the few columns of docs/extending.md lacks its longest context: the verdict says that
     numbers are missing, and the line below it names the first and how many more; of a shipped model it names none.

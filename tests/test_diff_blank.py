@@ -17,7 +17,7 @@ def fixture_pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A workbook with notes on blank cells and an own sheet that reads blank ones, and the same after edits."""
     folder = tmp_path_factory.mktemp("blank")
     old, new = folder / "old.xlsx", folder / "new.xlsx"
-    write_small(old, ["llama3-8b"], ["tpu-v5p"], ["inference"])
+    write_small(old, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
     book = openpyxl.load_workbook(old)
     inputs, mine = book["Inputs"], book.create_sheet("Mine")
     for ref in ("M400", "M402", "P410"):

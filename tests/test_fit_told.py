@@ -10,6 +10,7 @@ import pytest
 
 from planner.xlsx.opc import Package
 from tests.commands import command, refused
+from tests.short_data import of_few_cases, of_few_rows
 
 DATA = Path(__file__).parent / "data"
 HEADER = "id,kind,template,model,hardware,settings,output,measured,unit,source"
@@ -64,7 +65,8 @@ def test_a_report_says_whose_runs_a_range_holds(served: Path, tmp_path: Path, st
     """
     path, page = tmp_path / "plan.xlsx", tmp_path / "plan.md"
     plan = ("llama3-8b", "-H", "h100-sxm", "--template", "inference", "--calibrations", served)
-    command("build", *plan, "--set", f"stack={stack}", "-o", path)
+    with of_few_rows(), of_few_cases():
+        command("build", *plan, "--set", f"stack={stack}", "-o", path)
     command("record", path, "--time", "20ms")
     command("report", path, "-o", page)
     text = page.read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ from planner.fit.written import Provenance
 from planner.xlsx.opc import Package
 from tests.commands import command
 from tests.own_runs import CHIP
+from tests.recorded_runs import SIZES
 from tests.workbooks import write_small
 
 
@@ -49,9 +50,9 @@ def test_a_workbook_gets_the_stack_and_says_what_was_used(tmp_path: Path) -> Non
 def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
     """What is new as update says it, the sheet Fit, and where the file as it was is kept."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
-    for time in ("9ms", "9.1ms", "9.2ms"):
-        command("record", path, "--scenario", "llama3_8b_on_tpu_v5e", "--time", time)
+    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    for time in ("12ms", "12.1ms", "12.2ms"):
+        command("record", path, "--time", time)
     before = path.read_bytes()
     said = command("fit", path).splitlines()
     head = next(at for at, line in enumerate(said) if line.startswith(f"{path}: updated; "))
@@ -70,7 +71,7 @@ def test_a_workbook_of_whose_runs_nothing_moves_stays_as_it_was(tmp_path: Path) 
     stack that other runs brought is written anew all the same.
     """
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
     command("record", path, "--time", "9.1ms")
     expected = read(find(Package.read(path)))[0].expected
     command("record", path, "--remove", find(Package.read(path)).run_rows[0])

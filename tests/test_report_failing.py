@@ -13,6 +13,7 @@ from planner.report.gather import gather
 from planner.spoken import apart
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from tests.short_data import of_few_rows
 from tests.workbooks import few_rows, smaller, write_small
 
 GIB = 2**30
@@ -148,6 +149,7 @@ def test_memory_is_told_of_what_the_check_compares(tmp_path: Path) -> None:
     assert "Cache of a chip: 2.684" in picture.svg
 
 
+@of_few_rows()
 def test_a_model_of_ones_own_has_no_published_count(tmp_path: Path) -> None:
     """Nor needs one: no check of its report is unknown, as Checks has no such number missing. One that its longest
     context is asked for is, until the model's row has it.

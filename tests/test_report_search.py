@@ -65,8 +65,9 @@ def test_a_reader_has_ranges_scenarios_and_the_question_in_words(searched: tuple
 def test_what_differs_by_rounding_is_as_it_was_found(tmp_path: Path) -> None:
     """A scenario's number of now that is off in the sixteenth digit alone is off by 0 %."""
     path = tmp_path / "plan.xlsx"
-    command("optimize", "inference", "-m", "deepseek-v3", "-H", "b200-sxm", "--set", "weight_dtype=fp8", "n_chips=8",
-            "--minimize", COST, "--top", "1", "--workbook", str(path))  # fmt: skip
+    with of_few_rows(("deepseek-v3",), ("b200-sxm",)):
+        command("optimize", "inference", "-m", "deepseek-v3", "-H", "b200-sxm", "--set", "weight_dtype=fp8",
+                "n_chips=8", "--minimize", COST, "--top", "1", "--workbook", str(path))  # fmt: skip
     (found,) = gather(path).searches
     off = next(at for at, column in enumerate(found.numbers.columns) if column.name == f"{COST} off")
     assert {row[off].text for row in found.numbers.rows} == {spoken(0.0, PERCENT)}

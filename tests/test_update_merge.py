@@ -14,23 +14,12 @@ from planner.check.run import check
 from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
-from tests.merges import FEW, HEAD, SMALL, TABLES, brought, edit, fixture_built, fixture_small, is_as_built, planner  # noqa: F401
-from tests.short_data import of_few_rows
+from tests.merges import FEW, SMALL, TABLES, brought, edit, fixture_built, fixture_small, is_as_built, planner  # noqa: F401
+from tests.short_data import of_serve_alone
+from tests.swept_serving import SWEPT
 from tests.workbooks import row_of, save, sheet_of
 
 pytestmark = pytest.mark.usefixtures("few_cases")
-
-
-BUDGET = (
-    HEAD
-    + """.,Training,,include,training(),,
-budget,Money for the run,USD,input,25000000,The plan's owner,
-lost_share,Share of the work that failures cost,1,input,0.1,"The Llama 3 Herd of Models, section 3.3.4",what repeats
-run_cost,Cost with what is lost,USD,output,train_cost/(1-lost_share),,
-budget_share,Share of the budget,1,output,run_cost/budget,,
-check_budget,The run is within the budget,1,check,"IF(run_cost<=budget,1,0)",,
-"""
-)
 
 
 def test_labels_notes_units_and_formulas_come_through(small: tuple[Path, Path], tmp_path: Path) -> None:
@@ -256,13 +245,13 @@ def test_a_default_goes_with_its_input(small: tuple[Path, Path]) -> None:
     assert done.unasked == []
 
 
-@of_few_rows()
+@of_serve_alone()
 def test_nothing_is_done_where_only_inputs_were_edited(tmp_path: Path) -> None:
     """Inputs move the values of sweeps, which are the person's own then; not a byte of the file is changed."""
-    own, path = tmp_path / "budget.csv", tmp_path / "plan.xlsx"
-    own.write_text(BUDGET)
+    own, path = tmp_path / "serve.csv", tmp_path / "plan.xlsx"
+    own.write_text(SWEPT)
     planner("build", "llama3-8b", "-H", "tpu-v5p", "--template", own, *TABLES, "-o", path)
-    edit(path, ("Inputs", "n_chips", 6, 512), ("Inputs", "batch_tokens", 6, 2**24))
+    edit(path, ("Inputs", "n_chips", 6, 512), ("Inputs", "batch", 6, 2**12))
     before = path.read_bytes()
     assert planner("update", path, "--template", own, *TABLES).strip().endswith("nothing to update")
     assert path.read_bytes() == before
