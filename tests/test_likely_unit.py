@@ -12,6 +12,7 @@ from planner.compare.likely_unit import doubt
 from planner.compare.runs_table import read
 from planner.xlsx.opc import Package
 from tests.commands import command, invoked
+from tests.recorded_runs import SIZES
 from tests.workbooks import write_small
 
 
@@ -61,6 +62,23 @@ def test_a_recorded_run_in_a_wrong_unit_is_told(tmp_path: Path) -> None:
     assert "if it is in us, write 12us" in said
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A workbook that serves, with a run in its right unit."""
+    path = tmp_path_factory.mktemp("recorded") / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    command("record", path, "--time", "25ms")
+    return path.read_bytes()
+
+
+def test_check_notes_no_run_in_its_right_unit(recorded: bytes, tmp_path: Path) -> None:
+    """Nothing measured is noted of it."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(recorded)
+    code, output = invoked("check", path)
+    assert (code, "measured" in output) == (0, False)
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -69,15 +87,12 @@ def test_a_recorded_run_in_a_wrong_unit_is_told(tmp_path: Path) -> None:
         ("--tokens-per-second=0.4", "measured 0.400 is 1/"),
     ],
 )
-def test_check_notes_a_run_in_a_wrong_unit(tmp_path: Path, typed: str, said: str) -> None:
+def test_check_notes_a_run_in_a_wrong_unit(recorded: bytes, tmp_path: Path, typed: str, said: str) -> None:
     """A recorded run 1,000 times or 1/1,000 of the plan is a note with its cell, both numbers and the likely one; the
-    workbook is clean all the same. The run in its right unit draws none.
+    workbook is clean all the same.
     """
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
-    command("record", path, "--time", "25ms")
-    code, output = invoked("check", path)
-    assert (code, "measured" in output) == (0, False)
+    path.write_bytes(recorded)
     command("record", path, typed)
     code, output = invoked("check", path)
     text = " ".join(output.split())
@@ -91,7 +106,7 @@ def test_check_notes_a_run_in_a_wrong_unit(tmp_path: Path, typed: str, said: str
 def test_check_notes_a_case_in_a_wrong_unit(tmp_path: Path) -> None:
     """So is the time of a case that was recorded in seconds where microseconds were meant."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
     command("record", path, "--case", "Matmul 1024 bf16", "--time", "20us")
     assert "measured" not in invoked("check", path)[1]
     command("record", path, "--case", "Matmul 1024 bf16", "--time", "20")

@@ -20,11 +20,11 @@ from tests.recorded_runs import SERVES, fixture_plan, fixture_serves, record, ru
 from tests.workbooks import sheet_of, write_small
 
 
-def test_a_report_has_a_section_of_the_runs(serves: Path) -> None:
+def test_a_report_has_a_section_of_the_runs(plan: Path) -> None:
     """The run with its date, what was expected then and the ratio; without a run there is no section."""
-    assert gather(serves).own == ()
-    record(serves, "--time", "9ms", "--note", "a note", scenario=SERVES)
-    report = gather(serves)
+    assert gather(plan).own == ()
+    record(plan, "--time", "9ms", "--note", "a note")
+    report = gather(plan)
     (own,) = report.own
     assert own.title == "Your runs"
     said = [figure.text for figure in own.rows[0]]

@@ -10,6 +10,7 @@ from planner.errors import UserError
 from planner.workbook.scenarios import plan_of
 from tests.commands import run
 from tests.seeded import SERVE
+from tests.short_data import of_few_rows
 from tests.workbooks import few_rows
 
 HEADER = "scenario,name,model,hardware,n_chips,batch,weight_dtype\n"
@@ -135,6 +136,7 @@ def test_scenarios_without_a_chip_or_a_model_are_named(tmp_path: Path) -> None:
     assert "has no" not in checked
 
 
+@of_few_rows()
 def test_a_chip_of_too_few_columns_is_told_when_it_is_planned(tmp_path: Path) -> None:
     """Of several chips no link is known: of each model and chip one line says what is N/A, and which columns lack."""
     chips, plan = tmp_path / "chips.csv", tmp_path / "plan.xlsx"

@@ -186,7 +186,7 @@ def test_a_deleted_calculation_sheet_is_named(tmp_path: Path, sheet: str) -> Non
     it: one line says which, and nothing is changed.
     """
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-70b"], ["h100-sxm"], ["transformer", "training", "inference"])
+    write_small(path, ["llama3-70b"], ["h100-sxm"], [sheet.lower(), "inference"])
     book = openpyxl.load_workbook(path)
     del book[sheet]
     for cell in (cell for row in book["Checks"].iter_rows() for cell in row if cell.data_type == "f"):
