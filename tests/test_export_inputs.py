@@ -174,15 +174,33 @@ def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
     assert "the constant seconds_per_hour is 3599, not 3600; not exported" in said_of
 
 
-def test_the_printed_command_builds_what_has_a_stack_of_its_own(tmp_path: Path) -> None:
+LAYER = """name,label,unit,kind,formula,source,note
+stack,Software stack,text,input,default,stacks.csv,
+chip_calibration,Calibration of the chip,text,hardware,calibration,accelerators.csv,
+fitted_for,Calibration that the stack has one of its own for,text,stack,fitted_for[stack],stacks.csv,
+calibration_id,Calibration that counts,text,calc,"IF(fitted_for=chip_calibration,stack,chip_calibration)",test,
+hbm_bandwidth,HBM bandwidth,byte/s/chip,hardware,hbm_bandwidth,accelerators.csv,
+hbm_efficiency,Reached share of it,1,calibration,hbm_efficiency[calibration_id],calibrations.csv,
+layer_overhead,Overhead of a layer,s,calibration,layer_overhead[calibration_id],calibrations.csv,
+serve_overhead_factor,Of the stack,1,stack,serve_overhead_factor[stack],stacks.csv,
+reached_bandwidth,Bandwidth that is reached,byte/s/chip,output,hbm_efficiency*hbm_bandwidth,test,
+stacked_overhead,Overhead with the stack's factor,s,output,layer_overhead*serve_overhead_factor,test,
+"""  # a template of numbers of a stack and of its calibration
+
+
+def test_the_printed_command_builds_what_has_a_stack_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its calibration, by hand or with parameters of a fit, is written beside the CSV, so that the command as printed
     makes a workbook of the same numbers; of a shipped stack nothing is written or said.
     """
     own, path, again = tmp_path / "mine.csv", tmp_path / "plan.xlsx", tmp_path / "again.xlsx"
     fit = "mine,name,Ours,we\nmine,fitted_for,h100,we\nmine,layer_overhead,3e-5,we\nmine,hbm_efficiency,0.7,we\n"
-    few = few_rows(("llama3-8b",), ("h100-sxm",))
+    few, layer = few_rows(("llama3-8b",), ("h100-sxm",)), tmp_path / "layer.csv"
+    layer.write_text(LAYER, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)  # where the printed command finds a template of one's own
     tables = ("--models", few.models_csv, "--hardware-csv", few.hardware_csv)
-    words = ("llama3-8b", "-H", "h100-sxm", *tables, "--template", "inference", "-o", path, "--force")
+    words = ("-H", "h100-sxm", *tables, "--template", layer, "-o", path, "--force")
     for lines in ("mine,serve_overhead_factor,1.1,we\n", fit):
         own.write_text(f"calibration,parameter,value,sources\n{lines}", encoding="utf-8")
         command("build", *words, "--calibrations", own, "--set", "stack=mine")
