@@ -30,7 +30,7 @@ from tests.workbooks import agree, edit, row_of, smaller
 
 SERVES, TRAINS = "mine_on_tpu_v5e", "trained"
 EXPECTED = ("decode_step_time_expected", "step_time_expected", "train_cost_expected")
-pytestmark = pytest.mark.usefixtures("short_data")
+pytestmark = pytest.mark.usefixtures("short_data", "few_cases")
 ROOT = Path(__file__).parent.parent
 
 

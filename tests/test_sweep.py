@@ -131,17 +131,24 @@ def test_each_case_is_the_arrays(both: tuple[Path, BuildPlan], tmp_path: Path, i
     assert list(differences(grid, plan, scenario)) == []
 
 
-def test_an_analyst_sweeps_other_values(both: tuple[Path, BuildPlan], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def typed(both: tuple[Path, BuildPlan], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It with the third scenario chosen, and two other batches swept."""
+    path, plan = both
+    _, _, rows = next(tables(cached(path)))
+    swept = {f"A{rows[0]}": 3, f"A{rows[1]}": 5}
+    return chosen(path, plan.scenarios[2].id, tmp_path_factory.mktemp("typed"), swept)
+
+
+def test_an_analyst_sweeps_other_values(both: tuple[Path, BuildPlan], typed: Path) -> None:
     """Swept values are cells to type into: other ones give other cases, each what the array functions give.
 
     So they do for the third scenario, which overrides a calculated row: no table calculates that otherwise.
     """
-    path, plan = both
-    axis, _, rows = next(tables(cached(path)))
-    scenario = plan.scenarios[2]
-    grid = cached(chosen(path, scenario.id, tmp_path, {f"A{rows[0]}": 3, f"A{rows[1]}": 5}))
+    grid, (_, plan) = cached(typed), both
+    axis, _, rows = next(tables(grid))
     assert (axis, grid["Sweep"][f"A{rows[0]}"]) == ("batch", 3)
-    assert list(differences(grid, plan, scenario)) == []
+    assert list(differences(grid, plan, plan.scenarios[2])) == []
 
 
 def failing(sweep: Sweep, axis: Axis, chosen: BuildScenario, values: Sequence[float]) -> Iterator[list[str]]:
@@ -156,15 +163,16 @@ def failing(sweep: Sweep, axis: Axis, chosen: BuildScenario, values: Sequence[fl
 
 
 @pytest.mark.parametrize("index", [0, 2])
-def test_a_row_names_the_checks_that_fail_in_it(both: tuple[Path, BuildPlan], tmp_path: Path, index: int) -> None:
+def test_a_row_names_the_checks_that_fail_in_it(both: tuple[Path, BuildPlan], typed: Path, index: int) -> None:
     """A row of a plan that fails is red over its whole width, and says the first check that fails and how many more."""
     path, plan = both
     scenario = plan.scenarios[index]
-    path = path if index == 0 else chosen(path, scenario.id, tmp_path, {})
-    grid, sheet = cached(path)["Sweep"], sheet_of(path, "Sweep")
+    path = path if index == 0 else typed
+    whole, sheet = cached(path), sheet_of(path, "Sweep")
+    grid = whole["Sweep"]
     swept_along = iter((sweep, axis) for sweep in plan.sweeps for axis in sweep.axes)
     said, fine = set(), 0
-    for _, columns, rows in tables(cached(path)):
+    for _, columns, rows in tables(whole):
         sweep, axis = next(swept_along)
         told, count = columns["failed_checks.words"], columns["failed_checks.count"]
         words = columns[f"{sweep.bounds[0]}.words"]

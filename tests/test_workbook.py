@@ -58,6 +58,12 @@ def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def drawn(default: Path) -> openpyxl.Workbook:
+    """What openpyxl reads of it, for those that only look."""
+    return openpyxl.load_workbook(default)
+
+
 def formulas(path: Path) -> dict[tuple[str, str], object]:
     """The cached value of every formula cell."""
     sheets = parse_sheets(Package.read(path))
@@ -93,10 +99,10 @@ def test_sheets_are_the_designs(default: Path) -> None:
     ]  # fmt: skip
 
 
-def test_long_names_of_scenarios_take_two_lines(default: Path) -> None:
+def test_long_names_of_scenarios_take_two_lines(drawn: openpyxl.Workbook) -> None:
     """On every sheet of scenarios their ids and names wrap in rows of two lines: one of 29 letters was cut."""
-    book, looked = openpyxl.load_workbook(default), 0
-    for sheet in book:
+    looked = 0
+    for sheet in drawn:
         if sheet.cell(layout.TITLE_ROW, layout.NAME).value == layout.HEADERS[layout.TITLE_ROW][0]:
             looked += 1
             for row in (layout.ID_ROW, layout.TITLE_ROW):
@@ -179,15 +185,14 @@ def test_a_zero_is_shown_with_one_decimal(tmp_path: Path) -> None:
     assert shown == ["0.0", "0.0486", "0.6698", "1.29", "33.65", "237"]
 
 
-def test_what_looks_like_a_link_is_one(default: Path) -> None:
+def test_what_looks_like_a_link_is_one(drawn: openpyxl.Workbook) -> None:
     """Every cell in the style of a link leads to a place in the workbook."""
-    book = openpyxl.load_workbook(default)
-    look = book._named_styles.names.index("plan_link")  # asked of every cell its style's name takes a second
-    links = {(sheet.title, cell.coordinate): cell.hyperlink for sheet in book for row in sheet.iter_rows()
+    look = drawn._named_styles.names.index("plan_link")  # asked of every cell its style's name takes a second
+    links = {(sheet.title, cell.coordinate): cell.hyperlink for sheet in drawn for row in sheet.iter_rows()
              for cell in row if cell.value is not None and cell._style.xfId == look}  # fmt: skip
     assert {sheet for sheet, _ in links} >= {"Cover", "Dashboard"}
     assert [at for at, link in links.items() if link is None] == []
-    assert {link.location.partition("!")[0] for link in links.values()} <= set(book.sheetnames)
+    assert {link.location.partition("!")[0] for link in links.values()} <= set(drawn.sheetnames)
 
 
 @needs_libreoffice
