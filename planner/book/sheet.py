@@ -94,11 +94,15 @@ class Sheet:
         """The cell of the title."""
         return min((at for at in self.values if at[0] <= SEARCHED and self.text(*at)), default=(1, 1))
 
+    @cached_property
+    def _titles(self) -> frozenset[str]:
+        """The texts that are typed in the sheet's first rows."""
+        typed = (value for at, value in self.values.items() if at[0] <= SEARCHED and not self.cells[at].kind)
+        return frozenset(value for value in typed if isinstance(value, str))
+
     def has_title(self, name: str) -> bool:
         """Whether this text is typed in one of the sheet's first rows, even below a text of the user's."""
-        return any(
-            at[0] <= SEARCHED and not cell.kind and self.values.get(at) == name for at, cell in self.cells.items()
-        )
+        return name in self._titles
 
     def value(self, row: int, column: int) -> Value:
         """The typed value, or the cached one of a formula; None for an empty cell."""

@@ -126,17 +126,19 @@ def line_table(sheet: Sheet) -> LineTable | None:
 
 def _head(sheet: Sheet) -> tuple[str, Head] | None:
     """The kind of a sheet's line table and its title row, skipping columns that an analyst inserted among them."""
-    rows: dict[int, list[int]] = defaultdict(list)
-    for row, column in takewhile(lambda at: at[0] <= SEARCHED, sheet.values):
-        if sheet.text(row, column):
-            rows[row].append(column)
-    for row, columns in sorted(rows.items()):
-        at = {sheet.text(row, column): column for column in sorted(columns, reverse=True)}
+    rows: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    for (row, column), value in takewhile(lambda each: each[0][0] <= SEARCHED, sheet.values.items()):
+        if value and isinstance(value, str):
+            rows[row].append((column, value))
+    for row, texts in sorted(rows.items()):
+        if KINDS.keys().isdisjoint(text for _, text in texts):
+            continue  # of nearly all rows no more need be known
+        at = {text: column for column, text in sorted(texts, reverse=True)}
         title = min((title for title in KINDS if title in at), key=at.__getitem__, default=None)
         if title is None or not all(known in at for known in TITLES):
             continue
         described = [*(at[known] for known in TITLES), at[title]]
-        fifth = min((column for column in columns if column > at[title]), default=at[title] + 1)
+        fifth = min((column for column, _ in texts if column > at[title]), default=at[title] + 1)
         if described == sorted(described):
             label, unit, name, fourth = described
             return KINDS[title], Head(row, label, unit, name, fourth, fifth)

@@ -176,6 +176,11 @@ def remembered(cover: Sheet | None) -> Memory | None:
         assert cover is not None, "its rows were read"
         if text := "".join(cover.text(row, column) for column in cover.filled.get(row, ()) if column > 1):
             lines.append((cover.text(row, 1), text))
+    return _of_lines(tuple(lines))
+
+
+@lru_cache(maxsize=2)  # several rules of `check` ask for that of one workbook
+def _of_lines(lines: tuple[tuple[str, str], ...]) -> Memory | None:
     return Memory.of_texts(lines)
 
 

@@ -10,11 +10,12 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from planner import progress
@@ -23,6 +24,7 @@ from planner.errors import Place, UserError
 from planner.xlsx.atomic import locked, write_atomically
 from planner.xlsx.xmltree import Element, link_id, local_name, parse, written
 
+T = TypeVar("T")
 Stamp = tuple[int, int, int, int, int, int]
 COMPRESSED = 5  # files are 2 to 4 % larger than at the default level, 6, and take 0.6 times as long
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, UnicodeError)
@@ -99,7 +101,7 @@ class Package:
         """The part that lists the sheets, normally `xl/workbook.xml`. Raises UserError if there is none."""
         for link in self.relationships(""):
             if link.kind == "officeDocument" and link.target in self.parts:
-                root = local_name(self.tree(link.target))
+                root, _ = self._read(link.target, _sheets_of)
                 if root != "workbook":
                     raise refusal(self.name, f"it is a {root}, not a workbook")
                 return link.target
@@ -111,15 +113,8 @@ class Package:
         rels = self._resolve(folder, f"_rels/{file}.rels")
         if rels not in self.parts:
             return []
-        return [
-            Relationship(
-                element.get("Id", ""),
-                element.get("Type", "").rpartition("/")[2],
-                self._resolve(folder, element.get("Target", "")),
-            )
-            for element in self.tree(rels)
-            if element.get("TargetMode") != "External"
-        ]
+        links = self._read(rels, _links_of)
+        return [Relationship(name, kind, self._resolve(folder, target)) for name, kind, target in links]
 
     def linked(self, part: str, *kinds: str) -> list[str]:
         """The existing target parts of a part's relationships of these types."""
@@ -133,18 +128,19 @@ class Package:
             for link in self.relationships(workbook)
             if link.kind == "worksheet" and link.target in self.parts
         }
-        found = {}
-        for element in self.tree(workbook).iter():
-            if local_name(element) == "sheet" and (link := link_id(element)) in targets:
-                found[element.get("name", "")] = targets[link]
-        return found
+        _, sheets = self._read(workbook, _sheets_of)
+        return {name: targets[link] for name, link in sheets if link in targets}
 
     def tree(self, part: str) -> Element:
         """The root of a part's XML. Raises UserError if it isn't valid, or the part is missing."""
+        return self._read(part, parse)
+
+    def _read(self, part: str, reader: Callable[[bytes], T]) -> T:
+        """What a reader of XML makes of a part. Raises UserError as `tree` does."""
         if part not in self.parts:
             raise refusal(self.name, f"its part {part} is missing", "open it in a spreadsheet program and save it anew")
         try:
-            return parse(self.parts[part])
+            return reader(self.parts[part])
         except SyntaxError as error:
             raise refusal(self.name, f"its part {part} is not valid XML ({error.msg})") from error
 
@@ -212,6 +208,24 @@ class Package:
         if path in self.parts:
             return path
         return next((part for part in self.parts if unquote(part).lower() == path.lower()), path)
+
+
+@lru_cache(maxsize=128)
+def _links_of(rels: bytes) -> tuple[tuple[str, str, str], ...]:
+    """Id, last word of the type and target of each relationship in a part of them, but for those to the outside."""
+    return tuple(
+        (element.get("Id", ""), element.get("Type", "").rpartition("/")[2], element.get("Target", ""))
+        for element in parse(rels)
+        if element.get("TargetMode") != "External"
+    )
+
+
+@lru_cache(maxsize=16)  # a workbook is asked for its sheets with nearly everything that is done with it
+def _sheets_of(workbook: bytes) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The name of a workbook part's root, and the name and the relationship of each sheet, in tab order."""
+    root = parse(workbook)
+    sheets = (element for element in root.iter() if local_name(element) == "sheet")
+    return local_name(root), tuple((element.get("name", ""), link_id(element)) for element in sheets)
 
 
 @contextmanager
