@@ -51,7 +51,7 @@ def child(element: Element, name: str) -> Element:
 
 def every(root: Element, *names: str) -> Iterator[Element]:
     """Every element with one of these local names, in document order; the tree may be changed during iteration."""
-    return iter([element for element in root.iter() if local_name(element) in names])
+    return iter([*root.iter(*(f"{{*}}{name}" for name in names))])  # of any namespace, or none
 
 
 def like(root: Element, name: str, /, **attributes: str) -> Element:
