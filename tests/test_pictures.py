@@ -18,7 +18,7 @@ from planner.workbook.wrapping import PER_WIDTH, lines_of
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.chart_caches import _point
 from planner.xlsx.opc import Package
-from tests.workbooks import by_name, cached, few_rows, retype, sheet_of
+from tests.workbooks import by_name, cached, few_rows, retype, sheet_of, smaller
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
 
@@ -200,7 +200,7 @@ def test_charts_of_many_scenarios_are_higher(tmp_path: Path) -> None:
     for count in (1, 8):
         lines = ["scenario,model,hardware,batch", *(f"s{at},llama3-8b,tpu-v5e,{at}" for at in range(1, count + 1))]
         (tmp_path / "many.csv").write_text("\n".join(lines), encoding="utf-8")
-        plan = plan_of((), (), ["inference"], tmp_path / "many.csv", (), databases)
+        plan = smaller(plan_of((), (), ["inference"], tmp_path / "many.csv", (), databases))
         (tmp_path / "plan.xlsx").write_bytes(build(plan))
         sheet = sheet_of(tmp_path / "plan.xlsx", "Dashboard")
         heights.append(sheet._charts[0].anchor.ext.height / EMU_OF_A_PIXEL)
