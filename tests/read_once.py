@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ import pytest
 
 from planner import catalog, data, recalc
 from planner.book import sheet, workbook
+from planner.book.tables import LineTable
 from planner.catalog.databases import Databases
 from planner.formulas.template import Template
 from planner.recalc import engine, inmemory
@@ -34,7 +36,7 @@ SHEETS, WORKBOOKS, TABLES = 150, 6, 30  # that are kept; the default workbook ha
 SHEET_BYTES, WORKBOOK_BYTES = 30_000_000, 60_000_000  # of XML at most: cells that were read take some ten times as much
 SHIPPED, TEMPLATES = (data.folder("model_db"), data.folder("hardware_db")), data.folder("templates")
 CHARTS = "xl/charts/"  # which no formula reads
-OF_ITS_XML = ("cells", "values", "patterns", "filled")
+OF_ITS_XML = ("cells", "values", "patterns", "filled", "title_at", "_titles", "line_table")
 """What a `Sheet` knows that follows from its XML alone, whatever workbook it stands in."""
 
 
@@ -67,6 +69,16 @@ class ReadOnceSheet(sheet.Sheet):
             self.__dict__.update({each: earlier.__dict__[each] for each in OF_ITS_XML if each in earlier.__dict__})
 
 
+def _line_table_once(read: sheet.Sheet) -> LineTable | None:
+    """The lines of a sheet, which follow from its XML too."""
+    known = read.__dict__
+    if "line_table" not in known:
+        known["line_table"] = _line_table(read)
+    found: LineTable | None = known["line_table"]
+    return found and replace(found, sheet=read)
+
+
+_line_table = workbook.line_table
 _parsed, _latest = Kept(SHEETS, SHEET_BYTES), Kept(SHEETS, SHEET_BYTES)
 _asked, _computed = Kept(WORKBOOKS, WORKBOOK_BYTES), Kept(WORKBOOKS, WORKBOOK_BYTES)
 _tables, _load, _load_calibrations = Kept(TABLES, 0), catalog._load, catalog.load_calibrations
@@ -160,6 +172,7 @@ def install() -> None:
     workbook.in_memory = _computed_once
     engine.Engine._plain = _plain_once  # type: ignore[method-assign]
     workbook.Sheet = ReadOnceSheet  # type: ignore[misc]
+    workbook.line_table = _line_table_once
     catalog._load = _load_once
     catalog.load_calibrations = _calibrations_once
     nearest.published_runs = expectation.published_runs = _published_once
