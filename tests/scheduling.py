@@ -9,17 +9,18 @@ from xdist.scheduler import LoadFileScheduling
 # Files that take 3 s and more, the longest first; most have few tests. By the number of tests, as xdist has it, those
 # would come last, and the other workers would wait for the last of them.
 LONG = (
-    "test_validation_fit", "test_style", "test_programs", "test_runs_told", "test_runs_table", "test_update_merge",
-    "test_update_rows", "test_update_unremembered", "test_runs_removed", "test_update_typed_cells",
-    "test_update_sweep_rows", "test_update_own_cells",
-    "test_report_workloads", "test_export_inputs", "test_search", "test_scenario_purpose", "test_built_form",
-    "test_report", "test_scenario_remove", "test_ingest", "test_cli", "test_workbook", "test_pictures", "test_api",
-    "test_lint", "test_report_search", "test_update_databases", "test_lint_values", "test_links", "test_update",
-    "test_sweep", "test_report_expected", "test_safe_files", "test_report_changes", "test_added_sheet", "test_diff",
-    "test_sensitivity", "test_lint_edited", "test_update_worked", "test_fit", "test_scenario_add",
-    "test_profiles_facts", "test_scenario_reach", "test_backfill", "test_backfill_naming", "test_solve",
-    "test_measure_clock", "test_check", "test_fit_host", "test_search_sheet", "test_backfill_forms",
-    "test_validation", "test_sharing", "test_unit_proof", "test_measure_cases",
+    "test_validation_fit", "test_update_rows", "test_style", "test_runs_table", "test_update_databases",
+    "test_report_workloads", "test_ingest", "test_update_merge", "test_update", "test_sweep", "test_fit_told",
+    "test_export_inputs", "test_scenario_reach", "test_built_form", "test_scenario_add", "test_programs",
+    "test_scenario_purpose", "test_runs_told", "test_update_typed_cells", "test_diff", "test_scenario_remove",
+    "test_lint_values", "test_report", "test_workbook", "test_dashboard_basis", "test_diff_grown", "test_pictures",
+    "test_report_search", "test_advice", "test_report_failing", "test_report_changes", "test_lint_edited", "test_lint",
+    "test_sensitivity", "test_validation", "test_api", "test_diff_headlines", "test_runs_removed", "test_cli",
+    "test_update_unremembered", "test_backfill", "test_fit", "test_links", "test_first_failure", "test_likely_unit",
+    "test_check", "test_best_plan", "test_training_memory", "test_added_sheet", "test_report_expected",
+    "test_safe_files", "test_update_own_cells", "test_update_sweep_rows", "test_update_worked", "test_profiles_facts",
+    "test_backfill_naming", "test_solve", "test_measure_clock", "test_fit_host", "test_search", "test_search_sheet",
+    "test_backfill_forms", "test_sharing", "test_unit_proof", "test_measure_cases",
 )  # fmt: skip
 PARTED = (
     "test_workbook", "test_edits_by_libreoffice", "test_edits_update", "test_update_random", "test_edits",
