@@ -274,3 +274,10 @@ def test_a_shipped_file_is_plain(shipped):
 def test_a_template_without_rows(fault):
     """A header alone is no template."""
     assert fault() == "mine.csv: there are no rows below the header; add a row for each quantity"
+
+
+def test_a_file_with_the_name_of_a_shipped_plan_has_its_rows(write):
+    """Dashboard, Sweep and reports read a plan's rows by name, so that a file without them is refused in one line."""
+    with pytest.raises(UserError, match=r"^\S*goodput.csv: it has the name of a shipped plan, and lacks .* rows, such"):
+        library.load(write("n_chips chip input 8", name="goodput"))
+    assert set(library.load(write("n_chips chip input 8", name="matmul")).by_name) == {"n_chips"}

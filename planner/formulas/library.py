@@ -7,13 +7,14 @@ from functools import cache
 from pathlib import Path
 
 from planner import data
-from planner.errors import UserError, nearest
+from planner.errors import Place, UserError, nearest
 from planner.formulas.include import Scope, include
 from planner.formulas.input_values import with_choices
 from planner.formulas.synonyms import TEMPLATES
 from planner.formulas.template import COLUMNS, DISPLAY, Template, called, checked, read_rows
 
 _LONGEST_HEADER = 1000  # characters; a template's header has about sixty
+PLANS = ("training", "inference", "fleet", "goodput")  # whose rows Dashboard, Sweep and reports read by name
 
 
 @cache
@@ -40,9 +41,16 @@ def load(name: str | Path) -> Template:
     """A shipped template by name, or a template file by path (ending in .csv), with its includes laid out.
 
     Shipped ones are loaded once a process, the user's files each time. Raises UserError for an unknown template (with
-    the nearest), and for any fault in it or in an included one.
+    the nearest), for any fault in it or in an included one, and for a file that has the name of a shipped plan without
+    its rows.
     """
-    return _fetched(find(str(name), None), (), {})
+    template = _fetched(find(str(name), None), (), {})
+    if template.name in PLANS and template.path.parent != data.folder("templates"):
+        lacking = [each for each in load(template.name).by_name if each not in template.by_name]
+        if lacking:
+            what = f"it has the name of a shipped plan, and lacks {len(lacking):,} of its rows, such as {lacking[0]}"
+            raise UserError(what, place=Place(template.path), remedy="call the file otherwise, or keep all rows")
+    return template
 
 
 def find(name: str, folder: Path | None) -> Path:
