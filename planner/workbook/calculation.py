@@ -67,16 +67,16 @@ def write(
     page = Page(book, plan.sheets[template.name], template.name.capitalize(), purpose)
     header_rows(page, plan)
     shares, sheets = plan.shares[template.name], {sheet.template.name: sheet for sheet in earlier}
-    matched = _matched_rows(page, plan, shares, databases)
+    matched = _matched_rows(page, shares, databases)
     first = layout.FIRST_ROW + len(matched)
     places = {row.name: at for at, row in enumerate(shares.shown, start=first)}
     sheet = CalculationSheet(template, page, places, {name: sheets[owner] for name, owner in shares.owners.items()})
-    writer = _RowWriter(plan, sheet, inputs, databases, matched)
+    writer = _RowWriter(sheet, inputs, databases, matched)
     for row in shares.shown:
         writer.write(row)
     page.close_rows(sorted(places[name] for name in unused(plan, template) if name in places))
-    page.scenario_widths(plan.columns, (36, 11, 25, 34, 30))
-    _colours(sheet, plan, inputs)
+    page.scenario_widths(36, 11, 25, 34, 30)
+    _colours(sheet, inputs)
     return sheet
 
 
@@ -86,7 +86,7 @@ def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         said = f'IF({source}="",{_model_on_chip()},{source})' if row == layout.TITLE_ROW else f'{source}&""'
-        page.across(row, plan.columns, said, "plan_said" if row == layout.TITLE_ROW else "plan_cross_words", "@")
+        page.across(row, said, "plan_said" if row == layout.TITLE_ROW else "plan_cross_words", "@")
 
 
 def _model_on_chip() -> str:
@@ -96,7 +96,7 @@ def _model_on_chip() -> str:
     return f'{model}&IF(OR({model}="",{chip}=""),""," on ")&{chip}'
 
 
-def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: DatabaseSheets) -> dict[str, int]:
+def _matched_rows(page: Page, shares: Shares, databases: DatabaseSheets) -> dict[str, int]:
     """Write the rows that find each scenario's model and chip in the databases; returns their row numbers by kind."""
     wanted = (("model", "models", layout.MODEL_ROW), ("hardware", "hardware", layout.HARDWARE_ROW))
     matched: dict[str, int] = {}
@@ -110,24 +110,25 @@ def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databa
         page.put(at, layout.NAME, f"{kind}_row", "plan_told")
         page.put(at, layout.FORMULA, f"MATCH({kind}_id,{table},0)", "plan_told")
         page.put(at, layout.SOURCE, None, "plan_text")
-        page.across(at, plan.columns, f"MATCH({HERE}{id_row},{databases[table].ids},0)", "plan_formula", "0")
+        page.across(at, f"MATCH({HERE}{id_row},{databases[table].ids},0)", "plan_formula", "0")
     return matched
 
 
-def _colours(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs) -> None:
+def _colours(sheet: CalculationSheet, inputs: Inputs) -> None:
     """Missing numbers are grey; a number typed over its formula, and a row with an override on Inputs, are orange."""
     first = layout.FIRST_SCENARIO
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
-    area, corner = plan.columns.area(top, bottom), address(top, first)
-    sheet.page.grey_missing(area)
+    page, corner = sheet.page, address(top, first)
+    area = page.columns.area(top, bottom)
+    page.grey_missing(area)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # with the prefix that files have
-    sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
-    for name, row in _overridden(sheet, plan, inputs, bottom + 2).items():
-        area = plan.columns.area(sheet.rows[name], sheet.rows[name])
-        sheet.page.colour(area, address(row, first), ink=BROWN, fill=ORANGE, bold=True)
+    page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
+    for name, row in _overridden(sheet, inputs, bottom + 2).items():
+        area = page.columns.area(sheet.rows[name], sheet.rows[name])
+        page.colour(area, address(row, first), ink=BROWN, fill=ORANGE, bold=True)
 
 
-def _overridden(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
+def _overridden(sheet: CalculationSheet, inputs: Inputs, at: int) -> dict[str, int]:
     """Write a closed block at the end that says for each row whether an override is typed.
 
     Returns its row for each name. A conditional format may only read its own sheet, since Google Sheets supports only
@@ -138,18 +139,17 @@ def _overridden(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs, at: in
     row_of = {name: row for row, name in enumerate(names, start=at + 1)}
     if not row_of:
         return row_of
-    page.section(at, "Is an override typed on Inputs?", plan.columns.last_filled)
+    page.section(at, "Is an override typed on Inputs?")
     for name, row in row_of.items():
         page.describe(row, (f"Override: {sheet.template.row(name).label}", "1", "", "", ""))
         typed = f"{inputs_sheet.NAME}!{HERE}{inputs.override_rows[name]}"
-        page.across(row, plan.columns, f'{typed}<>""', "plan_cross")
+        page.across(row, f'{typed}<>""', "plan_cross")
     page.close_rows(range(at + 1, at + 1 + len(row_of)))
     return row_of
 
 
 @dataclass(frozen=True)
 class _RowWriter:
-    plan: BuildPlan
     sheet: CalculationSheet
     inputs: Inputs
     databases: DatabaseSheets
@@ -165,7 +165,7 @@ class _RowWriter:
         style = "plan_cross" if self.caller(row) else STYLE.get(row.kind, "plan_formula")
         form = row_format(row)
         self._check_column(row)
-        page.across(at, self.plan.columns, self.formula(row), style, form)
+        page.across(at, self.formula(row), style, form)
 
     def caller(self, row: Row) -> CalculationSheet | None:
         """The earlier sheet from which the row is read; None if this sheet computes it."""

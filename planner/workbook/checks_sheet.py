@@ -61,8 +61,8 @@ def write(
     summaries = _summary(writer, checks, missing)
     writer.section("What fails first")
     failures.show()
-    _colour(page, plan, checks)
-    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
+    _colour(page, checks)
+    page.scenario_widths(*WIDTHS, is_closed=True)
     return page, f"SUM({plan.columns.across(NAME, summaries['Failed checks'])})", summaries
 
 
@@ -232,7 +232,7 @@ class _CheckWriter:
 
     def section(self, title: str) -> None:
         self.at += self.at > layout.FIRST_ROW
-        self.page.section(self.at, title, self.plan.columns.last_filled)
+        self.page.section(self.at, title)
         self.at += 1
 
     def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
@@ -241,13 +241,13 @@ class _CheckWriter:
 
     def line(self, texts: Sequence[str], formula: str, style: str = "plan_formula", form: str = "0") -> None:
         self.page.describe(self.at, texts)
-        self.page.across(self.at, self.plan.columns, formula, style, form)
+        self.page.across(self.at, formula, style, form)
         self.at += 1
 
 
-def _colour(page: Page, plan: BuildPlan, checks: range) -> None:
+def _colour(page: Page, checks: range) -> None:
     """Failed checks are red, unknown ones grey."""
-    area = plan.columns.area(checks.start, checks.stop - 1)
+    area = page.columns.area(checks.start, checks.stop - 1)
     corner = address(checks.start, layout.FIRST_SCENARIO)
     page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
     page.grey_missing(area)
@@ -315,7 +315,7 @@ class _Failures:
                 name = f"{OWN}.failed_{place + 1}_{number}"
                 said = (f"Check {place + 1}{what}", "1" if number else "text", name, "", meaning)
                 writer.line(said, f'IF({at}>0,INDEX({block},{at},1),"")', *look)
-        area = writer.plan.columns.area(first, writer.at - 1)
+        area = writer.page.columns.area(first, writer.at - 1)
         writer.page.colour(area, f'{address(first, layout.FIRST_SCENARIO)}<>""', ink=RED)
 
     def _block(self, number: int) -> str:

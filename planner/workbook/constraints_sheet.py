@@ -64,10 +64,10 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], i
     closed = at
     for each, sheet in (*leading, *others):
         if others and each is others[0][0]:
-            page.section(at, f"{ON_THE_WAY}; {OPENS}", plan.columns.last_filled)
+            page.section(at, f"{ON_THE_WAY}; {OPENS}")
             closed = at = at + 1
         title = f"{sheet.page.name}: {each.row.label}" if each.row.label in several else each.row.label
-        first, at = at, _block(page, plan, each, sheet, title, at, margins)
+        first, at = at, _block(page, each, sheet, title, at, margins)
         constraints.rows[sheet.page.name, each.row.name] = at - 1
         page.rows[at - 1].height = constraints.heights[at - 1] = _height(each)
         if (each, sheet) in leading:
@@ -75,8 +75,8 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], i
         at += 1
     if others:
         page.close_rows(range(closed, at - 1))
-    page.grey_missing(plan.columns.area(layout.FIRST_ROW, at))
-    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
+    page.grey_missing(page.columns.area(layout.FIRST_ROW, at))
+    page.scenario_widths(*WIDTHS, is_closed=True)
     return constraints
 
 
@@ -91,26 +91,15 @@ def _found(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> Iterator[tupl
                 yield each, home
 
 
-def _block(
-    page: Page,
-    plan: BuildPlan,
-    each: Constraint,
-    sheet: CalculationSheet,
-    title: str,
-    at: int,
-    margins: tuple[str, str],
-) -> int:
-    """Write one constraint: its parts, what binds, the next part, the margin, and all in words.
-
-    Returns the next free row.
-    """
-    page.section(at, title, plan.columns.last_filled)
+def _block(page: Page, each: Constraint, sheet: CalculationSheet, title: str, at: int, margins: tuple[str, str]) -> int:
+    """Write a constraint: its parts, what binds, the next part, the margin, all in words; returns the next free row."""
+    page.section(at, title)
     first, last = at + 1, at + len(each.parts)
     for row, part in enumerate(each.parts, start=first):
         label = f"{title}: {within(_without_include(part.label, each.row.label))}"
         name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
         page.describe(row, (label, each.unit, name, read, part.label))
-        page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
+        page.across(row, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
     said = (
         (f"the {largest}", each.unit, "best", f"the {largest} of the {len(each.parts)}"),
@@ -123,7 +112,7 @@ def _block(
     for row, (label, unit, name, text) in enumerate(said, start=last + 1):
         page.describe(row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
     for row, (formula, style, form) in enumerate(_said(each, first, last, margins), start=last + 1):
-        page.across(row, plan.columns, formula, style, form)
+        page.across(row, formula, style, form)
     return last + len(said) + 1
 
 

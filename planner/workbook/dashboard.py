@@ -84,7 +84,7 @@ class Board:
             return
         sheets = f"{', '.join(followers)} and the charts below"
         self.page.sheet.row_breaks.append(Break(id=self.at - 1))
-        self.page.section(self.at, f"Shown on {sheets}", self.plan.columns.last_filled)
+        self.page.section(self.at, f"Shown on {sheets}")
         choices = [("Scenario", self.plan.scenarios[0].id, self.plan.columns.across("Inputs", layout.ID_ROW))]
         if has_roofline:
             choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
@@ -125,9 +125,10 @@ class Board:
 
     def _reach(self) -> int:
         """The last column of a printed page: the last scenario's, or the last one under the charts."""
-        pixels = sum(self.page.pixels(column) for column in range(1, self.plan.columns.last_filled + 1))
+        last = self.page.columns.last_filled
+        pixels = sum(self.page.pixels(column) for column in range(1, last + 1))
         further = max(0, math.ceil((charts.ABREAST * (charts.WIDE + charts.GAP) - pixels) / PLAIN_COLUMN))
-        return self.plan.columns.last_filled + further
+        return last + further
 
 
 def write(
@@ -162,7 +163,7 @@ def write(
 
 def _front(page: Page, plan: BuildPlan) -> None:
     """Arrange what stays visible: line labels and scenario names; ids, names and sources are closed groups."""
-    page.widths(*WIDTHS, scenarios=plan.columns, each=EACH)
+    page.widths(*WIDTHS, each=EACH)
     for column in CLOSED:
         group = page.sheet.column_dimensions[column_letters(column)]
         group.outlineLevel, group.hidden = 1, True
@@ -185,7 +186,7 @@ def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str
     page.leads(at, inputs_sheet.NAME, typed)
     if row.unit == "text":
         page.put(at, layout.UNIT, row.unit, "plan_text", UNSEEN)
-    page.across(at, plan.columns, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
+    page.across(at, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
     return at + 1
 
 
@@ -217,7 +218,7 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
     asked_for = problem(headline_template(each.sheet.template))
     if not each.cost or not each.fits or not asked_for:
         return at
-    sheet, over = each.sheet, writer.plan.columns.over  # its text column counts as 0 if the range is a direct argument
+    sheet, over = each.sheet, writer.page.columns.over  # its text column counts as 0 if the range is a direct argument
     key, passes, cost, cheaper, best, least, mark = range(at, at + 7)
     asked = "&".join(f'" "&{sheet.here(name)}' for name in asked_for if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
@@ -251,7 +252,7 @@ def _tell_best(writer: LineWriter, marks: int, cost: int, at: int) -> int:
 
     `cost` is the row of its cost as text, `marks` that of the marks. The text of each scenario is a closed line, `at`.
     """
-    page, columns = writer.page, writer.plan.columns
+    page, columns = writer.page, writer.page.columns
     texts, places = columns.over(at), columns.over(marks)
     told = f'IF({HERE}{marks}="{BEST}","{BEST}: "&{HERE}{layout.TITLE_ROW}&", "&{HERE}{cost},"")'
     writer.line(at, ("Told at the top", "text", "told.best", "", "if it is the only one"), told, "plan_words")

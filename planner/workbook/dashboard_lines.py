@@ -120,17 +120,17 @@ class LineWriter:
 
     def _heading(self, sheet: CalculationSheet, at: int) -> None:
         """Write the heading of a section, which says for which scenarios the workload isn't meant."""
-        self.page.section(at, sheet.template.name.capitalize(), self.plan.columns.last_filled)
+        self.page.section(at, sheet.template.name.capitalize())
         if self.meant and sheet.template in self.plan.workloads.templates:
             self.headings[sheet.template.name] = at
             mine, every = (f'{HERE}{self.meant}="{name}"' for name in (sheet.template.name, ALL_WORKLOADS))
-            self.across(at, f'IF(OR({mine},{every}),"","not meant for it")', "plan_section", "@")
+            self.page.across(at, f'IF(OR({mine},{every}),"","not meant for it")', "plan_section", "@")
 
     def _set_back(self, lines: Lines) -> None:
         """Make numbers pale in the columns of scenarios that aren't meant for them."""
         if at := self.headings.get(lines.template):
             heading = f"{column_letters(layout.FIRST_SCENARIO)}${at}"
-            self.page.colour(self.plan.columns.area(at + 1, lines.last), f'{heading}<>""', ink=PALE_GREY)
+            self.page.colour(self.page.columns.area(at + 1, lines.last), f'{heading}<>""', ink=PALE_GREY)
 
     def guarded(self, sheet: CalculationSheet, formula: str, otherwise: str) -> str:
         """A formula that applies if a scenario is meant for the sheet's workload, else `otherwise`."""
@@ -149,14 +149,10 @@ class LineWriter:
         self.page.put(at, layout.LABEL, label, style)
         self.page.put(at, layout.UNIT, "text", "plan_text", UNSEEN)
 
-    def across(self, at: int, formula: str, style: str, form: str) -> None:
-        """Write one formula in the columns of all scenarios."""
-        self.page.across(at, self.plan.columns, formula, style, form)
-
     def line(self, at: int, texts: Sequence[str], formula: str, style: str = "plan_formula", form: str = "@") -> None:
         """Write a line's description, and its formula for each scenario."""
         self.describe(at, texts)
-        self.across(at, formula, style, form)
+        self.page.across(at, formula, style, form)
 
     def _headline(self, lines: Lines, each: Headline[Row], proved: set[str], at: int) -> int:
         """Write the expected number, closed its range, bound and what binds, and these as text.
@@ -178,7 +174,7 @@ class LineWriter:
         self.line(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"), digits, form="0")
         self.close(range(first + 1, at + 1))
         self.texts(at + 1, f"{each.said}: {OF_ANY_RUNS}", f"{name}.said", "in words", "plan_aside_label")
-        self.across(at + 1, self._said(lines, each, first, at, asked), ASIDE[bool(asked)], "@")
+        self.page.across(at + 1, self._said(lines, each, first, at, asked), ASIDE[bool(asked)], "@")
         if asked:
             self.page.rows[at + 1].height = 2 * LINE_HEIGHT
         return at + 2
@@ -193,7 +189,7 @@ class LineWriter:
             return 0
         lines.rows[row.name] = at
         self._number(lines.sheet, each, row, at, is_proved=True)
-        area = self.plan.columns.area(first, first)
+        area = self.page.columns.area(first, first)
         number, target = (address(place, layout.FIRST_SCENARIO) for place in (first, at))
         self.page.colour(area, f"{number}>{target}", ink=RED, bold=True)
         return at
@@ -219,7 +215,7 @@ class LineWriter:
         if has_range:
             self.page.put(at, layout.LABEL, label, "plan_lead_label" if leads else "plan_told")
         style = "plan_lead" if has_range and leads else "plan_cross"
-        self.across(at, sheet.here(row.name) + self.units.over(row), style, shown_format(row))
+        self.page.across(at, sheet.here(row.name) + self.units.over(row), style, shown_format(row))
 
     def _label(self, sheet: CalculationSheet, label: str) -> str:
         """A label that no other line has."""
@@ -239,7 +235,7 @@ class LineWriter:
         name = constraints.page.name
         self.describe(at, (f"{row.label}: bound by", "text", "", f"{name} row {place}", "and how far the next is"))
         self.page.leads(at, name, place)
-        self.across(at, f"{name}!{HERE}{place}", "plan_words", "@")
+        self.page.across(at, f"{name}!{HERE}{place}", "plan_words", "@")
         self.page.rows[at].height = constraints.heights[place]
         self.close(range(at, at + 1))
         lines.binds = lines.binds or at
@@ -258,7 +254,7 @@ class LineWriter:
         for place, part in zip(lines.parts, parts, strict=True):
             self.describe(place, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
             linked(self.page, place, sheet, part.text)
-            self.across(place, f"{sheet.here(part.text)}/{HERE}{at}", "plan_cross", shown_format(row))
+            self.page.across(place, f"{sheet.here(part.text)}/{HERE}{at}", "plan_cross", shown_format(row))
         self.close(range(at, lines.parts.stop))
         return lines.parts.stop
 
@@ -268,13 +264,13 @@ class LineWriter:
         lines.fits, lines.room = at, at + 1
         self.describe(at, (f"{sheet.page.name}: fits in memory", "1", "", "", "1 fits, 0 does not"))
         linked(self.page, at, sheet, memory.check)
-        self.across(at, sheet.here(memory.check), "plan_check", "0")
+        self.page.across(at, sheet.here(memory.check), "plan_check", "0")
         self.describe(at + 1, (f"{sheet.page.name}: {within(memory.room.label)}", needed.said_in, "", "", ""))
         room = parse(memory.room.text)
         linked(self.page, at + 1, sheet, room.names[0])
         over = self.units.over(needed)
         text = room.substitute(sheet.here)
-        self.across(at + 1, f"({text}){over}" if over else text, "plan_cross", shown_format(needed))
+        self.page.across(at + 1, f"({text}){over}" if over else text, "plan_cross", shown_format(needed))
         self.close(range(at, at + 2))
         return at + 2
 

@@ -65,7 +65,7 @@ def write(
     steps = [_StepParts(each.template, whole, each) for each in made if each.memory and (whole := each.whole)]
     if not steps:
         return None
-    page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
+    page.section(at, "From bound to expected, of the scenario shown")
     workload, at = "", at + 1
     if len(steps) > 1 and WORKLOAD in inputs.input_rows:
         typed = plan.columns.of_scenario(inputs_sheet.NAME, inputs.input_rows[WORKLOAD], selector)

@@ -64,16 +64,16 @@ def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     for title, rows in ((LOOKED_UP, lookups), (CALCULATED, calculated), (FITTED, fitted)):
         row = _block(page, plan, title, rows, inputs.override_rows, row, ranges, is_closed=True)
     _constants(page, plan, inputs, row)
-    _colour_overrides(inputs, plan)
+    _colour_overrides(inputs)
     page.close_columns(range(layout.SOURCE, layout.FIRST_SCENARIO))
-    page.widths(38, 11, 25, 34, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(38, 11, 25, 34, 30, each=layout.SCENARIO_WIDTH)
     return inputs
 
 
-def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:
+def _colour_overrides(inputs: Inputs) -> None:
     """Highlight typed overrides."""
     if rows := inputs.override_rows.values():
-        area = plan.columns.area(min(rows), max(rows))
+        area = inputs.page.columns.area(min(rows), max(rows))
         first = address(min(rows), layout.FIRST_SCENARIO)
         inputs.page.colour(area, f'{first}<>""', ink=BROWN, fill=ORANGE, bold=True)
 
@@ -86,14 +86,14 @@ def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
             page.put(row, column, value, "plan_input_words", "@")
     for row, kind, title in ((layout.MODEL_ROW, "models", "Model"), (layout.HARDWARE_ROW, "hardware", "Chip")):
         prompt = f"Choose an id of the {kind.capitalize()} sheet."
-        page.choose(plan.columns.area(row, row), ranges[kind], title, prompt)
+        page.choose(page.columns.area(row, row), ranges[kind], title, prompt)
     texts = (
         (layout.ID_ROW, "Scenario id", "A short text; ids are unique."),
         (layout.TITLE_ROW, "Scenario", "A short text; blank shows the model on the chip."),
     )
     short = {"type": "textLength", "operator": "between", "formula1": "1", "formula2": str(LONGEST)}
     for row, title, prompt in texts:
-        page.validate(plan.columns.area(row, row), title, prompt, f"1 to {LONGEST} characters.", **short)
+        page.validate(page.columns.area(row, row), title, prompt, f"1 to {LONGEST} characters.", **short)
     # Ranges over the ids begin left of the first one, so that they cover a scenario moved there.
     prompt, error = "Stays blank: lists of scenarios begin here. A note of yours goes below it.", "Leave it blank."
     left_of_ids = address(layout.ID_ROW, layout.SOURCE)
@@ -117,7 +117,7 @@ def _block(
     """
     if not rows:
         return at
-    page.section(at, f"{title}; {OPENS}" if is_closed else title, plan.columns.last_filled)
+    page.section(at, f"{title}; {OPENS}" if is_closed else title)
     overriding = not title.startswith(PLAN)
     first, typed = at + 1, set[int]()
     for at, row in enumerate(rows, start=first):
@@ -130,7 +130,7 @@ def _block(
                 typed.add(at)
             missing = row.name in scenario.values and value is None
             page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", row_format(row))
-        validate(page, row, plan.columns.area(at, at), ranges, overriding)
+        validate(page, row, page.columns.area(at, at), ranges, overriding)
     if is_closed:
         chosen = {places[name] for name in places if name in _named()[1]}  # looked up, yet what a plan chooses
         page.close_rows(range(first, at + 1), typed | chosen)
@@ -175,7 +175,7 @@ def at_least_0(row: Row) -> str:
 
 
 def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
-    page.section(at, "Constants", plan.columns.last_filled)
+    page.section(at, "Constants")
     first = at + 1
     for at, row in enumerate(plan.constants.values(), start=first):
         inputs.constant_rows[row.name] = at

@@ -104,7 +104,7 @@ class _Latest:
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
         none = f'IF(COUNTIF({self.table.area("run_scenario")},{HERE}{layout.ID_ROW})>0,"{OTHERS}","{NONE}")'
         words = f"IF({HERE}{place}=0,{none},{HERE}{number}&{runs}&{HERE}{times})"
-        self.writer.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
+        self.writer.page.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
         self.writer.page.rows[said].height = 2 * LINE_HEIGHT
 
     def _number_in_words(self, place: int, measured: int, digits: int) -> str:
@@ -138,7 +138,7 @@ class _Latest:
 def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
     """Write the chart's data from row `at` on, and the chart; returns the next free row."""
     page = writer.page
-    page.section(at, TITLE, writer.plan.columns.last_filled)
+    page.section(at, TITLE)
     rows = {name: range(at + 1 + place * DRAWN, at + 1 + (place + 1) * DRAWN) for place, name in enumerate(LINES)}
     for name, lines in rows.items():
         for place, row in enumerate(lines):

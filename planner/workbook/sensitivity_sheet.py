@@ -92,7 +92,7 @@ class _Table:
         text = row.expression.substitute(lambda name: self._cell(name, at))
         over = self.scenario.over(row)
         formula = f"({text}){over}" if over else text
-        self.page.across(at, columns, formula, "plan_formula", shown_format(row))
+        self.page.across(at, formula, "plan_formula", shown_format(row), columns)
 
     def _cell(self, name: str, at: int) -> str:
         """The reference to a name in formulas of the row `at`."""

@@ -131,14 +131,14 @@ class Verdict:
 
     def _text(self, place: int, formula: str, style: str = "plan_told_words") -> None:
         self.writer.texts(self.at + place, *TEXTS[place], "plan_lead_label")
-        self.writer.across(self.at + place, formula, style, "@")
+        self.writer.page.across(self.at + place, formula, style, "@")
 
     def _from_checks(self, place: int, label: str, row: int) -> None:
         """Write a line with a count or a text of Checks."""
         page, at, is_text = self.writer.page, self.at + place, place == LACKS
         self.writer.describe(at, (label, "text" if is_text else "1", "", f"Checks row {row}", "of this scenario"))
         page.leads(at, "Checks", row)
-        self.writer.across(at, f"Checks!{HERE}{row}", *(("plan_words", "@") if is_text else ("plan_check", "0")))
+        self.writer.page.across(at, f"Checks!{HERE}{row}", *(("plan_words", "@") if is_text else ("plan_check", "0")))
 
     def _failed(self, n_failed: str, words: int) -> str:
         """The formula of the first failure as text; for a check of our own formulas a reference to Checks.
@@ -161,7 +161,7 @@ class Verdict:
 
     def _colours(self, at: int) -> None:
         """Green if it fits, red if not."""
-        page, columns = self.writer.page, self.writer.plan.columns
+        page, columns = self.writer.page, self.writer.page.columns
         colour_verdict(page, columns.area(at, at), address(at, layout.FIRST_SCENARIO))
         failed = columns.area(at + FAILURE, at + FAILURE)
         page.colour(failed, f"{address(at + FAILED, layout.FIRST_SCENARIO)}>0", ink=RED)
@@ -183,7 +183,7 @@ def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> tuple[
     found = [(each, row) for each in planned for row in each.sheet.computed if row.is_of_plan]
     if not found:
         return 0, 0
-    page.section(at, FAILED_BLOCK, writer.plan.columns.last_filled)
+    page.section(at, FAILED_BLOCK)
     for place, (each, row) in enumerate(found, start=at + 1):
         label = f"{each.sheet.page.name}: {row.label}"
         writer.describe(place, (label, "text", "", "", row.label))
@@ -194,7 +194,7 @@ def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> tuple[
         said = "&".join([f"$E{place}", *_in_numbers(writer, each.sheet, row)])
         own = f'IF({condition},{said},"")'
         above = f"{HERE}{place - 1}"
-        writer.across(place, f'IF({above}="",{own},{above})' if place > at + 1 else own, "plan_words", "@")
+        page.across(place, f'IF({above}="",{own},{above})' if place > at + 1 else own, "plan_words", "@")
     last = at + len(found)
     writer.close(range(at, last + 1))
     places = [(each, row, place) for place, (each, row) in enumerate(found, start=at + 1)]
@@ -250,7 +250,7 @@ def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at:
     titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + MEMORY]
     lines, cost = list(zip_longest(*leads)), 0
     if lines:
-        writer.page.section(at, IN_WORDS, writer.plan.columns.last_filled)
+        writer.page.section(at, IN_WORDS)
         writer.close([at])
     for place, line in enumerate(lines, start=1):
         texts = [_in_words(writer, each, lead) for each, lead in zip(planned, line, strict=True)]
