@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from openpyxl.workbook import Workbook
@@ -34,7 +34,7 @@ class CalculationSheet:
     template: Template
     page: Page
     rows: dict[str, int]
-    owners: Mapping[str, CalculationSheet] = field(default_factory=dict)
+    owners: Mapping[str, CalculationSheet]  # by row name, the earlier sheet that computes it
 
     def home(self, name: str) -> CalculationSheet:
         """The sheet that computes a row of the template: this one, or an earlier one."""
@@ -51,32 +51,38 @@ class CalculationSheet:
         return [row for row in self.template.rows if row.name in self.rows and row.name not in self.owners]
 
 
-def write(
-    book: Workbook,
-    plan: BuildPlan,
-    template: Template,
-    inputs: Inputs,
-    databases: DatabaseSheets,
-    earlier: Sequence[CalculationSheet] = (),
-) -> CalculationSheet:
-    """Write a template's sheet; rows that one of the `earlier` sheets computes are read from there.
+@dataclass(frozen=True)
+class Earlier:
+    """What a new sheet is made from: the plan, and the sheets written before it, which its formulas may read."""
+
+    book: Workbook
+    plan: BuildPlan
+    inputs: Inputs
+    databases: DatabaseSheets
+    sheets: dict[str, CalculationSheet] = field(default_factory=dict)  # by template, in the order of the sheets
+
+
+def write(earlier: Earlier, template: Template) -> CalculationSheet:
+    """Write a template's sheet; rows that an earlier sheet computes are read from there.
 
     Raises UserError for a lookup of an unknown database column.
     """
+    plan = earlier.plan
     purpose = "One formula for each row, copied to the right for each scenario. Type overrides on Inputs."
-    page = Page(book, plan.sheets[template.name], template.name.capitalize(), purpose)
+    page = Page(earlier.book, plan.sheets[template.name], template.name.capitalize(), purpose)
     header_rows(page, plan)
-    shares, sheets = plan.shares[template.name], {sheet.template.name: sheet for sheet in earlier}
-    matched = _matched_rows(page, shares, databases)
+    shares = plan.shares[template.name]
+    matched = _matched_rows(page, shares, earlier.databases)
     first = layout.FIRST_ROW + len(matched)
     places = {row.name: at for at, row in enumerate(shares.shown, start=first)}
-    sheet = CalculationSheet(template, page, places, {name: sheets[owner] for name, owner in shares.owners.items()})
-    writer = _RowWriter(sheet, inputs, databases, matched)
+    owners = {name: earlier.sheets[owner] for name, owner in shares.owners.items()}
+    sheet = CalculationSheet(template, page, places, owners)
+    writer = _RowWriter(sheet, earlier.inputs, earlier.databases, matched)
     for row in shares.shown:
         writer.write(row)
     page.close_rows(sorted(places[name] for name in unused(plan, template) if name in places))
     page.scenario_widths(36, 11, 25, 34, 30)
-    _colours(sheet, inputs)
+    _colours(sheet, earlier.inputs)
     return sheet
 
 
@@ -142,8 +148,7 @@ def _overridden(sheet: CalculationSheet, inputs: Inputs, at: int) -> dict[str, i
     page.section(at, "Is an override typed on Inputs?")
     for name, row in row_of.items():
         page.describe(row, (f"Override: {sheet.template.row(name).label}", "1", "", "", ""))
-        typed = f"{inputs_sheet.NAME}!{HERE}{inputs.override_rows[name]}"
-        page.across(row, f'{typed}<>""', "plan_cross")
+        page.across(row, f'{inputs.override(name)}<>""', "plan_cross")
     page.close_rows(range(at + 1, at + 1 + len(row_of)))
     return row_of
 
@@ -195,13 +200,13 @@ class _RowWriter:
             return owner.here(row.name)
         text = self.plain(row)
         if row.name in self.inputs.override_rows:
-            return overridable(f"{inputs_sheet.NAME}!{HERE}{self.inputs.override_rows[row.name]}", text)
+            return overridable(self.inputs.override(row.name), text)
         return text
 
     def plain(self, row: Row) -> str:
         """The row's formula without its override."""
         if row.kind == "input":
-            return or_missing(f"{inputs_sheet.NAME}!{HERE}{self.inputs.input_rows[row.name]}")
+            return or_missing(self.inputs.here(row.name))
         if row.kind == "constant":
             return self.inputs.constant(row.name)
         if row.kind in CALCULATED:

@@ -12,9 +12,8 @@ from planner.formulas.sweeps import Sweep
 from planner.formulas.template import Row
 from planner.workbook import display_units, inputs_sheet
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet
+from planner.workbook.calculation import CalculationSheet, Earlier
 from planner.workbook.cell_styles import row_format
-from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import column_letters
@@ -66,15 +65,10 @@ class ChosenScenario(ChosenBlock):
     FIRST_ROW = 4
 
     def __init__(
-        self,
-        page: Page,
-        plan: BuildPlan,
-        inputs: Inputs,
-        selector: str,
-        sweeps: Sequence[tuple[Sweep, CalculationSheet]],
+        self, page: Page, earlier: Earlier, selector: str, sweeps: Sequence[tuple[Sweep, CalculationSheet]]
     ) -> None:
-        super().__init__(page, plan, self.FIRST_ROW)
-        self.inputs = inputs
+        super().__init__(page, earlier.plan, self.FIRST_ROW)
+        self.inputs = earlier.inputs
         self.places: dict[tuple[str, str], str] = {}
         self.chosen = self.put_id(selector)
         self._meant = self._put_meant([sweep for sweep, _ in sweeps if any(axis.charts for axis in sweep.axes)])
@@ -99,7 +93,7 @@ class ChosenScenario(ChosenBlock):
         workloads, found = self.plan.workloads, dict[str, str]()
         if workloads.row is None or WORKLOAD not in self.inputs.input_rows or not sweeps:
             return found
-        typed = self.plan.columns.of_scenario(inputs_sheet.NAME, self.inputs.input_rows[WORKLOAD], self.chosen)
+        typed = self.inputs.of_scenario(WORKLOAD, self.chosen)
         cell = self.put(f"chosen_{WORKLOAD}", "Its workload", "text", "@", typed, "", "plan_cross_words")
         for template in (sweep.template for sweep in sweeps):
             formula = workloads.guarded([template], cell, "1", "NA()")

@@ -9,17 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from openpyxl.workbook import Workbook
-
 from planner.formulas.binding import Constraint
 from planner.formulas.headlines import bounds
 from planner.formulas.text import parse
 from planner.spoken import within
 from planner.workbook import layout
-from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet, header_rows
+from planner.workbook.calculation import CalculationSheet, Earlier, header_rows
 from planner.workbook.cell_styles import RATIO, number_format, row_format
-from planner.workbook.inputs_sheet import OPENS, Inputs
+from planner.workbook.inputs_sheet import OPENS
 from planner.workbook.layout import in_row
 from planner.workbook.page import Page
 from planner.workbook.wrapping import LINE_HEIGHT, PER_WIDTH, lines_of
@@ -47,20 +44,20 @@ class Constraints:
         return self.rows.get((sheet.home(name).page.name, name))
 
 
-def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], inputs: Inputs) -> Constraints | None:
+def write(earlier: Earlier) -> Constraints | None:
     """Write the sheet, headlines first; None, and no sheet, if no headline depends on a constraint."""
-    found = list(_found(plan, sheets))
+    found = list(_found(earlier))
     if not found:
         return None
     leading = [(each, sheet) for each, sheet in found if each.row.name in bounds(sheet.template)]
     others = [each for each in found if each not in leading]
-    page = Page(book, NAME, "Constraints", PURPOSE)
+    page = Page(earlier.book, NAME, "Constraints", PURPOSE)
     page.master_at = layout.UNIT
-    header_rows(page, plan, ("Read from", "What it is"))
+    header_rows(page, earlier.plan, ("Read from", "What it is"))
     constraints = Constraints(page, {}, {})
     at = layout.FIRST_ROW
     several = {each.row.label for each, _ in found if sum(each.row.label == other.row.label for other, _ in found) > 1}
-    margins = inputs.constant("far_margin"), inputs.constant("large_margin")
+    margins = earlier.inputs.constant("far_margin"), earlier.inputs.constant("large_margin")
     closed = at
     for each, sheet in (*leading, *others):
         if others and each is others[0][0]:
@@ -80,11 +77,11 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], i
     return constraints
 
 
-def _found(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> Iterator[tuple[Constraint, CalculationSheet]]:
+def _found(earlier: Earlier) -> Iterator[tuple[Constraint, CalculationSheet]]:
     """Every constraint on which a headline depends, without repetition, with the sheet that computes its row."""
     seen: set[tuple[str, str]] = set()
-    for sheet in sheets:
-        for each in plan.constraints[sheet.template.name]:
+    for template, sheet in earlier.sheets.items():
+        for each in earlier.plan.constraints[template]:
             home = sheet.home(each.row.name)
             if (key := (home.page.name, each.row.name)) not in seen:
                 seen.add(key)

@@ -14,7 +14,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import headline_template, problem, rows_shown
@@ -30,7 +29,7 @@ from planner.workbook import (
 from planner.workbook.advice_lines import write_changes
 from planner.workbook.basis import write_basis
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet, header_rows
+from planner.workbook.calculation import CalculationSheet, Earlier, header_rows
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
@@ -70,6 +69,7 @@ class Board:
 
     page: Page
     plan: BuildPlan
+    inputs: Inputs
     writer: LineWriter
     made: Sequence[Lines]
     verdict: Verdict
@@ -100,7 +100,7 @@ class Board:
         self.at += len(choices) + 2
 
     def finish(
-        self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int], runs: own_runs.RunsTable | None
+        self, charted: DashboardCharts, failed: Mapping[str, int], runs: own_runs.RunsTable | None
     ) -> FrontTexts:
         """Write what follows the choices: charts of the chosen scenario, and the verdict.
 
@@ -111,7 +111,7 @@ class Board:
             own_runs.write(self.writer, self.made, runs)
         if self.selectors:
             chosen = self.selectors["scenario"].partition("!")[2]
-            charted.parts = expected_parts.write(self.page, self.plan, inputs, self.made, chosen, self.at)
+            charted.parts = expected_parts.write(self.page, self.plan, self.inputs, self.made, chosen, self.at)
             self.at = charted.parts.rows.stop + 1 if charted.parts else self.at
             self.at = charted.draw(self.page, self.at) + 1
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
@@ -131,14 +131,13 @@ class Board:
         return last + further
 
 
-def write(
-    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[CalculationSheet], constraints: Constraints | None
-) -> Board:
+def write(earlier: Earlier, constraints: Constraints | None) -> Board:
     """Write the sheet up to its choices, with room for the verdict."""
-    page = Page(book, NAME, "Dashboard", PURPOSE)
+    plan, inputs = earlier.plan, earlier.inputs
+    page = Page(earlier.book, NAME, "Dashboard", PURPOSE)
     header_rows(page, plan, ("From", "Note and source"))
     _front(page, plan)
-    ordered = _in_order(plan, sheets)
+    ordered = _in_order(earlier)
     shown = [row for sheet in ordered for row in rows_shown(sheet.template)]
     units = Units(page, layout.HARDWARE_ROW + 1, inputs, shown)
     at = _called_up(page, plan, inputs, CHIPS, "of the plan", units.rows.stop)
@@ -158,7 +157,7 @@ def write(
         if sheet.template.name not in writer.used:
             writer.close(range(lines.first + 1, at))
     at = dashboard_charts.draw(writer, made, verdict, at + 1)
-    return Board(page, plan, writer, made, verdict, at)
+    return Board(page, plan, inputs, writer, made, verdict, at)
 
 
 def _front(page: Page, plan: BuildPlan) -> None:
@@ -181,24 +180,24 @@ def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str
     row = plan.inputs.get(name)
     if row is None:
         return at
-    typed = inputs.input_rows[name]
     page.describe(at, (row.label, row.said_in, name, inputs_sheet.NAME, note))
-    page.leads(at, inputs_sheet.NAME, typed)
+    page.leads(at, inputs_sheet.NAME, inputs.input_rows[name])
     if row.unit == "text":
         page.put(at, layout.UNIT, row.unit, "plan_text", UNSEEN)
-    page.across(at, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
+    page.across(at, inputs.here(name), "plan_cross", row_format(row))
     return at + 1
 
 
-def _in_order(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> list[CalculationSheet]:
+def _in_order(earlier: Earlier) -> list[CalculationSheet]:
     """The sheets in display order: the first scenario's workload, other workloads, and what these include."""
+    plan = earlier.plan
     workloads = {template.name for template in plan.workloads.templates}
     leading = plan.scenarios[0].values.get(WORKLOAD) if plan.scenarios else None
 
     def place(sheet: CalculationSheet) -> tuple[bool, bool]:
         return sheet.template.name != leading, sheet.template.name not in workloads
 
-    return sorted(sheets, key=place)
+    return sorted(earlier.sheets.values(), key=place)
 
 
 def _used(plan: BuildPlan) -> set[str]:

@@ -17,7 +17,7 @@ from openpyxl.chart.marker import DataPoint
 from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
-from planner.workbook import charts, inputs_sheet
+from planner.workbook import charts
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import PERCENT, SAID, number_format
 from planner.workbook.dashboard_lines import Lines, meant
@@ -68,7 +68,7 @@ def write(
     page.section(at, "From bound to expected, of the scenario shown")
     workload, at = "", at + 1
     if len(steps) > 1 and WORKLOAD in inputs.input_rows:
-        typed = plan.columns.of_scenario(inputs_sheet.NAME, inputs.input_rows[WORKLOAD], selector)
+        typed = inputs.of_scenario(WORKLOAD, selector)
         page.describe(at, ("Its workload", "text", f"shown_{WORKLOAD}"))
         page.put(at, TIME, Live(typed), "plan_formula", number_format("text"))
         workload, at = f"${column_letters(TIME)}${at}", at + 1
@@ -120,7 +120,8 @@ class _Writer:
 
     def _line(self, at: int, line: Sequence[tuple[str, int] | None]) -> None:
         labels = [f'"{found[0]}"' if found else '""' for found in line]
-        times = [self._time(found[1]) if found else "NA()" for found in line]
+        columns = self.plan.columns
+        times = [columns.of_scenario("", found[1], self.chosen) if found else "NA()" for found in line]
         time, first = address(at, TIME), self.first + WHOLES
         begins = f"SUM({address(first, TIME)}:{address(at - 1, TIME)})" if at > first else "0"
         if None in line:  # fewer parts than another workload: nothing to draw
@@ -135,10 +136,6 @@ class _Writer:
         """Write a text that is the same for all workloads as text, another one as a formula."""
         alone = text.count('"') == 2 and text.startswith('"')
         self.page.put(at, column, text.strip('"') if alone else Live(text), style)
-
-    def _time(self, row: int) -> str:
-        """A reference to a line's number in the chosen scenario's column."""
-        return self.plan.columns.of_scenario("", row, self.chosen)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
         return meant(self.meant, [each.template for each in self.steps], texts)

@@ -17,6 +17,7 @@ from planner.workbook.build_plan import LONGEST, OVERRIDABLE, BuildPlan
 from planner.workbook.cell_styles import BROWN, ORANGE, row_format
 from planner.workbook.page import Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
+from planner.xlsx.grid import HERE
 
 NAME = "Inputs"
 CHOSEN = "the plan's choice"  # the source of an input without one in its template
@@ -40,6 +41,18 @@ class Inputs:
     def has(self, name: str) -> bool:
         """Whether there is such a constant."""
         return name in self.constant_rows
+
+    def here(self, name: str) -> str:
+        """A reference to an input for a formula copied to the right: `Inputs!F12`, with HERE for its F."""
+        return f"{NAME}!{HERE}{self.input_rows[name]}"
+
+    def override(self, name: str) -> str:
+        """The same for a row's override."""
+        return f"{NAME}!{HERE}{self.override_rows[name]}"
+
+    def of_scenario(self, name: str, chosen: str) -> str:
+        """The cell of an input of the scenario whose id is in the cell `chosen`."""
+        return self.page.columns.of_scenario(NAME, self.input_rows[name], chosen)
 
     def constant(self, name: str) -> str:
         """An absolute reference to a constant."""
