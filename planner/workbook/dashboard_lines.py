@@ -207,7 +207,8 @@ class LineWriter:
     def _number(self, sheet: CalculationSheet, each: Headline[Row], row: Row, at: int, is_proved: bool) -> None:
         """Write a line with a number."""
         leads, has_range = row.name == each.row.name, len(each.rows) > 1
-        texts = (row.note, row.source) if leads else (RANGE_NOTES[_end(row.name)],)
+        end = next((end for end in RANGE if row.name.endswith(end)), "")
+        texts = (row.note, row.source) if leads else (RANGE_NOTES[end],)
         source = joined("" if is_proved else layout.UNPROVED, *texts)
         label = self._label(sheet, each.said if leads else row.label)
         self.describe(at, (label, row.said_in, row.name, sheet.page.name, source))
@@ -297,11 +298,6 @@ def runs_of(leads: Sequence[Headline[Row]]) -> list[Headline[Row]]:
 def _parts(sheet: CalculationSheet, each: Headline[Row]) -> list[Part]:
     """The parts of a headline, if all of them are rows."""
     return list(each.parts) if all(part.text in sheet.template.by_name for part in each.parts) else []
-
-
-def _end(name: str) -> str:
-    """The suffix of a row that is an end of a range; blank for another row."""
-    return next((end for end in RANGE if name.endswith(end)), "")
 
 
 def linked(page: Page, at: int, sheet: CalculationSheet, name: str) -> None:

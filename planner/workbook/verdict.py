@@ -77,7 +77,7 @@ class Verdict:
         self._write_advice(planned or made[:1], mend)
         self.writer.close([self.at + place for place in (FAILED, MISSING, LACKS, USED, THERE)])
         self._heights(made)
-        self._colours(self.at)
+        self._colours()
 
     def _said_of(self, planned: Sequence[Lines]) -> str:
         """The formula of the verdict itself."""
@@ -159,9 +159,9 @@ class Verdict:
         rows[self.at + BINDS].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
 
-    def _colours(self, at: int) -> None:
+    def _colours(self) -> None:
         """Green if it fits, red if not."""
-        page, columns = self.writer.page, self.writer.page.columns
+        page, columns, at = self.writer.page, self.writer.page.columns, self.at
         colour_verdict(page, columns.area(at, at), address(at, layout.FIRST_SCENARIO))
         failed = columns.area(at + FAILURE, at + FAILURE)
         page.colour(failed, f"{address(at + FAILED, layout.FIRST_SCENARIO)}>0", ink=RED)
