@@ -76,10 +76,7 @@ def rendered(
 
 @cache
 def _shipped(escapes: bool) -> Environment:
-    """The environment of the shipped pages, whose compiled form is cached.
-
-    Users' pages may change and aren't cached.
-    """
+    """The environment of the shipped pages, cached with their compiled form; users' pages may change."""
     return _environment(None, escapes)
 
 

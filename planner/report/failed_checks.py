@@ -65,10 +65,7 @@ def _compared(cells: CellFigures, check: CheckRow, name: str, key: str) -> Compa
 
 
 def _row(cells: CellFigures, check: CheckRow, name: str) -> Quantity:
-    """The row of a name on the check's own sheet, else the first one with this name.
-
-    Raises LookupError if there is none.
-    """
+    """The row of a name on the check's own sheet, else the first of that name. Raises LookupError if there is none."""
     template, _, own = check.name.rpartition(".")
     found = [table for table in cells.tables if own in table and name in table]
     first = next((table[name] for table in found if cells.template_of(table[name].sheet) == template), None)

@@ -127,10 +127,7 @@ def _figures(run: RecordedRun, sheet: str) -> Iterator[Figure]:
 
 
 def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Picture]:
-    """The picture of runs relative to what was expected when they were recorded.
-
-    The first of `tables` has the numbers.
-    """
+    """The picture of runs relative to what was expected when they were recorded, as in the first of `tables`."""
     found = read(cells.comparison) if cells.comparison else []
     drawn = [run for run in found if run.expected and run.measured > 0][-MOST:]
     if drawn and tables:
@@ -185,10 +182,7 @@ def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: floa
 
 
 def _shares(run: RecordedRun) -> tuple[float | None, ...]:
-    """The measured number, the ends of its range and its bound, relative to the expected number.
-
-    None for a missing one.
-    """
+    """The measured number, the ends of its range and its bound, over the expected number; None for a missing one."""
     return tuple(
         number / run.expected if number and run.expected else None
         for number in (run.measured, run.low, run.high, run.bound)

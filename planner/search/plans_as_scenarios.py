@@ -216,10 +216,7 @@ def _table(book: Book, asked: Request) -> LineTable | None:
 
 
 def _now(book: Book, asked: Request, rows: Sequence[Row]) -> Now | None:
-    """A function for the formula of a row in a scenario, by id.
-
-    None if the workbook lacks something that these rows need.
-    """
+    """A function for the formula of a row in a scenario, by id; None if the workbook lacks what these rows need."""
     table = _table(book, asked)
     shown = {row.name: constant(row.display, row.unit).name for row in rows if head(row).factor != 1}
     if table is None or not {ID, *(row.name for row in rows)} <= table.by_name.keys():

@@ -291,10 +291,7 @@ def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | No
 
 
 def extrapolated(asked: Request, plan: FoundPlan) -> str:
-    """What exceeds every run to which calibrations are fitted, such as `mesh_pipeline 32 > 16`.
-
-    Blank if nothing does.
-    """
+    """What exceeds every run to which calibrations are fitted, such as `mesh_pipeline 32 > 16`; blank for nothing."""
     if not (sensible.is_training(asked.template) or sensible.is_serving(asked.template)):
         return ""
     value = plan.results.value

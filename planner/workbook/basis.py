@@ -106,9 +106,7 @@ def _write_sizes(writer: LineWriter, each: Lines) -> None:
 
 
 def _add(writer: LineWriter, each: Lines, label: str, condition: str, words: str, before: int = 0) -> None:
-    """Write a line with the text before it, extended by `words` if the condition holds. `before` is by default the row
-    above.
-    """
+    """Write a line with the text of row `before`, by default the one above, and `words` if the condition holds."""
     last = f"{HERE}{before or each.basis}"
     each.basis += 1
     said = (f"{each.sheet.page.name}: {label}", "text", "", "", "")

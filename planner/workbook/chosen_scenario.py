@@ -1,6 +1,4 @@
-"""The chosen scenario's values, which the tables of Operations and Sweep read: a block of
-rows at the top of the sheet.
-"""
+"""The chosen scenario's values: rows at the top of Operations and Sweep, which the tables of these sheets read."""
 
 from __future__ import annotations
 
@@ -24,10 +22,7 @@ STYLES = {1: "plan_label", VALUE + 1: "plan_beside"}
 
 
 class ChosenBlock:
-    """Rows from `first_row` on with label, unit, name, value and formula in names.
-
-    The first is the chosen scenario's id.
-    """
+    """Rows from `first_row` on with label, unit, name, value and formula in names; first the chosen scenario's id."""
 
     def __init__(self, page: Page, plan: BuildPlan, first_row: int) -> None:
         self.page, self.plan = page, plan
@@ -57,10 +52,7 @@ class ChosenBlock:
 
 
 class ChosenScenario(ChosenBlock):
-    """The values that Sweep's tables read, one row each, from the chosen scenario's column.
-
-    `places` has the cell of each value, by template and name.
-    """
+    """The chosen scenario's values that Sweep's tables read; `places` has the cell of each, by template and name."""
 
     FIRST_ROW = 4
 
@@ -144,10 +136,7 @@ class ChosenScenario(ChosenBlock):
         return self.places[sweep.template.name, name].removeprefix("$")
 
     def fixed_checks(self, sweep: Sweep, column: int) -> str:
-        """The range of the checks that no axis of a sweep changes, in a column of the block.
-
-        Blank if there are none.
-        """
+        """The range of the checks that no axis of a sweep changes, in a column of the block; blank for none."""
         rows = [self(sweep, name).partition("$")[2] for name in sweep.fixed_checks]
         letters = column_letters(column)
         return f"${letters}${rows[0]}:${letters}${rows[-1]}" if rows else ""

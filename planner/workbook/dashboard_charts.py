@@ -137,10 +137,7 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -
 
 
 def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]], high: int = charts.LINE_ROWS) -> int:
-    """Lay out charts, each with its width in places, in lines of `high` rows from row `at` on.
-
-    Returns the number of lines.
-    """
+    """Lay out charts, each with its width in places, in lines of `high` rows from row `at` on; returns their number."""
     down, right = 0, charts.ABREAST
     for chart, places in found:
         if right + places > charts.ABREAST:

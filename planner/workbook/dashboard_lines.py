@@ -155,10 +155,7 @@ class LineWriter:
         self.page.across(at, formula, style, form)
 
     def _headline(self, lines: Lines, each: Headline[Row], proved: set[str], at: int) -> int:
-        """Write the expected number, closed its range, bound and what binds, and these as text.
-
-        Returns the next free row.
-        """
+        """Write the expected number, closed its range, bound and what binds, all as text; returns the next free row."""
         sheet, first = lines.sheet, at
         for row in each.rows:
             lines.rows[row.name] = at
@@ -180,10 +177,7 @@ class LineWriter:
         return at + 2
 
     def _asked(self, lines: Lines, each: Headline[Row], at: int) -> int:
-        """Write a line with the limit that a headline should stay below, and make it red beyond.
-
-        Returns the row, 0 if none.
-        """
+        """Write a line with the limit of a headline, which is red beyond it; returns the row, 0 for no limit."""
         row, first = each.target, lines.rows[each.row.name]
         if row is None:
             return 0
@@ -225,10 +219,7 @@ class LineWriter:
         return mine
 
     def _bound(self, lines: Lines, each: Headline[Row], at: int) -> int:
-        """Write a closed line with what binds the bound and the margin, for each scenario.
-
-        Returns the next free row.
-        """
+        """Write a closed line with what binds the bound, and the margin; returns the next free row."""
         row, constraints, sheet = each.binds, self.constraints, lines.sheet
         place = constraints.place(sheet, row.name) if constraints and row else None
         if constraints is None or row is None or place is None:

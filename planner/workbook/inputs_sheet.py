@@ -124,10 +124,7 @@ def _block(
     *,
     is_closed: bool,
 ) -> int:
-    """Write a section, of which a closed one shows only rows with typed values, and overrides that the data list.
-
-    Returns the next free row.
-    """
+    """Write a section; closed, it shows only typed rows and overrides that the data list. Returns the next free row."""
     if not rows:
         return at
     page.section(at, f"{title}; {OPENS}" if is_closed else title)

@@ -237,10 +237,7 @@ class Page:
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
     def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
-        """Make rows closed groups, each opened from the row below.
-
-        Rows of `is_open` belong to the group but stay visible.
-        """
+        """Make rows closed groups, each opened from the row below; those of `is_open` are in a group, but visible."""
         closed = set(rows)
         for row in rows:
             self.group_row(row, is_open=row in is_open)
@@ -335,9 +332,6 @@ def whole_as_int(value: Value) -> Value:
 
 
 class Live(str):
-    """A formula's text without its =. Only this, and nothing a user typed, becomes a formula.
-
-    Text content has the type str itself.
-    """
+    """A formula's text without its =. Only this becomes a formula; a text in a cell has the type str itself."""
 
     __slots__ = ()

@@ -212,10 +212,7 @@ class SweepTable:
         return row_format(self.sweep.rows[name])
 
     def _formula(self, name: str) -> str:
-        """The row's formula, or the one that binds a following input to its axis.
-
-        The scenario's override replaces it.
-        """
+        """The row's formula, or the one by which an input follows the axis; the scenario's override replaces it."""
         if name in self.axis.follows:
             return self.axis.follows[name].substitute(self._reference)
         own = self.sweep.rows[name]
@@ -223,10 +220,7 @@ class SweepTable:
         return self.scenario.overridden(name, own.expression.substitute(self._reference))
 
     def _calculates(self, name: str) -> bool:
-        """Whether the table has a formula of its own for a row.
-
-        Rows that its axis doesn't change are the scenario's.
-        """
+        """Whether the table has its own formula for a row; rows that its axis doesn't change are the scenario's."""
         return name in self.moved or name not in self.sweep.template.by_name
 
     def _reference(self, name: str) -> str:

@@ -141,10 +141,7 @@ class Verdict:
         self.writer.page.across(at, f"Checks!{HERE}{row}", *(("plan_words", "@") if is_text else ("plan_check", "0")))
 
     def _failed(self, n_failed: str, words: int) -> str:
-        """The formula of the first failure as text; for a check of our own formulas a reference to Checks.
-
-        If no check fails, the first missing number.
-        """
+        """The formula of the first failed check as text, else `see Checks`; if none fails, the first missing number."""
         said = f'IF({HERE}{words}="","see Checks",{HERE}{words})' if words else '"see Checks"'
         lacks = f"{HERE}{self.at + LACKS}"
         none = f'IF({lacks}="","none","none; missing: "&{lacks})'
