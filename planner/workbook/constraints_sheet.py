@@ -98,17 +98,21 @@ def _block(page: Page, each: Constraint, sheet: CalculationSheet, title: str, at
         page.describe(row, (label, each.unit, name, read, part.label))
         page.across(row, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
+    count, form = len(each.parts), _format(each)
     said = (
-        (f"the {largest}", each.unit, "best", f"the {largest} of the {len(each.parts)}"),
-        ("what binds", "text", "binds", f"which is the {largest}"),
-        ("the next", each.unit, "next", f"the second {largest} of the {len(each.parts)}"),
-        ("how far the next is", "1", "margin", "the larger of the two over the smaller"),
-        ("how many times in words", "text", "times", "how far the next is, rounded"),
-        ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
+        (f"the {largest}", each.unit, "best", f"the {largest} of the {count}", "plan_formula", form),
+        ("what binds", "text", "binds", f"which is the {largest}", "plan_verdict", "@"),
+        ("the next", each.unit, "next", f"the second {largest} of the {count}", "plan_formula", form),
+        ("how far the next is", "1", "margin", "the larger of the two over the smaller", "plan_output", RATIO),
+        ("how many times in words", "text", "times", "how far the next is, rounded", "plan_verdict", "@"),
+        ("in words", "text", "words", f"what binds, and how far it is {over} the next", "plan_words", "@"),
     )
-    for row, (label, unit, name, text) in enumerate(said, start=last + 1):
+    cells, letters = [f"{HERE}{row}" for row in range(first, last + 1)], column_letters(layout.SOURCE)
+    ranking = Ranking(cells, f"${letters}${first}:${letters}${last}", each.function, *margins)
+    formulas = ranking.formulas(*(f"{HERE}{last + step}" for step in range(1, len(said))))
+    for row, (formula, line) in enumerate(zip(formulas, said, strict=True), start=last + 1):
+        label, unit, name, text, style, form = line
         page.describe(row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
-    for row, (formula, style, form) in enumerate(_said(each, first, last, margins), start=last + 1):
         page.across(row, formula, style, form)
     return last + len(said) + 1
 
@@ -125,28 +129,6 @@ def _format(each: Constraint) -> str:
     return row_format(each.row) if each.unit == each.row.unit else number_format(each.unit)
 
 
-def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> Iterator[tuple[str, str, str]]:
-    """The cells below the parts in a scenario's column, from top to bottom: formula, style and number format."""
-    ranking = Ranking(
-        [f"{HERE}{row}" for row in range(first, last + 1)],
-        f"{HERE}{first}:{HERE}{last}",
-        f"${column_letters(layout.SOURCE)}${first}:${column_letters(layout.SOURCE)}${last}",
-        each.function,
-        *margins,
-    )
-    formulas = ranking.formulas(*(f"{HERE}{last + step}" for step in range(1, 6)))
-    form = _format(each)
-    looks = (
-        ("plan_formula", form),
-        ("plan_verdict", "@"),
-        ("plan_formula", form),
-        ("plan_output", RATIO),
-        ("plan_verdict", "@"),
-        ("plan_words", "@"),
-    )
-    yield from ((formula, *look) for formula, look in zip(formulas, looks, strict=True))
-
-
 def _without_include(label: str, title: str) -> str:
     """A part's label without the include's name if the title has it: without `FSDP: ` in `FSDP: time by latency`."""
     prefix, colon, _ = title.partition(": ")
@@ -160,13 +142,17 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 class Ranking:
     """The cells of competing parts, and the formulas that rank them."""
 
-    cells: Sequence[str]
-    values: str  # the range of the cells
+    cells: Sequence[str]  # adjacent ones
     labels: str  # the range of their labels
     function: str  # MAX or MIN
     far: str  # the cell of the margin from which no digits are shown
     large: str  # the cell of the margin from which no decimals are shown
     is_row: bool = False  # whether the parts are side by side
+
+    @property
+    def values(self) -> str:
+        """The range of the cells."""
+        return f"{self.cells[0]}:{self.cells[-1]}"
 
     def formulas(self, best: str, binding: str, following: str, margin: str, times: str) -> list[str]:
         """The formulas of five cells, referred to by the arguments, and of the text made from them.

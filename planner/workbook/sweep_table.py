@@ -235,11 +235,9 @@ class SweepTable:
         down, rows = self.page.down, self.rows
         for column, part in enumerate(each.parts, start=first):
             down(rows, column, parse(part.text).substitute(self._reference), "plan_formula", form)
-        first_letter, last_letter = column_letters(first), column_letters(last)
         ranking = Ranking(
             [_here(column) for column in range(first, last + 1)],
-            f"{_here(first)}:{_here(last)}",
-            f"${first_letter}${self.titles}:${last_letter}${self.titles}",
+            f"${column_letters(first)}${self.titles}:${column_letters(last)}${self.titles}",
             each.function,
             self.scenario.constant("far_margin"),
             self.scenario.constant("large_margin"),
