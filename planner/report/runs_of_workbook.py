@@ -170,12 +170,11 @@ def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: floa
     second = top + LINE if is_long else top
     middle, said = second + 20, _said(run)
     if low and high:
-        drawing.add("rect", title=said, x=scale(low), y=middle - BAR / 2, width=max(scale(high) - scale(low), 0.5),
-                    height=BAR, rx=2, fill=svg.MUTED, fill_opacity=0.3)  # fmt: skip
+        left, look = scale(low), {"rx": 2, "fill": svg.MUTED, "fill_opacity": 0.3}
+        drawing.rect(left, middle - BAR / 2, max(scale(high) - left, 0.5), BAR, said, **look)
     if bound:
-        drawing.line(
-            scale(bound), middle - 7, scale(bound), middle + 7, stroke=svg.MUTED, stroke_width=2.0, class_="axis"
-        )
+        x = scale(bound)
+        drawing.line(x, middle - 7, x, middle + 7, stroke=svg.MUTED, stroke_width=2.0, class_="axis")
     svg.mark(drawing, index, scale(measured or 1.0), middle, 5.0, said, is_hollow=bool(run.flags))
     drawing.name(LEFT, top + 5, cut(_called(run), TOGETHER))
     drawing.name(RIGHT + 18, second + 5, _numbers(run), "end")
@@ -191,7 +190,7 @@ def _shares(run: RecordedRun) -> tuple[float | None, ...]:
 
 def _said(run: RecordedRun) -> str:
     """The tooltip of a run."""
-    words = f"{run.name or run.scenario}, {run.on}: {run.quantity} {_number(run, run.measured)}, "
+    words = f"{_called(run)}, {run.on}: {run.quantity} {_number(run, run.measured)}, "
     words += f"expected {_number(run, run.expected)}"
     if run.low and run.high:
         words += f" ({_number(run, run.low)} to {_number(run, run.high)})"
