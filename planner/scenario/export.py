@@ -114,10 +114,8 @@ class _Exporter:
             yield WORKLOAD, {scenario.key: alone[0] for scenario in self.plan.scenarios}
         for quantity in self.plan.inputs:
             if quantity.name in known:
-                yield (
-                    quantity.name,
-                    {key: self._text(quantity, entry) or MISSING for key, entry in quantity.cells.items()},
-                )
+                texts = {key: self._text(quantity, entry) or MISSING for key, entry in quantity.cells.items()}
+                yield quantity.name, texts
             else:
                 self.remarks.append(f"{quantity.name} is a row of yours on {quantity.sheet}: no template reads it")
         overridden: set[tuple[str, str]] = set()

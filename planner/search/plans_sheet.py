@@ -75,9 +75,9 @@ def put_table(page: Page, at: int, heads: Sequence[ColumnHead], rows: Iterable[S
 
 
 def widen(page: Page, at: int, heads: Sequence[ColumnHead], below: int, *, with_names: bool) -> None:
-    """Set the column widths of a table with its head in row `at` by their texts.
+    """Fit the columns of a table, with its head in row `at`, to their texts; with names, to the machine names too.
 
-    With names, they fit these too; else the row of names is closed.
+    Else the row of names is closed.
     """
     wide = []
     for column, each in enumerate(heads, start=1):

@@ -49,8 +49,8 @@ def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
 def write_mends(writer: LineWriter, checks: Sequence[tuple[Lines, Row, int]], at: int) -> int:
     """Write closed lines on what would make the first failed check hold; returns the last one's row, 0 for none.
 
-    `checks` has the rows of Dashboard where a check's failure is text, or else that of the first one above it that
-    fails. A line repeats the one above it unless its check is the first.
+    `checks` has each check with its row of Dashboard, which says the first failure of it and those above. A line
+    repeats the one above it, unless its check is the first that fails.
     """
     start = at
     for each, row, place in checks:

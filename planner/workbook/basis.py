@@ -27,7 +27,7 @@ LIKE, LIKE_OWN, BOUNDS = "not beyond the fitted runs", "as your own fit has them
 UNTOLD_OWN = "as shipped: your own fit has no run of such work"
 UNLIKE, MEDIAN = "extrapolated: few or no fitted runs have", "no or few runs of this chip: others' median"
 CACHE = ("context_len", "prompt_len", "generate_len", "mean_context_len")
-"""Rows of the length that the cache has memory for, of the two that make a sequence, and of its mean length."""
+"""Rows: the length for which the cache has memory, those of a prompt and an answer, and the mean length of both."""
 SHARED = ("kv_chips", "cache_chips")
 """Rows of the chips that share the cache in memory, and of those that share it in the expected time."""
 SPLIT = ("batch_sequences", "data_ways", "n_microbatches")

@@ -18,14 +18,7 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import headline_template, problem, rows_shown
 from planner.formulas.layer_ops import PHASES
-from planner.workbook import (
-    charts,
-    dashboard_charts,
-    expected_parts,
-    inputs_sheet,
-    layout,
-    own_runs,
-)
+from planner.workbook import charts, dashboard_charts, expected_parts, inputs_sheet, layout, own_runs
 from planner.workbook.advice_lines import write_changes
 from planner.workbook.basis import write_basis
 from planner.workbook.build_plan import BuildPlan
@@ -37,14 +30,7 @@ from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter
 from planner.workbook.dashboard_units import Units
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
-from planner.workbook.verdict import (
-    BESIDE,
-    FAILED,
-    FrontTexts,
-    Verdict,
-    write_failures,
-    write_words,
-)
+from planner.workbook.verdict import BESIDE, FAILED, FrontTexts, Verdict, write_failures, write_words
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE

@@ -29,7 +29,7 @@ OTHERS = "runs of other numbers: see Comparison"
 REACH = 5000  # rows below the cases in which runs are found
 DRAWN = 8  # the latest runs
 TITLE = "Your latest runs over what was expected of them"
-NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
+LINES = NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
     "its number",
     "its place in the table",
     "its name",
@@ -38,7 +38,6 @@ NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
     "bound",
     "measured",
 )
-LINES = (NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED)
 OVER = {LOW: "run_low", BOUND: "run_bound", MEASURED: "run_measured"}  # chart data divided by the expected number
 COLUMN = f"${column_letters(layout.FORMULA)}$"  # the column of the block's values
 
