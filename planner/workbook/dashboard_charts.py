@@ -124,16 +124,16 @@ def _cells(table: SweepTable, name: str) -> Reference:
 EXPECTED = "1F4FBF"
 
 
-def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -> int:
-    """Draw the charts from row `at` on; returns the next free row."""
-    page = writer.page
+def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> None:
+    """Draw the charts below the lines so far."""
+    page, at = writer.page, writer.at
     found = list(_charts(writer, made, verdict))
     if not found:
-        return at
+        return
     high = max(charts.LINE_ROWS, BARE_ROWS + ROWS_EACH * page.columns.filled)
     page.sheet.row_breaks.append(Break(id=at - 1))
     page.section(at, "The scenarios beside each other")
-    return at + 1 + high * _laid(page, at + 1, found, high)
+    writer.at += 1 + high * _laid(page, at + 1, found, high)
 
 
 def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]], high: int = charts.LINE_ROWS) -> int:
@@ -174,18 +174,16 @@ def _cost(each: Lines) -> Headline[Row] | None:
     return next((one for one in each.leads if one.row.unit == COST and one.bound), None)
 
 
-def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
+def write_costs(writer: LineWriter, each: Lines) -> None:
     """Write closed lines with a workload's cost and its bound, N/A for scenarios that aren't meant for it."""
     cost = _cost(each)
     if cost is None or cost.bound is None or not each.memory:
-        return at
-    for place, (row, what) in enumerate(((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it"))):
+        return
+    each.cost = writer.at
+    for row, what in ((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it")):
         said = (f"{cost.said}: {what}", row.said_in, f"{row.name}.drawn", "", "of this workload alone")
         formula = writer.guarded(each.sheet, f"{HERE}{each.rows[row.name]}", "NA()")
-        writer.line(at + place, said, formula, form=shown_format(row))
-    writer.close([at, at + 1])
-    each.cost = at
-    return at + 2
+        writer.add(said, formula, "plan_formula", shown_format(row))
 
 
 def _bars(page: Page, title: str, unit: str, rows: dict[int, tuple[str, str]], *, stacked: bool = False) -> BarChart:

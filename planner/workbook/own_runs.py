@@ -134,9 +134,9 @@ class _Latest:
         self.writer.line(at, said, formula, style, form)
 
 
-def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
-    """Write the chart's data from row `at` on, and the chart; returns the next free row."""
-    page = writer.page
+def write_chart(writer: LineWriter, table: RunsTable) -> None:
+    """Write the chart's data below the lines so far, and the chart."""
+    page, at = writer.page, writer.at
     page.section(at, TITLE)
     rows = {name: range(at + 1 + place * DRAWN, at + 1 + (place + 1) * DRAWN) for place, name in enumerate(LINES)}
     for name, lines in rows.items():
@@ -149,7 +149,7 @@ def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
     last = at + len(LINES) * DRAWN
     writer.close(range(at, last + 1))
     table.page.sheet.add_chart(_chart(writer, rows), table.chart_at)
-    return last + 2
+    writer.at = last + 2
 
 
 def _formula(name: str, place: int, cell: dict[str, str], table: RunsTable) -> str:
