@@ -65,8 +65,7 @@ class Planned:
     def value(self, name: str, key: str) -> Value:
         """A row's number or text in a scenario; None for N/A."""
         row = self.rows.get(name) or self.cells.row(name)
-        found = row.cells.get(key, row.cells.get("")) if row else None
-        value = found.value if found else None
+        value = row.value(key if key in row.cells else "") if row else None
         return float(value) if isinstance(value, int) else value if isinstance(value, (float, str)) else None
 
     def number(self, name: str, key: str) -> float | None:

@@ -59,8 +59,7 @@ def check_result(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> Ch
 def _compared(cells: CellFigures, check: CheckRow, name: str, key: str) -> Compared:
     """The value of a name in a check's formula in a scenario. Raises LookupError for an unknown one."""
     row = _row(cells, check, name)
-    entry = row.cells.get(key, row.cells.get(""))  # a constant has one cell for all scenarios
-    value = entry.value if entry else None
+    value = row.value(key if key in row.cells else "")  # a constant has one cell for all scenarios
     return Compared(row.title, row.unit, value if isinstance(value, (int, float, str)) else None)
 
 

@@ -19,7 +19,6 @@ from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import column_letters
 
 EIGHT = 8  # rows for scenarios come in multiples of eight: closed ones for added scenarios
-SCENARIO = rowkeys.VERDICTS
 WIDTHS = (27, 15, 21, 19, 19, 19, 19, 19, 25)  # of the verdicts: a laptop's screen has room for them all
 HOW_TO = (
     "Another scenario: copy a column one to the right on Inputs, Dashboard, Constraints, Checks and the calculation "
@@ -112,7 +111,7 @@ def _verdicts(page: Page, verdicts: Verdicts, at: int) -> int:
     The last column, which is closed, has the position of the row's scenario in the ranges of Dashboard, from 2 on.
     """
     last = len(verdicts.titles) + 2
-    for column, title in enumerate((SCENARIO, *verdicts.titles, "Column"), start=1):
+    for column, title in enumerate((rowkeys.VERDICTS, *verdicts.titles, "Column"), start=1):
         page.put(at, column, title, "plan_titles")
     page.rows[at].height = 3 * LINE_HEIGHT + 2
     spare = EIGHT - verdicts.filled % EIGHT
