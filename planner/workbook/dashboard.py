@@ -97,8 +97,7 @@ class Board:
             own_runs.write(writer, self.made, runs)
         if self.selectors:
             chosen = self.selectors["scenario"].partition("!")[2]
-            charted.parts = expected_parts.write(self.page, self.plan, self.inputs, self.made, chosen, writer.at)
-            writer.at = charted.parts.rows.stop + 1 if charted.parts else writer.at
+            charted.parts = expected_parts.write(writer, self.inputs, self.made, chosen)
             writer.at = charted.draw(self.page, writer.at) + 1
         self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{writer.at}"
         texts = write_words(writer, self.verdict, self.made)

@@ -20,7 +20,7 @@ from planner.formulas.template import Row
 from planner.workbook import charts
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import PERCENT, SAID, number_format
-from planner.workbook.dashboard_lines import Lines, meant
+from planner.workbook.dashboard_lines import Lines, LineWriter, meant
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.workbook.workloads import WORKLOAD
@@ -58,15 +58,13 @@ class ExpectedParts:
         return charts.column(self.page, column, self.rows.start, self.rows.stop - 1)
 
 
-def write(
-    page: Page, plan: BuildPlan, inputs: Inputs, made: Sequence[Lines], selector: str, at: int
-) -> ExpectedParts | None:
-    """Write the block from row `at`, for the choice in the cell `selector`; None if no template has parts."""
+def write(writer: LineWriter, inputs: Inputs, made: Sequence[Lines], selector: str) -> ExpectedParts | None:
+    """Write the block below the lines so far, for the choice in the cell `selector`; None if no template has parts."""
     steps = [_StepParts(each.template, whole, each) for each in made if each.memory and (whole := each.whole)]
     if not steps:
         return None
-    page.section(at, "From bound to expected, of the scenario shown")
-    workload, at = "", at + 1
+    page, at, workload = writer.page, writer.at + 1, ""
+    page.section(writer.at, "From bound to expected, of the scenario shown")
     if len(steps) > 1 and WORKLOAD in inputs.input_rows:
         typed = inputs.of_scenario(WORKLOAD, selector)
         page.describe(at, ("Its workload", "text", f"shown_{WORKLOAD}"))
@@ -75,7 +73,8 @@ def write(
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
     units = list(dict.fromkeys(each.whole.row.said_in for each in steps))
-    rows = _Writer(page, plan, steps, workload, selector, at + 1).write()
+    rows = _Writer(page, writer.plan, steps, workload, selector, at + 1).write()
+    writer.at = rows.stop + 1
     return ExpectedParts(page, rows, f"Time ({units[0]})" if len(units) == 1 else "Time, in the unit of the table")
 
 
