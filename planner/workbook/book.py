@@ -121,7 +121,7 @@ def _case_pages(earlier: Earlier, board: Board) -> _Cases:
     if plan.layer_ops is not None and step is not None:
         working = operations_sheet.write(earlier, plan.layer_ops, step, board.selectors)
         idle = unused(plan, plan.layer_ops, step.template)
-        cases.charts.roofline = roofline_sheet.write(earlier.book, working, earlier.inputs, idle)
+        cases.charts.roofline = roofline_sheet.write(earlier, working, idle)
         cases.pages += [working.page, cases.charts.roofline.page]
     if plan.sweeps:
         cases.charts.sweeps = sweep_sheet.write(earlier, board.selectors["scenario"])
