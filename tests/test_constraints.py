@@ -134,7 +134,7 @@ def test_the_second_of_some_cells(function: str) -> None:
         cells = [f"{'ABCDEF'[index]}{row}" for index in range(count)]
         for index, number in enumerate(numbers, start=1):
             book.set_value("S", row, index, number)
-        ranking = Ranking(cells, f"{cells[0]}:{cells[-1]}", "$A$99:$F$99", function, "$H$98", "$H$99")
+        ranking = Ranking(cells, "$A$99:$F$99", function, "$H$98", "$H$99")
         book.set_formula("S", row, 8, f"={ranking.following}")
         wanted.append(sorted(numbers, reverse=function == "MAX")[1])
     book.evaluate_all()
@@ -164,7 +164,7 @@ def test_cells_say_how_far_as_python_does(load: Load) -> None:
         each, book, wanted = found(load, f"{function}(alpha,beta_2)"), formualizer.Workbook(), []
         assert each is not None
         book.add_sheet("S")
-        ranking = Ranking(["A2", "A3"], "A2:A3", "B2:B3", function, "A8", "A9")
+        ranking = Ranking(["A2", "A3"], "B2:B3", function, "A8", "A9")
         for at, margin in enumerate(margins):
             sheet = f"S{at}"
             book.add_sheet(sheet)

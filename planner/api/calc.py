@@ -1,7 +1,4 @@
-"""`planner.calc`: a plan of a template calculated, and what it returns: numbers by name, headlines, failed checks.
-
-Repeated calls are fast.
-"""
+"""`planner.calc`: a calculated plan, with its numbers by name, headlines and failed checks. Repeated calls are fast."""
 
 from __future__ import annotations
 

@@ -66,10 +66,7 @@ def _block(page: Page, at: int, scenario: str, found: Sensitivity) -> int:
 
 
 def _line(page: Page, row: int, each: Elasticity, most: float) -> None:
-    """Write a quantity's name, current value and effects of less and more of it.
-
-    Grouped rows have bars cut at `most`.
-    """
+    """Write a quantity's name, value, and effects of less and more of it; grouped columns have bars cut at `most`."""
     texts = (each.row.label, "plan_wrapped"), (each.row.name, "plan_text"), (each.row.unit, "plan_text")
     for column, (text, style) in enumerate(texts, start=1):
         page.put(row, column, text, style)

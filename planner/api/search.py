@@ -40,16 +40,8 @@ def sweep(
     Raises UserError for the same reasons as `planner sweep`.
     """
     databases = own_tables(models_csv, hardware_csv, calibrations_csv, only=only).databases
-    asked = request(
-        str(template),
-        _several(model),
-        _several(hardware),
-        texts(settings),
-        _overs(over),
-        _several(where),
-        databases,
-        backend,
-    )
+    models, chips, wheres = map(_several, (model, hardware, where))
+    asked = request(str(template), models, chips, texts(settings), _overs(over), wheres, databases, backend)
     found = SweptPlans(asked, wanted(asked.template, _several(get)))
     return _frame(found.columns, list(found.parts()))
 
@@ -77,16 +69,8 @@ def optimize(
     if workbook is not None:
         refuse_other(Path(workbook), ".xlsx", "a workbook")
     databases = own_tables(models_csv, hardware_csv, calibrations_csv, only=only).databases
-    asked = request(
-        str(template),
-        _several(model),
-        _several(hardware),
-        texts(settings),
-        _overs(over or {}),
-        _several(where),
-        databases,
-        backend,
-    )
+    models, chips, wheres = map(_several, (model, hardware, where))
+    asked = request(str(template), models, chips, texts(settings), _overs(over or {}), wheres, databases, backend)
     if workbook is not None:
         plans_as_scenarios.check_takes(Path(workbook), asked)
     objectives = objectives_of(asked.template, least, most)

@@ -16,10 +16,10 @@ SENSES = "at most, for a time, cost or memory; at least, for a rate; '<=' or '>=
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from planner.api.calc import Calculation
+    from planner.api.calc import Calculation, PreparedPlan
     from planner.catalog import Value
     from planner.catalog.databases import Databases
-    from planner.formulas.evaluation import Facts, Results
+    from planner.formulas.evaluation import Results
     from planner.formulas.template import Template
 
 
@@ -73,8 +73,7 @@ def command(
     names = asking.named(loaded, wanted)
     plan.warn_of_untaken(given)
     if unknown is not None or target is not None:
-        is_own = databases.calibrations_csv is not None
-        _solve(loaded, plan.facts, given, unknown, target, names, as_json, is_own)
+        _solve(plan, given, unknown, target, names, as_json)
         return
     calculation = plan.calculated(given)
     everything = None if in_full or as_json else leading.asked(loaded)
@@ -156,15 +155,9 @@ def _say_failed(calculation: Calculation) -> None:
 
 
 def _solve(
-    template: Template,
-    facts: Facts,
-    given: Mapping[str, Value],
-    unknown: str | None,
-    target: str | None,
-    wanted: Sequence[str],
+    plan: PreparedPlan, given: Mapping[str, Value], unknown: str | None, target: str | None, wanted: Sequence[str],
     as_json: bool,
-    is_own: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Print the input that meets a target."""
     from planner import progress
     from planner.formulas import solutions as solved
@@ -175,8 +168,9 @@ def _solve(
     if unknown is None or target is None:
         what = "--solve NAME and --for NAME=VALUE belong together"
         raise UserError(what, remedy="write --solve batch --for time_per_output_token_expected=0.03")
+    template, is_own = plan.template, plan.databases.calibrations_csv is not None
     aim = solve.parse_target(template, target)
-    solution = solve.solve(template, facts, with_followers(template, given, unknown), unknown, aim)
+    solution = solve.solve(template, plan.facts, with_followers(template, given, unknown), unknown, aim)
     _warn_unread(template, {name: value for name, value in given.items() if name != unknown}, [aim.row.name, *wanted])
     if unknown in given:
         progress.warn(f"--solve {unknown} replaces --set {unknown}={digits(given[unknown])}")

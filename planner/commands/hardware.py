@@ -6,22 +6,17 @@ from pathlib import Path
 
 import click
 
-from planner.commands.listing import Loader, group
+from planner import catalog
+from planner.commands.listing import group
 from planner.commands.options import PATH, SECONDS
 from planner.measure import interrupts
 
 BUDGET_S = 60.0
 
 
-def _loader() -> Loader:
-    from planner import catalog
-
-    return catalog.load_hardware
-
-
 command = group(
     "hardware",
-    _loader,
+    catalog.load_hardware,
     ("name", "peak_bf16", "hbm_bytes", "hbm_bandwidth"),
     "List the accelerators, show one with its sources, or measure this machine as one.",
     "--hardware-csv",

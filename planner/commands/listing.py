@@ -12,13 +12,9 @@ from planner.catalog import Table
 from planner.commands.options import PATH, own_csv
 from planner.errors import UserError
 
-Loader = Callable[..., Table]
 
-
-def group(
-    name: str, loader: Callable[[], Loader], columns: tuple[str, ...], help_text: str, option: str
-) -> click.Group:
-    """A command group with `list` and `show`. `loader` is called only when needed, so that --help stays fast.
+def group(name: str, load: Callable[..., Table], columns: tuple[str, ...], help_text: str, option: str) -> click.Group:
+    """A command group with `list`, of these columns, and `show` for the table that `load` reads.
 
     `option` is the name of the option that adds a user's CSV, as in the commands that calculate.
     """
@@ -34,7 +30,7 @@ def group(
         if file and own:
             what = f"{option} adds to the shipped rows, --file stands in their place"
             raise UserError(what, remedy="give one of the two")
-        return loader()(file or own, only=own is None)
+        return load(file or own, only=own is None)
 
     @commands.command("list")
     @file

@@ -6,21 +6,16 @@ from pathlib import Path
 
 import click
 
-from planner.commands.listing import Loader, group
+from planner import catalog
+from planner.commands.listing import group
 from planner.commands.options import PATH, Greedy, repeatable
 
 SETTING = "Set a column of the row, instead of what the config says"
 
 
-def _loader() -> Loader:
-    from planner import catalog
-
-    return catalog.load_models
-
-
 command = group(
     "models",
-    _loader,
+    catalog.load_models,
     ("name", "n_layers", "d_model", "n_experts", "n_params_published"),
     "List the models, show one with its sources, or add one from a Hugging Face config.",
     "--models",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from planner.report import svg
 from planner.report.svg import Drawing, Scale
@@ -67,10 +68,14 @@ def _kinds(drawing: Drawing, kinds: Sequence[str]) -> float:
     """Draw the legend of the parts' colours; returns its height."""
     y = 9.0
     for index, (name, (x, y)) in enumerate(zip(kinds, svg.in_rows(kinds, 17, 16, RIGHT), strict=True)):
-        own = index % len(PARTS)
-        drawing.add("rect", x=x, y=y - 5, width=11, height=11, rx=2, fill=PARTS[own], class_=f"p{own}")
-        drawing.text(x + 16, y, name)
+        swatch(drawing, x, y, index % len(PARTS), name)
     return y + 12
+
+
+def swatch(drawing: Drawing, x: float, y: float, kind: int, name: str) -> None:
+    """Draw an entry of a legend: the colour of a kind of parts, and its name."""
+    drawing.rect(x, y - 5, 11, 11, rx=2, fill=PARTS[kind], class_=f"p{kind}")
+    drawing.text(x + 16, y, name)
 
 
 def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float) -> None:
@@ -84,18 +89,20 @@ def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float) -> None:
         x, wide = scale(begin), scale(begin + part.length) - scale(begin)
         begin += part.length
         kind = part.kind % len(PARTS)
-        drawing.add("rect", title=f"{bar.name}\n{part.title}", x=x, y=y, width=max(wide, 0.5), height=BAR,
-                    fill=PARTS[kind], stroke=svg.PAPER, stroke_width=0.8, class_=f"p{kind} point")  # fmt: skip
+        look = {"fill": PARTS[kind], "stroke": svg.PAPER, "stroke_width": 0.8, "class_": f"p{kind} point"}
+        drawing.rect(x, y, max(wide, 0.5), BAR, f"{bar.name}\n{part.title}", **look)
         if svg.width_of(part.label) + 10 < wide:
-            drawing.text(
-                x + wide / 2, y + BAR / 2, part.label, "middle", fill="#ffffff", class_="on", pointer_events="none"
-            )
+            inside(drawing, x + wide / 2, y + BAR / 2, part.label, "middle")
     if bar.limit is not None:
-        drawing.line(
-            scale(bar.limit), y - 4, scale(bar.limit), y + BAR + 1, stroke=svg.INK, stroke_width=2.0, class_="limit"
-        )
+        limit = scale(bar.limit)
+        drawing.line(limit, y - 4, limit, y + BAR + 1, stroke=svg.INK, stroke_width=2.0, class_="limit")
     if bar.range:
         _whisker(drawing, bar, scale, *bar.range, y + BAR + 4)
+
+
+def inside(drawing: Drawing, x: float, y: float, words: str, anchor: str, kind: str = "on", **look: Any) -> None:
+    """Draw a text inside a bar, which the pointer doesn't see."""
+    drawing.text(x, y, words, anchor, fill="#ffffff", class_=kind, **look, pointer_events="none")
 
 
 def _whisker(drawing: Drawing, bar: Bar, scale: Scale, low: float, high: float, said: str, middle: float) -> None:

@@ -45,10 +45,7 @@ class Change(NamedTuple):
 
 
 def changes(plan: Planned, key: str) -> tuple[str, ...]:
-    """The suggested changes in words.
-
-    Empty if the workbook differs from its template, or the template has no levers.
-    """
+    """The suggested changes in words; none if the workbook differs from its template, or that has no levers."""
     names = levers(plan.template)
     replay = plan.replay(key) if names else None
     if replay is None:

@@ -76,10 +76,7 @@ def rendered(
 
 @cache
 def _shipped(escapes: bool) -> Environment:
-    """The environment of the shipped pages, whose compiled form is cached.
-
-    Users' pages may change and aren't cached.
-    """
+    """The environment of the shipped pages, cached with their compiled form; users' pages may change."""
     return _environment(None, escapes)
 
 
@@ -202,10 +199,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 def markdown(report: ReportData, template: Path | None = None, links: Mapping[str, str] | None = None) -> str:
     """The Markdown text; `links` maps picture ids to their files. Raises UserError as `rendered` does."""
     values = _common_values(report) | {"links": links or {}}
-    filters = {
-        "md": escaped,
-        "mdcode": lambda text: text.replace("`", "'"),
-    }
+    filters = {"md": escaped, "mdcode": lambda text: text.replace("`", "'")}
     text = rendered("report.md", template, values, filters, escapes=False)
     return re.sub(r"\n{3,}", "\n\n", text).lstrip("\n")
 

@@ -65,8 +65,7 @@ class Planned:
     def value(self, name: str, key: str) -> Value:
         """A row's number or text in a scenario; None for N/A."""
         row = self.rows.get(name) or self.cells.row(name)
-        found = row.cells.get(key, row.cells.get("")) if row else None
-        value = found.value if found else None
+        value = row.value(key if key in row.cells else "") if row else None
         return float(value) if isinstance(value, int) else value if isinstance(value, (float, str)) else None
 
     def number(self, name: str, key: str) -> float | None:
@@ -126,10 +125,7 @@ def _includes(outer: Planned, inner: Planned) -> bool:
 
 
 def _is_known(row: Quantity, whole: Quantity) -> bool:
-    """Whether a sheet may read a row.
-
-    Parts of a time must be on the sheet itself, since other sheets have rows of the same name.
-    """
+    """Whether a sheet may read a row: a part of a time only if it is its own, since other sheets have such rows too."""
     return row.sheet == whole.sheet or not row.name.endswith(PART)
 
 
@@ -161,10 +157,7 @@ def _depended_on(replay: Replay) -> set[str]:
 
 
 def numbers(plans: Sequence[Planned], scenario: Scenario) -> tuple[ExpectedNumber, ...]:
-    """A scenario's headlines of all templates it is meant for.
-
-    Those of parts, such as collectives, only if there are no others.
-    """
+    """A scenario's headlines of its templates; those of parts, such as collectives, only if there are no others."""
     meant = [plan for plan in plans if plan.means(scenario.key)]
     found = [plan for plan in meant if plan.is_whole] or meant
     return tuple(plan.headline(each, scenario.key) for plan in found for each in plan.headlines)

@@ -59,16 +59,12 @@ def check_result(cells: CellFigures, row: CheckRow, key: str, fails: bool) -> Ch
 def _compared(cells: CellFigures, check: CheckRow, name: str, key: str) -> Compared:
     """The value of a name in a check's formula in a scenario. Raises LookupError for an unknown one."""
     row = _row(cells, check, name)
-    entry = row.cells.get(key, row.cells.get(""))  # a constant has one cell for all scenarios
-    value = entry.value if entry else None
+    value = row.value(key if key in row.cells else "")  # a constant has one cell for all scenarios
     return Compared(row.title, row.unit, value if isinstance(value, (int, float, str)) else None)
 
 
 def _row(cells: CellFigures, check: CheckRow, name: str) -> Quantity:
-    """The row of a name on the check's own sheet, else the first one with this name.
-
-    Raises LookupError if there is none.
-    """
+    """The row of a name on the check's own sheet, else the first of that name. Raises LookupError if there is none."""
     template, _, own = check.name.rpartition(".")
     found = [table for table in cells.tables if own in table and name in table]
     first = next((table[name] for table in found if cells.template_of(table[name].sheet) == template), None)

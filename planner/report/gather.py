@@ -103,10 +103,7 @@ def _pictures(cells: CellFigures, plans: Sequence[Planned], own: Sequence[Figure
 
 
 def _freshness(plan: Plan) -> tuple[str, ...]:
-    """Remarks on how current the numbers are.
-
-    Raises UserError if some numbers can neither be computed here nor trusted as saved.
-    """
+    """Remarks on how current the numbers are. Raises UserError for stale numbers that can't be computed here."""
     ours = {sheet.name for sheet in plan.book.our_sheets}
     stale = [spot for spot in plan.stale if spot.sheet in ours]
     unknown = {spot: why for spot, why in plan.unknown.items() if spot.sheet in ours}

@@ -87,7 +87,7 @@ def _svg(points: Sequence[Point]) -> str:
     for point in points:
         with drawing.series(point.index):
             if point.curve:
-                _draw_curve(drawing, point, point.curve, point.curve.drawn(x, y))
+                _draw_curve(drawing, point, point.curve, x, y)
             ring: dict[str, Any] = {
                 "stroke": svg.INK,
                 "stroke_width": 1.6,
@@ -97,7 +97,8 @@ def _svg(points: Sequence[Point]) -> str:
     return drawing.svg(_alt(points))
 
 
-def _draw_curve(drawing: Drawing, point: Point, found: Curve, spots: Sequence[tuple[float, float]]) -> None:
+def _draw_curve(drawing: Drawing, point: Point, found: Curve, x: Scale, y: Scale) -> None:
+    spots = [(x(time), y(rate)) for time, rate in zip(found.latency, found.throughput, strict=True)]
     svg.line(drawing, point.index, svg.path(spots))
     cases = zip(found.batches, found.latency, found.throughput, spots, strict=True)
     for batch, time, rate, spot in cases:
@@ -126,10 +127,6 @@ class Curve:
     latency: tuple[float, ...]
     throughput: tuple[float, ...]
     most: float | None  # the largest batch that fits into memory
-
-    def drawn(self, x: Scale, y: Scale) -> list[tuple[float, float]]:
-        """The curve's points in the coordinates of a drawing with these axes."""
-        return [(x(time), y(rate)) for time, rate in zip(self.latency, self.throughput, strict=True)]
 
 
 def curve(table: Mapping[str, Quantity], scenario: Scenario) -> Curve | None:

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from typing import Any
 
 from planner.book.plan import Plan, Scenario
@@ -202,11 +203,8 @@ class TitledTable:
 
     def rows(self) -> Iterator[int]:
         """The rows below the titles, up to the first one with an empty first cell."""
-        sheet, first = self.cells.plan.book.sheets[self.sheet], min(self.columns.values())
-        row = self.header + 1
-        while (row, first) in sheet.cells and self.cells.plan.at(self.sheet, row, first) not in (None, ""):
-            yield row
-            row += 1
+        plan, first = self.cells.plan, min(self.columns.values())
+        return takewhile(lambda row: plan.at(self.sheet, row, first) not in (None, ""), count(self.header + 1))
 
     def figure(self, row: int, title: str, unit: str) -> Figure:
         """A cell of the table in an SI unit, converted from the scaled unit in its title, such as ms."""

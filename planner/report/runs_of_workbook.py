@@ -127,10 +127,7 @@ def _figures(run: RecordedRun, sheet: str) -> Iterator[Figure]:
 
 
 def pictures(cells: CellFigures, tables: Sequence[FigureTable]) -> Iterator[Picture]:
-    """The picture of runs relative to what was expected when they were recorded.
-
-    The first of `tables` has the numbers.
-    """
+    """The picture of runs relative to what was expected when they were recorded, as in the first of `tables`."""
     found = read(cells.comparison) if cells.comparison else []
     drawn = [run for run in found if run.expected and run.measured > 0][-MOST:]
     if drawn and tables:
@@ -173,22 +170,18 @@ def _row(drawing: Drawing, run: RecordedRun, index: int, scale: Scale, top: floa
     second = top + LINE if is_long else top
     middle, said = second + 20, _said(run)
     if low and high:
-        drawing.add("rect", title=said, x=scale(low), y=middle - BAR / 2, width=max(scale(high) - scale(low), 0.5),
-                    height=BAR, rx=2, fill=svg.MUTED, fill_opacity=0.3)  # fmt: skip
+        left, look = scale(low), {"rx": 2, "fill": svg.MUTED, "fill_opacity": 0.3}
+        drawing.rect(left, middle - BAR / 2, max(scale(high) - left, 0.5), BAR, said, **look)
     if bound:
-        drawing.line(
-            scale(bound), middle - 7, scale(bound), middle + 7, stroke=svg.MUTED, stroke_width=2.0, class_="axis"
-        )
+        x = scale(bound)
+        drawing.line(x, middle - 7, x, middle + 7, stroke=svg.MUTED, stroke_width=2.0, class_="axis")
     svg.mark(drawing, index, scale(measured or 1.0), middle, 5.0, said, is_hollow=bool(run.flags))
     drawing.name(LEFT, top + 5, cut(_called(run), TOGETHER))
     drawing.name(RIGHT + 18, second + 5, _numbers(run), "end")
 
 
 def _shares(run: RecordedRun) -> tuple[float | None, ...]:
-    """The measured number, the ends of its range and its bound, relative to the expected number.
-
-    None for a missing one.
-    """
+    """The measured number, the ends of its range and its bound, over the expected number; None for a missing one."""
     return tuple(
         number / run.expected if number and run.expected else None
         for number in (run.measured, run.low, run.high, run.bound)
@@ -197,7 +190,7 @@ def _shares(run: RecordedRun) -> tuple[float | None, ...]:
 
 def _said(run: RecordedRun) -> str:
     """The tooltip of a run."""
-    words = f"{run.name or run.scenario}, {run.on}: {run.quantity} {_number(run, run.measured)}, "
+    words = f"{_called(run)}, {run.on}: {run.quantity} {_number(run, run.measured)}, "
     words += f"expected {_number(run, run.expected)}"
     if run.low and run.high:
         words += f" ({_number(run, run.low)} to {_number(run, run.high)})"

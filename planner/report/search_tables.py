@@ -180,19 +180,17 @@ HEIGHT, LEFT, RIGHT = 300.0, 60.0, svg.WIDTH - 12
 FAR, MOST = 20, 12  # an axis whose ends are further apart than so many times is logarithmic; bars of a picture
 FRONT_CAPTION = "The plans of which none is better in all objectives; a ring marks those that are scenarios here."
 BEST_CAPTION = f"The best plans in their order, with the range of {OF_ANY_RUNS}."
-Drawn = tuple[str, str, str, str]  # (title, description, drawing, caption)
 
 
 def search_pictures(found: Sequence[SearchSheet]) -> Iterator[Picture]:
     """A picture for each search: the Pareto front of the first two objectives, or the best plans as bars."""
     for at, each in enumerate(found, start=1):
-        drawn = _front(each) if len(each.aims) > 1 else _best(each) if each.aims else None
-        if drawn is not None:
-            title, alt, drawing, caption = drawn
-            yield Picture(f"search-{at}", title, drawing, alt, caption, each.table)
+        if each.aims:
+            picture = _front(each, f"search-{at}") if len(each.aims) > 1 else _best(each, f"search-{at}")
+            yield from [picture] if picture else []
 
 
-def _front(found: SearchSheet) -> Drawn | None:
+def _front(found: SearchSheet, picture_id: str) -> Picture | None:
     x_at, y_at = (found.place[name] for name in found.aims[:2])
     rows = [row for row in found.table.rows if min(row[x_at].number, row[y_at].number) > 0]
     if not rows:
@@ -215,10 +213,10 @@ def _front(found: SearchSheet) -> Drawn | None:
         words = "\n".join(filter(None, (scenario, found.said(row), f"{row[x_at].text}, {row[y_at].text}")))
         size = 6.0 if scenario else 3.5
         svg.mark(drawing, index, x(row[x_at].number), y(row[y_at].number), size, words, **ring)
-    return title, alt, drawing.svg(alt), FRONT_CAPTION
+    return Picture(picture_id, title, drawing.svg(alt), alt, FRONT_CAPTION, found.table)
 
 
-def _best(found: SearchSheet) -> Drawn | None:
+def _best(found: SearchSheet, picture_id: str) -> Picture:
     at = found.place[found.aims[0]]
     column = found.table.columns[at]
     title = f"What the search found: {within(column.label)} of the best plans"
@@ -232,4 +230,5 @@ def _best(found: SearchSheet) -> Drawn | None:
         part = BarPart(0, row[at].number, f"{column.label}: {row[at].text}", "")
         bars.append(Bar(0, name, row[at].text, [part], range=(*whisker, said) if whisker else None))
     alt = f"{title}: {', '.join(f'{bar.name} {bar.said}' for bar in bars)}."
-    return title, alt, bar_chart(alt, bars, [column.label], "" if column.unit == "1" else column.unit), BEST_CAPTION
+    drawing = bar_chart(alt, bars, [column.label], "" if column.unit == "1" else column.unit)
+    return Picture(picture_id, title, drawing, alt, BEST_CAPTION, found.table)

@@ -16,7 +16,7 @@ from planner.formulas.elasticities import Elasticity, Sensitivity, Tried, defaul
 from planner.formulas.evaluation import Facts
 from planner.formulas.synonyms import row_called
 from planner.report import svg
-from planner.report.bar_chart import PARTS
+from planner.report.bar_chart import PARTS, inside, swatch
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import Planned
 from planner.report.figures import CellFigures
@@ -144,8 +144,7 @@ def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
     top = 26.0
     scale = Scale(-most, most, LEFT, svg.WIDTH - 8)
     for kind, (name, x) in enumerate(zip(SIDES, (LEFT, LEFT + 90), strict=True)):
-        drawing.add("rect", x=x, y=4, width=11, height=11, rx=2, fill=PARTS[kind], class_=f"p{kind}")
-        drawing.text(x + 16, 9, name)
+        swatch(drawing, x, 9, kind, name)
     bottom = top + ROW * len(rows)
     for value in (-most, 0.0, most):
         anchor = "start" if value < 0 else "end" if value > 0 else "middle"
@@ -162,27 +161,11 @@ def _drawing(alt: str, rows: Sequence[Elasticity], most: float) -> str:
                 effect = sign * tried.elasticity
                 left, right = sorted((scale(0.0), scale(max(-most, min(most, effect)))))
                 title = f"{each.row.label}\n{SIDES[kind]}: {effect:+.3f} %"
-                drawing.add(
-                    "rect",
-                    title=title,
-                    x=left,
-                    y=y + 3 + kind * BAR,
-                    width=max(right - left, 0.5),
-                    height=BAR,
-                    fill=PARTS[kind],
-                    class_=f"p{kind} point",
-                )
+                top_of_bar, look = y + 3 + kind * BAR, {"fill": PARTS[kind], "class_": f"p{kind} point"}
+                drawing.rect(left, top_of_bar, max(right - left, 0.5), BAR, title, **look)
                 if abs(effect) > most:
                     anchor, end = ("end", right - 3) if effect > 0 else ("start", left + 3)
-                    drawing.text(
-                        end,
-                        y + 3 + (kind + 0.5) * BAR,
-                        f"{effect:+.3g} %",
-                        anchor,
-                        fill="#ffffff",
-                        class_="on small",
-                        font_size=SMALL,
-                        pointer_events="none",
-                    )
+                    middle, words = y + 3 + (kind + 0.5) * BAR, f"{effect:+.3g} %"
+                    inside(drawing, end, middle, words, anchor, "on small", font_size=SMALL)
     drawing.height = bottom + 24
     return drawing.svg(alt)

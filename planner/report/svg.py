@@ -51,6 +51,10 @@ class Drawing:
         """A straight line, by default a thin grid line."""
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, **{"stroke": GRID, "class_": "grid", **attributes})
 
+    def rect(self, x: float, y: float, width: float, height: float, title: str = "", **attributes: Any) -> None:
+        """A rectangle, given by its upper left corner."""
+        self.add("rect", title=title, x=x, y=y, width=width, height=height, **attributes)
+
     @contextmanager
     def group(self, **attributes: Any) -> Iterator[None]:
         """Groups everything drawn within the block."""
@@ -103,12 +107,9 @@ def mark(
         drawing.add("circle", title=title, cx=x, cy=y, r=size, **shape)
     elif form == 1:
         side = size * 1.8
-        drawing.add("rect", title=title, x=x - side / 2, y=y - side / 2, width=side, height=side, **shape)
+        drawing.rect(x - side / 2, y - side / 2, side, side, title, **shape)
     else:
-        corners = {
-            2: ((0, -1.25), (1.15, 0.85), (-1.15, 0.85)),
-            3: ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
-        }[form]
+        corners = {2: ((0, -1.25), (1.15, 0.85), (-1.15, 0.85)), 3: ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0))}[form]
         points = " ".join(f"{_number(x + dx * size)},{_number(y + dy * size)}" for dx, dy in corners)
         drawing.add("polygon", title=title, points=points, **shape)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count, takewhile
 
 from planner.book.sheet import Sheet
 from planner.book.tables import MACHINE_NAME, CaseTable
@@ -133,18 +134,16 @@ def _what_if(cells: CellFigures, sheet: Sheet, titles: int, title: str) -> Figur
     """The table with titles in a row: below them the price factors, then the rows up to a blank one."""
     places = sheet.filled[titles]
     unit = title.rpartition("(")[2].partition(")")[0]
-    columns, units = [], []
+    columns: list[FigureColumn] = []
     for place in places:
         label, _, said = sheet.text(titles, place).partition(" (")
         if label == PRICE:
             factor = cells.at(sheet.name, titles + 1, place, "1").text
             label, said = f"Price times {factor}", unit
         columns.append(FigureColumn(label, label, said.rstrip(")") or "1"))
-        units.append(said.rstrip(")") or "1")
-    rows, at = [], titles + 2
-    while places[0] in sheet.filled.get(at, ()):
-        found = [cells.at(sheet.name, at, place, said) for place, said in zip(places, units, strict=True)]
+    rows = []
+    for at in takewhile(lambda at: places[0] in sheet.filled.get(at, ()), count(titles + 2)):
+        found = [cells.at(sheet.name, at, place, each.unit) for place, each in zip(places, columns, strict=True)]
         yes = [said_yes(one) if column.label == AT_BOUND else one for one, column in zip(found, columns, strict=True)]
         rows.append(tuple(yes))
-        at += 1
     return FigureTable(tuple(columns), tuple(rows), (), title)

@@ -49,10 +49,7 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
 
 
 def made(report: ReportData, output: Path, template: Path | None = None) -> tuple[bytes, str, dict[str, bytes]]:
-    """The bytes of `output`, a remark for the user, and the files of the folder next to it by name.
-
-    Raises UserError if the template is faulty.
-    """
+    """The bytes of `output`, a remark, and the files beside it by name. Raises UserError for a faulty template."""
     ending = output.suffix.lower()
     if ending == ".pdf":
         return *pdf(report, template), {}

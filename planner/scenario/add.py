@@ -247,10 +247,7 @@ def _ends(area: Area, table: LineTable) -> bool:
 
 
 def _open_verdict(package: Package, book: Book, count: int) -> None:
-    """Open the row of Cover with the verdict of scenario number `count`.
-
-    Rows for more scenarios than exist are closed.
-    """
+    """Open the row of Cover with the verdict of scenario number `count`: those of scenarios to come are closed."""
     cover = book.designed.get("Cover")
     if cover is None:
         return

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from planner import catalog, csvfile
+from planner import csvfile
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.book.row_formulas import is_pristine
-from planner.catalog import Table
+from planner.catalog.databases import Databases
 from planner.csvfile import guarded
 from planner.errors import UserError
 from planner.formulas import library
@@ -71,6 +71,7 @@ def export(plan: Plan) -> Export:
 class _Exporter:
     plan: Plan
     remarks: list[str] = field(default_factory=list)
+    shipped: Databases = field(default_factory=Databases)
 
     def export(self) -> Export:
         """Every scenario with its inputs, its overrides, and values typed over formulas."""
@@ -94,7 +95,7 @@ class _Exporter:
         self._remark_on_constants()
         own = {
             table.kind: own_rows(self.plan, table)
-            for table in (self._models, self._hardware)
+            for table in (self.shipped.models, self.shipped.hardware)
             if has_own(self.plan, table)
         }
         if stacks := [name for name in self._own_stacks if name in ids_of(self.plan, "stacks")]:
@@ -114,10 +115,8 @@ class _Exporter:
             yield WORKLOAD, {scenario.key: alone[0] for scenario in self.plan.scenarios}
         for quantity in self.plan.inputs:
             if quantity.name in known:
-                yield (
-                    quantity.name,
-                    {key: self._text(quantity, entry) or MISSING for key, entry in quantity.cells.items()},
-                )
+                texts = {key: self._text(quantity, entry) or MISSING for key, entry in quantity.cells.items()}
+                yield quantity.name, texts
             else:
                 self.remarks.append(f"{quantity.name} is a row of yours on {quantity.sheet}: no template reads it")
         overridden: set[tuple[str, str]] = set()
@@ -162,16 +161,9 @@ class _Exporter:
 
     def _shipped(self, row: Row, scenario: Scenario) -> Mapping[str, Value] | None:
         """The shipped row of the model or chip that a lookup reads in a scenario; None if it isn't shipped."""
-        table, chosen = (self._models, scenario.model) if row.kind == "model" else (self._hardware, scenario.hardware)
+        models, chips = self.shipped.models, self.shipped.hardware
+        table, chosen = (models, scenario.model) if row.kind == "model" else (chips, scenario.hardware)
         return table.rows[table.identify(chosen)] if chosen and table.has(chosen) else None
-
-    @cached_property
-    def _models(self) -> Table:
-        return catalog.load_models()
-
-    @cached_property
-    def _hardware(self) -> Table:
-        return catalog.load_hardware()
 
     def _typed_over(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yields numbers typed over formulas, if every sheet with the row has the same; otherwise adds a remark."""
@@ -235,7 +227,7 @@ class _Exporter:
         return "" if scenario.name == self.plan.book.model_on_chip(scenario.column) else scenario.name
 
     def _remark_on_tables(self) -> None:
-        for table, chosen in ((self._models, "model"), (self._hardware, "hardware")):
+        for table, chosen in ((self.shipped.models, "model"), (self.shipped.hardware, "hardware")):
             exported = ids_of(self.plan, table.kind)
             for identifier in dict.fromkeys(getattr(scenario, chosen) for scenario in self.plan.scenarios):
                 if identifier and not table.has(identifier) and identifier not in exported:
@@ -249,9 +241,9 @@ class _Exporter:
     @cached_property
     def _own_stacks(self) -> list[str]:
         """The stacks of scenarios that aren't shipped."""
-        rows, shipped = (row for row in self.plan.inputs if row.name == "stack"), catalog.load_stacks()
+        rows = (row for row in self.plan.inputs if row.name == "stack")
         named = dict.fromkeys(str(cell.value) for row in rows for cell in row.cells.values() if cell.value)
-        return [stack for stack in named if not shipped.has(stack)]
+        return [stack for stack in named if not self.shipped.stacks.has(stack)]
 
     def _remark_on_constants(self) -> None:
         shipped = {row.name: row for name in library.names() for row in library.load(name).of_kind("constant")}

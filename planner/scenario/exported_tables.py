@@ -48,10 +48,7 @@ def ids_of(plan: Plan, kind: str) -> set[str]:
 
 
 def own_rows(plan: Plan, shipped: Table) -> str:
-    """The CSV of the workbook's present database of the kind of `shipped`, with the columns of `shipped`.
-
-    Blanks and N/A are left blank.
-    """
+    """The CSV of the workbook's own table of the kind of `shipped`, with its columns; blanks and N/A are blank."""
     database = plan.book.databases[shipped.kind]
     columns = [column.name for column in shipped.columns if column.name in database.columns]
     lines = [["id", *columns]]

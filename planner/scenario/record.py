@@ -153,10 +153,7 @@ def said(run: RecordedRun) -> str:
 
 
 def snapshot(plan: Plan, scenario: str, stated: StatedRun, measured: float) -> RecordedRun:
-    """A run with this measured number, in SI units, and the plan's present expectation.
-
-    Raises UserError as `record` does.
-    """
+    """A run with this number, in SI units, and what the plan expects now. Raises UserError as `record` does."""
     every = list(planned(CellFigures(plan)))
     try:
         which = scenario_of(plan, scenario)

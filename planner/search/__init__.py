@@ -1,3 +1,1 @@
-"""Evaluates many plans of a template at once, with the workbook's formulas: sweeps into a table, and searches for the
-best.
-"""
+"""Computes many plans of a template at once by the workbook's formulas: tables of them, and searches for the best."""

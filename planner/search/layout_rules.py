@@ -69,10 +69,7 @@ def microbatches(sequences: float, data_ways: int, stages: int) -> list[int]:
 
 
 def chunks(layers: float, stages: int, number: int) -> list[int]:
-    """The possible numbers of chunks of a stage's layers in an interleaved schedule; 1 means not interleaved.
-
-    `number` is the number of microbatches.
-    """
+    """The possible chunks of a stage's layers, with `number` microbatches; 1 means that they aren't interleaved."""
     if stages == 1 or number % stages:
         return [1]
     return divisors(math.ceil(layers / stages))

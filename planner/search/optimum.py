@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -93,103 +93,143 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
 
     Raises UserError if no plan passes, or an objective is N/A in all of them, with what is missing.
     """
-    template = asked.template
-    checks = [row.name for row in template.of_kind("check")]
-    ends = objectives[0].range_end(template) if len(objectives) == 1 else ""
-    wanted = [*(each.row.name for each in objectives), *checks, *asked.conditions, *([ends] if ends else [])]
-    tally = _Tally.of_none(objectives)
-    spaces = [sensible.space(asked, subject, alone=alone) for subject in asked.subjects]
-    whole, first = sum(space.count for space in spaces), 0
-    shared = f", shared by {asked.among.count} processes" if asked.among.count > 1 else ""
-    for at, (subject, space) in enumerate(zip(asked.subjects, spaces, strict=True)):
-        plans = Plans(template, subject.facts, asked.given, space, wanted, asked.backend)
-
-        def reduced(block: PlanBlock, rows: dict[str, Array], subject: int = at) -> _Tally:
-            return _reduce(block, rows, checks, asked.conditions, objectives, ends, subject)
-
-        for _, one in plans.each(reduced, asked.among.share(first, whole)):
-            tally.add(one)
-            progress.step(f"{tally.found.tried:,} of {whole:,} plans{shared}")
-        first += space.count
-    progress.clear()
-    tally, *others = asked.among.gather(tally)
-    for other in others:
-        tally.add(other)
-    return _result(asked, spaces, tally, [*checks, *asked.conditions], top, alone=alone)
+    return _Search(asked, objectives, alone).found(top)
 
 
-def _result(
-    asked: Request, spaces: Sequence[PlanSpace], tally: _Tally, refusing: Sequence[str], top: int, *, alone: bool
-) -> Found:
-    """The result of a whole search: the refusing checks in their order, what is missing, and the best plans."""
-    found, objectives = tally.found, tally.found.objectives
-    found.refused = Counter({name: found.refused[name] for name in refusing if name in found.refused})
-    plans_without = [_numbered(asked, spaces, at, number) for at, number in sorted(tally.unknown.items())]
-    for plan in plans_without:
-        for why in explanation.missing(plan.results, [each.row.name for each in objectives]):
-            found.why.setdefault(why, []).append(plan.subject)
-    if not len(tally.pool.numbers):
-        raise _none(asked, found, plans_without)
-    choice = _Choice.of(asked, spaces, tally.pool)
-    if len(objectives) > 1:
-        choice.put_front(found, top)
-    else:
-        choice.put_best(found, top, alone=alone)
-    if len(objectives) == 1 and len(asked.subjects) > 1:
-        for place, (_, number) in sorted(tally.leaders.items(), key=lambda each: each[1]):
-            found.of_each.append(_numbered(asked, spaces, place, number))
-    return found
+@dataclass(frozen=True)
+class _Search:
+    """A search: what is asked, the objectives, and whether only what --over names is varied."""
 
+    asked: Request
+    objectives: Sequence[Objective]
+    alone: bool
 
-def _reduce(
-    block: PlanBlock,
-    rows: Mapping[str, Array],
-    checks: Sequence[str],
-    conditions: Sequence[str],
-    objectives: Sequence[Objective],
-    ends: str,
-    subject: int,
-) -> _Tally:
-    """The tally of a block's plans."""
-    passes: Array = np.True_
-    refused = Counter[str]()
-    for name in (*checks, *conditions):
-        holds = rows[name] != 0 if name in checks else rows[name] == 1  # a check that is N/A rejects nothing
-        passes = passes & holds
-        size = max(1, np.size(holds))
-        if failing := size - int(np.count_nonzero(holds)):
-            refused[name] = failing * (block.count // size)
-    places = np.flatnonzero(block.flat(passes))
-    costs = np.stack([block.flat(each.cost(rows[each.row.name]))[places] for each in objectives], axis=1)
-    known = ~np.isnan(costs).any(axis=1)
-    ending = block.flat(rows[ends])[places] if ends else costs[:, 0]
-    ending = ending if not ends or objectives[0].is_least else -ending
-    unknown = places[~known] + block.start
-    counts = Found(objectives, block.count, len(places), refused, len(unknown))
-    candidates = _Pool(np.full(len(places), subject), places + block.start, costs, ending).at(known)
-    kept = candidates.at(_best(candidates.costs, candidates.ends))
-    tally = _Tally(counts, kept, {}, {})
-    if len(unknown):
-        tally.unknown[subject] = int(unknown[0])
-    if len(kept.numbers):
-        best = int(np.argmin(kept.costs[:, 0]))
-        tally.leaders[subject] = float(kept.costs[best, 0]), int(kept.numbers[best])
-    return tally
+    @cached_property
+    def spaces(self) -> list[PlanSpace]:
+        """The plans of each subject."""
+        return [sensible.space(self.asked, subject, alone=self.alone) for subject in self.asked.subjects]
+
+    @cached_property
+    def checks(self) -> list[str]:
+        """The names of the template's checks."""
+        return [row.name for row in self.asked.template.of_kind("check")]
+
+    @cached_property
+    def ends(self) -> str:
+        """The row of the worse end of the range of a single objective; blank if there is none."""
+        return self.objectives[0].range_end(self.asked.template) if len(self.objectives) == 1 else ""
+
+    def found(self, top: int) -> Found:
+        """The result, with at most `top` plans. Raises UserError as `optimum` does."""
+        asked, among = self.asked, self.asked.among
+        ends = [self.ends] if self.ends else []
+        wanted = [*(each.row.name for each in self.objectives), *self.checks, *asked.conditions, *ends]
+        tally = _Tally.of_none(self.objectives)
+        whole, first = sum(space.count for space in self.spaces), 0
+        shared = f", shared by {among.count} processes" if among.count > 1 else ""
+        for at, (subject, space) in enumerate(zip(asked.subjects, self.spaces, strict=True)):
+            plans = Plans(asked.template, subject.facts, asked.given, space, wanted, asked.backend)
+            for _, one in plans.each(partial(self._reduced, at), among.share(first, whole)):
+                tally.add(one)
+                progress.step(f"{tally.found.tried:,} of {whole:,} plans{shared}")
+            first += space.count
+        progress.clear()
+        tally, *others = among.gather(tally)
+        for other in others:
+            tally.add(other)
+        return self._result(tally, top)
+
+    def _reduced(self, subject: int, block: PlanBlock, rows: Mapping[str, Array]) -> _Tally:
+        """The tally of a block of a subject's plans."""
+        passes: Array = np.True_
+        refused = Counter[str]()
+        for name in (*self.checks, *self.asked.conditions):
+            holds = rows[name] != 0 if name in self.checks else rows[name] == 1  # a check that is N/A rejects nothing
+            passes = passes & holds
+            size = max(1, np.size(holds))
+            if failing := size - int(np.count_nonzero(holds)):
+                refused[name] = failing * (block.count // size)
+        places = np.flatnonzero(block.flat(passes))
+        costs = np.stack([block.flat(each.cost(rows[each.row.name]))[places] for each in self.objectives], axis=1)
+        known = ~np.isnan(costs).any(axis=1)
+        ending = block.flat(self.objectives[0].cost(rows[self.ends]))[places] if self.ends else costs[:, 0]
+        unknown = places[~known] + block.start
+        counts = Found(self.objectives, block.count, len(places), refused, len(unknown))
+        candidates = _Pool(np.full(len(places), subject), places + block.start, costs, ending).at(known)
+        kept = candidates.at(_best(candidates.costs, candidates.ends))
+        tally = _Tally(counts, kept, {}, {})
+        if len(unknown):
+            tally.unknown[subject] = int(unknown[0])
+        if len(kept.numbers):
+            best = int(np.argmin(kept.costs[:, 0]))
+            tally.leaders[subject] = float(kept.costs[best, 0]), int(kept.numbers[best])
+        return tally
+
+    def _result(self, tally: _Tally, top: int) -> Found:
+        """The result of a whole search: the refusing checks in their order, what is missing, and the best plans."""
+        found, names = tally.found, [each.row.name for each in self.objectives]
+        refusing = (*self.checks, *self.asked.conditions)
+        found.refused = Counter({name: found.refused[name] for name in refusing if name in found.refused})
+        plans_without = [self.plan(at, number) for at, number in sorted(tally.unknown.items())]
+        for plan in plans_without:
+            for why in explanation.missing(plan.results, names):
+                found.why.setdefault(why, []).append(plan.subject)
+        if not len(tally.pool.numbers):
+            raise self._none(found, plans_without)
+        choice = _Choice.of(self, tally.pool)
+        if len(self.objectives) > 1:
+            choice.put_front(found, top)
+            return found
+        choice.put_best(found, top)
+        if len(self.asked.subjects) > 1:
+            leaders = sorted(tally.leaders.items(), key=lambda each: each[1])
+            found.of_each = [self.plan(place, number) for place, (_, number) in leaders]
+        return found
+
+    def plan(self, subject: int, number: int, *, is_tie: bool = False) -> FoundPlan:
+        """The plan of a subject by its number in the subject's space, with all its rows."""
+        moved = {
+            name: text_of(value) if self.asked.template.row(name).unit == "text" else value
+            for name, value in self.spaces[subject].plan(number).items()
+        }
+        return FoundPlan.of(self.asked, self.asked.subjects[subject], moved, is_tie=is_tie)
+
+    def _none(self, found: Found, unknown: Sequence[FoundPlan]) -> UserError:
+        """The error that no plan is best; `unknown` are passing ones, one a subject, with an objective that is N/A."""
+        if unknown:
+            names = [each.row.name for each in self.objectives]
+            lacking = explanation.blanks(unknown[0].results, names)
+            remedy = " ".join(f"--set {row.name}={typed_numbers.such_as(row.unit)}" for row in lacking)
+            why = ", ".join(found.why) or "their formulas have no number"
+            what = f"{' and '.join(names)} N/A in every plan that passes: {why}"
+            return UserError(what, remedy=f"type {remedy}" if remedy else "")
+        template, conditions = self.asked.template, self.asked.conditions
+        most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
+        labels = {name: template.row(name).label for name, _ in most}
+        said = ", ".join(
+            f"{labels[name] if name in conditions else f'{labels[name]} ({name})'} refuses {count:,}"
+            for name, count in most
+        )
+        refuser = most[0][0]
+        change = "more chips" if refuser == memory_check(headline_template(template)) else "other inputs"
+        explained = f"--why {refuser} of planner calc explains it; set {change}"
+        remedy = "ask for less, or for more chips" if refuser in conditions else explained
+        what = f"none of {found.tried:,} plans passes: {said}"
+        return UserError(what, remedy=f"{remedy}, or name others with --over")
 
 
 @dataclass(frozen=True)
 class _Choice:
     """Selects the candidates to list; `candidates` are sorted by cost, and among equal ones the simpler comes first."""
 
-    asked: Request
-    spaces: Sequence[PlanSpace]
+    search: _Search
     candidates: _Pool
 
     @classmethod
-    def of(cls, asked: Request, spaces: Sequence[PlanSpace], pool: _Pool) -> _Choice:
+    def of(cls, search: _Search, pool: _Pool) -> _Choice:
         """The choice among the candidates of an unsorted pool."""
-        keys = cls(asked, spaces, pool).involved
-        return cls(asked, spaces, pool.at(np.lexsort([*keys[::-1], *pool.costs.T[::-1]])))
+        keys = cls(search, pool).involved
+        return cls(search, pool.at(np.lexsort([*keys[::-1], *pool.costs.T[::-1]])))
 
     def put_front(self, found: Found, top: int) -> None:
         """Add to `found` the plans on the front of all objectives, of which `top` along the front are listed."""
@@ -199,7 +239,7 @@ class _Choice:
         found.plans = [self.plan(int(place)) for place in chosen[spread]]
         found.chosen = self._grouped(chosen, set())
 
-    def put_best(self, found: Found, top: int, *, alone: bool) -> None:
+    def put_best(self, found: Found, top: int) -> None:
         """Add to `found` the best plans by one objective: the simplest of the ties, then the others in order.
 
         The simplest has the fewest kinds of ways, then the fewest ways, then the fewest chips, and is the best of such.
@@ -208,7 +248,7 @@ class _Choice:
         costs, ties = self.candidates.costs[:, 0], self._ties(found)
         kinds, degree, chips, *rest = (key[ties] for key in self.involved)
         simplest = int(ties[np.lexsort([*rest[::-1], costs[ties], chips, degree, kinds])[0]])
-        alike = costs if alone else self._model_ways()
+        alike = costs if self.search.alone else self._model_ways()
         _, first = np.unique(np.column_stack([self.candidates.subjects, alike]), axis=0, return_index=True)
         order = [simplest, *(place for place in sorted(first.tolist()) if place != simplest)][:top]
         tied = set(ties.tolist())
@@ -221,10 +261,10 @@ class _Choice:
         least = int(costs.argmin())
         found.best = float(costs[least])
         places = within(costs, pool.ends)
-        if end := aim.range_end(self.asked.template):
+        if end := self.search.ends:
             best = self.plan(least)
             found.end, found.bar = float(pool.ends[least]), float(aim.cost(unshared(best.subject, best.results)[end]))
-            shares = [share_errors(each, best.subject) for each in self.asked.subjects]
+            shares = [share_errors(each, best.subject) for each in self.search.asked.subjects]
             shared = np.array(shares)[pool.subjects[places]]
             places = places[~shared | (costs[places] <= max(found.bar, found.best))]
         found.ties = len(places)
@@ -233,7 +273,7 @@ class _Choice:
     def _grouped(self, places: np.ndarray, tied: Container[int]) -> list[Chosen]:
         """Some candidates in their order, by subject."""
         found = []
-        for at, (subject, space) in enumerate(zip(self.asked.subjects, self.spaces, strict=True)):
+        for at, (subject, space) in enumerate(zip(self.search.asked.subjects, self.search.spaces, strict=True)):
             ranks = np.flatnonzero(self.candidates.subjects[places] == at)
             if len(ranks):
                 axis = PlanAxis(space.plans(self.candidates.numbers[places[ranks]]))
@@ -245,7 +285,7 @@ class _Choice:
     def _moved(self) -> dict[str, np.ndarray]:
         """The ways, chips and schedule of each candidate; NaN for what isn't varied."""
         found = {name: np.full(len(self.candidates.numbers), np.nan) for name in (*KINDS, APART, *THEN)}
-        for at, space in enumerate(self.spaces):
+        for at, space in enumerate(self.search.spaces):
             places = np.flatnonzero(self.candidates.subjects == at)
             for name, values in space.plans(self.candidates.numbers[places]).items():
                 if name in found:
@@ -270,43 +310,4 @@ class _Choice:
     def plan(self, place: int, *, is_tie: bool = False) -> FoundPlan:
         """The candidate at a place, with all its rows."""
         subject, number = int(self.candidates.subjects[place]), int(self.candidates.numbers[place])
-        return _numbered(self.asked, self.spaces, subject, number, is_tie=is_tie)
-
-
-def _numbered(
-    asked: Request, spaces: Sequence[PlanSpace], subject: int, number: int, *, is_tie: bool = False
-) -> FoundPlan:
-    """The plan of a subject by its number in the subject's space."""
-    moved = {
-        name: text_of(value) if asked.template.row(name).unit == "text" else value
-        for name, value in spaces[subject].plan(number).items()
-    }
-    return FoundPlan.of(asked, asked.subjects[subject], moved, is_tie=is_tie)
-
-
-def _none(asked: Request, found: Found, unknown: Sequence[FoundPlan]) -> UserError:
-    """The error that there is no best plan.
-
-    `unknown` are passing plans, one of each subject, with an objective that is N/A.
-    """
-    if unknown:
-        names = [each.row.name for each in found.objectives]
-        lacking = explanation.blanks(unknown[0].results, names)
-        remedy = " ".join(f"--set {row.name}={typed_numbers.such_as(row.unit)}" for row in lacking)
-        why = ", ".join(found.why) or "their formulas have no number"
-        return UserError(
-            f"{' and '.join(names)} N/A in every plan that passes: {why}", remedy=f"type {remedy}" if remedy else ""
-        )
-    most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
-    said = ", ".join(f"{_label(asked, name)} refuses {count:,}" for name, count in most)
-    refuser = most[0][0]
-    change = "more chips" if refuser == memory_check(headline_template(asked.template)) else "other inputs"
-    explained = f"--why {refuser} of planner calc explains it; set {change}"
-    remedy = "ask for less, or for more chips" if refuser in asked.conditions else explained
-    return UserError(f"none of {found.tried:,} plans passes: {said}", remedy=f"{remedy}, or name others with --over")
-
-
-def _label(asked: Request, name: str) -> str:
-    """A check with its name, or the text of a condition."""
-    label = asked.template.row(name).label
-    return label if name in asked.conditions else f"{label} ({name})"
+        return self.search.plan(subject, number, is_tie=is_tie)

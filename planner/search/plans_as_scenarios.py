@@ -182,14 +182,11 @@ NEAR = 1e-9  # relative tolerance between a scenario's cells and the search's re
 def put_search(package: Package, asked: Request, found: Found, ids: Sequence[str]) -> str:
     """Add the sheet Search to a package, in place; `ids` are the plans' scenarios. Returns the sheet's name."""
     plans, book = listed(asked, found), Book(package)
-    places = [next(at for at, each in enumerate(plans) if _is_same(each, plan)) for plan in found.plans]
+    keys = [(id(each.subject), each.moved) for each in plans]
+    places = [keys.index((id(plan.subject), plan.moved)) for plan in found.plans]
     became, now = dict(zip(places, ids, strict=True)), _now(book, asked, [each.row for each in found.objectives])
     _warn_of_differences(book, asked, found, ids)
     return put(package, NAME, PURPOSE, lambda page: fill(page, asked, found, plans, became, now))
-
-
-def _is_same(one: FoundPlan, other: FoundPlan) -> bool:
-    return one.subject is other.subject and one.moved == other.moved
 
 
 def _warn_of_differences(book: Book, asked: Request, found: Found, ids: Sequence[str]) -> None:
@@ -219,10 +216,7 @@ def _table(book: Book, asked: Request) -> LineTable | None:
 
 
 def _now(book: Book, asked: Request, rows: Sequence[Row]) -> Now | None:
-    """A function for the formula of a row in a scenario, by id.
-
-    None if the workbook lacks something that these rows need.
-    """
+    """A function for the formula of a row in a scenario, by id; None if the workbook lacks what these rows need."""
     table = _table(book, asked)
     shown = {row.name: constant(row.display, row.unit).name for row in rows if head(row).factor != 1}
     if table is None or not {ID, *(row.name for row in rows)} <= table.by_name.keys():

@@ -75,9 +75,9 @@ def put_table(page: Page, at: int, heads: Sequence[ColumnHead], rows: Iterable[S
 
 
 def widen(page: Page, at: int, heads: Sequence[ColumnHead], below: int, *, with_names: bool) -> None:
-    """Set the column widths of a table with its head in row `at` by their texts.
+    """Fit the columns of a table, with its head in row `at`, to their texts; with names, to the machine names too.
 
-    With names, they fit these too; else the row of names is closed.
+    Else the row of names is closed.
     """
     wide = []
     for column, each in enumerate(heads, start=1):
@@ -179,9 +179,7 @@ def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page
     """A sheet with what all rows share, or what defines the plans: every input, typed or not."""
     page = Page(book, "Assumptions", "Assumptions", f"What the numbers are: {NOTE}", corner=f"A{FIRST_ROW + 1}")
     lines = question(asked)
-    for at, (label, text) in enumerate(lines, start=FIRST_ROW):
-        page.put(at, 1, label, "plan_label")
-        page.put(at, 2, text, "plan_text")
+    put_lines(page, FIRST_ROW, lines)
     top = FIRST_ROW + len(lines) + 1
     page.corner, page.titles = f"A{top + 1}", f"{top}:{top}"
     page.header(["Input", "Value", "Unit", "Name", "Where from"], top, right=(2,))
@@ -202,6 +200,13 @@ def assumptions(book: Workbook, asked: Request, columns: Container[str]) -> Page
             page.put(at, column, text, "plan_text")
     page.widths(58, 24, 12, 30, 26)
     return page
+
+
+def put_lines(page: Page, at: int, lines: Iterable[tuple[str, str]]) -> None:
+    """Write (label, text) lines from row `at` on."""
+    for row, (label, text) in enumerate(lines, start=at):
+        page.put(row, 1, label, "plan_label")
+        page.put(row, 2, text, "plan_text")
 
 
 def question(asked: Request) -> list[tuple[str, str]]:

@@ -23,6 +23,7 @@ from planner.search.plans_sheet import (
     assumptions,
     finished,
     head,
+    put_lines,
     put_table,
     question,
     raise_titles,
@@ -94,9 +95,7 @@ def fill(
     for label, text in _request_lines(asked, found, plans):
         first, *more = wrap(text, LETTERS) or [""]
         lines += [(label, first), *(("", part) for part in more)]
-    for at, (label, text) in enumerate(lines, start=FIRST_ROW):
-        page.put(at, 1, label, "plan_label")
-        page.put(at, 2, text, "plan_text")
+    put_lines(page, FIRST_ROW, lines)
     at = FIRST_ROW + max(len(lines), charts.LINE_ROWS) + 1
     table = _Table(asked, found, plans, ids or {}, now)
     cells = [[cell(place, at + 2 + place) for _, cell in table.columns] for place in range(len(plans))]

@@ -194,10 +194,6 @@ def _of_each(asked: Request, found: Found) -> Iterator[str]:
     yield from aligned(["the best of each", aim.row.name, of_runs, "chance that it beats the first"], rows).splitlines()
 
 
-def _cost(found: Found, plan: FoundPlan) -> float:
-    return float(found.objectives[0].cost(plan.results[found.objectives[0].row.name]))
-
-
 def alike(plans: Sequence[FoundPlan]) -> dict[str, Value]:
     """The varied inputs that some plans share, except ways of 1 and chips of 0."""
     row = plans[0].results.template.row
@@ -223,7 +219,9 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
         for name in dict.fromkeys([*differing(plans), *(each.row.name for each in found.objectives)])
     ]
     if len(found.objectives) == 1:
-        columns.append(("off the best", [percent(off(_cost(found, plan), found.best), signed=True) for plan in plans]))
+        aim = found.objectives[0]
+        costs = (float(aim.cost(plan.results[aim.row.name])) for plan in plans)
+        columns.append(("off the best", [percent(off(cost, found.best), signed=True) for cost in costs]))
     memory = fit(template)
     if memory and memory.needed not in dict(columns):
         row = template.row(memory.needed)
@@ -293,10 +291,7 @@ def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | No
 
 
 def extrapolated(asked: Request, plan: FoundPlan) -> str:
-    """What exceeds every run to which calibrations are fitted, such as `mesh_pipeline 32 > 16`.
-
-    Blank if nothing does.
-    """
+    """What exceeds every run to which calibrations are fitted, such as `mesh_pipeline 32 > 16`; blank for nothing."""
     if not (sensible.is_training(asked.template) or sensible.is_serving(asked.template)):
         return ""
     value = plan.results.value

@@ -40,25 +40,19 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
     each = (
         (*layout, *split)
         for layout in dict.fromkeys(_all(values, fixed, chips))
-        for split in dict.fromkeys(_splits(values, fixed, *layout))
+        for split in dict.fromkeys(_splits(values, fixed, layout))
     )
     return PlanAxis.of((*NAMES, *SPLIT), each)
 
 
 def _splits(
-    values: Values,
-    fixed: Mapping[str, Sequence[float]],
-    count: float,
-    tensor: float,
-    data: float,
-    _expert: float,
-    stages: float,
-    axes: float,
+    values: Values, fixed: Mapping[str, Sequence[float]], layout: tuple[float, ...]
 ) -> Iterator[tuple[float, float]]:
     """Yields the chips that only prefill, added to a layout, and their group's ways: those of decoding, or a node's.
 
     None are added if the number of chips is given.
     """
+    count, tensor, data, _, stages, axes = layout
     counts = fixed.get("prefill_chips") or [0.0]
     if not fixed.keys() & {"prefill_chips", "n_chips"}:
         most = min(MOST_CHIPS - count, count * MOST_TIMES)

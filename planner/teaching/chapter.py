@@ -103,16 +103,8 @@ class BlockLines:
         choose = "choose another from the list"
         yield BlockLine(label, "text", f"{kind}_id", TYPED, choose, given, "plan_formula", "@", True, chosen)
         matched = f"MATCH({address(self.at - 1, VALUE)},{self.tables[table].ids},0)"
-        yield BlockLine(
-            f"Row of {self.tables[table].page.name}",
-            "1",
-            f"{kind}_row",
-            f"MATCH({kind}_id,{table},0)",
-            "",
-            matched,
-            "plan_formula",
-            "0",
-        )
+        said = (f"Row of {self.tables[table].page.name}", "1", f"{kind}_row", f"MATCH({kind}_id,{table},0)", "")
+        yield BlockLine(*said, matched, "plan_formula", "0")
 
     def _line(self, row: Row) -> BlockLine:
         note = joined(row.note, row.source)
@@ -139,19 +131,12 @@ class BlockLines:
     def _in_unit(self, factor: float) -> Iterator[BlockLine]:
         """The answer in the source's unit, if it differs from the template's."""
         output, form = self.answer.output, ENGINEERING if factor < SMALL else RATIO
-        yield BlockLine("Factor to the source's unit", "1", FACTOR, TYPED, self.problem.mapping,
-                   or_missing(address(self.at, GIVEN)), "plan_formula", form, True, factor)  # fmt: skip
+        said = ("Factor to the source's unit", "1", FACTOR, TYPED, self.problem.mapping)
+        yield BlockLine(*said, or_missing(address(self.at, GIVEN)), "plan_formula", form, True, factor)
         formula = f"{self.reference(output.name)}*{self.reference(FACTOR)}"
-        yield BlockLine(
-            "Answer in the source's unit",
-            unit_of(self.problem),
-            ANSWER,
-            f"{output.name}*{FACTOR}",
-            f"the source's unit: {self.problem.unit}",
-            formula,
-            "plan_answer",
-            form_of(self.problem),
-        )
+        names, note = f"{output.name}*{FACTOR}", f"the source's unit: {self.problem.unit}"
+        said = ("Answer in the source's unit", unit_of(self.problem), ANSWER, names, note)
+        yield BlockLine(*said, formula, "plan_answer", form_of(self.problem))
 
     def reference(self, name: str) -> str:
         """The cell reference of a name in this block."""
@@ -193,13 +178,8 @@ def _write(page: Page, title: int, lines: BlockLines) -> ProblemBlock:
         page.put(at, FORMULA, line.names, "plan_beside")
         page.put(at, GIVEN, None, "plan_text")
         if line.is_open:
-            page.put(
-                at,
-                GIVEN,
-                "#N/A" if line.given is None and line.names == TYPED else whole_as_int(line.given),
-                "plan_input",
-                line.form,
-            )
+            given = "#N/A" if line.given is None and line.names == TYPED else whole_as_int(line.given)
+            page.put(at, GIVEN, given, "plan_input", line.form)
         page.put(at, VALUE, Live(line.formula), line.style, line.form)
     return ProblemBlock(lines.problem, lines.answer, page, title, max(lines.places.values()))
 

@@ -17,53 +17,47 @@ from planner.xlsx.grid import HERE
 NONE_FITS = "no change of chips or batch alone fits"
 
 
-def write_changes(writer: LineWriter, each: Lines, at: int) -> int:
+def write_changes(writer: LineWriter, each: Lines) -> None:
     """Write closed lines on what to change in a workload's plan: what would fit, else what takes most of its step.
 
-    Each change that would fit has a line with those so far. Returns the next free row.
+    Each change that would fit has a line with those so far.
     """
-    lines: list[tuple[str, str, str]] = []
+    fitting = ""
     for advice in changes(each.sheet.template) if each.memory else ():
         for typed in (advice.first, *advice.along):
-            above = f"{HERE}{at + len(lines) - 1}" if lines else ""
             join = WITH if typed in advice.along else OR
-            joined = f'IF({above}="","","{join}")&' if above else ""
+            joined = f'IF({fitting}="","","{join}")&' if fitting else ""
             words = _if_any(each.sheet, typed, joined)
-            lines.append((f"would fit: {typed.said}", "", f"{above}&{words}" if above else words))
-    fitting = f"{HERE}{at + len(lines) - 1}" if lines else ""
+            said = _said(each, f"would fit: {typed.said}")
+            fitting = writer.add(said, f"{fitting}&{words}" if fitting else words)
     most = _most(each)
     if not fitting and most == '""':
-        return at
-    lines.append(("takes most of the step", f"{each.template}.most", f'IFERROR({most},"")'))
-    taken = f"{HERE}{at + len(lines) - 1}"
+        return
+    taken = writer.add(_said(each, "takes most of the step", f"{each.template}.most"), f'IFERROR({most},"")')
     if fitting:
         fits_by = f'IF({fitting}="","{NONE_FITS}",{fitting})'
         taken = f"IF({HERE}{each.fits}=0,{fits_by},{taken})"
-    lines.append(("to change", f"{each.template}.change", taken))
-    for place, (label, name, words) in enumerate(lines, start=at):
-        _line(writer, place, f"{each.sheet.page.name}: {label}", name, words)
-    each.change = at + len(lines) - 1
-    return each.change + 1
+    each.change = writer.at
+    writer.add(_said(each, "to change", f"{each.template}.change"), taken)
 
 
-def write_mends(writer: LineWriter, checks: Sequence[tuple[Lines, Row, int]], at: int) -> int:
+def write_mends(writer: LineWriter, checks: Sequence[tuple[Lines, Row, int]]) -> int:
     """Write closed lines on what would make the first failed check hold; returns the last one's row, 0 for none.
 
-    `checks` has the rows of Dashboard where a check's failure is text, or else that of the first one above it that
-    fails. A line repeats the one above it unless its check is the first.
+    `checks` has each check with its row of Dashboard, which says the first failure of it and those above. A line
+    repeats the one above it, unless its check is the first that fails.
     """
-    start = at
+    above = ""
     for each, row, place in checks:
         advice = mends(each.sheet.template).get(row.name, Advice(Typed("", "", "")))
         fails = f'{HERE}{place}<>""'
         first = f'AND({HERE}{place - 1}="",{fails})' if place > checks[0][2] else fails
         for typed in (advice.first, *advice.along) if advice.check else ():
-            above = f"{HERE}{at - 1}" if at > start else '""'
-            join = f'{above}&"{WITH}"&' if typed in advice.along else ""
-            words = f"IF({first},{_if_any(each.sheet, typed, join, above if join else '')},{above})"
-            _line(writer, at, f"{each.sheet.page.name}: {row.name} would hold: {typed.said}", "", words)
-            at += 1
-    return at - 1 if at > start else 0
+            so_far = above or '""'
+            join = f'{so_far}&"{WITH}"&' if typed in advice.along else ""
+            words = f"IF({first},{_if_any(each.sheet, typed, join, so_far if join else '')},{so_far})"
+            above = writer.add(_said(each, f"{row.name} would hold: {typed.said}"), words)
+    return writer.at - 1 if above else 0
 
 
 def _if_any(sheet: CalculationSheet, typed: Typed, joined: str, otherwise: str = "") -> str:
@@ -76,9 +70,9 @@ def _if_any(sheet: CalculationSheet, typed: Typed, joined: str, otherwise: str =
     return f"IFERROR(IF({cell}>0,{joined}{words},{none}),{none})"
 
 
-def _line(writer: LineWriter, at: int, label: str, name: str, words: str) -> None:
-    writer.line(at, (label, "text", name, "", "in words"), words, "plan_words")
-    writer.close([at])
+def _said(each: Lines, label: str, name: str = "") -> tuple[str, ...]:
+    """The description of a line in words about a workload's plan."""
+    return f"{each.sheet.page.name}: {label}", "text", name, "", "in words"
 
 
 def _most(each: Lines) -> str:

@@ -27,11 +27,9 @@ from planner.workbook import (
     sweep_sheet,
 )
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet
+from planner.workbook.calculation import Earlier
 from planner.workbook.dashboard import Board
 from planner.workbook.dashboard_charts import DashboardCharts
-from planner.workbook.database_sheets import DatabaseSheets
-from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.memory import Memory
 from planner.workbook.operations_sheet import unused
 from planner.workbook.page import Page
@@ -72,20 +70,20 @@ def draft(plan: BuildPlan) -> Draft:
     made = made_now()
     tables = {table.kind: database_sheets.write(book, table) for table in plan.tables}
     typed = inputs_sheet.write(book, plan, {kind: database.ids for kind, database in tables.items()})
-    sheets: list[CalculationSheet] = []
+    earlier = Earlier(book, plan, typed, tables)
     for template in plan.templates:
-        sheets.append(calculation.write(book, plan, template, typed, tables, sheets))
-    binding = constraints_sheet.write(book, plan, sheets, typed)
-    checking, master, failed = checks_sheet.write(book, plan, typed, sheets)
-    board = dashboard.write(book, plan, typed, sheets, binding)
-    cases = _case_pages(book, plan, sheets, typed, tables, board)
-    front_texts = board.finish(cases.charts, typed, failed, cases.comparison.runs if cases.comparison else None)
+        earlier.sheets[template.name] = calculation.write(earlier, template)
+    binding = constraints_sheet.write(earlier)
+    checking, master, failed = checks_sheet.write(earlier)
+    board = dashboard.write(earlier, binding)
+    cases = _case_pages(earlier, board)
+    front_texts = board.finish(cases.charts, failed, cases.comparison.runs if cases.comparison else None)
     log = cover.write_log(book, made.date())
     pages = [
         board.page,
         typed.page,
         *(table.page for table in tables.values()),
-        *(sheet.page for sheet in sheets),
+        *(sheet.page for sheet in earlier.sheets.values()),
         *([binding.page] if binding else []),
         *cases.pages,
         checking,
@@ -115,33 +113,23 @@ class _Cases:
     comparison: comparison_writer.Comparison | None = None
 
 
-def _case_pages(
-    book: Workbook,
-    plan: BuildPlan,
-    sheets: Sequence[CalculationSheet],
-    typed: Inputs,
-    tables: DatabaseSheets,
-    board: Board,
-) -> _Cases:
+def _case_pages(earlier: Earlier, board: Board) -> _Cases:
     """The sheets of a step's operations and roofline, of sweeps, what-ifs and the comparison."""
-    cases = _Cases()
-    by_template = {sheet.template.name: sheet for sheet in sheets}
-    step = by_template.get(plan.layer_ops.step) if plan.layer_ops else None
+    cases, plan = _Cases(), earlier.plan
+    step = earlier.sheets.get(plan.layer_ops.step) if plan.layer_ops else None
     board.choose(has_roofline=step is not None)
     if plan.layer_ops is not None and step is not None:
-        working = operations_sheet.write(book, plan, plan.layer_ops, step, typed, tables, board.selectors)
-        cases.charts.roofline = roofline_sheet.write(book, working, typed, unused(plan, plan.layer_ops, step.template))
+        working = operations_sheet.write(earlier, plan.layer_ops, step, board.selectors)
+        idle = unused(plan, plan.layer_ops, step.template)
+        cases.charts.roofline = roofline_sheet.write(earlier, working, idle)
         cases.pages += [working.page, cases.charts.roofline.page]
     if plan.sweeps:
-        found = [(each, by_template[each.template.name]) for each in plan.sweeps]
-        cases.charts.sweeps = sweep_sheet.write(book, plan, found, typed, board.selectors["scenario"])
+        cases.charts.sweeps = sweep_sheet.write(earlier, board.selectors["scenario"])
         cases.pages.append(cases.charts.sweeps.page)
     if plan.what_ifs:
-        asked = [(each, by_template[each.template.name]) for each in plan.what_ifs]
-        cases.pages.append(sensitivity_sheet.write(book, plan, asked, typed, board.selectors["scenario"]))
+        cases.pages.append(sensitivity_sheet.write(earlier, board.selectors["scenario"]))
     if plan.comparison:
-        chosen = board.selectors.get("scenario", "")
-        cases.comparison = comparison_writer.write(book, plan, plan.comparison, typed, tables, chosen)
+        cases.comparison = comparison_writer.write(earlier, board.selectors.get("scenario", ""))
         cases.pages.append(cases.comparison.page)
     return cases
 

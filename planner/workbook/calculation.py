@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from openpyxl.workbook import Workbook
@@ -34,7 +34,7 @@ class CalculationSheet:
     template: Template
     page: Page
     rows: dict[str, int]
-    owners: Mapping[str, CalculationSheet] = field(default_factory=dict)
+    owners: Mapping[str, CalculationSheet]  # by row name, the earlier sheet that computes it
 
     def home(self, name: str) -> CalculationSheet:
         """The sheet that computes a row of the template: this one, or an earlier one."""
@@ -51,32 +51,38 @@ class CalculationSheet:
         return [row for row in self.template.rows if row.name in self.rows and row.name not in self.owners]
 
 
-def write(
-    book: Workbook,
-    plan: BuildPlan,
-    template: Template,
-    inputs: Inputs,
-    databases: DatabaseSheets,
-    earlier: Sequence[CalculationSheet] = (),
-) -> CalculationSheet:
-    """Write a template's sheet; rows that one of the `earlier` sheets computes are read from there.
+@dataclass(frozen=True)
+class Earlier:
+    """What a new sheet is made from: the plan, and the sheets written before it, which its formulas may read."""
+
+    book: Workbook
+    plan: BuildPlan
+    inputs: Inputs
+    databases: DatabaseSheets
+    sheets: dict[str, CalculationSheet] = field(default_factory=dict)  # by template, in the order of the sheets
+
+
+def write(earlier: Earlier, template: Template) -> CalculationSheet:
+    """Write a template's sheet; rows that an earlier sheet computes are read from there.
 
     Raises UserError for a lookup of an unknown database column.
     """
+    plan = earlier.plan
     purpose = "One formula for each row, copied to the right for each scenario. Type overrides on Inputs."
-    page = Page(book, plan.sheets[template.name], template.name.capitalize(), purpose)
+    page = Page(earlier.book, plan.sheets[template.name], template.name.capitalize(), purpose)
     header_rows(page, plan)
-    shares, sheets = plan.shares[template.name], {sheet.template.name: sheet for sheet in earlier}
-    matched = _matched_rows(page, plan, shares, databases)
+    shares = plan.shares[template.name]
+    matched = _matched_rows(page, shares, earlier.databases)
     first = layout.FIRST_ROW + len(matched)
     places = {row.name: at for at, row in enumerate(shares.shown, start=first)}
-    sheet = CalculationSheet(template, page, places, {name: sheets[owner] for name, owner in shares.owners.items()})
-    writer = _RowWriter(plan, sheet, inputs, databases, matched)
+    owners = {name: earlier.sheets[owner] for name, owner in shares.owners.items()}
+    sheet = CalculationSheet(template, page, places, owners)
+    writer = _RowWriter(sheet, earlier.inputs, earlier.databases, matched)
     for row in shares.shown:
         writer.write(row)
     page.close_rows(sorted(places[name] for name in unused(plan, template) if name in places))
-    page.scenario_widths(plan.columns, (36, 11, 25, 34, 30))
-    _colours(sheet, plan, inputs)
+    page.scenario_widths(36, 11, 25, 34, 30)
+    _colours(sheet, earlier.inputs)
     return sheet
 
 
@@ -86,7 +92,7 @@ def header_rows(page: Page, plan: BuildPlan, titles: tuple[str, str] = ("Formula
     for row in layout.HEADERS:
         source = f"{inputs_sheet.NAME}!{HERE}{row}"
         said = f'IF({source}="",{_model_on_chip()},{source})' if row == layout.TITLE_ROW else f'{source}&""'
-        page.across(row, plan.columns, said, "plan_said" if row == layout.TITLE_ROW else "plan_cross_words", "@")
+        page.across(row, said, "plan_said" if row == layout.TITLE_ROW else "plan_cross_words", "@")
 
 
 def _model_on_chip() -> str:
@@ -96,7 +102,7 @@ def _model_on_chip() -> str:
     return f'{model}&IF(OR({model}="",{chip}=""),""," on ")&{chip}'
 
 
-def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: DatabaseSheets) -> dict[str, int]:
+def _matched_rows(page: Page, shares: Shares, databases: DatabaseSheets) -> dict[str, int]:
     """Write the rows that find each scenario's model and chip in the databases; returns their row numbers by kind."""
     wanted = (("model", "models", layout.MODEL_ROW), ("hardware", "hardware", layout.HARDWARE_ROW))
     matched: dict[str, int] = {}
@@ -110,24 +116,25 @@ def _matched_rows(page: Page, plan: BuildPlan, shares: Shares, databases: Databa
         page.put(at, layout.NAME, f"{kind}_row", "plan_told")
         page.put(at, layout.FORMULA, f"MATCH({kind}_id,{table},0)", "plan_told")
         page.put(at, layout.SOURCE, None, "plan_text")
-        page.across(at, plan.columns, f"MATCH({HERE}{id_row},{databases[table].ids},0)", "plan_formula", "0")
+        page.across(at, f"MATCH({HERE}{id_row},{databases[table].ids},0)", "plan_formula", "0")
     return matched
 
 
-def _colours(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs) -> None:
+def _colours(sheet: CalculationSheet, inputs: Inputs) -> None:
     """Missing numbers are grey; a number typed over its formula, and a row with an override on Inputs, are orange."""
     first = layout.FIRST_SCENARIO
     top, bottom = min(sheet.rows.values()), max(sheet.rows.values())
-    area, corner = plan.columns.area(top, bottom), address(top, first)
-    sheet.page.grey_missing(area)
+    page, corner = sheet.page, address(top, first)
+    area = page.columns.area(top, bottom)
+    page.grey_missing(area)
     typed_over = f"AND(NOT(ISBLANK({corner})),NOT(_xlfn.ISFORMULA({corner})))"  # with the prefix that files have
-    sheet.page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
-    for name, row in _overridden(sheet, plan, inputs, bottom + 2).items():
-        area = plan.columns.area(sheet.rows[name], sheet.rows[name])
-        sheet.page.colour(area, address(row, first), ink=BROWN, fill=ORANGE, bold=True)
+    page.colour(area, typed_over, ink=BROWN, fill=ORANGE, bold=True)
+    for name, row in _overridden(sheet, inputs, bottom + 2).items():
+        area = page.columns.area(sheet.rows[name], sheet.rows[name])
+        page.colour(area, address(row, first), ink=BROWN, fill=ORANGE, bold=True)
 
 
-def _overridden(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs, at: int) -> dict[str, int]:
+def _overridden(sheet: CalculationSheet, inputs: Inputs, at: int) -> dict[str, int]:
     """Write a closed block at the end that says for each row whether an override is typed.
 
     Returns its row for each name. A conditional format may only read its own sheet, since Google Sheets supports only
@@ -138,18 +145,16 @@ def _overridden(sheet: CalculationSheet, plan: BuildPlan, inputs: Inputs, at: in
     row_of = {name: row for row, name in enumerate(names, start=at + 1)}
     if not row_of:
         return row_of
-    page.section(at, "Is an override typed on Inputs?", plan.columns.last_filled)
+    page.section(at, "Is an override typed on Inputs?")
     for name, row in row_of.items():
         page.describe(row, (f"Override: {sheet.template.row(name).label}", "1", "", "", ""))
-        typed = f"{inputs_sheet.NAME}!{HERE}{inputs.override_rows[name]}"
-        page.across(row, plan.columns, f'{typed}<>""', "plan_cross")
+        page.across(row, f'{inputs.override(name)}<>""', "plan_cross")
     page.close_rows(range(at + 1, at + 1 + len(row_of)))
     return row_of
 
 
 @dataclass(frozen=True)
 class _RowWriter:
-    plan: BuildPlan
     sheet: CalculationSheet
     inputs: Inputs
     databases: DatabaseSheets
@@ -165,7 +170,7 @@ class _RowWriter:
         style = "plan_cross" if self.caller(row) else STYLE.get(row.kind, "plan_formula")
         form = row_format(row)
         self._check_column(row)
-        page.across(at, self.plan.columns, self.formula(row), style, form)
+        page.across(at, self.formula(row), style, form)
 
     def caller(self, row: Row) -> CalculationSheet | None:
         """The earlier sheet from which the row is read; None if this sheet computes it."""
@@ -195,13 +200,13 @@ class _RowWriter:
             return owner.here(row.name)
         text = self.plain(row)
         if row.name in self.inputs.override_rows:
-            return overridable(f"{inputs_sheet.NAME}!{HERE}{self.inputs.override_rows[row.name]}", text)
+            return overridable(self.inputs.override(row.name), text)
         return text
 
     def plain(self, row: Row) -> str:
         """The row's formula without its override."""
         if row.kind == "input":
-            return or_missing(f"{inputs_sheet.NAME}!{HERE}{self.inputs.input_rows[row.name]}")
+            return or_missing(self.inputs.here(row.name))
         if row.kind == "constant":
             return self.inputs.constant(row.name)
         if row.kind in CALCULATED:

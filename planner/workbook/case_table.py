@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from planner.formulas.template import BY_ID, CALCULATED, Row, Template
+from planner.workbook.calculation import Earlier
 from planner.workbook.cell_styles import row_format
-from planner.workbook.database_sheets import DatabaseSheets, looked_up
+from planner.workbook.database_sheets import looked_up
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -44,16 +45,13 @@ class CaseColumns:
     def __init__(
         self,
         page: Page,
+        earlier: Earlier,
         templates: Sequence[Template],
         header_row: int,
         first_column: int,
-        constant: Callable[[str], str],
-        databases: DatabaseSheets,
         hardware_row: Callable[[int], str],
     ) -> None:
-        self.page, self.header_row, self.constant, self.databases = page, header_row, constant, databases
-        self.hardware_row = hardware_row
-        self.templates = {template.name: template for template in templates}
+        self.page, self.earlier, self.header_row, self.hardware_row = page, earlier, header_row, hardware_row
         self.rows = joined(templates)
         self.columns = {row.name: index for index, row in enumerate(self.rows, start=first_column)}
 
@@ -68,15 +66,12 @@ class CaseColumns:
             column = self.columns[row.name]
             self.page.heads(self.header_row - 1, column, f"{row.label} ({row.unit})", row.name, right=True)
 
-    def case(self, at: int, template: str, leaf: Leaf, form: Callable[[Row], str] = row_format) -> None:
+    def case(self, at: int, template: Template, leaf: Leaf, form: Callable[[Row], str] = row_format) -> None:
         """Write one case: `leaf` gives the content of an input's cell, or None to look up a number."""
-        own = self.templates[template]
         for name, column in self.columns.items():
-            if name not in own.by_name:
-                continue
-            row = own.by_name[name]
-            content, style = self._content(row, own.by_name, at, leaf)
-            self.page.put(at, column, content, style, form(row))
+            if row := template.by_name.get(name):
+                content, style = self._content(row, template.by_name, at, leaf)
+                self.page.put(at, column, content, style, form(row))
 
     def _content(self, row: Row, own: Mapping[str, Row], at: int, leaf: Leaf) -> tuple[object, str]:
         def cell(name: str) -> str:
@@ -87,8 +82,8 @@ class CaseColumns:
         given, style = leaf(row)
         if given is not None or row.kind == "input":
             return given, style
-        return Live(looked_up(row, self.databases, lambda _: self.hardware_row(at), cell)), "plan_formula"
+        return Live(looked_up(row, self.earlier.databases, lambda _: self.hardware_row(at), cell)), "plan_formula"
 
     def reference(self, row: Row, at: int) -> str:
         """The cell of a quantity in a case's row; a constant has one cell on Inputs."""
-        return self.constant(row.name) if row.kind == "constant" else address(at, self.columns[row.name])
+        return self.earlier.inputs.constant(row.name) if row.kind == "constant" else address(at, self.columns[row.name])

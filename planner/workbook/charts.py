@@ -57,14 +57,7 @@ def log_log(title: str) -> ScatterChart:
 
 
 def bars(
-    title: str,
-    x_title: str,
-    y_title: str,
-    gap: int,
-    *,
-    down: bool = True,
-    stacked: bool = True,
-    form: str = "General",
+    title: str, x_title: str, y_title: str, gap: int, *, down: bool = True, stacked: bool = True, form: str = "General"
 ) -> BarChart:
     """An empty bar chart, with `stacked` bars on top of each other, and gaps of `gap` percent of a bar.
 

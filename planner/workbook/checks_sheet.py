@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from typing import NamedTuple
-
-from openpyxl.workbook import Workbook
 
 from planner.catalog import given_by
 from planner.catalog.checked_table import TABLES
@@ -24,10 +21,9 @@ from planner.formulas.template import Row, Template
 from planner.formulas.text import parse
 from planner.terminal_table import joined
 from planner.workbook import inputs_sheet, layout
-from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet, header_rows
+from planner.workbook.calculation import CalculationSheet, Earlier, header_rows
 from planner.workbook.cell_styles import MAGNITUDE, PALE_RED, RED, number_format
-from planner.workbook.inputs_sheet import OPENS, Inputs
+from planner.workbook.inputs_sheet import OPENS
 from planner.workbook.page import Page
 from planner.workbook.workloads import NOT_COUNTED, WORKLOAD
 from planner.workbook.wrapping import LINE_HEIGHT
@@ -42,122 +38,107 @@ PURPOSE = (
 )
 
 
-def write(
-    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[CalculationSheet]
-) -> tuple[Page, str, dict[str, int]]:
+def write(earlier: Earlier) -> tuple[Page, str, dict[str, int]]:
     """Write the sheet; returns it, the formula that counts all failed checks, and the row of each summary."""
-    page = Page(book, NAME, "Checks", PURPOSE)
+    page = Page(earlier.book, NAME, "Checks", PURPOSE)
     page.master_at = layout.UNIT
-    header_rows(page, plan, ("Check in names", "Meaning"))
-    writer = _CheckWriter(page, plan)
-    answers = Answers(sheets, {})
-    compared = _checks(writer, inputs, sheets, answers)
+    header_rows(page, earlier.plan, ("Check in names", "Meaning"))
+    writer = _CheckWriter(page, earlier)
+    compared = writer.write_checks()
     checks = range(writer.at - len(compared), writer.at)
-    missing = _all_missing(writer, inputs, sheets, answers)
+    missing = writer.write_missing()
     writer.section(f"Working of what fails; {OPENS}")
     failures = _Failures(writer, checks, compared)
     failures.count()
     writer.section("Summary")
-    summaries = _summary(writer, checks, missing)
+    summaries = writer.write_summary(checks, missing)
     writer.section("What fails first")
     failures.show()
-    _colour(page, plan, checks)
-    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
-    return page, f"SUM({plan.columns.across(NAME, summaries['Failed checks'])})", summaries
+    _colour(page, checks)
+    page.scenario_widths(*WIDTHS, is_closed=True)
+    return page, f"SUM({page.columns.across(NAME, summaries['Failed checks'])})", summaries
 
 
-def _checks(
-    writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSheet], answers: Answers
-) -> list[ComparedSides]:
-    """Write a closed row for each check of each template, noted in `answers`; returns what they compare, in order."""
-    plan = writer.plan
-    writer.section(f"Checks; {OPENS}")
-    first = writer.at
-    ids = plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
-    unique = "The scenario's id is its own"
-    writer.row(
-        unique,
-        "inputs.unique_id",
-        "one id for each scenario",
-        "selectors find a scenario by its id",
-        f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)",
-    )
-    compared = [ComparedSides(f"{OWN}.inputs.unique_id", unique)]
-    for sheet in sheets:
-        for row in (row for row in sheet.computed if row.kind == "check"):
-            label, name = f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}"
-            in_check = sides(row, sheet.template.by_name)
-            texts, unit = ((in_check.left, in_check.right), in_check.unit) if in_check else NO_SIDES
-            compared.append(ComparedSides(f"{OWN}.{name}", label, texts, unit, sheet.here))
-            answers.checks[sheet.template.name, row.name] = writer.at
-            writer.row(label, name, row.formula, joined(row.note, row.source), _counted(plan, inputs, sheet, row.name))
-    writer.page.close_rows(range(first, writer.at))
-    return compared
+class _CheckWriter:
+    """Writes rows from top to bottom, one formula each; `checks` has the row of each check, by template and name."""
 
+    def __init__(self, page: Page, earlier: Earlier) -> None:
+        self.page, self.plan, self.at = page, earlier.plan, layout.FIRST_ROW
+        self.sheets = list(earlier.sheets.values())
+        self.checks: dict[tuple[str, str], int] = {}
+        has_choice = WORKLOAD in earlier.inputs.input_rows
+        self.workload = earlier.inputs.here(WORKLOAD) if has_choice else ""  # the cell with a scenario's workload
 
-def _all_missing(writer: _CheckWriter, inputs: Inputs, sheets: Sequence[CalculationSheet], answers: Answers) -> range:
-    """Write a closed row for each number that may be missing; returns the rows, at least one."""
-    writer.section(f"Missing numbers: 1 is N/A; {OPENS}")
-    first = writer.at
-    counted: set[str] = set()
-    for sheet in sheets:
-        _missing(writer, inputs, sheet, counted, answers)
-    writer.page.close_rows(range(first, writer.at))
-    return range(first, max(first + 1, writer.at))
+    def section(self, title: str) -> None:
+        self.at += self.at > layout.FIRST_ROW
+        self.page.section(self.at, title)
+        self.at += 1
 
+    def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
+        linked = "!" in formula and re.sub(f"[!_{HERE}]", "", formula).isalnum()
+        self.line((label, "1", name, in_names, meaning), formula, "plan_cross" if linked else "plan_formula")
 
-def _summary(writer: _CheckWriter, checks: range, missing: range) -> dict[str, int]:
-    """Write how many checks fail and numbers are missing in each scenario, and which is the first; returns the rows."""
-    failed = writer.at
-    rows = f"{HERE}${checks.start}:{HERE}${checks.stop - 1}"
-    writer.row("Failed checks", "checks.failed", "", "of this scenario", f"COUNTIF({rows},0)")
-    rows = f"{HERE}${missing.start}:{HERE}${missing.stop - 1}"
-    writer.row("Missing numbers", "checks.missing", "", "of this scenario", f"SUM({rows})")
-    names = column_letters(layout.FORMULA)
-    where = f"${names}${missing.start}:${names}${missing.stop - 1}"
-    count, found = f"{HERE}{failed + 1}", f"MATCH(1,{rows},0)"
-    words = f'IFERROR(INDEX({where},{found})&IF({count}>1," and "&({count}-1)&" more",""),"")'
-    writer.line(
-        ("Missing: the first", "text", "checks.first_missing", "", "where it is to be typed"), words, "plan_words", "@"
-    )
-    return {"Failed checks": failed, "Missing numbers": failed + 1, "First missing number": failed + 2}
+    def line(self, texts: Sequence[str], formula: str, style: str = "plan_formula", form: str = "0") -> None:
+        self.page.describe(self.at, texts)
+        self.page.across(self.at, formula, style, form)
+        self.at += 1
 
+    def write_checks(self) -> list[ComparedSides]:
+        """Write a closed row for each check of each template; returns what they compare, in order."""
+        self.section(f"Checks; {OPENS}")
+        first = self.at
+        ids = self.plan.columns.across(inputs_sheet.NAME, layout.ID_ROW)
+        unique, name = "The scenario's id is its own", "inputs.unique_id"
+        is_unique = f"IF(COUNTIF({ids},{HERE}${layout.ID_ROW})=1,1,0)"
+        self.row(unique, name, "one id for each scenario", "selectors find a scenario by its id", is_unique)
+        compared = [ComparedSides(f"{OWN}.{name}", unique)]
+        for sheet in self.sheets:
+            for row in (row for row in sheet.computed if row.kind == "check"):
+                label, name = f"{sheet.page.name}: {row.label}", f"{sheet.template.name}.{row.name}"
+                in_check = sides(row, sheet.template.by_name)
+                texts, unit = ((in_check.left, in_check.right), in_check.unit) if in_check else NO_SIDES
+                compared.append(ComparedSides(f"{OWN}.{name}", label, texts, unit, sheet.here))
+                self.checks[sheet.template.name, row.name] = self.at
+                self.row(label, name, row.formula, joined(row.note, row.source), self._counted(sheet, row.name))
+        self.page.close_rows(range(first, self.at))
+        return compared
 
-def _missing(
-    writer: _CheckWriter, inputs: Inputs, sheet: CalculationSheet, counted: set[str], answers: Answers
-) -> None:
-    """Write a row for each uncounted lookup and input of a sheet: is its number missing in this scenario?
+    def _counted(self, sheet: CalculationSheet, name: str) -> str:
+        """The formula of a check, not counted if the scenario isn't meant for its workload."""
+        workloads = self.plan.workloads
+        meant = [template for template in workloads.templates if template is sheet.template]
+        return workloads.guarded(meant, self.workload, sheet.here(name), f'"{NOT_COUNTED}"')
 
-    Numbers that only check the databases are left out: a user's own model has no published count, and needs none. So
-    are those of a chip that no check and no headline reads. Those that other columns give where they are blank come
-    last: the others are what is to be typed.
-    """
-    kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
-    needed = sheet.rows.keys() - of_databases(sheet.template)
-    found = [row for row in sheet.template.of_kind(*kinds) if row.name in needed and row.name not in counted]
-    for row in sorted(found, key=lambda row: bool(row.kind in TABLES and given_by(row.column[0]))):
-        counted.add(row.name)
-        readers = answers.reading(row.name) if row.kind == "hardware" else ""
-        if readers is None:
-            continue
-        where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
-        writer.row(
-            f"{sheet.page.name}: {row.label}",
-            f"missing.{sheet.template.name}.{row.name}",
-            where,
-            _meaning(row, where),
-            _is_missing(writer.plan, inputs, sheet, row.name, readers),
-        )
+    def write_missing(self) -> range:
+        """Write a closed row for each number that may be missing; returns the rows, at least one."""
+        self.section(f"Missing numbers: 1 is N/A; {OPENS}")
+        first = self.at
+        counted: set[str] = set()
+        for sheet in self.sheets:
+            self._write_missing_of(sheet, counted)
+        self.page.close_rows(range(first, self.at))
+        return range(first, max(first + 1, self.at))
 
+    def _write_missing_of(self, sheet: CalculationSheet, counted: set[str]) -> None:
+        """Write a row for each uncounted lookup and input of a sheet: is its number missing in this scenario?
 
-@dataclass(frozen=True)
-class Answers:
-    """The checks of a workbook's sheets: `checks` has the row of each on Checks, by template and name."""
+        Numbers that only check the databases are left out: a user's own model has no published count, and needs none.
+        So are those of a chip that no check and no headline reads. Those that other columns give where they are blank
+        come last: the others are what is to be typed.
+        """
+        kinds = {"input": "Inputs", **{kind: table.capitalize() for kind, table in TABLES.items()}}
+        needed = sheet.rows.keys() - of_databases(sheet.template)
+        found = [row for row in sheet.template.of_kind(*kinds) if row.name in needed and row.name not in counted]
+        for row in sorted(found, key=lambda row: bool(row.kind in TABLES and given_by(row.column[0]))):
+            counted.add(row.name)
+            readers = self._reading(row.name) if row.kind == "hardware" else ""
+            if readers is None:
+                continue
+            where = f"{kinds[row.kind]}: {row.formula if row.kind in ('model', 'hardware') else row.name}"
+            label, name = f"{sheet.page.name}: {row.label}", f"missing.{sheet.template.name}.{row.name}"
+            self.row(label, name, where, _meaning(row, where), self._is_missing(sheet, row.name, readers))
 
-    sheets: Sequence[CalculationSheet]
-    checks: dict[tuple[str, str], int]
-
-    def reading(self, name: str) -> str | None:
+    def _reading(self, name: str) -> str | None:
         """The cells of the checks that read a number; blank if only headlines read it, None if nothing does."""
         read = [_read_by_answers(sheet.template) for sheet in self.sheets]
         rows = [
@@ -168,6 +149,36 @@ class Answers:
             return "" if any(name in names for _, names in read) else None
         runs = [list(run) for _, run in groupby(enumerate(sorted(rows)), lambda each: each[1] - each[0])]
         return ",".join(":".join(f"{HERE}${at}" for at in dict.fromkeys((run[0][1], run[-1][1]))) for run in runs)
+
+    def _is_missing(self, sheet: CalculationSheet, name: str, readers: str) -> str:
+        """A formula: 1 if a number is missing, 0 for one that only another topology or way to pay needs.
+
+        It is 0 too if every one of its `readers` has a value, or is not counted: another plan on the chip may need it.
+        """
+        missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
+        setting, text = facts.only_on(sheet.template.row(name))
+        if setting in sheet.rows:
+            missing = f'IFERROR(IF({sheet.here(setting)}="{text}",{missing},0),0)'
+        if readers:
+            missing = f"IFERROR(0*SUM({readers}),{missing})"
+        workloads = self.plan.workloads
+        meant = workloads.having(name) if sheet.template in workloads.templates else []
+        return workloads.guarded(meant, self.workload, missing, "0")
+
+    def write_summary(self, checks: range, missing: range) -> dict[str, int]:
+        """Write how many checks fail and numbers are missing in a scenario, and the first missing; returns the rows."""
+        failed = self.at
+        rows = f"{HERE}${checks.start}:{HERE}${checks.stop - 1}"
+        self.row("Failed checks", "checks.failed", "", "of this scenario", f"COUNTIF({rows},0)")
+        rows = f"{HERE}${missing.start}:{HERE}${missing.stop - 1}"
+        self.row("Missing numbers", "checks.missing", "", "of this scenario", f"SUM({rows})")
+        names = column_letters(layout.FORMULA)
+        where = f"${names}${missing.start}:${names}${missing.stop - 1}"
+        count, found = f"{HERE}{failed + 1}", f"MATCH(1,{rows},0)"
+        words = f'IFERROR(INDEX({where},{found})&IF({count}>1," and "&({count}-1)&" more",""),"")'
+        said = ("Missing: the first", "text", "checks.first_missing", "", "where it is to be typed")
+        self.line(said, words, "plan_words", "@")
+        return {"Failed checks": failed, "Missing numbers": failed + 1, "First missing number": failed + 2}
 
 
 @cache
@@ -196,58 +207,9 @@ def _meaning(row: Row, where: str) -> str:
     return f"{column}; counts where {setting} is {text}" if text else column
 
 
-def _counted(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str) -> str:
-    """The formula of a check, not counted if the scenario isn't meant for its workload."""
-    typed, text = _workload(inputs), f'"{NOT_COUNTED}"'
-    meant = [template for template in plan.workloads.templates if template is sheet.template]
-    return plan.workloads.guarded(meant, typed, sheet.here(name), text)
-
-
-def _is_missing(plan: BuildPlan, inputs: Inputs, sheet: CalculationSheet, name: str, readers: str) -> str:
-    """A formula: 1 if a number is missing, 0 for one that only another topology or way to pay needs.
-
-    It is 0 too if every one of its `readers` has a value, or is not counted: another plan on the chip may need it.
-    """
-    missing = f'IFERROR(IF({sheet.here(name)}="",1,0),1)'
-    setting, text = facts.only_on(sheet.template.row(name))
-    if setting in sheet.rows:
-        missing = f'IFERROR(IF({sheet.here(setting)}="{text}",{missing},0),0)'
-    if readers:
-        missing = f"IFERROR(0*SUM({readers}),{missing})"
-    meant = plan.workloads.having(name) if sheet.template in plan.workloads.templates else []
-    return plan.workloads.guarded(meant, _workload(inputs), missing, "0")
-
-
-def _workload(inputs: Inputs) -> str:
-    """The cell with a scenario's workload; blank if the workbook has no such choice."""
-    at = inputs.input_rows.get(WORKLOAD)
-    return f"{inputs_sheet.NAME}!{HERE}{at}" if at else ""
-
-
-class _CheckWriter:
-    """Writes rows from top to bottom, one formula each."""
-
-    def __init__(self, page: Page, plan: BuildPlan) -> None:
-        self.page, self.plan, self.at = page, plan, layout.FIRST_ROW
-
-    def section(self, title: str) -> None:
-        self.at += self.at > layout.FIRST_ROW
-        self.page.section(self.at, title, self.plan.columns.last_filled)
-        self.at += 1
-
-    def row(self, label: str, name: str, in_names: str, meaning: str, formula: str) -> None:
-        linked = "!" in formula and re.sub(f"[!_{HERE}]", "", formula).isalnum()
-        self.line((label, "1", name, in_names, meaning), formula, "plan_cross" if linked else "plan_formula")
-
-    def line(self, texts: Sequence[str], formula: str, style: str = "plan_formula", form: str = "0") -> None:
-        self.page.describe(self.at, texts)
-        self.page.across(self.at, self.plan.columns, formula, style, form)
-        self.at += 1
-
-
-def _colour(page: Page, plan: BuildPlan, checks: range) -> None:
+def _colour(page: Page, checks: range) -> None:
     """Failed checks are red, unknown ones grey."""
-    area = plan.columns.area(checks.start, checks.stop - 1)
+    area = page.columns.area(checks.start, checks.stop - 1)
     corner = address(checks.start, layout.FIRST_SCENARIO)
     page.colour(area, f'IFERROR(AND({corner}<>"",{corner}=0),FALSE)', ink=RED, fill=PALE_RED, bold=True)
     page.grey_missing(area)
@@ -315,7 +277,7 @@ class _Failures:
                 name = f"{OWN}.failed_{place + 1}_{number}"
                 said = (f"Check {place + 1}{what}", "1" if number else "text", name, "", meaning)
                 writer.line(said, f'IF({at}>0,INDEX({block},{at},1),"")', *look)
-        area = writer.plan.columns.area(first, writer.at - 1)
+        area = writer.page.columns.area(first, writer.at - 1)
         writer.page.colour(area, f'{address(first, layout.FIRST_SCENARIO)}<>""', ink=RED)
 
     def _block(self, number: int) -> str:

@@ -1,6 +1,4 @@
-"""The chosen scenario's values, which the tables of Operations and Sweep read: a block of
-rows at the top of the sheet.
-"""
+"""The chosen scenario's values: rows at the top of Operations and Sweep, which the tables of these sheets read."""
 
 from __future__ import annotations
 
@@ -12,9 +10,8 @@ from planner.formulas.sweeps import Sweep
 from planner.formulas.template import Row
 from planner.workbook import display_units, inputs_sheet
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet
+from planner.workbook.calculation import CalculationSheet, Earlier
 from planner.workbook.cell_styles import row_format
-from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import column_letters
@@ -25,10 +22,7 @@ STYLES = {1: "plan_label", VALUE + 1: "plan_beside"}
 
 
 class ChosenBlock:
-    """Rows from `first_row` on with label, unit, name, value and formula in names.
-
-    The first is the chosen scenario's id.
-    """
+    """Rows from `first_row` on with label, unit, name, value and formula in names; first the chosen scenario's id."""
 
     def __init__(self, page: Page, plan: BuildPlan, first_row: int) -> None:
         self.page, self.plan = page, plan
@@ -58,23 +52,15 @@ class ChosenBlock:
 
 
 class ChosenScenario(ChosenBlock):
-    """The values that Sweep's tables read, one row each, from the chosen scenario's column.
-
-    `places` has the cell of each value, by template and name.
-    """
+    """The chosen scenario's values that Sweep's tables read; `places` has the cell of each, by template and name."""
 
     FIRST_ROW = 4
 
     def __init__(
-        self,
-        page: Page,
-        plan: BuildPlan,
-        inputs: Inputs,
-        selector: str,
-        sweeps: Sequence[tuple[Sweep, CalculationSheet]],
+        self, page: Page, earlier: Earlier, selector: str, sweeps: Sequence[tuple[Sweep, CalculationSheet]]
     ) -> None:
-        super().__init__(page, plan, self.FIRST_ROW)
-        self.inputs = inputs
+        super().__init__(page, earlier.plan, self.FIRST_ROW)
+        self.inputs = earlier.inputs
         self.places: dict[tuple[str, str], str] = {}
         self.chosen = self.put_id(selector)
         self._meant = self._put_meant([sweep for sweep, _ in sweeps if any(axis.charts for axis in sweep.axes)])
@@ -99,7 +85,7 @@ class ChosenScenario(ChosenBlock):
         workloads, found = self.plan.workloads, dict[str, str]()
         if workloads.row is None or WORKLOAD not in self.inputs.input_rows or not sweeps:
             return found
-        typed = self.plan.columns.of_scenario(inputs_sheet.NAME, self.inputs.input_rows[WORKLOAD], self.chosen)
+        typed = self.inputs.of_scenario(WORKLOAD, self.chosen)
         cell = self.put(f"chosen_{WORKLOAD}", "Its workload", "text", "@", typed, "", "plan_cross_words")
         for template in (sweep.template for sweep in sweeps):
             formula = workloads.guarded([template], cell, "1", "NA()")
@@ -150,10 +136,7 @@ class ChosenScenario(ChosenBlock):
         return self.places[sweep.template.name, name].removeprefix("$")
 
     def fixed_checks(self, sweep: Sweep, column: int) -> str:
-        """The range of the checks that no axis of a sweep changes, in a column of the block.
-
-        Blank if there are none.
-        """
+        """The range of the checks that no axis of a sweep changes, in a column of the block; blank for none."""
         rows = [self(sweep, name).partition("$")[2] for name in sweep.fixed_checks]
         letters = column_letters(column)
         return f"${letters}${rows[0]}:${letters}${rows[-1]}" if rows else ""

@@ -22,6 +22,7 @@ from planner.compare.runs_table import COLUMNS, GAP
 from planner.formulas.template import Row, Template
 from planner.workbook import charts, layout
 from planner.workbook.build_plan import BuildPlan
+from planner.workbook.calculation import Earlier
 from planner.workbook.case_table import CaseColumns
 from planner.workbook.cell_styles import INK, SAID
 from planner.workbook.comparison_results import ResultColumns
@@ -75,24 +76,16 @@ class Comparison:
         return RunsTable(self.page, title_row, area, f"{self.charts_at}{title_row}")
 
 
-def write(
-    book: Workbook,
-    plan: BuildPlan,
-    cases: Sequence[ComparisonCase],
-    inputs: Inputs,
-    databases: DatabaseSheets,
-    selector: str = "",
-) -> Comparison:
+def write(earlier: Earlier, selector: str) -> Comparison:
     """Write the sheet: identity, inputs, working, and the measured numbers beside the predicted ones.
 
     `selector` is the cell of Dashboard that chooses a scenario, blank if there is none.
     """
-    page = Page(book, NAME, "Comparison", PURPOSE, corner="C6")
+    plan, cases, inputs, databases = earlier.plan, earlier.plan.comparison, earlier.inputs, earlier.databases
+    page = Page(earlier.book, NAME, "Comparison", PURPOSE, corner="C6")
     templates = list({case.template.name: case.template for case in cases}.values())
     matched = column_letters(len(IDENTITY))
-    table = CaseColumns(
-        page, templates, HEADER_ROW, len(IDENTITY) + 1, inputs.constant, databases, lambda at: f"${matched}{at}"
-    )
+    table = CaseColumns(page, earlier, templates, HEADER_ROW, len(IDENTITY) + 1, lambda at: f"${matched}{at}")
     efficiencies = _efficiencies(plan, inputs, selector)
     results = ResultColumns(page, table.end, table.columns, efficiencies, inputs.constant)
     sheet = Comparison(page, table, results, last_row(plan), runs_at=plan.runs_at)
@@ -107,7 +100,7 @@ def write(
     drawn.draw(sheet.last)
     _validate(sheet, databases, templates)
     _colour(sheet, drawn.last)
-    _mark(book, sheet)
+    _mark(earlier.book, sheet)
     first, end = column_letters(sheet.columns["predicted_time"]), column_letters(sheet.columns["achieved_bandwidth"])
     page.sheet.print_area = f"{first}{HEADER_ROW - 1}:{end}{FIRST_ROW + len(cases) - 1}"
     page.sheet.print_title_cols = "B:B"  # the working columns aren't printed
@@ -133,11 +126,7 @@ def _efficiencies(plan: BuildPlan, inputs: Inputs, selector: str) -> Mapping[str
     """The efficiencies of the scenario chosen on Dashboard."""
     if plan.layer_ops is None:
         return {}
-    return {
-        name: or_missing(plan.columns.of_scenario(INPUTS, inputs.input_rows[name], selector))
-        for name in EFFICIENCIES
-        if name in inputs.input_rows
-    }
+    return {name: or_missing(inputs.of_scenario(name, selector)) for name in EFFICIENCIES if name in inputs.input_rows}
 
 
 def _header(sheet: Comparison) -> None:
@@ -158,7 +147,7 @@ def _row(sheet: Comparison, at: int, case: ComparisonCase, chip: str | None, dat
         page.put(at, column, value, "plan_case", "@")
     matched = f"MATCH({address(at, columns['hardware_id'])},{databases['hardware'].ids},0)"
     page.put(at, columns["hardware_row"], Live(matched), "plan_formula", "0")
-    sheet.table.case(at, case.template.name, lambda row: _typed(case, row))
+    sheet.table.case(at, case.template, lambda row: _typed(case, row))
     sheet.results.case(at, case)
 
 

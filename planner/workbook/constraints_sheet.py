@@ -9,17 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from openpyxl.workbook import Workbook
-
 from planner.formulas.binding import Constraint
 from planner.formulas.headlines import bounds
 from planner.formulas.text import parse
 from planner.spoken import within
 from planner.workbook import layout
-from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet, header_rows
+from planner.workbook.calculation import CalculationSheet, Earlier, header_rows
 from planner.workbook.cell_styles import RATIO, number_format, row_format
-from planner.workbook.inputs_sheet import OPENS, Inputs
+from planner.workbook.inputs_sheet import OPENS
 from planner.workbook.layout import in_row
 from planner.workbook.page import Page
 from planner.workbook.wrapping import LINE_HEIGHT, PER_WIDTH, lines_of
@@ -47,27 +44,27 @@ class Constraints:
         return self.rows.get((sheet.home(name).page.name, name))
 
 
-def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], inputs: Inputs) -> Constraints | None:
+def write(earlier: Earlier) -> Constraints | None:
     """Write the sheet, headlines first; None, and no sheet, if no headline depends on a constraint."""
-    found = list(_found(plan, sheets))
+    found = list(_found(earlier))
     if not found:
         return None
     leading = [(each, sheet) for each, sheet in found if each.row.name in bounds(sheet.template)]
     others = [each for each in found if each not in leading]
-    page = Page(book, NAME, "Constraints", PURPOSE)
+    page = Page(earlier.book, NAME, "Constraints", PURPOSE)
     page.master_at = layout.UNIT
-    header_rows(page, plan, ("Read from", "What it is"))
+    header_rows(page, earlier.plan, ("Read from", "What it is"))
     constraints = Constraints(page, {}, {})
     at = layout.FIRST_ROW
     several = {each.row.label for each, _ in found if sum(each.row.label == other.row.label for other, _ in found) > 1}
-    margins = inputs.constant("far_margin"), inputs.constant("large_margin")
+    margins = earlier.inputs.constant("far_margin"), earlier.inputs.constant("large_margin")
     closed = at
     for each, sheet in (*leading, *others):
         if others and each is others[0][0]:
-            page.section(at, f"{ON_THE_WAY}; {OPENS}", plan.columns.last_filled)
+            page.section(at, f"{ON_THE_WAY}; {OPENS}")
             closed = at = at + 1
         title = f"{sheet.page.name}: {each.row.label}" if each.row.label in several else each.row.label
-        first, at = at, _block(page, plan, each, sheet, title, at, margins)
+        first, at = at, _block(page, each, sheet, title, at, margins)
         constraints.rows[sheet.page.name, each.row.name] = at - 1
         page.rows[at - 1].height = constraints.heights[at - 1] = _height(each)
         if (each, sheet) in leading:
@@ -75,55 +72,48 @@ def write(book: Workbook, plan: BuildPlan, sheets: Sequence[CalculationSheet], i
         at += 1
     if others:
         page.close_rows(range(closed, at - 1))
-    page.grey_missing(plan.columns.area(layout.FIRST_ROW, at))
-    page.scenario_widths(plan.columns, WIDTHS, is_closed=True)
+    page.grey_missing(page.columns.area(layout.FIRST_ROW, at))
+    page.scenario_widths(*WIDTHS, is_closed=True)
     return constraints
 
 
-def _found(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> Iterator[tuple[Constraint, CalculationSheet]]:
+def _found(earlier: Earlier) -> Iterator[tuple[Constraint, CalculationSheet]]:
     """Every constraint on which a headline depends, without repetition, with the sheet that computes its row."""
     seen: set[tuple[str, str]] = set()
-    for sheet in sheets:
-        for each in plan.constraints[sheet.template.name]:
+    for template, sheet in earlier.sheets.items():
+        for each in earlier.plan.constraints[template]:
             home = sheet.home(each.row.name)
             if (key := (home.page.name, each.row.name)) not in seen:
                 seen.add(key)
                 yield each, home
 
 
-def _block(
-    page: Page,
-    plan: BuildPlan,
-    each: Constraint,
-    sheet: CalculationSheet,
-    title: str,
-    at: int,
-    margins: tuple[str, str],
-) -> int:
-    """Write one constraint: its parts, what binds, the next part, the margin, and all in words.
-
-    Returns the next free row.
-    """
-    page.section(at, title, plan.columns.last_filled)
+def _block(page: Page, each: Constraint, sheet: CalculationSheet, title: str, at: int, margins: tuple[str, str]) -> int:
+    """Write a constraint: its parts, what binds, the next part, the margin, all in words; returns the next free row."""
+    page.section(at, title)
     first, last = at + 1, at + len(each.parts)
     for row, part in enumerate(each.parts, start=first):
         label = f"{title}: {within(_without_include(part.label, each.row.label))}"
         name, read = f"{each.row.name}.{part.name}", f"{sheet.page.name}[{part.text}]"
         page.describe(row, (label, each.unit, name, read, part.label))
-        page.across(row, plan.columns, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
+        page.across(row, parse(part.text).substitute(sheet.here), "plan_cross", _format(each))
     largest, over = ("largest", "above") if each.is_largest else ("smallest", "below")
+    count, form = len(each.parts), _format(each)
     said = (
-        (f"the {largest}", each.unit, "best", f"the {largest} of the {len(each.parts)}"),
-        ("what binds", "text", "binds", f"which is the {largest}"),
-        ("the next", each.unit, "next", f"the second {largest} of the {len(each.parts)}"),
-        ("how far the next is", "1", "margin", "the larger of the two over the smaller"),
-        ("how many times in words", "text", "times", "how far the next is, rounded"),
-        ("in words", "text", "words", f"what binds, and how far it is {over} the next"),
+        (f"the {largest}", each.unit, "best", f"the {largest} of the {count}", "plan_formula", form),
+        ("what binds", "text", "binds", f"which is the {largest}", "plan_verdict", "@"),
+        ("the next", each.unit, "next", f"the second {largest} of the {count}", "plan_formula", form),
+        ("how far the next is", "1", "margin", "the larger of the two over the smaller", "plan_output", RATIO),
+        ("how many times in words", "text", "times", "how far the next is, rounded", "plan_verdict", "@"),
+        ("in words", "text", "words", f"what binds, and how far it is {over} the next", "plan_words", "@"),
     )
-    for row, (label, unit, name, text) in enumerate(said, start=last + 1):
+    cells, letters = [f"{HERE}{row}" for row in range(first, last + 1)], column_letters(layout.SOURCE)
+    ranking = Ranking(cells, f"${letters}${first}:${letters}${last}", each.function, *margins)
+    formulas = ranking.formulas(*(f"{HERE}{last + step}" for step in range(1, len(said))))
+    for row, (formula, line) in enumerate(zip(formulas, said, strict=True), start=last + 1):
+        label, unit, name, text, style, form = line
         page.describe(row, (f"{title}: {label}", unit, f"{each.row.name}.{name}", text, ""))
-    for row, (formula, style, form) in enumerate(_said(each, first, last, margins), start=last + 1):
-        page.across(row, plan.columns, formula, style, form)
+        page.across(row, formula, style, form)
     return last + len(said) + 1
 
 
@@ -139,28 +129,6 @@ def _format(each: Constraint) -> str:
     return row_format(each.row) if each.unit == each.row.unit else number_format(each.unit)
 
 
-def _said(each: Constraint, first: int, last: int, margins: tuple[str, str]) -> Iterator[tuple[str, str, str]]:
-    """The cells below the parts in a scenario's column, from top to bottom: formula, style and number format."""
-    ranking = Ranking(
-        [f"{HERE}{row}" for row in range(first, last + 1)],
-        f"{HERE}{first}:{HERE}{last}",
-        f"${column_letters(layout.SOURCE)}${first}:${column_letters(layout.SOURCE)}${last}",
-        each.function,
-        *margins,
-    )
-    formulas = ranking.formulas(*(f"{HERE}{last + step}" for step in range(1, 6)))
-    form = _format(each)
-    looks = (
-        ("plan_formula", form),
-        ("plan_verdict", "@"),
-        ("plan_formula", form),
-        ("plan_output", RATIO),
-        ("plan_verdict", "@"),
-        ("plan_words", "@"),
-    )
-    yield from ((formula, *look) for formula, look in zip(formulas, looks, strict=True))
-
-
 def _without_include(label: str, title: str) -> str:
     """A part's label without the include's name if the title has it: without `FSDP: ` in `FSDP: time by latency`."""
     prefix, colon, _ = title.partition(": ")
@@ -174,13 +142,17 @@ ALONE, NONE, LEVEL = "nothing else counts", "nothing", "level with the next"
 class Ranking:
     """The cells of competing parts, and the formulas that rank them."""
 
-    cells: Sequence[str]
-    values: str  # the range of the cells
+    cells: Sequence[str]  # adjacent ones
     labels: str  # the range of their labels
     function: str  # MAX or MIN
     far: str  # the cell of the margin from which no digits are shown
     large: str  # the cell of the margin from which no decimals are shown
     is_row: bool = False  # whether the parts are side by side
+
+    @property
+    def values(self) -> str:
+        """The range of the cells."""
+        return f"{self.cells[0]}:{self.cells[-1]}"
 
     def formulas(self, best: str, binding: str, following: str, margin: str, times: str) -> list[str]:
         """The formulas of five cells, referred to by the arguments, and of the text made from them.

@@ -19,7 +19,6 @@ from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import column_letters
 
 EIGHT = 8  # rows for scenarios come in multiples of eight: closed ones for added scenarios
-SCENARIO = rowkeys.VERDICTS
 WIDTHS = (27, 15, 21, 19, 19, 19, 19, 19, 25)  # of the verdicts: a laptop's screen has room for them all
 HOW_TO = (
     "Another scenario: copy a column one to the right on Inputs, Dashboard, Constraints, Checks and the calculation "
@@ -60,21 +59,15 @@ class Verdicts:
     ranges: Sequence[str]
     names: str
     filled: int
-    spare: int
 
 
 def plan_front(plan: BuildPlan, texts: FrontTexts) -> Front:
     """The front of a planning workbook; `texts` are those of Dashboard."""
     ids = plan.columns.across("Inputs", layout.ID_ROW)
     purpose = "Predictions of a large language model's memory, speed and cost, as live formulas."
-    columns = plan.columns
-    verdicts = Verdicts(
-        texts.titles,
-        [columns.across("Dashboard", row) for row in texts.rows],
-        columns.across("Dashboard", layout.TITLE_ROW),
-        columns.filled,
-        EIGHT - columns.filled % EIGHT,
-    )
+    ranges = [plan.columns.across("Dashboard", row) for row in texts.rows]
+    names = plan.columns.across("Dashboard", layout.TITLE_ROW)
+    verdicts = Verdicts(texts.titles, ranges, names, plan.columns.filled)
     counts = [("Scenarios", f"COUNTA({ids})")]
     return Front(rowkeys.COVER_TITLE, purpose, counts, COLOURS, (SCENARIOS, HOW_TO), verdicts)
 
@@ -118,10 +111,11 @@ def _verdicts(page: Page, verdicts: Verdicts, at: int) -> int:
     The last column, which is closed, has the position of the row's scenario in the ranges of Dashboard, from 2 on.
     """
     last = len(verdicts.titles) + 2
-    for column, title in enumerate((SCENARIO, *verdicts.titles, "Column"), start=1):
+    for column, title in enumerate((rowkeys.VERDICTS, *verdicts.titles, "Column"), start=1):
         page.put(at, column, title, "plan_titles")
     page.rows[at].height = 3 * LINE_HEIGHT + 2
-    rows = range(at + 1, at + 1 + verdicts.filled + verdicts.spare)
+    spare = EIGHT - verdicts.filled % EIGHT
+    rows = range(at + 1, at + 1 + verdicts.filled + spare)
     for place, row in enumerate(rows, start=2):
         which = f"${column_letters(last)}{row}"
         name = in_row(verdicts.names, which)

@@ -14,23 +14,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import headline_template, problem, rows_shown
 from planner.formulas.layer_ops import PHASES
-from planner.workbook import (
-    charts,
-    dashboard_charts,
-    expected_parts,
-    inputs_sheet,
-    layout,
-    own_runs,
-)
+from planner.workbook import charts, dashboard_charts, expected_parts, inputs_sheet, layout, own_runs
 from planner.workbook.advice_lines import write_changes
 from planner.workbook.basis import write_basis
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet, header_rows
+from planner.workbook.calculation import CalculationSheet, Earlier, header_rows
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, number_format, row_format
 from planner.workbook.constraints_sheet import Constraints
 from planner.workbook.dashboard_charts import DashboardCharts
@@ -38,14 +30,7 @@ from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter
 from planner.workbook.dashboard_units import Units
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
-from planner.workbook.verdict import (
-    BESIDE,
-    FAILED,
-    FrontTexts,
-    Verdict,
-    write_failures,
-    write_words,
-)
+from planner.workbook.verdict import BESIDE, FAILED, FrontTexts, Verdict, write_failures, write_words
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -70,10 +55,10 @@ class Board:
 
     page: Page
     plan: BuildPlan
+    inputs: Inputs
     writer: LineWriter
     made: Sequence[Lines]
     verdict: Verdict
-    at: int
     selectors: dict[str, str] = field(default_factory=dict)
 
     def choose(self, has_roofline: bool) -> None:
@@ -82,13 +67,13 @@ class Board:
         followers += ["Sensitivity"] * bool(self.plan.what_ifs)
         if not followers:
             return
-        sheets = f"{', '.join(followers)} and the charts below"
-        self.page.sheet.row_breaks.append(Break(id=self.at - 1))
-        self.page.section(self.at, f"Shown on {sheets}", self.plan.columns.last_filled)
+        sheets, top = f"{', '.join(followers)} and the charts below", self.writer.at
+        self.page.sheet.row_breaks.append(Break(id=top - 1))
+        self.page.section(top, f"Shown on {sheets}")
         choices = [("Scenario", self.plan.scenarios[0].id, self.plan.columns.across("Inputs", layout.ID_ROW))]
         if has_roofline:
             choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
-        for at, (label, value, source) in enumerate(choices, start=self.at + 1):
+        for at, (label, value, source) in enumerate(choices, start=top + 1):
             self.page.describe(at, (f"{label} shown", "text", f"shown_{label.lower()}"))
             self.page.put(at, layout.FORMULA, value, "plan_input_words", "@")
             if label == "Scenario":
@@ -97,72 +82,75 @@ class Board:
             told = f"{sheets} follow this choice.{f' {EMPTY}' if is_split else ''}"
             self.page.choose(address(at, layout.FORMULA), source, label, told)
             self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
-        self.at += len(choices) + 2
+        self.writer.at += len(choices) + 2
 
     def finish(
-        self, charted: DashboardCharts, inputs: Inputs, failed: Mapping[str, int], runs: own_runs.RunsTable | None
+        self, charted: DashboardCharts, failed: Mapping[str, int], runs: own_runs.RunsTable | None
     ) -> FrontTexts:
         """Write what follows the choices: charts of the chosen scenario, and the verdict.
 
         Returns the texts that Cover repeats. `failed` has the rows in which Checks counts failed checks and missing
         numbers, and names one of the latter; `runs` is None without a Comparison.
         """
+        writer = self.writer
         if runs is not None:
-            own_runs.write(self.writer, self.made, runs)
+            own_runs.write(writer, self.made, runs)
         if self.selectors:
             chosen = self.selectors["scenario"].partition("!")[2]
-            charted.parts = expected_parts.write(self.page, self.plan, inputs, self.made, chosen, self.at)
-            self.at = charted.parts.rows.stop + 1 if charted.parts else self.at
-            self.at = charted.draw(self.page, self.at) + 1
-        self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{self.at}"
-        texts, self.at = write_words(self.writer, self.verdict, self.made, self.at)
+            charted.parts = expected_parts.write(writer, self.inputs, self.made, chosen)
+            writer.at = charted.draw(self.page, writer.at) + 1
+        self.page.sheet.print_area = f"A1:{column_letters(self._reach())}{writer.at}"
+        texts = write_words(writer, self.verdict, self.made)
         if texts.cost and any(each.cheapest for each in self.made):
-            self.at = _tell_best(self.writer, self.verdict.at + BESIDE, texts.cost, self.at - 1) + 1
+            _tell_best(writer, self.verdict.at + BESIDE, texts.cost)
+        writer.at += 1
         if runs is not None:
-            self.at = own_runs.write_chart(self.writer, runs, self.at)
-        self.verdict.write(self.made, failed, *write_failures(self.writer, self.made, self.at))
+            own_runs.write_chart(writer, runs)
+        self.verdict.write(self.made, failed, *write_failures(writer, self.made))
         return texts
 
     def _reach(self) -> int:
         """The last column of a printed page: the last scenario's, or the last one under the charts."""
-        pixels = sum(self.page.pixels(column) for column in range(1, self.plan.columns.last_filled + 1))
+        last = self.page.columns.last_filled
+        pixels = sum(self.page.pixels(column) for column in range(1, last + 1))
         further = max(0, math.ceil((charts.ABREAST * (charts.WIDE + charts.GAP) - pixels) / PLAIN_COLUMN))
-        return self.plan.columns.last_filled + further
+        return last + further
 
 
-def write(
-    book: Workbook, plan: BuildPlan, inputs: Inputs, sheets: Sequence[CalculationSheet], constraints: Constraints | None
-) -> Board:
+def write(earlier: Earlier, constraints: Constraints | None) -> Board:
     """Write the sheet up to its choices, with room for the verdict."""
-    page = Page(book, NAME, "Dashboard", PURPOSE)
+    plan, inputs = earlier.plan, earlier.inputs
+    page = Page(earlier.book, NAME, "Dashboard", PURPOSE)
     header_rows(page, plan, ("From", "Note and source"))
     _front(page, plan)
-    ordered = _in_order(plan, sheets)
+    ordered = _in_order(earlier)
     shown = [row for sheet in ordered for row in rows_shown(sheet.template)]
     units = Units(page, layout.HARDWARE_ROW + 1, inputs, shown)
-    at = _called_up(page, plan, inputs, CHIPS, "of the plan", units.rows.stop)
-    meant = at if WORKLOAD in inputs.input_rows else 0
-    at = _called_up(page, plan, inputs, WORKLOAD, "what the scenario is meant for", at)
-    writer = LineWriter(page, plan, units, constraints, meant, _used(plan))
+    writer = LineWriter(page, plan, units, constraints, _used(plan), units.rows.stop)
     writer.close(units.rows)
-    verdict = Verdict(writer, at)
-    at = verdict.rows.stop
+    _call_up(writer, inputs, CHIPS, "of the plan")
+    writer.meant = writer.at if WORKLOAD in inputs.input_rows else 0
+    _call_up(writer, inputs, WORKLOAD, "what the scenario is meant for")
+    verdict = Verdict(writer, writer.at)
+    writer.at = verdict.rows.stop
     made: list[Lines] = []
     for sheet in ordered:
-        lines = writer.write(sheet, at)
+        lines = writer.write(sheet)
         made.append(lines)
-        at = write_basis(writer, lines, write_changes(writer, lines, lines.last + 1))
-        at = dashboard_charts.write_costs(writer, lines, at)
-        at = _mark_best(writer, lines, verdict.at + FAILED, at)
+        write_changes(writer, lines)
+        write_basis(writer, lines)
+        dashboard_charts.write_costs(writer, lines)
+        _mark_best(writer, lines, verdict.at + FAILED)
         if sheet.template.name not in writer.used:
-            writer.close(range(lines.first + 1, at))
-    at = dashboard_charts.draw(writer, made, verdict, at + 1)
-    return Board(page, plan, writer, made, verdict, at)
+            writer.close(range(lines.first + 1, writer.at))
+    writer.at += 1
+    dashboard_charts.draw(writer, made, verdict)
+    return Board(page, plan, inputs, writer, made, verdict)
 
 
 def _front(page: Page, plan: BuildPlan) -> None:
     """Arrange what stays visible: line labels and scenario names; ids, names and sources are closed groups."""
-    page.widths(*WIDTHS, scenarios=plan.columns, each=EACH)
+    page.widths(*WIDTHS, each=EACH)
     for column in CLOSED:
         group = page.sheet.column_dimensions[column_letters(column)]
         group.outlineLevel, group.hidden = 1, True
@@ -175,29 +163,29 @@ def _front(page: Page, plan: BuildPlan) -> None:
     page.master_at = layout.FORMULA
 
 
-def _called_up(page: Page, plan: BuildPlan, inputs: Inputs, name: str, note: str, at: int) -> int:
-    """Write a line for an input without which the numbers below say little; returns the next free row."""
-    row = plan.inputs.get(name)
+def _call_up(writer: LineWriter, inputs: Inputs, name: str, note: str) -> None:
+    """Write a line for an input without which the numbers below say little, if there is one."""
+    page, at, row = writer.page, writer.at, writer.plan.inputs.get(name)
     if row is None:
-        return at
-    typed = inputs.input_rows[name]
+        return
     page.describe(at, (row.label, row.said_in, name, inputs_sheet.NAME, note))
-    page.leads(at, inputs_sheet.NAME, typed)
+    page.leads(at, inputs_sheet.NAME, inputs.input_rows[name])
     if row.unit == "text":
         page.put(at, layout.UNIT, row.unit, "plan_text", UNSEEN)
-    page.across(at, plan.columns, f"{inputs_sheet.NAME}!{HERE}{typed}", "plan_cross", row_format(row))
-    return at + 1
+    page.across(at, inputs.here(name), "plan_cross", row_format(row))
+    writer.at += 1
 
 
-def _in_order(plan: BuildPlan, sheets: Sequence[CalculationSheet]) -> list[CalculationSheet]:
+def _in_order(earlier: Earlier) -> list[CalculationSheet]:
     """The sheets in display order: the first scenario's workload, other workloads, and what these include."""
+    plan = earlier.plan
     workloads = {template.name for template in plan.workloads.templates}
     leading = plan.scenarios[0].values.get(WORKLOAD) if plan.scenarios else None
 
     def place(sheet: CalculationSheet) -> tuple[bool, bool]:
         return sheet.template.name != leading, sheet.template.name not in workloads
 
-    return sorted(sheets, key=place)
+    return sorted(earlier.sheets.values(), key=place)
 
 
 def _used(plan: BuildPlan) -> set[str]:
@@ -209,56 +197,52 @@ def _used(plan: BuildPlan) -> set[str]:
     return set(workloads) if ALL_WORKLOADS in meant else meant & set(workloads)
 
 
-def _mark_best(writer: LineWriter, each: Lines, n_failed: int, at: int) -> int:
-    """Write the working that finds the cheapest scenario, from row `at` on; returns the next free row.
+def _mark_best(writer: LineWriter, each: Lines, n_failed: int) -> None:
+    """Write the working that finds the cheapest scenario; a workload without a cost has none.
 
-    `n_failed` is the row that counts failed checks. A workload without a cost has none.
+    `n_failed` is the row that counts failed checks.
     """
     asked_for = problem(headline_template(each.sheet.template))
     if not each.cost or not each.fits or not asked_for:
-        return at
-    sheet, over = each.sheet, writer.plan.columns.over  # its text column counts as 0 if the range is a direct argument
-    key, passes, cost, cheaper, best, least, mark = range(at, at + 7)
+        return
+    sheet, over = each.sheet, writer.page.columns.over  # its text column counts as 0 if the range is a direct argument
+    key, passes, cost, cheaper, best, least, mark = range(writer.at, writer.at + 7)
     asked = "&".join(f'" "&{sheet.here(name)}' for name in asked_for if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
     times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
     lines = (
-        (key, "what is asked for", "text", "",
+        ("what is asked for", "text", "",
          writer.guarded(sheet, f'IFERROR({HERE}{layout.MODEL_ROW}&{asked},"")', '""')),
-        (passes, "passes", "1", "passes",
+        ("passes", "1", "passes",
          f"IFERROR(IF(AND({HERE}{each.fits}=1,{HERE}{n_failed}=0,{HERE}{each.cost}>0),1,0),0)"),
-        (cost, "cost of what passes", "1", "compared", f"IF({HERE}{passes}=1,{HERE}{each.cost},0)"),
-        (cheaper, "that pass and are cheaper", "1", "cheaper",
+        ("cost of what passes", "1", "compared", f"IF({HERE}{passes}=1,{HERE}{each.cost},0)"),
+        ("that pass and are cheaper", "1", "cheaper",
          f"SUMPRODUCT(({same})*({over(cost)}<{HERE}{cost}),{over(passes)})"),
-        (best, "is the cheapest that passes", "1", "best", f"IF({HERE}{passes}=1,IF({HERE}{cheaper}=0,1,0),0)"),
-        (least, "cost of the cheapest that passes", "1", "least",
+        ("is the cheapest that passes", "1", "best", f"IF({HERE}{passes}=1,IF({HERE}{cheaper}=0,1,0),0)"),
+        ("cost of the cheapest that passes", "1", "least",
          f"IFERROR(SUMPRODUCT(({same})*1,{over(best)},{over(cost)})/SUMPRODUCT(({same})*1,{over(best)}),0)"),
-        (mark, "beside the others", "text", "beside",
+        ("beside the others", "text", "beside",
          f'IF(SUMPRODUCT(({same})*1)<2,"",IF({HERE}{passes}=0,"{FAILS}",IF({HERE}{best}=1,"{BEST}",{times})))'),
     )  # fmt: skip
-    for row, label, unit, name, formula in lines:
+    for label, unit, name, formula in lines:
         is_text = unit == "text"
         named = f"{each.template}.{name}" if name else ""
         said = (f"{sheet.page.name}: {label}", unit, named, "", "of one problem")
-        writer.line(row, said, formula, "plan_words" if is_text else "plan_formula", number_format(unit))
-    writer.close(range(at, mark + 1))
+        writer.add(said, formula, "plan_words" if is_text else "plan_formula", number_format(unit))
     each.cheapest = mark
-    return mark + 1
 
 
-def _tell_best(writer: LineWriter, marks: int, cost: int, at: int) -> int:
-    """Name the best scenario at the top, or say that several are marked; returns the next free row.
+def _tell_best(writer: LineWriter, marks: int, cost: int) -> None:
+    """Name the best scenario at the top, or say that several are marked; the text of each scenario is a closed line.
 
-    `cost` is the row of its cost as text, `marks` that of the marks. The text of each scenario is a closed line, `at`.
+    `cost` is the row of its cost as text, `marks` that of the marks.
     """
-    page, columns = writer.page, writer.plan.columns
-    texts, places = columns.over(at), columns.over(marks)
+    page, columns = writer.page, writer.page.columns
+    texts, places = columns.over(writer.at), columns.over(marks)
     told = f'IF({HERE}{marks}="{BEST}","{BEST}: "&{HERE}{layout.TITLE_ROW}&", "&{HERE}{cost},"")'
-    writer.line(at, ("Told at the top", "text", "told.best", "", "if it is the only one"), told, "plan_words")
-    writer.close([at])
+    writer.add(("Told at the top", "text", "told.best", "", "if it is the only one"), told)
     only = f'IFERROR(INDEX({texts},1,MATCH("{BEST}",{places},0)),"")'
     best = f'IF(COUNTIF({places},"{BEST}")>1,"{BEST}: {SEVERAL}",{only})'
     page.put(1, layout.FIRST_SCENARIO, Live(best), "plan_text", "@")
     first = address(marks, layout.FIRST_SCENARIO)
     page.colour(columns.area(marks, marks), f'{first}="{BEST}"', ink=GREEN, fill=PALE_GREEN, bold=True)
-    return at + 1

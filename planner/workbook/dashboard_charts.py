@@ -21,7 +21,6 @@ from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
 from planner.spoken import where_goes, within
 from planner.workbook import charts, layout
-from planner.workbook.build_plan import BuildPlan
 from planner.workbook.charts import AXIS as INK
 from planner.workbook.dashboard_lines import Lines, LineWriter
 from planner.workbook.display_units import shown_format
@@ -125,23 +124,20 @@ def _cells(table: SweepTable, name: str) -> Reference:
 EXPECTED = "1F4FBF"
 
 
-def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict, at: int) -> int:
-    """Draw the charts from row `at` on; returns the next free row."""
-    page, plan = writer.page, writer.plan
+def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> None:
+    """Draw the charts below the lines so far."""
+    page, at = writer.page, writer.at
     found = list(_charts(writer, made, verdict))
     if not found:
-        return at
-    high = max(charts.LINE_ROWS, BARE_ROWS + ROWS_EACH * plan.columns.filled)
+        return
+    high = max(charts.LINE_ROWS, BARE_ROWS + ROWS_EACH * page.columns.filled)
     page.sheet.row_breaks.append(Break(id=at - 1))
-    page.section(at, "The scenarios beside each other", plan.columns.last_filled)
-    return at + 1 + high * _laid(page, at + 1, found, high)
+    page.section(at, "The scenarios beside each other")
+    writer.at += 1 + high * _laid(page, at + 1, found, high)
 
 
 def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]], high: int = charts.LINE_ROWS) -> int:
-    """Lay out charts, each with its width in places, in lines of `high` rows from row `at` on.
-
-    Returns the number of lines.
-    """
+    """Lay out charts, each with its width in places, in lines of `high` rows from row `at` on; returns their number."""
     down, right = 0, charts.ABREAST
     for chart, places in found:
         if right + places > charts.ABREAST:
@@ -153,24 +149,24 @@ def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]], high: int
 
 def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[tuple[BarChart, int]]:
     """The comparison charts, each with its width in places."""
-    page, plan = writer.page, writer.plan
+    page = writer.page
     planned = [each for each in made if each.memory]
     if planned:
         rows = {verdict.at + USED: ("used", EXPECTED), verdict.at + THERE: ("there is", charts.PALE)}
         needed = planned[0].memory
         assert needed is not None, "only what fits or not is drawn"
         unit = planned[0].sheet.template.row(needed.needed).said_in
-        yield _bars(page, plan, f"Memory of a chip ({unit})", unit, rows), 1
+        yield _bars(page, f"Memory of a chip ({unit})", unit, rows), 1
     for each in planned:
         cost = _cost(each)
         if cost and each.cost:
             rows = {each.cost: ("expected", EXPECTED), each.cost + 1: ("bound", charts.PALE)}
-            yield _bars(page, plan, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows), 1
+            yield _bars(page, f"{cost.said} ({cost.row.said_in})", cost.row.said_in, rows), 1
         if whole := each.whole:
             labels = (str(page.filled[row, layout.SOURCE][3]) for row in each.parts)  # without the step's name
             parts = dict(zip(each.parts, zip(labels, cycle(charts.STACK)), strict=True))
             title = f"{where_goes(whole.said)} ({whole.row.said_in})"
-            yield _bars(page, plan, title, whole.row.said_in, parts, stacked=True), 2
+            yield _bars(page, title, whole.row.said_in, parts, stacked=True), 2
 
 
 def _cost(each: Lines) -> Headline[Row] | None:
@@ -178,23 +174,19 @@ def _cost(each: Lines) -> Headline[Row] | None:
     return next((one for one in each.leads if one.row.unit == COST and one.bound), None)
 
 
-def write_costs(writer: LineWriter, each: Lines, at: int) -> int:
+def write_costs(writer: LineWriter, each: Lines) -> None:
     """Write closed lines with a workload's cost and its bound, N/A for scenarios that aren't meant for it."""
     cost = _cost(each)
     if cost is None or cost.bound is None or not each.memory:
-        return at
-    for place, (row, what) in enumerate(((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it"))):
+        return
+    each.cost = writer.at
+    for row, what in ((cost.row, "as charts draw it"), (cost.bound, "bound as charts draw it")):
         said = (f"{cost.said}: {what}", row.said_in, f"{row.name}.drawn", "", "of this workload alone")
         formula = writer.guarded(each.sheet, f"{HERE}{each.rows[row.name]}", "NA()")
-        writer.line(at + place, said, formula, form=shown_format(row))
-    writer.close([at, at + 1])
-    each.cost = at
-    return at + 2
+        writer.add(said, formula, "plan_formula", shown_format(row))
 
 
-def _bars(
-    page: Page, plan: BuildPlan, title: str, unit: str, rows: dict[int, tuple[str, str]], *, stacked: bool = False
-) -> BarChart:
+def _bars(page: Page, title: str, unit: str, rows: dict[int, tuple[str, str]], *, stacked: bool = False) -> BarChart:
     """Bars of some rows for each scenario, side by side or stacked."""
     chart = charts.bars(title, "Scenario", unit, 45, stacked=stacked)
     if stacked:
@@ -203,8 +195,8 @@ def _bars(
     chart.x_axis.title = None
     chart.y_axis.scaling.min = 0
     for row, (name, colour) in rows.items():
-        chart.series.append(charts.bar(_across(page, plan, row), name, colour))
-    chart.set_categories(_across(page, plan, layout.TITLE_ROW))
+        chart.series.append(charts.bar(_across(page, row), name, colour))
+    chart.set_categories(_across(page, layout.TITLE_ROW))
     return chart
 
 
@@ -215,8 +207,7 @@ def _place(left: float, wide: float) -> Layout:
     )
 
 
-def _across(page: Page, plan: BuildPlan, row: int) -> Reference:
+def _across(page: Page, row: int) -> Reference:
     """A reference to the scenarios' cells of a row."""
-    return Reference(
-        page.sheet, min_col=layout.FIRST_SCENARIO, max_col=plan.columns.last_filled, min_row=row, max_row=row
-    )
+    last = page.columns.last_filled
+    return Reference(page.sheet, min_col=layout.FIRST_SCENARIO, max_col=last, min_row=row, max_row=row)

@@ -33,6 +33,7 @@ RECORDED = ("s", "1/s", "1")  # the units of recorded numbers
 RUN_LINES = 8  # for a workload's latest run, plus two for each headline that it may be about
 ASIDE = ("plan_aside", "plan_aside_words")  # of a range in words, and of one with what is asked, which wraps
 UNSEEN = ";;;"  # a format that hides the unit of a text
+Read = tuple[CalculationSheet, str]  # a row that a line reads: its sheet and its name
 
 
 @dataclass
@@ -71,38 +72,39 @@ class Lines:
 
 @dataclass
 class LineWriter:
-    """Writes the lines of a sheet from a row on."""
+    """Writes the lines of Dashboard from top to bottom."""
 
     page: Page
     plan: BuildPlan
     units: Units
     constraints: Constraints | None
-    meant: int  # the row of a scenario's workload; 0 for none
     used: Collection[str]  # the templates whose sections are open, with ranges as text
+    at: int  # the next free row
+    meant: int = 0  # the row of a scenario's workload; 0 for none
     labels: set[str] = field(default_factory=set)
     headings: dict[str, int] = field(default_factory=dict)  # of workloads that can be chosen
 
-    def write(self, sheet: CalculationSheet, at: int) -> Lines:
+    def write(self, sheet: CalculationSheet) -> Lines:
         """Write the section of a sheet."""
         checks = sheet.template.of_kind("check")
         proved = sheet.template.closure(row.name for row in checks)  # rows that a check recomputes differently
-        self._heading(sheet, at)
-        lines = Lines(sheet, at, memory=fit(sheet.template), leads=headlines(sheet.template))
-        at += 1
+        lines = Lines(sheet, self.at, memory=fit(sheet.template), leads=headlines(sheet.template))
+        self._heading(sheet)
         has_leaders = any(each.label for each in lines.leads)
         for each in lines.leads:
-            start, at = at, self._headline(lines, each, proved, at)
+            start = self.at
+            self._headline(lines, each, proved)
             if has_leaders and not each.label:
-                self.close(range(start, at))
+                self.close(range(start, self.at))
             if self._keeps_runs(lines) and (recorded := runs_of(lines.leads)) and each is recorded[0]:
-                lines.runs = range(at, at + 2 * len(recorded) + RUN_LINES)
-                at = lines.runs.stop
+                lines.runs = range(self.at, self.at + 2 * len(recorded) + RUN_LINES)
+                self.at = lines.runs.stop
         for each in lines.leads:
             if not lines.parts and (parts := _parts(sheet, each)):
-                at = self._parts(lines, each, parts, at)
+                self._parts(lines, each, parts)
         if lines.memory:
-            at = self._fit(lines, lines.memory, at)
-        lines.last = at - 1
+            self._fit(lines, lines.memory)
+        lines.last = self.at - 1
         self._set_back(lines)
         return lines
 
@@ -118,19 +120,20 @@ class LineWriter:
         first = self.headings.get(sheet.template.name)
         return f'{HERE}{first}=""' if first else ""
 
-    def _heading(self, sheet: CalculationSheet, at: int) -> None:
+    def _heading(self, sheet: CalculationSheet) -> None:
         """Write the heading of a section, which says for which scenarios the workload isn't meant."""
-        self.page.section(at, sheet.template.name.capitalize(), self.plan.columns.last_filled)
+        self.page.section(self.at, sheet.template.name.capitalize())
         if self.meant and sheet.template in self.plan.workloads.templates:
-            self.headings[sheet.template.name] = at
+            self.headings[sheet.template.name] = self.at
             mine, every = (f'{HERE}{self.meant}="{name}"' for name in (sheet.template.name, ALL_WORKLOADS))
-            self.across(at, f'IF(OR({mine},{every}),"","not meant for it")', "plan_section", "@")
+            self.page.across(self.at, f'IF(OR({mine},{every}),"","not meant for it")', "plan_section", "@")
+        self.at += 1
 
     def _set_back(self, lines: Lines) -> None:
         """Make numbers pale in the columns of scenarios that aren't meant for them."""
         if at := self.headings.get(lines.template):
             heading = f"{column_letters(layout.FIRST_SCENARIO)}${at}"
-            self.page.colour(self.plan.columns.area(at + 1, lines.last), f'{heading}<>""', ink=PALE_GREY)
+            self.page.colour(self.page.columns.area(at + 1, lines.last), f'{heading}<>""', ink=PALE_GREY)
 
     def guarded(self, sheet: CalculationSheet, formula: str, otherwise: str) -> str:
         """A formula that applies if a scenario is meant for the sheet's workload, else `otherwise`."""
@@ -149,69 +152,78 @@ class LineWriter:
         self.page.put(at, layout.LABEL, label, style)
         self.page.put(at, layout.UNIT, "text", "plan_text", UNSEEN)
 
-    def across(self, at: int, formula: str, style: str, form: str) -> None:
-        """Write one formula in the columns of all scenarios."""
-        self.page.across(at, self.plan.columns, formula, style, form)
-
     def line(self, at: int, texts: Sequence[str], formula: str, style: str = "plan_formula", form: str = "@") -> None:
         """Write a line's description, and its formula for each scenario."""
         self.describe(at, texts)
-        self.across(at, formula, style, form)
+        self.page.across(at, formula, style, form)
 
-    def _headline(self, lines: Lines, each: Headline[Row], proved: set[str], at: int) -> int:
-        """Write the expected number, closed its range, bound and what binds, and these as text.
+    def add(
+        self, texts: Sequence[str], formula: str, style: str = "plan_words", form: str = "@", read: Read | None = None
+    ) -> str:
+        """Write the next line, closed, with a link to what it reads; returns its cell in a scenario's column."""
+        at = self.at
+        self.describe(at, texts)
+        if read:
+            linked(self.page, at, *read)
+        self.page.across(at, formula, style, form)
+        self.page.group_row(at)
+        self.at += 1
+        return f"{HERE}{at}"
 
-        Returns the next free row.
-        """
-        sheet, first = lines.sheet, at
+    def heading(self, title: str) -> None:
+        """Write the heading of a closed block in the next row, closed too."""
+        self.page.section(self.at, title)
+        self.page.group_row(self.at)
+        self.at += 1
+
+    def _headline(self, lines: Lines, each: Headline[Row], proved: set[str]) -> None:
+        """Write the expected number, closed its range, bound and what binds, and all of it as text."""
+        first = self.at
         for row in each.rows:
-            lines.rows[row.name] = at
-            self._number(sheet, each, row, at, row.name in proved)
-            at += 1
-        asked = self._asked(lines, each, at)
-        at = self._bound(lines, each, at + bool(asked))
-        if not each.has_range or not (lines.memory or sheet.template.name in self.used):
-            return at
+            self._number(lines, each, row, row.name in proved)
+        asked = self._asked(lines, each)
+        self._bound(lines, each)
+        if not each.has_range or not (lines.memory or lines.template in self.used):
+            return
         name = each.row.name
-        lines.digits[name] = at
-        digits = self.units.digits(self.units.in_words(each.row, f"{HERE}{first}"))
-        self.line(at, (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words"), digits, form="0")
-        self.close(range(first + 1, at + 1))
-        self.texts(at + 1, f"{each.said}: {OF_ANY_RUNS}", f"{name}.said", "in words", "plan_aside_label")
-        self.across(at + 1, self._said(lines, each, first, at, asked), ASIDE[bool(asked)], "@")
+        lines.digits[name] = self.at
+        said = (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words")
+        self.add(said, self.units.digits(self.units.in_words(each.row, f"{HERE}{first}")), "plan_formula", "0")
+        self.close(range(first + 1, self.at))
+        self.texts(self.at, f"{each.said}: {OF_ANY_RUNS}", f"{name}.said", "in words", "plan_aside_label")
+        self.page.across(self.at, self._said(lines, each, first, asked), ASIDE[bool(asked)], "@")
         if asked:
-            self.page.rows[at + 1].height = 2 * LINE_HEIGHT
-        return at + 2
+            self.page.rows[self.at].height = 2 * LINE_HEIGHT
+        self.at += 1
 
-    def _asked(self, lines: Lines, each: Headline[Row], at: int) -> int:
-        """Write a line with the limit that a headline should stay below, and make it red beyond.
-
-        Returns the row, 0 if none.
-        """
-        row, first = each.target, lines.rows[each.row.name]
+    def _asked(self, lines: Lines, each: Headline[Row]) -> int:
+        """Write a line with the limit of a headline, which is red beyond it; returns the row, 0 for no limit."""
+        row, first, at = each.target, lines.rows[each.row.name], self.at
         if row is None:
             return 0
-        lines.rows[row.name] = at
-        self._number(lines.sheet, each, row, at, is_proved=True)
-        area = self.plan.columns.area(first, first)
+        self._number(lines, each, row, is_proved=True)
+        area = self.page.columns.area(first, first)
         number, target = (address(place, layout.FIRST_SCENARIO) for place in (first, at))
         self.page.colour(area, f"{number}>{target}", ink=RED, bold=True)
         return at
 
-    def _said(self, lines: Lines, each: Headline[Row], first: int, digits: int, asked: int) -> str:
+    def _said(self, lines: Lines, each: Headline[Row], first: int, asked: int) -> str:
         """The formula of `28.1 to 35.9; bound 20.7; asked 40.0`, for the lines of a headline from `first` on."""
         cells = (self.units.in_words(each.row, f"{HERE}{first + place}") for place in range(1, len(each.rows)))
-        low, high, *bound = (f"FIXED({cell},{HERE}{digits})" for cell in cells)
+        low, high, *bound = (f"FIXED({cell},{HERE}{lines.digits[each.row.name]})" for cell in cells)
         words = f'{low}&" to "&{high}' + "".join(f'&"; bound "&{cell}' for cell in bound)
         if asked and each.target:
             limit = self.units.in_words(each.target, f"{HERE}{asked}")
             words += f'&"; asked "&FIXED({limit},{self.units.digits(limit)})'
         return self.guarded(lines.sheet, f'IFERROR({words},"")', '""')
 
-    def _number(self, sheet: CalculationSheet, each: Headline[Row], row: Row, at: int, is_proved: bool) -> None:
+    def _number(self, lines: Lines, each: Headline[Row], row: Row, is_proved: bool) -> None:
         """Write a line with a number."""
+        sheet, at = lines.sheet, self.at
+        lines.rows[row.name] = at
         leads, has_range = row.name == each.row.name, len(each.rows) > 1
-        texts = (row.note, row.source) if leads else (RANGE_NOTES[_end(row.name)],)
+        end = next((end for end in RANGE if row.name.endswith(end)), "")
+        texts = (row.note, row.source) if leads else (RANGE_NOTES[end],)
         source = joined("" if is_proved else layout.UNPROVED, *texts)
         label = self._label(sheet, each.said if leads else row.label)
         self.describe(at, (label, row.said_in, row.name, sheet.page.name, source))
@@ -219,7 +231,8 @@ class LineWriter:
         if has_range:
             self.page.put(at, layout.LABEL, label, "plan_lead_label" if leads else "plan_told")
         style = "plan_lead" if has_range and leads else "plan_cross"
-        self.across(at, sheet.here(row.name) + self.units.over(row), style, shown_format(row))
+        self.page.across(at, sheet.here(row.name) + self.units.over(row), style, shown_format(row))
+        self.at += 1
 
     def _label(self, sheet: CalculationSheet, label: str) -> str:
         """A label that no other line has."""
@@ -227,56 +240,44 @@ class LineWriter:
         self.labels.add(mine)
         return mine
 
-    def _bound(self, lines: Lines, each: Headline[Row], at: int) -> int:
-        """Write a closed line with what binds the bound and the margin, for each scenario.
-
-        Returns the next free row.
-        """
-        row, constraints, sheet = each.binds, self.constraints, lines.sheet
-        place = constraints.place(sheet, row.name) if constraints and row else None
+    def _bound(self, lines: Lines, each: Headline[Row]) -> None:
+        """Write a closed line with what binds the bound, and the margin."""
+        row, constraints, at = each.binds, self.constraints, self.at
+        place = constraints.place(lines.sheet, row.name) if constraints and row else None
         if constraints is None or row is None or place is None:
-            return at
+            return
         name = constraints.page.name
-        self.describe(at, (f"{row.label}: bound by", "text", "", f"{name} row {place}", "and how far the next is"))
+        said = (f"{row.label}: bound by", "text", "", f"{name} row {place}", "and how far the next is")
+        self.add(said, f"{name}!{HERE}{place}")
         self.page.leads(at, name, place)
-        self.across(at, f"{name}!{HERE}{place}", "plan_words", "@")
         self.page.rows[at].height = constraints.heights[place]
-        self.close(range(at, at + 1))
         lines.binds = lines.binds or at
-        return at + 1
 
-    def _parts(self, lines: Lines, each: Headline[Row], parts: Sequence[Part], at: int) -> int:
-        """Write closed lines with each part's time in the step; returns the next free row.
+    def _parts(self, lines: Lines, each: Headline[Row], parts: Sequence[Part]) -> None:
+        """Write closed lines with each part's time in the step.
 
         Each is divided by a line above them, which is N/A for a scenario that isn't meant for the workload.
         """
         sheet, row = lines.sheet, each.row
-        lines.parts = range(at + 1, at + 1 + len(parts))
         unit = self.units.over(row).removeprefix("/") or "1"
         said = (f"{each.said}: what its parts are divided by", row.unit, "", "", "N/A where it isn't meant")
-        self.line(at, said, self.guarded(sheet, unit, "NA()"), form=number_format(row.unit))
-        for place, part in zip(lines.parts, parts, strict=True):
-            self.describe(place, (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label))
-            linked(self.page, place, sheet, part.text)
-            self.across(place, f"{sheet.here(part.text)}/{HERE}{at}", "plan_cross", shown_format(row))
-        self.close(range(at, lines.parts.stop))
-        return lines.parts.stop
+        divisor = self.add(said, self.guarded(sheet, unit, "NA()"), "plan_formula", number_format(row.unit))
+        lines.parts = range(self.at, self.at + len(parts))
+        for part in parts:
+            said = (f"{each.said}: {within(part.label)}", row.said_in, "", "", part.label)
+            formula = f"{sheet.here(part.text)}/{divisor}"
+            self.add(said, formula, "plan_cross", shown_format(row), (sheet, part.text))
 
-    def _fit(self, lines: Lines, memory: MemoryFit, at: int) -> int:
+    def _fit(self, lines: Lines, memory: MemoryFit) -> None:
         """Write closed lines that say whether the memory is enough, and how much there is."""
-        sheet, needed = lines.sheet, lines.sheet.template.row(memory.needed)
-        lines.fits, lines.room = at, at + 1
-        self.describe(at, (f"{sheet.page.name}: fits in memory", "1", "", "", "1 fits, 0 does not"))
-        linked(self.page, at, sheet, memory.check)
-        self.across(at, sheet.here(memory.check), "plan_check", "0")
-        self.describe(at + 1, (f"{sheet.page.name}: {within(memory.room.label)}", needed.said_in, "", "", ""))
-        room = parse(memory.room.text)
-        linked(self.page, at + 1, sheet, room.names[0])
-        over = self.units.over(needed)
-        text = room.substitute(sheet.here)
-        self.across(at + 1, f"({text}){over}" if over else text, "plan_cross", shown_format(needed))
-        self.close(range(at, at + 2))
-        return at + 2
+        sheet, needed, room = lines.sheet, lines.sheet.template.row(memory.needed), parse(memory.room.text)
+        lines.fits, lines.room = self.at, self.at + 1
+        said = (f"{sheet.page.name}: fits in memory", "1", "", "", "1 fits, 0 does not")
+        self.add(said, sheet.here(memory.check), "plan_check", "0", (sheet, memory.check))
+        over, text = self.units.over(needed), room.substitute(sheet.here)
+        said = (f"{sheet.page.name}: {within(memory.room.label)}", needed.said_in, "", "", "")
+        formula = f"({text}){over}" if over else text
+        self.add(said, formula, "plan_cross", shown_format(needed), (sheet, room.names[0]))
 
     def close(self, rows: Sequence[int]) -> None:
         """Group rows, closed."""
@@ -301,11 +302,6 @@ def runs_of(leads: Sequence[Headline[Row]]) -> list[Headline[Row]]:
 def _parts(sheet: CalculationSheet, each: Headline[Row]) -> list[Part]:
     """The parts of a headline, if all of them are rows."""
     return list(each.parts) if all(part.text in sheet.template.by_name for part in each.parts) else []
-
-
-def _end(name: str) -> str:
-    """The suffix of a row that is an end of a range; blank for another row."""
-    return next((end for end in RANGE if name.endswith(end)), "")
 
 
 def linked(page: Page, at: int, sheet: CalculationSheet, name: str) -> None:

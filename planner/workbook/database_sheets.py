@@ -1,6 +1,4 @@
-"""The Models, Hardware and Dtypes sheets: a row for each id, a column for each number, with sources; and lookup
-formulas.
-"""
+"""The Models, Hardware and Dtypes sheets, with a row for each id and a column for each number; and lookup formulas."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The factors between a template's units and display units: constants on Inputs, by which displayed numbers are
-divided.
-"""
+"""The factors from display units to a template's units: constants on Inputs, by which shown numbers are divided."""
 
 from __future__ import annotations
 

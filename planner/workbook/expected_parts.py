@@ -17,10 +17,10 @@ from openpyxl.chart.marker import DataPoint
 from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
-from planner.workbook import charts, inputs_sheet
+from planner.workbook import charts
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import PERCENT, SAID, number_format
-from planner.workbook.dashboard_lines import Lines, meant
+from planner.workbook.dashboard_lines import Lines, LineWriter, meant
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.workbook.workloads import WORKLOAD
@@ -58,24 +58,23 @@ class ExpectedParts:
         return charts.column(self.page, column, self.rows.start, self.rows.stop - 1)
 
 
-def write(
-    page: Page, plan: BuildPlan, inputs: Inputs, made: Sequence[Lines], selector: str, at: int
-) -> ExpectedParts | None:
-    """Write the block from row `at`, for the choice in the cell `selector`; None if no template has parts."""
+def write(writer: LineWriter, inputs: Inputs, made: Sequence[Lines], selector: str) -> ExpectedParts | None:
+    """Write the block below the lines so far, for the choice in the cell `selector`; None if no template has parts."""
     steps = [_StepParts(each.template, whole, each) for each in made if each.memory and (whole := each.whole)]
     if not steps:
         return None
-    page.section(at, "From bound to expected, of the scenario shown", plan.columns.last_filled)
-    workload, at = "", at + 1
+    page, at, workload = writer.page, writer.at + 1, ""
+    page.section(writer.at, "From bound to expected, of the scenario shown")
     if len(steps) > 1 and WORKLOAD in inputs.input_rows:
-        typed = plan.columns.of_scenario(inputs_sheet.NAME, inputs.input_rows[WORKLOAD], selector)
+        typed = inputs.of_scenario(WORKLOAD, selector)
         page.describe(at, ("Its workload", "text", f"shown_{WORKLOAD}"))
         page.put(at, TIME, Live(typed), "plan_formula", number_format("text"))
         workload, at = f"${column_letters(TIME)}${at}", at + 1
     for column, title in TITLES.items():
         page.put(at, column, title, "plan_header_right" if column > UNIT else "plan_header")
     units = list(dict.fromkeys(each.whole.row.said_in for each in steps))
-    rows = _Writer(page, plan, steps, workload, selector, at + 1).write()
+    rows = _Writer(page, writer.plan, steps, workload, selector, at + 1).write()
+    writer.at = rows.stop + 1
     return ExpectedParts(page, rows, f"Time ({units[0]})" if len(units) == 1 else "Time, in the unit of the table")
 
 
@@ -120,7 +119,8 @@ class _Writer:
 
     def _line(self, at: int, line: Sequence[tuple[str, int] | None]) -> None:
         labels = [f'"{found[0]}"' if found else '""' for found in line]
-        times = [self._time(found[1]) if found else "NA()" for found in line]
+        columns = self.plan.columns
+        times = [columns.of_scenario("", found[1], self.chosen) if found else "NA()" for found in line]
         time, first = address(at, TIME), self.first + WHOLES
         begins = f"SUM({address(first, TIME)}:{address(at - 1, TIME)})" if at > first else "0"
         if None in line:  # fewer parts than another workload: nothing to draw
@@ -135,10 +135,6 @@ class _Writer:
         """Write a text that is the same for all workloads as text, another one as a formula."""
         alone = text.count('"') == 2 and text.startswith('"')
         self.page.put(at, column, text.strip('"') if alone else Live(text), style)
-
-    def _time(self, row: int) -> str:
-        """A reference to a line's number in the chosen scenario's column."""
-        return self.plan.columns.of_scenario("", row, self.chosen)
 
     def _of_workload(self, texts: Sequence[str]) -> str:
         return meant(self.meant, [each.template for each in self.steps], texts)

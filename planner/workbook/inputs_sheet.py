@@ -17,6 +17,7 @@ from planner.workbook.build_plan import LONGEST, OVERRIDABLE, BuildPlan
 from planner.workbook.cell_styles import BROWN, ORANGE, row_format
 from planner.workbook.page import Page, titled, whole_as_int
 from planner.xlsx.address import address, column_letters
+from planner.xlsx.grid import HERE
 
 NAME = "Inputs"
 CHOSEN = "the plan's choice"  # the source of an input without one in its template
@@ -41,6 +42,18 @@ class Inputs:
         """Whether there is such a constant."""
         return name in self.constant_rows
 
+    def here(self, name: str) -> str:
+        """A reference to an input for a formula copied to the right: `Inputs!F12`, with HERE for its F."""
+        return f"{NAME}!{HERE}{self.input_rows[name]}"
+
+    def override(self, name: str) -> str:
+        """The same for a row's override."""
+        return f"{NAME}!{HERE}{self.override_rows[name]}"
+
+    def of_scenario(self, name: str, chosen: str) -> str:
+        """The cell of an input of the scenario whose id is in the cell `chosen`."""
+        return self.page.columns.of_scenario(NAME, self.input_rows[name], chosen)
+
     def constant(self, name: str) -> str:
         """An absolute reference to a constant."""
         return f"{NAME}!${column_letters(layout.FORMULA)}${self.constant_rows[name]}"
@@ -52,89 +65,95 @@ def write(book: Workbook, plan: BuildPlan, ranges: dict[str, str]) -> Inputs:
     page.scenario_header(plan, ("Note", "Source"))
     page.may_show[layout.TITLE_ROW, layout.FIRST_SCENARIO] = [each.name for each in plan.scenarios if each.is_named]
     inputs = Inputs(page)
-    _header_rows(page, plan, ranges)
-    row = layout.FIRST_ROW
+    writer = _Writer(page, plan, ranges)
+    writer.header_rows()
     for each in sections(plan.inputs.values()):
-        title = f"{PLAN}: {each.title}"
-        row = _block(page, plan, title, each.rows, inputs.input_rows, row, ranges, is_closed=each.is_closed)
+        writer.block(f"{PLAN}: {each.title}", each.rows, inputs.input_rows, is_closed=each.is_closed)
     lookups = [r for r in plan.overrides.values() if r.kind in OVERRIDABLE and r.kind != "calibration"]
     fitted = [r for r in plan.overrides.values() if r.kind == "calibration"]
     others = [r for r in plan.overrides.values() if r.kind not in OVERRIDABLE]
     calculated = [replace(r, label=f"{r.label} (override)") for r in others]
     for title, rows in ((LOOKED_UP, lookups), (CALCULATED, calculated), (FITTED, fitted)):
-        row = _block(page, plan, title, rows, inputs.override_rows, row, ranges, is_closed=True)
-    _constants(page, plan, inputs, row)
-    _colour_overrides(inputs, plan)
+        writer.block(title, rows, inputs.override_rows, is_closed=True)
+    writer.constants(inputs.constant_rows)
+    _colour_overrides(inputs)
     page.close_columns(range(layout.SOURCE, layout.FIRST_SCENARIO))
-    page.widths(38, 11, 25, 34, 30, scenarios=plan.columns, each=layout.SCENARIO_WIDTH)
+    page.widths(38, 11, 25, 34, 30, each=layout.SCENARIO_WIDTH)
     return inputs
 
 
-def _colour_overrides(inputs: Inputs, plan: BuildPlan) -> None:
+def _colour_overrides(inputs: Inputs) -> None:
     """Highlight typed overrides."""
     if rows := inputs.override_rows.values():
-        area = plan.columns.area(min(rows), max(rows))
+        area = inputs.page.columns.area(min(rows), max(rows))
         first = address(min(rows), layout.FIRST_SCENARIO)
         inputs.page.colour(area, f'{first}<>""', ink=BROWN, fill=ORANGE, bold=True)
 
 
-def _header_rows(page: Page, plan: BuildPlan, ranges: dict[str, str]) -> None:
-    for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
-        given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
-        values = (scenario.id, given, scenario.model, scenario.hardware)
-        for row, value in zip(layout.HEADERS, values, strict=True):
-            page.put(row, column, value, "plan_input_words", "@")
-    for row, kind, title in ((layout.MODEL_ROW, "models", "Model"), (layout.HARDWARE_ROW, "hardware", "Chip")):
-        prompt = f"Choose an id of the {kind.capitalize()} sheet."
-        page.choose(plan.columns.area(row, row), ranges[kind], title, prompt)
-    texts = (
-        (layout.ID_ROW, "Scenario id", "A short text; ids are unique."),
-        (layout.TITLE_ROW, "Scenario", "A short text; blank shows the model on the chip."),
-    )
-    short = {"type": "textLength", "operator": "between", "formula1": "1", "formula2": str(LONGEST)}
-    for row, title, prompt in texts:
-        page.validate(plan.columns.area(row, row), title, prompt, f"1 to {LONGEST} characters.", **short)
-    # Ranges over the ids begin left of the first one, so that they cover a scenario moved there.
-    prompt, error = "Stays blank: lists of scenarios begin here. A note of yours goes below it.", "Leave it blank."
-    left_of_ids = address(layout.ID_ROW, layout.SOURCE)
-    page.validate(left_of_ids, "Scenario id", prompt, error, type="textLength", operator="equal", formula1="0")
+@dataclass
+class _Writer:
+    """Writes the sheet from top to bottom; `at` is the next free row."""
 
+    page: Page
+    plan: BuildPlan
+    ranges: dict[str, str]
+    at: int = layout.FIRST_ROW
 
-def _block(
-    page: Page,
-    plan: BuildPlan,
-    title: str,
-    rows: list[Row],
-    places: dict[str, int],
-    at: int,
-    ranges: dict[str, str],
-    *,
-    is_closed: bool,
-) -> int:
-    """Write a section, of which a closed one shows only rows with typed values, and overrides that the data list.
-
-    Returns the next free row.
-    """
-    if not rows:
-        return at
-    page.section(at, f"{title}; {OPENS}" if is_closed else title, plan.columns.last_filled)
-    overriding = not title.startswith(PLAN)
-    first, typed = at + 1, set[int]()
-    for at, row in enumerate(rows, start=first):
-        places[row.name] = at
-        _describe(page, at, row)
+    def header_rows(self) -> None:
+        page, plan = self.page, self.plan
         for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
-            usual = None if overriding else row.default
-            value = scenario.values.get(row.name, usual)
-            if value != usual:
-                typed.add(at)
-            missing = row.name in scenario.values and value is None
-            page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", row_format(row))
-        validate(page, row, plan.columns.area(at, at), ranges, overriding)
-    if is_closed:
-        chosen = {places[name] for name in places if name in _named()[1]}  # looked up, yet what a plan chooses
-        page.close_rows(range(first, at + 1), typed | chosen)
-    return at + 2
+            given = scenario.name if scenario.is_named else None  # blank: the other sheets show the model on the chip
+            values = (scenario.id, given, scenario.model, scenario.hardware)
+            for row, value in zip(layout.HEADERS, values, strict=True):
+                page.put(row, column, value, "plan_input_words", "@")
+        for row, kind, title in ((layout.MODEL_ROW, "models", "Model"), (layout.HARDWARE_ROW, "hardware", "Chip")):
+            prompt = f"Choose an id of the {kind.capitalize()} sheet."
+            page.choose(page.columns.area(row, row), self.ranges[kind], title, prompt)
+        texts = (
+            (layout.ID_ROW, "Scenario id", "A short text; ids are unique."),
+            (layout.TITLE_ROW, "Scenario", "A short text; blank shows the model on the chip."),
+        )
+        short = {"type": "textLength", "operator": "between", "formula1": "1", "formula2": str(LONGEST)}
+        for row, title, prompt in texts:
+            page.validate(page.columns.area(row, row), title, prompt, f"1 to {LONGEST} characters.", **short)
+        # Ranges over the ids begin left of the first one, so that they cover a scenario moved there.
+        prompt, error = "Stays blank: lists of scenarios begin here. A note of yours goes below it.", "Leave it blank."
+        left_of_ids = address(layout.ID_ROW, layout.SOURCE)
+        page.validate(left_of_ids, "Scenario id", prompt, error, type="textLength", operator="equal", formula1="0")
+
+    def block(self, title: str, rows: list[Row], places: dict[str, int], *, is_closed: bool) -> None:
+        """Write a section, and its rows into `places`; closed, it shows only typed rows and those that data list."""
+        if not rows:
+            return
+        page, plan = self.page, self.plan
+        page.section(self.at, f"{title}; {OPENS}" if is_closed else title)
+        overriding = not title.startswith(PLAN)
+        first, typed = self.at + 1, set[int]()
+        for at, row in enumerate(rows, start=first):
+            places[row.name] = at
+            _describe(page, at, row)
+            for column, scenario in zip(plan.columns, plan.scenarios, strict=True):
+                usual = None if overriding else row.default
+                value = scenario.values.get(row.name, usual)
+                if value != usual:
+                    typed.add(at)
+                missing = row.name in scenario.values and value is None
+                page.put(at, column, "#N/A" if missing else whole_as_int(value), "plan_input", row_format(row))
+            validate(page, row, page.columns.area(at, at), self.ranges, overriding)
+        if is_closed:
+            chosen = {places[name] for name in places if name in _named()[1]}  # looked up, yet what a plan chooses
+            page.close_rows(range(first, at + 1), typed | chosen)
+        self.at = at + 2
+
+    def constants(self, places: dict[str, int]) -> None:
+        page, first = self.page, self.at + 1
+        page.section(self.at, "Constants")
+        for at, row in enumerate(self.plan.constants.values(), start=first):
+            places[row.name] = at
+            _describe(page, at, row)
+            page.put(at, layout.FORMULA, whole_as_int(row.default), "plan_constant", row_format(row))
+            page.put(at, layout.SOURCE, joined(row.source, row.note), "plan_told")
+        page.close_rows(range(first, at + 1))
 
 
 def _describe(page: Page, at: int, row: Row) -> None:
@@ -172,17 +191,6 @@ def validate(page: Page, row: Row, reference: str, ranges: Mapping[str, str], ov
 def at_least_0(row: Row) -> str:
     """The validation operator for comparing with 0: greater, or greater or equal."""
     return "greaterThan" if limits(row).is_positive else "greaterThanOrEqual"
-
-
-def _constants(page: Page, plan: BuildPlan, inputs: Inputs, at: int) -> None:
-    page.section(at, "Constants", plan.columns.last_filled)
-    first = at + 1
-    for at, row in enumerate(plan.constants.values(), start=first):
-        inputs.constant_rows[row.name] = at
-        _describe(page, at, row)
-        page.put(at, layout.FORMULA, whole_as_int(row.default), "plan_constant", row_format(row))
-        page.put(at, layout.SOURCE, joined(row.source, row.note), "plan_told")
-    page.close_rows(range(first, at + 1))
 
 
 COLUMNS = ("section", "shown", "name")

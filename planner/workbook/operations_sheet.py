@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from openpyxl.workbook import Workbook
-
 from planner.errors import UserError
 from planner.formulas.evaluation import evaluate
 from planner.formulas.explanation import in_names
@@ -14,12 +12,10 @@ from planner.formulas.layer_ops import PHASES, LayerOperation, LayerOps
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.workbook import inputs_sheet, layout
 from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet
+from planner.workbook.calculation import CalculationSheet, Earlier
 from planner.workbook.case_table import CaseColumns, Leaf
 from planner.workbook.cell_styles import COUNT, number_format, row_format
 from planner.workbook.chosen_scenario import VALUE, ChosenBlock
-from planner.workbook.database_sheets import DatabaseSheets
-from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.xlsx.address import address
 
@@ -45,27 +41,18 @@ class Operations:
         return f"{NAME}!{address(self.rows[operation.row.name], columns[name])}" if name in columns else None
 
 
-def write(
-    book: Workbook,
-    plan: BuildPlan,
-    ops: LayerOps,
-    step: CalculationSheet,
-    inputs: Inputs,
-    databases: DatabaseSheets,
-    selectors: dict[str, str],
-) -> Operations:
+def write(earlier: Earlier, ops: LayerOps, step: CalculationSheet, selectors: dict[str, str]) -> Operations:
     """Write the sheet. `selectors` are the cells of the chosen `scenario` and `phase`."""
-    page = Page(book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
-    names = _Step(page, plan, ops, step, databases, selectors)
+    page = Page(earlier.book, NAME, "Operations", PURPOSE, corner="B4", titles="3:3")
+    names = _Step(page, earlier, ops, step, selectors)
+    chip = names.places["hardware_row"]
     at = names.last + 3
     tables: dict[str, CaseColumns] = {}
     rows: dict[str, int] = {}
     counts: dict[str, str] = {}
     for template in ops.templates:
         page.section(at, f"{template.name.capitalize()}: the operations of a step", 3)
-        table = CaseColumns(
-            page, [template], at + 2, 4, inputs.constant, databases, lambda _: names.places["hardware_row"]
-        )
+        table = CaseColumns(page, earlier, [template], at + 2, 4, lambda _: chip)
         page.header(("Operation", "Times", "Name"), at + 2)
         table.header()
         page.rows[at + 1].height = 42
@@ -75,7 +62,7 @@ def write(
                 page.put(at, 1, operation.row.label, "plan_label")
                 page.put(at, 2, Live(operation.count.substitute(names)), "plan_formula", number_format("1"))
                 page.put(at, 3, operation.row.name, "plan_beside")
-                table.case(at, template.name, _leaf(operation, names), _form(operation, ops))
+                table.case(at, template, _leaf(operation, names), _form(operation, ops))
                 rows[operation.row.name], counts[operation.row.name] = at, f"{NAME}!{address(at, 2)}"
                 at += 1
         tables[template.name] = table
@@ -138,23 +125,17 @@ class _Step(ChosenBlock):
     """
 
     def __init__(
-        self,
-        page: Page,
-        plan: BuildPlan,
-        ops: LayerOps,
-        step: CalculationSheet,
-        databases: DatabaseSheets,
-        selectors: dict[str, str],
+        self, page: Page, earlier: Earlier, ops: LayerOps, step: CalculationSheet, selectors: dict[str, str]
     ) -> None:
-        super().__init__(page, plan, FIRST_STEP_ROW)
+        super().__init__(page, earlier.plan, FIRST_STEP_ROW)
         page.put(layout.HEADER_ROW, VALUE, "Value", "plan_header_right")
         self.step = step
         self.places: dict[str, str] = {"chosen_scenario": self.put_id(selectors["scenario"])}
         phases = f"Dashboard[phase]: {' or '.join(PHASES)}"
         self.places["phase"] = self.put("phase", "Phase", "text", "@", selectors["phase"], phases, "plan_cross")
         chosen = self.places["chosen_scenario"]
-        chip = plan.columns.of_scenario(inputs_sheet.NAME, layout.HARDWARE_ROW, chosen)
-        matched = f"MATCH({chip},{databases['hardware'].ids},0)"
+        chip = self.plan.columns.of_scenario(inputs_sheet.NAME, layout.HARDWARE_ROW, chosen)
+        matched = f"MATCH({chip},{earlier.databases['hardware'].ids},0)"
         names = "MATCH(hardware_id, hardware, 0)"
         self.places["hardware_row"] = self.put(
             "hardware_row", "Row of Hardware", "1", number_format("1"), matched, names, "plan_formula"

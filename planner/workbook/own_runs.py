@@ -29,7 +29,7 @@ OTHERS = "runs of other numbers: see Comparison"
 REACH = 5000  # rows below the cases in which runs are found
 DRAWN = 8  # the latest runs
 TITLE = "Your latest runs over what was expected of them"
-NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
+LINES = NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
     "its number",
     "its place in the table",
     "its name",
@@ -38,7 +38,6 @@ NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED = (
     "bound",
     "measured",
 )
-LINES = (NUMBER, PLACE, NAME, LOW, WIDTH, BOUND, MEASURED)
 OVER = {LOW: "run_low", BOUND: "run_bound", MEASURED: "run_measured"}  # chart data divided by the expected number
 COLUMN = f"${column_letters(layout.FORMULA)}$"  # the column of the block's values
 
@@ -104,7 +103,7 @@ class _Latest:
         runs = f'IF({HERE}{count}>1,", "&{HERE}{count}&" runs","")'
         none = f'IF(COUNTIF({self.table.area("run_scenario")},{HERE}{layout.ID_ROW})>0,"{OTHERS}","{NONE}")'
         words = f"IF({HERE}{place}=0,{none},{HERE}{number}&{runs}&{HERE}{times})"
-        self.writer.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
+        self.writer.page.across(said, self.writer.guarded(self.lines.sheet, words, '""'), "plan_aside_words", "@")
         self.writer.page.rows[said].height = 2 * LINE_HEIGHT
 
     def _number_in_words(self, place: int, measured: int, digits: int) -> str:
@@ -135,10 +134,10 @@ class _Latest:
         self.writer.line(at, said, formula, style, form)
 
 
-def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
-    """Write the chart's data from row `at` on, and the chart; returns the next free row."""
-    page = writer.page
-    page.section(at, TITLE, writer.plan.columns.last_filled)
+def write_chart(writer: LineWriter, table: RunsTable) -> None:
+    """Write the chart's data below the lines so far, and the chart."""
+    page, at = writer.page, writer.at
+    page.section(at, TITLE)
     rows = {name: range(at + 1 + place * DRAWN, at + 1 + (place + 1) * DRAWN) for place, name in enumerate(LINES)}
     for name, lines in rows.items():
         for place, row in enumerate(lines):
@@ -150,7 +149,7 @@ def write_chart(writer: LineWriter, table: RunsTable, at: int) -> int:
     last = at + len(LINES) * DRAWN
     writer.close(range(at, last + 1))
     table.page.sheet.add_chart(_chart(writer, rows), table.chart_at)
-    return last + 2
+    writer.at = last + 2
 
 
 def _formula(name: str, place: int, cell: dict[str, str], table: RunsTable) -> str:

@@ -67,6 +67,7 @@ class Page:
         self.master_at = 0  # the column of the count of failed checks; 0: the second open one
         self.pages_high = 0  # 0: as many as needed
         self.titles = titles  # the rows that each printed page repeats
+        self.columns = ScenarioColumns(0)  # none, unless `scenario_header` writes some
         self.sheet: Worksheet = book.create_sheet(name)
         self.sheet.row_dimensions = self.rows = Rows()
         self.name, self.purpose = name, purpose
@@ -100,11 +101,14 @@ class Page:
         return self._styles.get((style, number_format)) or self._styles.add(self.sheet, style, number_format)
 
     def across(
-        self, row: int, columns: Iterable[int], pattern: str, style: str, number_format: str | None = None
+        self, row: int, pattern: str, style: str, number_format: str | None = None, columns: Iterable[int] = ()
     ) -> None:
-        """Write one formula into several columns of a row: `pattern` has HERE for the letters of each column."""
+        """Write one formula into several columns of a row, by default the scenarios'.
+
+        `pattern` has HERE for the letters of each column.
+        """
         look = self._look(style, number_format)
-        filled = list(columns)
+        filled = list(columns or self.columns)
         self.grid.put_across(row, filled, pattern, look)
         text = pattern if len(filled) > 1 else pattern.replace(HERE, column_letters(filled[0]))
         self.filled[row, filled[0]] = 1, len(filled), look, Live(text)
@@ -140,9 +144,9 @@ class Page:
         for column, title in enumerate(titles, start=1):
             self.put(row, column, title, "plan_header_right" if column in right else "plan_header")
 
-    def section(self, row: int, title: str, last_column: int) -> None:
-        """Write a heading inside a table, over its whole width."""
-        for column in range(1, last_column + 1):
+    def section(self, row: int, title: str, last_column: int = 0) -> None:
+        """Write a heading inside a table, over its whole width: by default up to the last scenario."""
+        for column in range(1, (last_column or self.columns.last_filled) + 1):
             self.put(row, column, title if column == 1 else None, "plan_section")
 
     def choose(self, reference: str, source: str, title: str, prompt: str) -> None:
@@ -185,11 +189,11 @@ class Page:
         """Show N/A in grey in an area."""
         self.colour(area, f"ISNA({area.partition(':')[0]})", ink=GREY)
 
-    def widths(self, *widths: float, scenarios: ScenarioColumns | None = None, each: float = 16) -> None:
-        """Set column widths from A on, then one width for the scenario columns."""
+    def widths(self, *widths: float, each: float = 16) -> None:
+        """Set column widths from A on, then one width for the scenario columns, if there are any."""
         for index, width in enumerate(widths, start=1):
             self.sheet.column_dimensions[column_letters(index)].width = width
-        for column in scenarios or ():
+        for column in self.columns:
             self.sheet.column_dimensions[column_letters(column)].width = each
 
     def pixels(self, column: int) -> int:
@@ -206,8 +210,9 @@ class Page:
 
     def scenario_header(self, plan: BuildPlan, titles: Iterable[str]) -> None:
         """Write the header rows of a sheet with scenario columns, except the cells that identify each scenario."""
+        self.columns = plan.columns
         self.header(["Quantity", "Unit", "Name", *titles])
-        for column in plan.columns:
+        for column in self.columns:
             self.put(layout.HEADER_ROW, column, None, "plan_header")
         self.corner = address(layout.HARDWARE_ROW + 1, layout.FIRST_SCENARIO)
         self.titles = f"{layout.HEADER_ROW}:{layout.HARDWARE_ROW}"
@@ -223,22 +228,16 @@ class Page:
             for column in (layout.FORMULA, layout.SOURCE):
                 self.put(row, column, None, "plan_text")
 
-    def scenario_widths(self, columns: ScenarioColumns, widths: Iterable[float], *, is_closed: bool = False) -> None:
-        """Set the column widths of such a sheet; formulas and sources are a group, which can be closed.
-
-        Closed, the group includes the names.
-        """
-        self.widths(*widths, scenarios=columns, each=layout.SCENARIO_WIDTH)
+    def scenario_widths(self, *widths: float, is_closed: bool = False) -> None:
+        """Set the column widths of such a sheet, and group formulas and sources; closed, with the names."""
+        self.widths(*widths, each=layout.SCENARIO_WIDTH)
         if is_closed:
             self.close_columns(range(layout.NAME, layout.FIRST_SCENARIO))
         for column in (layout.FORMULA, layout.SOURCE):
             self.sheet.column_dimensions[column_letters(column)].outlineLevel = 1
 
     def close_rows(self, rows: Collection[int], is_open: Container[int] = ()) -> None:
-        """Make rows closed groups, each opened from the row below.
-
-        Rows of `is_open` belong to the group but stay visible.
-        """
+        """Make rows closed groups, each opened from the row below; those of `is_open` are in a group, but visible."""
         closed = set(rows)
         for row in rows:
             self.group_row(row, is_open=row in is_open)
@@ -333,9 +332,6 @@ def whole_as_int(value: Value) -> Value:
 
 
 class Live(str):
-    """A formula's text without its =. Only this, and nothing a user typed, becomes a formula.
-
-    Text content has the type str itself.
-    """
+    """A formula's text without its =. Only this becomes a formula; a text in a cell has the type str itself."""
 
     __slots__ = ()

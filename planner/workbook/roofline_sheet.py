@@ -6,11 +6,11 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from openpyxl.chart import ScatterChart
-from openpyxl.workbook import Workbook
 
 from planner.formulas.layer_ops import LayerOperation
 from planner.formulas.thresholds import number
 from planner.workbook import charts, display_units
+from planner.workbook.calculation import Earlier
 from planner.workbook.cell_styles import PERCENT, RATIO, SAID, number_format
 from planner.workbook.chosen_scenario import VALUE
 from planner.workbook.display_units import MS, US
@@ -71,12 +71,12 @@ class Roofline:
         return chart
 
 
-def write(book: Workbook, operations: Operations, inputs: Inputs, unused: Container[str]) -> Roofline:
+def write(earlier: Earlier, operations: Operations, unused: Container[str]) -> Roofline:
     """Write the sheet below the chosen scenario's name: times, their total, shares, and closed the chart's data.
 
     `unused` are the names of operations that no scenario's model performs: they are closed.
     """
-    page = Page(book, NAME, "Roofline", PURPOSE, corner="B9", titles="8:8")
+    page, inputs = Page(earlier.book, NAME, "Roofline", PURPOSE, corner="B9", titles="8:8"), earlier.inputs
     page.put(4, 1, "Scenario", "plan_label")
     page.put(4, 2, Live(f"{operations.page.name}!$D$5"), "plan_cross_words")
     page.may_show[4, 2] = operations.page.may_show[FIRST_STEP_ROW, VALUE]

@@ -72,10 +72,7 @@ class Written:
 
 
 def write(book: Workbook, pages: Sequence[Page]) -> Written:
-    """The workbook, with formulas without values.
-
-    A page's Excel table must name its columns, since its header cells aren't openpyxl's.
-    """
+    """The workbook, with formulas without values. An Excel table must name its columns: openpyxl has no cells of it."""
     grids = {page.name: page.grid for page in pages}
     heights = {page.name: {row: look.attributes for row, look in page.rows.items()} for page in pages}
     for page in pages:

@@ -19,14 +19,13 @@ from planner.csvfile import CsvFile, unguarded
 from planner.errors import Place, UserError
 from planner.formulas import layer_ops, library
 from planner.formulas.following import followed
-from planner.formulas.input_values import parsed, typed
+from planner.formulas.input_values import check_together, doubt_chip, parsed, typed, wholes
 from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template, instead_of
 from planner.measure.mesh import MeshSpec
 from planner.spoken import few
 from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
-from planner.workbook.overridden_chips import doubt, possible
 from planner.workbook.workloads import (
     ALL_WORKLOADS,
     DEFAULT_TEMPLATES,
@@ -95,9 +94,9 @@ def plan_of(
         scenarios = [_scenario(m, c, _typed(rows, values) | known.common) for m, c, values in DEFAULTS]
     else:
         scenarios = known.products(models, chips, loaded)
-    scenarios = [_meant(possible(scenario, tables[1]), meant) for scenario in _distinct(scenarios)]
+    scenarios = [_meant(known.possible(scenario), meant) for scenario in _distinct(scenarios)]
     for scenario in scenarios:
-        doubt(scenario, rows, tables[1])
+        known.doubt(scenario)
     if not templates:
         loaded, scenarios = without_others(loaded, scenarios)
     scenarios = completed(loaded, scenarios)
@@ -312,4 +311,24 @@ class _Known:
             with _in_column(next((column for column in columns if cells.get(column)), "")):
                 refuse(text)
         scenario = BuildScenario(identifier, name or base.name, found_model, found_chip, values, is_named=bool(name))
-        return possible(scenario, self.hardware)
+        return self.possible(scenario)
+
+    def _chip(self, scenario: BuildScenario) -> Mapping[str, Value]:
+        return self.hardware.rows[scenario.hardware] if scenario.hardware else {}
+
+    def possible(self, scenario: BuildScenario) -> BuildScenario:
+        """The scenario. Raises UserError if its values contradict its chip's."""
+        if wholes(scenario.values):
+            check_together(scenario.values, {**self._chip(scenario), **scenario.values})
+        return scenario
+
+    def doubt(self, scenario: BuildScenario) -> None:
+        """Warn about overrides that don't fit the chip's other numbers, such as a slip of 1,000."""
+        chip, given = self._chip(scenario), scenario.values
+
+        def known(name: str) -> Value:
+            column, selector = self.rows[name].column
+            dtype = given.get(selector, self.rows[selector].default) if selector else ""
+            return given.get(name, chip.get(f"{column}_{dtype}" if selector else column))
+
+        doubt_chip(self.rows.values(), given, known, scenario.id)

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from openpyxl.workbook import Workbook
-
 from planner.formulas.sweeps import EFFICIENCY, PRICE, Sweep
 from planner.formulas.template import Row
 from planner.spoken import within
-from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet
+from planner.workbook.calculation import Earlier
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, RATIO
 from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.display_units import shown_format
-from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Page
 from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import address, column_letters
@@ -31,12 +27,11 @@ EFFICIENCIES = (0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2)
 WIDTHS = (24.0, 16.0, 16.0, 16.0, 16.0)
 
 
-def write(
-    book: Workbook, plan: BuildPlan, found: Sequence[tuple[Sweep, CalculationSheet]], inputs: Inputs, selector: str
-) -> Page:
-    """Write the sheet for each what-if with its template's sheet; `selector` is the cell of the chosen scenario."""
-    page = Page(book, NAME, NAME, PURPOSE, corner="B4", titles="1:2")
-    scenario = ChosenScenario(page, plan, inputs, selector, found)
+def write(earlier: Earlier, selector: str) -> Page:
+    """Write the sheet for each what-if of the plan; `selector` is the cell of the chosen scenario."""
+    found = [(each, earlier.sheets[each.template.name]) for each in earlier.plan.what_ifs]
+    page = Page(earlier.book, NAME, NAME, PURPOSE, corner="B4", titles="1:2")
+    scenario = ChosenScenario(page, earlier, selector, found)
     at = scenario.last + 2
     widest = 1
     for what_if, sheet in found:
@@ -92,7 +87,7 @@ class _Table:
         text = row.expression.substitute(lambda name: self._cell(name, at))
         over = self.scenario.over(row)
         formula = f"({text}){over}" if over else text
-        self.page.across(at, columns, formula, "plan_formula", shown_format(row))
+        self.page.across(at, formula, "plan_formula", shown_format(row), columns)
 
     def _cell(self, name: str, at: int) -> str:
         """The reference to a name in formulas of the row `at`."""

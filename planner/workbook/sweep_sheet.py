@@ -8,18 +8,14 @@ them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from openpyxl.workbook import Workbook
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.formulas.sweeps import Sweep
 from planner.spoken import within
-from planner.workbook.build_plan import BuildPlan
-from planner.workbook.calculation import CalculationSheet
+from planner.workbook.calculation import Earlier
 from planner.workbook.chosen_scenario import ChosenScenario
-from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.workbook.sweep_table import SweepColumns, SweepTable
 from planner.workbook.wrapping import LINE_HEIGHT, PER_WIDTH, lines_of
@@ -44,13 +40,12 @@ class Sweeps:
         return (table for table in self.tables if chart in table.axis.charts)
 
 
-def write(
-    book: Workbook, plan: BuildPlan, sweeps: Sequence[tuple[Sweep, CalculationSheet]], inputs: Inputs, selector: str
-) -> Sweeps:
-    """Write the sheet for each sweep with its template's sheet. `selector` is the cell of the chosen scenario."""
-    page = Page(book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")
+def write(earlier: Earlier, selector: str) -> Sweeps:
+    """Write the sheet for each sweep of the plan. `selector` is the cell of the chosen scenario."""
+    sweeps = [(each, earlier.sheets[each.template.name]) for each in earlier.plan.sweeps]
+    page = Page(earlier.book, NAME, "Sweep", PURPOSE, corner="B4", titles="1:2")
     done = Sweeps(page)
-    scenario = ChosenScenario(page, plan, inputs, selector, sweeps)
+    scenario = ChosenScenario(page, earlier, selector, sweeps)
     right = max(SweepColumns(sweep, sweep.axes[0]).end for sweep, _ in sweeps)  # the first shown column
     last = right + max(len(sweep.shown) + len(sweep.bounds) for sweep, _ in sweeps)  # which checks fail
     at, drawn_from = scenario.last + 2, last + 2

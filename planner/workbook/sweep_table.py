@@ -212,10 +212,7 @@ class SweepTable:
         return row_format(self.sweep.rows[name])
 
     def _formula(self, name: str) -> str:
-        """The row's formula, or the one that binds a following input to its axis.
-
-        The scenario's override replaces it.
-        """
+        """The row's formula, or the one by which an input follows the axis; the scenario's override replaces it."""
         if name in self.axis.follows:
             return self.axis.follows[name].substitute(self._reference)
         own = self.sweep.rows[name]
@@ -223,10 +220,7 @@ class SweepTable:
         return self.scenario.overridden(name, own.expression.substitute(self._reference))
 
     def _calculates(self, name: str) -> bool:
-        """Whether the table has a formula of its own for a row.
-
-        Rows that its axis doesn't change are the scenario's.
-        """
+        """Whether the table has its own formula for a row; rows that its axis doesn't change are the scenario's."""
         return name in self.moved or name not in self.sweep.template.by_name
 
     def _reference(self, name: str) -> str:
@@ -241,11 +235,9 @@ class SweepTable:
         down, rows = self.page.down, self.rows
         for column, part in enumerate(each.parts, start=first):
             down(rows, column, parse(part.text).substitute(self._reference), "plan_formula", form)
-        first_letter, last_letter = column_letters(first), column_letters(last)
         ranking = Ranking(
             [_here(column) for column in range(first, last + 1)],
-            f"{_here(first)}:{_here(last)}",
-            f"${first_letter}${self.titles}:${last_letter}${self.titles}",
+            f"${column_letters(first)}${self.titles}:${column_letters(last)}${self.titles}",
             each.function,
             self.scenario.constant("far_margin"),
             self.scenario.constant("large_margin"),

@@ -18,7 +18,7 @@ from planner.workbook import layout
 from planner.workbook.advice_lines import write_mends
 from planner.workbook.calculation import CalculationSheet
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, PALE_RED, RED, SAID
-from planner.workbook.dashboard_lines import Lines, LineWriter, linked, meant
+from planner.workbook.dashboard_lines import Lines, LineWriter, meant
 from planner.workbook.page import Page
 from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import address
@@ -77,7 +77,7 @@ class Verdict:
         self._write_advice(planned or made[:1], mend)
         self.writer.close([self.at + place for place in (FAILED, MISSING, LACKS, USED, THERE)])
         self._heights(made)
-        self._colours(self.at)
+        self._colours()
 
     def _said_of(self, planned: Sequence[Lines]) -> str:
         """The formula of the verdict itself."""
@@ -131,20 +131,17 @@ class Verdict:
 
     def _text(self, place: int, formula: str, style: str = "plan_told_words") -> None:
         self.writer.texts(self.at + place, *TEXTS[place], "plan_lead_label")
-        self.writer.across(self.at + place, formula, style, "@")
+        self.writer.page.across(self.at + place, formula, style, "@")
 
     def _from_checks(self, place: int, label: str, row: int) -> None:
         """Write a line with a count or a text of Checks."""
         page, at, is_text = self.writer.page, self.at + place, place == LACKS
         self.writer.describe(at, (label, "text" if is_text else "1", "", f"Checks row {row}", "of this scenario"))
         page.leads(at, "Checks", row)
-        self.writer.across(at, f"Checks!{HERE}{row}", *(("plan_words", "@") if is_text else ("plan_check", "0")))
+        self.writer.page.across(at, f"Checks!{HERE}{row}", *(("plan_words", "@") if is_text else ("plan_check", "0")))
 
     def _failed(self, n_failed: str, words: int) -> str:
-        """The formula of the first failure as text; for a check of our own formulas a reference to Checks.
-
-        If no check fails, the first missing number.
-        """
+        """The formula of the first failed check as text, else `see Checks`; if none fails, the first missing number."""
         said = f'IF({HERE}{words}="","see Checks",{HERE}{words})' if words else '"see Checks"'
         lacks = f"{HERE}{self.at + LACKS}"
         none = f'IF({lacks}="","none","none; missing: "&{lacks})'
@@ -159,9 +156,9 @@ class Verdict:
         rows[self.at + BINDS].height = min(max(binding, default=0), MOST_LINES * LINE_HEIGHT) + 2
         rows[self.at].height = 20
 
-    def _colours(self, at: int) -> None:
+    def _colours(self) -> None:
         """Green if it fits, red if not."""
-        page, columns = self.writer.page, self.writer.plan.columns
+        page, columns, at = self.writer.page, self.writer.page.columns, self.at
         colour_verdict(page, columns.area(at, at), address(at, layout.FIRST_SCENARIO))
         failed = columns.area(at + FAILURE, at + FAILURE)
         page.colour(failed, f"{address(at + FAILED, layout.FIRST_SCENARIO)}>0", ink=RED)
@@ -173,32 +170,28 @@ def colour_verdict(page: Page, area: str, first: str) -> None:
     page.colour(area, f'OR({first}="{FITS_NOT}",{first}="{FAILS}")', ink=RED, fill=PALE_RED, bold=True)
 
 
-def write_failures(writer: LineWriter, made: Sequence[Lines], at: int) -> tuple[int, int]:
+def write_failures(writer: LineWriter, made: Sequence[Lines]) -> tuple[int, int]:
     """Write the closed block of the plan's checks, and what would make the first that fails hold.
 
     Returns the rows of the last line of each, 0 if there is none.
     """
-    page = writer.page
     planned = [each for each in made if each.memory] or made
     found = [(each, row) for each in planned for row in each.sheet.computed if row.is_of_plan]
     if not found:
         return 0, 0
-    page.section(at, FAILED_BLOCK, writer.plan.columns.last_filled)
-    for place, (each, row) in enumerate(found, start=at + 1):
-        label = f"{each.sheet.page.name}: {row.label}"
-        writer.describe(place, (label, "text", "", "", row.label))
-        linked(page, place, each.sheet, row.name)
+    writer.heading(FAILED_BLOCK)
+    places: list[tuple[Lines, Row, int]] = []
+    above = ""
+    for each, row in found:
         fails = f"IFERROR({each.sheet.here(row.name)},1)=0"
         meant = writer.meant_for(each.sheet)
         condition = f"AND({meant},{fails})" if meant else fails
-        said = "&".join([f"$E{place}", *_in_numbers(writer, each.sheet, row)])
+        said = "&".join([f"$E{writer.at}", *_in_numbers(writer, each.sheet, row)])
         own = f'IF({condition},{said},"")'
-        above = f"{HERE}{place - 1}"
-        writer.across(place, f'IF({above}="",{own},{above})' if place > at + 1 else own, "plan_words", "@")
-    last = at + len(found)
-    writer.close(range(at, last + 1))
-    places = [(each, row, place) for place, (each, row) in enumerate(found, start=at + 1)]
-    return last, write_mends(writer, places, last + 1)
+        places.append((each, row, writer.at))
+        texts = (f"{each.sheet.page.name}: {row.label}", "text", "", "", row.label)
+        above = writer.add(texts, f'IF({above}="",{own},{above})' if above else own, read=(each.sheet, row.name))
+    return writer.at - 1, write_mends(writer, places)
 
 
 def _in_numbers(writer: LineWriter, sheet: CalculationSheet, row: Row) -> list[str]:
@@ -243,27 +236,24 @@ class FrontTexts:
     cost: int = 0  # the row of the first cost as text
 
 
-def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines], at: int) -> tuple[FrontTexts, int]:
-    """Write the closed block of leading texts for a scenario's workload; returns them and the next free row."""
+def write_words(writer: LineWriter, verdict: Verdict, made: Sequence[Lines]) -> FrontTexts:
+    """Write the closed block of leading texts for a scenario's workload; returns where they are."""
     planned = [each for each in made if each.memory] or list(made[:1])
     leads = [[lead for lead in each.leads if lead.label and each.digits.get(lead.row.name)] for each in planned]
     titles, rows = ["Verdict", "Memory of a chip"], [verdict.at, verdict.at + MEMORY]
     lines, cost = list(zip_longest(*leads)), 0
     if lines:
-        writer.page.section(at, IN_WORDS, writer.plan.columns.last_filled)
-        writer.close([at])
+        writer.heading(IN_WORDS)
     for place, line in enumerate(lines, start=1):
         texts = [_in_words(writer, each, lead) for each, lead in zip(planned, line, strict=True)]
         title = " / ".join(dict.fromkeys(lead.label for lead in line if lead))
         said = (f"Told of each: {place}", "text", f"told.line_{place}", "", title)
-        writer.line(at + place, said, f'IFERROR({verdict.meant(planned, texts)},"N/A")', "plan_words")
-        writer.close([at + place])
         titles.append(title)
-        rows.append(at + place)
+        rows.append(writer.at)
         if any(lead and lead.row.unit == COST for lead in line):
-            cost = cost or at + place
-    front_texts = FrontTexts((*titles, "What to change first"), (*rows, verdict.at + CHANGE), cost)
-    return front_texts, at + len(lines) + 2
+            cost = cost or writer.at
+        writer.add(said, f'IFERROR({verdict.meant(planned, texts)},"N/A")')
+    return FrontTexts((*titles, "What to change first"), (*rows, verdict.at + CHANGE), cost)
 
 
 def _in_words(writer: LineWriter, each: Lines, lead: Headline[Row] | None) -> str:
