@@ -139,8 +139,7 @@ class _Comparisons:
 
     def piece(self, node: Node) -> Formula:
         """A node of the check's formula as a formula of its own."""
-        names = dict.fromkeys(each.name for each in walk(node) if isinstance(each, Name))
-        return Formula(self.formula.text, node, tuple(names))
+        return Formula(self.formula.text, node)
 
     def text(self, node: Node) -> str:
         """The value of a text row."""

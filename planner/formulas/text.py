@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from planner.errors import nearest
 
@@ -28,6 +29,8 @@ CELL_FUNCTIONS: dict[str, tuple[int, int | None]] = {
 }
 LOGICAL = frozenset({"AND", "OR", "NOT"})
 COMPARISONS = frozenset({"=", "<>", "<", ">", "<=", ">="})
+# How tightly an operator between two operands binds.
+_BINDS = {**dict.fromkeys(COMPARISONS, 1), "&": 2, "+": 3, "-": 3, "*": 4, "/": 4, "^": 5}
 DEEPEST = 100  # most levels of a tree, far fewer than Python's stack allows
 
 _TOKEN = re.compile(
@@ -130,17 +133,20 @@ def is_logical(node: Node) -> bool:
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed formula: its text, its tree, and the names it reads."""
+    """A parsed formula: its text and its tree."""
 
     text: str
     root: Node
-    names: tuple[str, ...] = field(default=())
 
-    @property
+    @cached_property
     def spans(self) -> list[Name]:
         """Every occurrence of a name, in reading order."""
-        names = (node for node in walk(self.root) if isinstance(node, Name))
-        return sorted(names, key=lambda node: node.start)
+        return [node for node in walk(self.root) if isinstance(node, Name)]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names that it reads, in the order of their first occurrences."""
+        return tuple(dict.fromkeys(node.name for node in self.spans))
 
     @cached_property
     def _pieces(self) -> tuple[tuple[str, str], ...]:
@@ -172,8 +178,7 @@ def parse(text: str, *, whole_text: bool = False, cells: bool = False) -> Formul
     root = _Parser(text, cells).parse()
     if not (cells or (whole_text and isinstance(root, Text))):
         _check_places(root)
-    names = dict.fromkeys(node.name for node in walk(root) if isinstance(node, Name))
-    return Formula(text, root, tuple(names))
+    return Formula(text, root)
 
 
 def _check_places(root: Node) -> None:
@@ -195,8 +200,7 @@ def _check_places(root: Node) -> None:
     visit(root)
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     start: int
@@ -221,7 +225,7 @@ def _tokens(text: str, cells: bool) -> list[_Token]:
 
 
 class _Parser:
-    """Recursive descent, one method per level of precedence, loosest first."""
+    """Recursive descent; operators between two operands are read by how tightly they bind."""
 
     def __init__(self, text: str, cells: bool = False) -> None:
         self.tokens = _tokens(text, cells)
@@ -243,7 +247,7 @@ class _Parser:
         if self.token.kind == "end":
             raise FormulaError("the formula is empty", 0)
         try:
-            root = self.comparison()
+            root = self.operation()
         except RecursionError:
             raise FormulaError("the formula nests too deeply", 0, "split it into rows") from None
         if self.token.kind != "end":
@@ -252,27 +256,15 @@ class _Parser:
             raise FormulaError("the formula nests too deeply", 0, "split it into rows")
         return root
 
-    def _chain(self, below: Callable[[], Node], *ops: str) -> Node:
-        left = below()
-        while op := self.take(*ops):
-            right = below()
-            left = Binary(left.start, right.end, op.text, left, right)
+    def operation(self, least: int = 1) -> Node:
+        """An operand, with the operators after it that bind at least so tightly; equal ones go from left to right."""
+        left = self.percent()
+        while (binds := _BINDS.get(self.token.text, 0)) >= least:
+            op = self.token.text
+            self.at += 1
+            right = self.operation(binds + 1)
+            left = Binary(left.start, right.end, op, left, right)
         return left
-
-    def comparison(self) -> Node:
-        return self._chain(self.joined, *COMPARISONS)
-
-    def joined(self) -> Node:
-        return self._chain(self.sum, "&")
-
-    def sum(self) -> Node:
-        return self._chain(self.product, "+", "-")
-
-    def product(self) -> Node:
-        return self._chain(self.power, "*", "/")
-
-    def power(self) -> Node:
-        return self._chain(self.percent, "^")
 
     def percent(self) -> Node:
         operand = self.signed()
@@ -289,7 +281,7 @@ class _Parser:
     def primary(self) -> Node:
         token = self.token
         if opening := self.take("("):
-            inner = self.comparison()
+            inner = self.operation()
             closing = self._expect(")")
             return _widened(inner, opening.start, closing.end)
         if token.kind in ("op", "end"):
@@ -310,9 +302,9 @@ class _Parser:
         self._expect("(")
         args: list[Node] = []
         if not (closing := self.take(")")):
-            args.append(self.comparison())
+            args.append(self.operation())
             while self.take(","):
-                args.append(self.comparison())
+                args.append(self.operation())
             closing = self._expect(")")
         fewest, most = self.functions[name.text]
         if len(args) < fewest or (most is not None and len(args) > most):
