@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from planner.book.formulas_in_names import UnreadableError, writer
@@ -26,12 +25,12 @@ def usual_formula(sheet: Sheet, positions: Iterable[Position]) -> Pattern | None
 
 def row_formula(table: LineTable, line: LineItem) -> Pattern | None:
     """The most frequent formula of a line; None if it has none."""
-    return usual_formula(table.sheet, ((line.row, column) for column in table.columns))
+    return usual_formula(table.sheet, table.cells(line))
 
 
 def usual_of(book: Book, table: LineTable, line: LineItem) -> Pattern | None:
     """A line's formula: if its cells differ, the one that equals its formula in names, else the most frequent one."""
-    found = _counted(table.sheet, ((line.row, column) for column in table.columns))
+    found = _counted(table.sheet, table.cells(line))
     if len(found) > 1 and table.kind in _IN_NAMES and line.names:
         number = book.numbers.standard(table.sheet.name, table.columns[0])
         for formula in found:
@@ -82,9 +81,10 @@ def _written(book: Book, table: LineTable, line: LineItem, number: int, formula:
         return None
 
 
-def _counted(sheet: Sheet, positions: Iterable[Position]) -> Counter[Pattern]:
+def _counted(sheet: Sheet, positions: Iterable[Position]) -> dict[Pattern, int]:
     """How many of these cells have each formula, without broken and pasted formulas."""
-    found = Counter(filter(None, map(sheet.numbered.get, positions)))
-    for formula in [each for each in found if each.is_broken or each.is_pasted]:
-        del found[formula]
+    found: dict[Pattern, int] = {}
+    for formula in map(sheet.numbered.get, positions):
+        if formula is not None and not (formula.is_broken or formula.is_pasted):
+            found[formula] = found.get(formula, 0) + 1
     return found

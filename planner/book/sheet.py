@@ -146,6 +146,6 @@ def _read(formula: str, row: int, column: int, left: Pattern | None, above: Patt
     Writing out a pattern takes a sixth of the time of parsing a formula.
     """
     for other in (left, above):
-        if other is not None and other.at(row, column) == formula:
+        if other is not None and other.has_ends_of(formula) and other.at(row, column) == formula:
             return other
     return pattern(formula, row, column)

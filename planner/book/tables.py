@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from planner.book.sheet import SEARCHED, Sheet
+from planner.xlsx.address import Position
 from planner.xlsx.pattern import Pattern
 
 HEADER = ("scenario_id", "scenario_name", "model_id", "hardware_id")
@@ -92,6 +93,10 @@ class LineTable:
     def by_name(self) -> dict[str, LineItem]:
         """The first line of each machine name."""
         return {line.name: line for line in reversed(self.lines) if line.name}
+
+    def cells(self, line: LineItem) -> list[Position]:
+        """The cells of a line's values."""
+        return [(line.row, column) for column in self.columns]
 
     def section(self, title: str) -> dict[str, LineItem]:
         """The lines below headings that begin with `title`, by name."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from planner.book.formulas_in_names import CALLED_UP, UnreadableError, writer
 from planner.book.row_formulas import calculated_columns, row_formula, usual_formula, usual_of
@@ -71,7 +72,7 @@ def _misread(book: Book, table: LineTable) -> Iterator[Fault]:
     """The header cells that read another cell of Inputs than their own scenario's."""
     rows = {name: line.row for name, line in book.inputs.by_name.items() if name in HEADER}
     for line in (line for line in table.lines if line.name in rows):
-        for at in ((line.row, column) for column in table.columns):
+        for at in table.cells(line):
             formula = table.sheet.numbered.get(at)
             if formula is None:
                 continue
@@ -100,15 +101,15 @@ def one_formula(book: Book) -> Iterator[Fault]:
             yield from _deviations(book, sheet, cells, usual, along)
 
 
-def _filled_alike(book: Book) -> Iterator[tuple[Sheet, list[Position], Pattern | None, LineItem | None]]:
-    """Yields cells that should have one formula, of each line and each column of cases, with that formula."""
-    for table in book.lines:
-        for line in table.lines:
-            cells = [(line.row, column) for column in table.columns]
-            yield table.sheet, cells, usual_of(book, table, line), line
-    for cases in book.cases:
-        for column in calculated_columns(cases):
-            yield cases.sheet, column, usual_formula(cases.sheet, column), None
+@lru_cache(maxsize=1)  # two rules of one workbook ask for them
+def _filled_alike(book: Book) -> list[tuple[Sheet, list[Position], Pattern | None, LineItem | None]]:
+    """The cells that should have one formula, of each line and each column of cases, with that formula."""
+    lines = ((table, line) for table in book.lines for line in table.lines)
+    columns = ((cases.sheet, column) for cases in book.cases for column in calculated_columns(cases))
+    return [
+        *((table.sheet, table.cells(line), usual_of(book, table, line), line) for table, line in lines),
+        *((sheet, column, usual_formula(sheet, column), None) for sheet, column in columns),
+    ]
 
 
 def _deviations(

@@ -57,9 +57,8 @@ def _errors(book: Book) -> dict[Spot, CellError]:
     for name, sheet in book.sheets.items():
         saved = {Spot(name, *at): value for at, value in sheet.values.items() if isinstance(value, CellError)}
         errors |= {spot: value for spot, value in saved.items() if spot not in fresh}
-    with_any = {spot.sheet for spot in errors}
-    cells = (Spot(name, *at) for name, sheet in book.sheets.items() if name in with_any for at in sheet.cells)
-    return {spot: errors[spot] for spot in cells if spot in errors}
+    order = {name: sheet.position for name, sheet in book.sheets.items()}
+    return dict(sorted(errors.items(), key=lambda each: (order[each[0].sheet], *each[0][1:])))
 
 
 def _is_explained(book: Book, cell: Spot, error: CellError) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 from planner.xlsx import references
 from planner.xlsx.address import Area
+from planner.xlsx.markup import unescaped
 from planner.xlsx.references import pieces
 from planner.xlsx.sheetxml import SheetXml
 
@@ -94,7 +94,7 @@ def row_formula(text: str, row: int, sheet: str) -> RowFormula | None:
 
 def text_of(pattern: bytes, row: int) -> str:
     """The formula of a pattern in `row`, without XML escapes."""
-    return html.unescape(pattern.replace(OWN_ROW, b"%d" % row).decode())
+    return unescaped(pattern.replace(OWN_ROW, b"%d" % row).decode())
 
 
 def reads_columns(sheet: str, rows: Iterable[AlikeRows], columns: AbstractSet[int]) -> bool:

@@ -6,7 +6,6 @@ the engine may get more formulas than necessary, but never fewer.
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -18,6 +17,7 @@ from planner.recalc.alike_formulas import FORMULA_CELL, OWN_ROW, AlikeRows, RowF
 from planner.recalc.engine import Address, Sheets
 from planner.recalc.formula_reads import Reads, SheetFormulas, formulas_of, leading_to, names_of, readers
 from planner.xlsx.address import Area, column_letters, column_number, coordinates, folded, in_quotes
+from planner.xlsx.markup import unescaped
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 
@@ -178,7 +178,7 @@ def _own_formulas(alike: Iterable[AlikeRows], other: str) -> Iterator[bytes]:
     """One formula for each pattern of alike rows, or all of them if it refers to the sheet `other` in its own row."""
     for rows in alike:
         for pattern in rows.patterns.values():
-            is_own = OWN_ROW in pattern and in_quotes(other) in folded(html.unescape(pattern.decode()))
+            is_own = OWN_ROW in pattern and in_quotes(other) in folded(unescaped(pattern.decode()))
             yield from (pattern.replace(OWN_ROW, b"%d" % row) for row in (rows.numbers if is_own else rows.numbers[:1]))
 
 
@@ -192,7 +192,7 @@ def _rows_reading(
     formulas = FORMULA_CELL.findall(sheet.xml)
     reads, refs, reached = defaultdict[int, set[tuple[int, int]]](set), defaultdict[int, list[str]](list), set[int]()
     for _, column, digits, raw in formulas:
-        row, text = int(digits), html.unescape(raw.decode())
+        row, text = int(digits), unescaped(raw.decode())
         if _UNCLEAR.search(text):
             return None
         refs[row].append(f"{column.decode()}{row}")

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import partial
-from html import unescape
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +20,7 @@ from planner.recalc.given_formulas import CALLS, UNKNOWN, given, without_tables
 from planner.recalc.readable_values import with_readable_values
 from planner.xlsx.address import coordinates, folded, in_quotes
 from planner.xlsx.cellvalue import CellError, Value
-from planner.xlsx.markup import escaped
+from planner.xlsx.markup import escaped, unescaped
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import ExcelTable, counts_from_1904, kept_elsewhere, tables
@@ -208,14 +207,12 @@ class Engine:
             for strict, transitional in _STRICT.items():
                 xml = xml.replace(strict, transitional)
         xml = _tableless(xml, self._tables)
-        formulas = b"<".join(_FORMULA.findall(xml))
-        is_odd = b"[" in formulas or _LOOSE.search(formulas) or _CALLS.search(formulas)
-        if is_odd or any(map(_is_reversed, set(_RANGE.findall(formulas)))):
-            xml = _FORMULA.sub(self._given, xml)
-        return xml
+        return _FORMULA.sub(self._given, xml) if _is_odd(b"<".join(_FORMULA.findall(xml))) else xml
 
     def _given(self, match: re.Match[bytes]) -> bytes:
-        text = escaped(given(unescape(match[1].decode()), self._elsewhere))
+        if not _is_odd(match[1]):
+            return match[0]
+        text = escaped(given(unescaped(match[1].decode()), self._elsewhere))
         return match[0].removesuffix(match[1]) + text.encode()
 
     def _inspect(self, cell: Address) -> Any:
@@ -276,11 +273,18 @@ def _tableless(xml: bytes, known: Mapping[str, ExcelTable]) -> bytes:
         return xml
 
     def given_cell(match: re.Match[bytes]) -> bytes:
-        text = unescape(match[3].decode())
+        text = unescaped(match[3].decode())
         new = without_tables(text, int(match[2]) * (b' t="shared"' not in match[1]), known)
         return match[0] if new == text else match[1] + escaped(new).encode()
 
     return _FORMULA_CELL.sub(given_cell, xml)
+
+
+def _is_odd(formulas: bytes) -> bool:
+    """Whether formulas, as XML, may have something that the engine misreads."""
+    if b"[" in formulas or _LOOSE.search(formulas) or _CALLS.search(formulas):
+        return True
+    return any(map(_is_reversed, set(_RANGE.findall(formulas))))
 
 
 def _is_reversed(found: bytes) -> bool:

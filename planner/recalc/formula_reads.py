@@ -4,7 +4,6 @@ formulas are searched as one text.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from planner.xlsx.address import Area, folded, in_quotes, quoted, unquoted
+from planner.xlsx.markup import unescaped
 from planner.xlsx.opc import Package
 from planner.xlsx.references import pieces
 from planner.xlsx.workbook_part import tables
@@ -108,7 +108,7 @@ class SheetFormulas:
 
 def formulas_of(formulas: Iterable[bytes]) -> SheetFormulas:
     """The formulas given as XML text."""
-    text = html.unescape(_END.encode().join(formulas).decode())
+    text = unescaped(_END.encode().join(formulas).decode())
     return SheetFormulas(text, folded(text))
 
 

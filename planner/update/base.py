@@ -119,7 +119,7 @@ class Base:
             cell, origins = sheet.cells[now.first], self.fresh_as_built.of(sheet.name)
             text = self.fresh_as_built.formula(cell.formula or "", sheet.name)
             built = now.first if origins is None else (origins.row(now.first[0]), origins.column(now.first[1]))
-            self._digests[key] = of_formula(pattern(text, *built).at(*wrote.first))
+            self._digests[key] = _digest_at(text, built, wrote.first)
         return self._digests[key] == wrote.digest
 
     def built(self, keyed: KeyedSheet, at: Position) -> Position:
@@ -164,11 +164,11 @@ class Base:
         where = (at[0], 0) if self._is_straight else at  # in one row all cells translate a formula alike
         key = (name, formula, first) if is_idle else (name, formula, first, where)
         if key not in self._digests:
-            seen = formula
-            if not is_idle:
-                built = self.built(keyed, at)
-                seen = pattern(self.as_built.formula(formula.at(*at), name), *built)
-            self._digests[key] = of_formula(seen.at(*first))
+            if is_idle:
+                self._digests[key] = of_formula(formula.at(*first))
+            else:
+                text = self.as_built.formula(formula.at(*at), name)
+                self._digests[key] = _digest_at(text, self.built(keyed, at), first)
         return self._digests[key]
 
     @cached_property
@@ -193,6 +193,11 @@ class Base:
         """Whether a cell of the file has the format that planner gave it."""
         wrote = self.wrote(keyed, at)
         return wrote is not None and self.memory.looks[wrote.look] == self._digest_of_look(look)
+
+
+def _digest_at(formula: str, at: Position, first: Position) -> int:
+    """The digest of the formula of the cell `at` as it reads in the cell `first`."""
+    return of_formula(formula if at == first else pattern(formula, *at).at(*first))
 
 
 def lacks_rows(memory: Memory, sheets: Mapping[str, KeyedSheet]) -> bool:

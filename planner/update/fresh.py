@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import unescape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +36,7 @@ from planner.workbook.template_rows import included_first
 from planner.workbook.workloads import WORKLOAD, in_order, workloads
 from planner.xlsx.address import Position, address
 from planner.xlsx.cellvalue import Value, is_number
-from planner.xlsx.markup import escaped
+from planner.xlsx.markup import escaped, unescaped
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
 from planner.xlsx.styles import Look, Stylesheet
@@ -215,7 +214,7 @@ class FreshSheet(Keyed):
         found: dict[Position, FreshCell] = {}
         for row, column, xml, formula in self.page.grid.cells():
             style, _, rest = xml[xml.index(' s="') + 4 :].partition('"')
-            found[row, column] = FreshCell(rest, unescape(formula) if formula else None, int(style))
+            found[row, column] = FreshCell(rest, unescaped(formula) if formula else None, int(style))
         return found
 
     def value(self, row: int, column: int) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from functools import lru_cache
 from types import EllipsisType
 
 from planner.xlsx.cellvalue import Value, parsed_value
+from planner.xlsx.markup import unescaped
 
 Span = tuple[int, int]
 """The byte offsets at which expat reports an element's start and its end."""
@@ -84,7 +84,7 @@ class Cell:
         content = self._match[_V_TEXT] if self._match[_V_TEXT] is not None else self._match[_IS_TEXT]
         if content is None:
             return None
-        text = _plain(content)
+        text = unescaped(content.decode())
         if text and self._strings and self.type == "s":
             with suppress(ValueError, IndexError):
                 return self._strings[int(text)]
@@ -93,7 +93,7 @@ class Cell:
     @property
     def formula(self) -> str | None:
         """The formula's text, without =; None for a typed value, blank if a shared formula's text is in the anchor."""
-        return None if self._match[_F] is None else _plain(self._match[_F_TEXT] or b"")
+        return None if self._match[_F] is None else unescaped((self._match[_F_TEXT] or b"").decode())
 
     @property
     def kind(self) -> str:
@@ -152,7 +152,3 @@ def _tail(element: bytes, close: bytes) -> int:
 def _attributes(own: bytes) -> Mapping[str, str]:
     """An element's attributes; cached, since most cells of a sheet share a few such texts."""
     return {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(own)}
-
-
-def _plain(data: bytes) -> str:
-    return html.unescape(data.decode()) if b"&" in data else data.decode()

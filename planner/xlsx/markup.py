@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Container, Mapping
 from operator import itemgetter
@@ -15,6 +16,17 @@ _ATTRIBUTE = re.compile(rb"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 def escaped(text: str) -> str:
     """A text as XML content. Same as the standard library's function, which imports an HTTP client."""
     return text.replace("&", "&amp;").replace(">", "&gt;").replace("<", "&lt;")
+
+
+def unescaped(text: str) -> str:
+    """XML content as text. For the usual entities this is faster than the standard library's function."""
+    if "&" not in text:
+        return text
+    if "&#" in text:
+        return html.unescape(text)
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&amp;", "&")):
+        text = text.replace(entity, character)
+    return text
 
 
 class Edit(NamedTuple):

@@ -125,12 +125,16 @@ class Pattern:
     @cached_property
     def is_broken(self) -> bool:
         """Whether it contains #REF!."""
-        return any(piece.text.endswith(BROKEN) for piece in pieces(self.formula))
+        return BROKEN in self.text and any(piece.text.endswith(BROKEN) for piece in pieces(self.formula))
 
     @property
     def is_pasted(self) -> bool:
         """Whether it is `=#N/A`, as LibreOffice stores a pasted value."""
         return self.text == "#N/A"
+
+    def has_ends_of(self, formula: str) -> bool:
+        """Whether a formula is as this one before the first and after the last reference, which is soon seen."""
+        return formula.startswith(str(self.parts[0])) and formula.endswith(str(self.parts[-1]))
 
     def at(self, row: int, column: int) -> str:
         """The formula in the cell at `row` and `column`."""
