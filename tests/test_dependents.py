@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.compare.comparison_sheet import found_in
 from planner.recalc import recalculate
 from planner.recalc.dependents import dependents
-from planner.xlsx.address import column_letters
+from planner.xlsx.address import address, column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
@@ -87,6 +88,25 @@ def test_rows_that_cannot_be_told(text: str) -> None:
     """Where a formula doesn't say which rows it reads, every formula of its sheet counts as reached."""
     sheets = {"S": cells(A1="1"), "T": cells(A1="S!A1", B8=text, A9="7*2")}
     assert reached(sheets, "S!A1") == {"T!A1", "T!B8", "T!A9"}
+
+
+@pytest.mark.parametrize("text", ['"see: S"&S!A1', '"5:6, isn\'t it"&S!A1', "'It''s'!A1&\"a: b\"&S!A1"])
+def test_texts_that_look_like_ranges(text: str) -> None:
+    """A text with a colon is no range: only the rows that read the edited cell are reached."""
+    sheets = {"S": cells(A1="1"), "T": cells(A1=text, B1="A1+1", A2="2*2"), "It's": cells(A1="1")}
+    assert reached(sheets, "S!A1") == {"T!A1", "T!B1"}
+
+
+def test_a_measured_time_in_a_built_workbook() -> None:
+    """It reaches some rows of Dashboard and nothing else but Comparison: the engine gets few formulas."""
+    book = Package.from_bytes(small(("llama3-8b",), ("tpu-v5e",), (), ("inference",))[1], "plan.xlsx")
+    sheets = parse_sheets(book)
+    case = found_in(book, sheets)
+    assert case is not None
+    cell = address(case.rows[0].number, case.columns["measured_time"])
+    found = dependents(book, sheets, [(case.name, cell)], {})
+    assert found.cells.keys() == {"Dashboard", "Comparison"}
+    assert 0 < len(found.cells["Dashboard"] or ()) < sheets["Dashboard"].n_formulas / 3
 
 
 def test_a_shared_formula_elsewhere() -> None:

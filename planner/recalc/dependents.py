@@ -31,6 +31,7 @@ _ELSEWHERE = r"!\$?[A-Za-z]+\$?\d+(?::\$?[A-Za-z]+\$?\d+)?"
 _OWN_ROWS = re.compile(
     _ELSEWHERE + r"|[A-Za-z]\$?(\d+)(?::\$?[A-Za-z]+\$?(\d+))?"
 )  # rows of its own sheet that it reads
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")  # names of sheets, and texts
 _UNCLEAR = re.compile(r"[A-Za-z] *: *\$?[A-Za-z]|\d *: *\$?\d|: *[A-Za-z.]+\(|\) *:|\d#")  # B:B, 5:5, A1:INDEX(), A1#
 
 
@@ -192,7 +193,7 @@ def _rows_reading(
     formulas = FORMULA_CELL.findall(sheet.xml)
     reads, refs, reached = defaultdict[int, set[tuple[int, int]]](set), defaultdict[int, list[str]](list), set[int]()
     for _, column, digits, raw in formulas:
-        row, text = int(digits), unescaped(raw.decode())
+        row, text = int(digits), _QUOTED.sub(_but_texts, unescaped(raw.decode()))
         if _UNCLEAR.search(text):
             return None
         refs[row].append(f"{column.decode()}{row}")
@@ -208,6 +209,11 @@ def _rows_reading(
     }:
         reached |= more
     return {row: refs[row] for row in sorted(reached)} if len(formulas) == sheet.n_formulas else None
+
+
+def _but_texts(quoted: re.Match[str]) -> str:
+    """The name of a sheet as it is; a text, which may look like a range, as a blank one."""
+    return quoted[0] if quoted[0].startswith("'") else '""'
 
 
 def _lacks_values(xml: bytes) -> bool:
