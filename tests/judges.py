@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from planner.recalc.inmemory import stripped
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests import libreoffice
+from tests.recalcs import stripped
 
 TOLERANCE = 1e-9
 Cells = Mapping[str, Mapping[str, Value]]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from planner.recalc.inmemory import stripped
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.folders import shared_folder
+from tests.recalcs import stripped
 
 _ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">

@@ -20,7 +20,7 @@ from planner.book import sheet, workbook
 from planner.book.tables import LineTable
 from planner.catalog.databases import Databases
 from planner.formulas.template import Template
-from planner.recalc import engine, inmemory
+from planner.recalc import engine
 from planner.recalc.evidence import Judgement, computed
 from planner.report import expectation
 from planner.validation import judged, nearest
@@ -30,6 +30,7 @@ from planner.validation.runs import Run
 from planner.xlsx import workbook_part
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
+from tests.recalcs import stripped
 
 T = TypeVar("T")
 SHEETS, WORKBOOKS, TABLES = 150, 6, 30  # that are kept; the default workbook has 20 sheets
@@ -107,7 +108,7 @@ def _computed_once(package: Package, sheets: Mapping[str, SheetXml], *, is_as_sa
     """What the formulas give follows from the workbook without what its cells and charts have cached."""
 
     def make() -> Judgement:
-        bare = inmemory.stripped(package, sheets)
+        bare = stripped(package, sheets)
         parts = tuple((name, xml) for name, xml in bare.parts.items() if not name.startswith(CHARTS))
         return _computed.get((is_as_saved, parts), lambda: computed(bare, sheets, is_as_saved=is_as_saved), _size(bare))
 
@@ -169,7 +170,7 @@ def _published_judged_once(templates: frozenset[str] | None) -> tuple[list[Run],
 def install() -> None:
     """Let the application read so from here on."""
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
-    workbook.in_memory = _computed_once
+    workbook.computed = _computed_once
     engine.Engine._plain = _plain_once  # type: ignore[method-assign]
     workbook.Sheet = ReadOnceSheet  # type: ignore[misc]
     workbook.line_table = _line_table_once

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from planner.recalc import Recalculated, put_values
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import Address, Sheets
@@ -9,8 +12,33 @@ from planner.recalc.evidence import recomputed
 from planner.xlsx.cellvalue import Value, same_value
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_cached
+from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from tests.xlsx_samples import set_values
+
+_CACHED = re.compile(
+    rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?+)(?: t="[a-z]+")?+((?: [a-z]m="[0-9]+")*+>'
+    rb'<f(?: [\w:]+="[^"<]*")*+(?:/>|>[^<]*+</f>))<v>[^<]*+</v>'
+)
+_LEFT = (b"</f><v>", b"/><v>", b"</f><is>", b"/><is>")  # the XML before a formula's value
+
+
+def stripped(package: Package, sheets: Sheets) -> Package:
+    """The workbook without its cached values, which a program that calculates could take for true."""
+    bare = replace(package, parts=dict(package.parts))
+    for name, part in package.sheets().items():
+        bare.replace(part, _without_cached(sheets[name]))
+    return bare
+
+
+def _without_cached(sheet: SheetXml) -> bytes:
+    if sheet.is_plain and not sheet.arrays:
+        bare = _CACHED.sub(rb"\1\2", sheet.xml)
+        if not any(left in bare for left in _LEFT):
+            return bare
+    formulas = (ref for ref, cell in sheet.cells.items() if cell.formula is not None)
+    return with_cached(sheet, {ref: None for formula in formulas for ref in sheet.filled_by(formula)})
 
 
 def formula_rows(formulas: list[str], column: str = "A") -> str:

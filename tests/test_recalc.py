@@ -8,13 +8,12 @@ import pytest
 
 from planner.recalc import recalculate
 from planner.recalc.given_formulas import given
-from planner.recalc.inmemory import stripped
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.libreoffice import needs_libreoffice, recalculated
-from tests.recalcs import cached, formula_rows
+from tests.recalcs import cached, formula_rows, stripped
 from tests.xlsx_samples import package, set_values, sheet
 
 DATA = {  # the cells that the formulas below refer to; A3, B3 and C4 are blank

@@ -13,7 +13,6 @@ import openpyxl
 import pytest
 
 from planner.errors import UserError
-from planner.recalc.inmemory import stripped
 from planner.report.contents import ReportData
 from planner.report.documents import html, markdown
 from planner.report.exports import as_csv, as_json
@@ -22,6 +21,7 @@ from planner.spoken import shown, where_goes
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
+from tests.recalcs import stripped
 from tests.reports import Page, agrees, default_workbook, hostile_workbook, reported, small_workbook, whole_workbook
 from tests.workbooks import cached, retype, write_comparison
 

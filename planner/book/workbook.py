@@ -16,8 +16,7 @@ from planner.book.tables import HEADER, CaseTable, Database, LineItem, LineTable
 from planner.catalog.checked_table import TABLES
 from planner.errors import Place, UserError
 from planner.recalc.engine import Address, EngineError
-from planner.recalc.evidence import Judgement
-from planner.recalc.inmemory import in_memory
+from planner.recalc.evidence import Judgement, computed
 from planner.xlsx.address import Area, Position, Spot, column_letters, coordinates
 from planner.xlsx.cellvalue import CellError, Value, exact_text, same_value
 from planner.xlsx.opc import Package
@@ -78,7 +77,7 @@ class Book:
     @cached_property
     def computed(self) -> Judgement:
         """The recalculated value of every formula. Raises EngineError if the engine refuses the workbook."""
-        return in_memory(self.package, self.parsed)
+        return computed(self.package, self.parsed, is_as_saved=True)
 
     @cached_property
     def databases(self) -> Mapping[str, Database]:

@@ -1,52 +1,17 @@
-"""Computes values in memory, of a workbook as it is, or of one just written from its grids."""
+"""Computes the values of a workbook just written from its grids."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from planner.recalc.engine import Address, Engine, EngineError, Unknown, understood
-from planner.recalc.evidence import ARRAY, BAD_NAME, UNKNOWN_NAME, Judgement, computed, with_dependents
+from planner.recalc.evidence import ARRAY, BAD_NAME, UNKNOWN_NAME, with_dependents
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.grid import Grid
 from planner.xlsx.opc import Package
-from planner.xlsx.sheetedit import with_cached
-from planner.xlsx.sheetxml import SheetXml
-
-_CACHED = re.compile(
-    rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?+)(?: t="[a-z]+")?+((?: [a-z]m="[0-9]+")*+>'
-    rb'<f(?: [\w:]+="[^"<]*")*+(?:/>|>[^<]*+</f>))<v>[^<]*+</v>'
-)
-
-_LEFT = (b"</f><v>", b"/><v>", b"</f><is>", b"/><is>")  # the XML before a formula's value
-
-
-def in_memory(package: Package, sheets: Mapping[str, SheetXml]) -> Judgement:
-    """The recalculated value of every formula, and why one has no trusted value.
-
-    The file and its cached values stay as they are. Raises EngineError if the engine refuses the workbook.
-    """
-    return computed(stripped(package, sheets), sheets, is_as_saved=True)
-
-
-def stripped(package: Package, sheets: Mapping[str, SheetXml]) -> Package:
-    """The workbook without its cached values, which a program that calculates could take for true."""
-    bare = replace(package, parts=dict(package.parts))
-    for name, part in package.sheets().items():
-        bare.replace(part, _without_cached(sheets[name]))
-    return bare
-
-
-def _without_cached(sheet: SheetXml) -> bytes:
-    if sheet.is_plain and not sheet.arrays:
-        bare = _CACHED.sub(rb"\1\2", sheet.xml)
-        if not any(left in bare for left in _LEFT):
-            return bare
-    formulas = (ref for ref, cell in sheet.cells.items() if cell.formula is not None)
-    return with_cached(sheet, {ref: None for formula in formulas for ref in sheet.filled_by(formula)})
 
 
 @dataclass
