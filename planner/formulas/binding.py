@@ -7,7 +7,7 @@ largest of the three binds. A MAX or MIN with a number, such as `MAX(0,free_byte
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -15,7 +15,7 @@ from planner.formulas import thresholds
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import Headline
 from planner.formulas.template import CALCULATED, Row, Template
-from planner.formulas.text import Binary, Call, Formula, Name, Node, children, parse, walk
+from planner.formulas.text import Binary, Call, Formula, Name, Node, children, names_of, parse, walk
 from planner.formulas.units import parse_unit, unit_of
 
 RANKED = ("MAX", "MIN")
@@ -145,12 +145,7 @@ def on_the_way(template: Template, names: Iterable[str]) -> list[Constraint]:
 
 def _ranks(node: Node) -> bool:
     """Whether the node is a MAX or MIN of quantities."""
-    return (
-        isinstance(node, Call)
-        and node.function in RANKED
-        and len(node.args) > 1
-        and all(any(isinstance(inner, Name) for inner in walk(arg)) for arg in node.args)
-    )
+    return isinstance(node, Call) and node.function in RANKED and len(node.args) > 1 and all(map(names_of, node.args))
 
 
 def _whole(root: Node, ranked: Call) -> Node:
@@ -182,14 +177,14 @@ def _arguments(node: Node, function: str) -> Iterator[Node]:
 def _named(formula: Formula, nodes: list[Node], row: Row, rows: Mapping[str, Row]) -> Iterator[CompetingPart]:
     taken: set[str] = set()
     for number, node in enumerate(nodes, start=1):
-        names = list(dict.fromkeys(inner.name for inner in walk(node) if isinstance(inner, Name)))
+        names = names_of(node)
         only = _said_by(names, row, rows) if len(names) == 1 or not _adds(node) else None
         name = only if only and only not in taken else f"part_{number}"
         taken.add(name)
         yield CompetingPart(formula.of(node), rows[only].label if only else formula.of(node), name)
 
 
-def _said_by(names: list[str], row: Row, rows: Mapping[str, Row]) -> str | None:
+def _said_by(names: Sequence[str], row: Row, rows: Mapping[str, Row]) -> str | None:
     """The one name that describes a product: the only non-constant one, or the only one with the row's unit."""
     free = [name for name in names if rows[name].kind != "constant"] or names
     alike = free if len(free) == 1 else [name for name in free if rows[name].unit == row.unit]

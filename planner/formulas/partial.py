@@ -30,7 +30,7 @@ from planner.formulas.evaluation import (
 from planner.formulas.following import with_followers
 from planner.formulas.input_values import check_together, doubt_chip, wholes
 from planner.formulas.template import CALCULATED, Row, Template
-from planner.formulas.text import Call, Name, Node, Number, Text, Unary, children, walk
+from planner.formulas.text import Call, Name, Node, Number, Text, Unary, children, names_of
 
 Recompute = Callable[[Mapping[str, Array]], dict[str, Array]]
 Step = Callable[[Mapping[str, Array]], Array]
@@ -94,7 +94,7 @@ def partial(
     read, left, later = set(names), [], Arithmetic(xp)
     for name, tree, row in reversed(steps):
         if name in read:
-            read.update(row.reads if tree is None else (each.name for each in walk(tree) if isinstance(each, Name)))
+            read.update(row.reads if tree is None else names_of(tree))
             left.append((name, step(tree, row, later)))
     return Partial(names, {name: known[name] for name in read & known.keys()}, tuple(reversed(left)))
 

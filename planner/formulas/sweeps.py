@@ -65,9 +65,6 @@ class Sweep:
 
     def depends(self, axis: Axis) -> frozenset[str]:
         """Every used row that changes along an axis, including following inputs."""
-        if axis.row.name not in self._depending:
-            used = self._moved[axis.row.name].intersection(self.in_order)
-            self._depending[axis.row.name] = (used | axis.follows.keys()) - {axis.row.name}
         return self._depending[axis.row.name]
 
     @cached_property
@@ -96,8 +93,12 @@ class Sweep:
 
     @cached_property
     def _depending(self) -> dict[str, frozenset[str]]:
-        """The cache of `depends`, by axis, since every table of a sweep uses every axis."""
-        return {}
+        """The same by axis, found once: every table of a sweep uses every axis."""
+        used = frozenset(self.in_order)
+        return {
+            axis.row.name: (self._moved[axis.row.name] & used | axis.follows.keys()) - {axis.row.name}
+            for axis in self.axes
+        }
 
     @cached_property
     def in_order(self) -> list[str]:

@@ -124,6 +124,11 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+def names_of(node: Node) -> tuple[str, ...]:
+    """The names below a node, each once, in reading order."""
+    return tuple(dict.fromkeys(each.name for each in walk(node) if isinstance(each, Name)))
+
+
 def is_logical(node: Node) -> bool:
     """Whether the node's value is TRUE or FALSE, which is only allowed as a condition."""
     if isinstance(node, Call):
@@ -145,8 +150,8 @@ class Formula:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names that it reads, in the order of their first occurrences."""
-        return tuple(dict.fromkeys(node.name for node in self.spans))
+        """The names that it reads, each once, in reading order."""
+        return names_of(self.root)
 
     @cached_property
     def _pieces(self) -> tuple[tuple[str, str], ...]:

@@ -175,10 +175,6 @@ class Base:
     def _is_idle(self) -> Callable[[str, Pattern], bool]:
         return cache(self.as_built.is_idle)
 
-    @cached_property
-    def _digest_of_look(self) -> Callable[[Look], int]:
-        return cache(lambda look: of_text(repr(look)))
-
     def is_our_rule(self, keyed: KeyedSheet, rule: Element) -> bool:
         """Whether planner wrote a data validation or a conditional format of the file."""
         sheet = self.memory.sheets.get(keyed.kind)
@@ -192,7 +188,12 @@ class Base:
     def is_our_look(self, keyed: KeyedSheet, at: Position, look: Look) -> bool:
         """Whether a cell of the file has the format that planner gave it."""
         wrote = self.wrote(keyed, at)
-        return wrote is not None and self.memory.looks[wrote.look] == self._digest_of_look(look)
+        return wrote is not None and self.memory.looks[wrote.look] == _digest_of_look(look)
+
+
+@cache
+def _digest_of_look(look: Look) -> int:
+    return of_text(repr(look))
 
 
 def _digest_at(formula: str, at: Position, first: Position) -> int:

@@ -85,11 +85,13 @@ class Stylesheet:
         seen = {tag: ["" if _is_white(found) else _seen(found) for found in self.all(tag)] for tag in _IDS}
         return [_look(element, names, formats, seen) for element in self.all("cellXfs")]
 
-    def add(self, tag: str, element: Element) -> None:
-        """Append an element to a list, which is created if needed."""
+    def add(self, tag: str, element: Element) -> int:
+        """Append an element to a list, which is created if needed; returns its index."""
         found = child_in_order(self.root, tag, LISTS)
         found.append(element)
-        found.set("count", str(len(self.all(tag))))
+        count = len(self.all(tag))
+        found.set("count", str(count))
+        return count - 1
 
 
 def looks_of(package: Package) -> list[Look]:
@@ -172,7 +174,6 @@ class _Merger:
         self._known: dict[str, dict[tuple[object, ...], int]] = {
             tag: {_key(one): at for at, one in reversed(list(enumerate(own.all(tag))))} for tag in LISTS
         }
-        self._counts = {tag: len(own.all(tag)) for tag in LISTS}
         self._codes: dict[str, int] = {one.get("formatCode"): int(one.get("numFmtId")) for one in own.all("numFmts")}
         self._their_codes = {one.get("numFmtId"): one.get("formatCode") for one in other.all("numFmts")}
         self._styles: dict[str, int] = {one.get("name"): int(one.get("xfId", "0")) for one in own.all("cellStyles")}
@@ -181,13 +182,8 @@ class _Merger:
         """The index of an element in a list, appended if it is missing."""
         key = _key(element)
         if key not in self._known[tag]:
-            self._known[tag][key] = self._add(tag, deepcopy(element))
+            self._known[tag][key] = self.own.add(tag, deepcopy(element))
         return self._known[tag][key]
-
-    def _add(self, tag: str, element: Element) -> int:
-        self.own.add(tag, element)
-        self._counts[tag] += 1
-        return self._counts[tag] - 1
 
     def format(self, number: int) -> int:
         """The index in `own` of a cell format of the other workbook."""
@@ -200,11 +196,11 @@ class _Merger:
         named = next((one for one in self._theirs["cellStyles"] if one.get("xfId", "0") == xf), None)
         name = named.get("name") if named is not None else "Normal"
         if name not in self._styles:
-            self._styles[name] = self._add("cellStyleXfs", self._renumbered(self._theirs["cellStyleXfs"][int(xf)]))
+            self._styles[name] = self.own.add("cellStyleXfs", self._renumbered(self._theirs["cellStyleXfs"][int(xf)]))
             if named is not None:
                 new = deepcopy(named)
                 new.set("xfId", str(self._styles[name]))
-                self._add("cellStyles", new)
+                self.own.add("cellStyles", new)
         return self._styles[name]
 
     def _renumbered(self, xf: Element) -> Element:
@@ -221,7 +217,7 @@ class _Merger:
         if code not in self._codes:
             number = max([FIRST_CUSTOM_FORMAT - 1, *self._codes.values()]) + 1
             self._codes[code] = number
-            self._add("numFmts", like(self.own.root, "numFmt", numFmtId=str(number), formatCode=code))
+            self.own.add("numFmts", like(self.own.root, "numFmt", numFmtId=str(number), formatCode=code))
         return self._codes[code]
 
 
