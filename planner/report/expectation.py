@@ -13,13 +13,13 @@ from planner.book.plan import Quantity, Scenario
 from planner.catalog import Value, calibrations
 from planner.formulas import expected, library
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, Headline, leaders, leading, memory_check
+from planner.formulas.reached import reached
 from planner.formulas.text import Number, Text
 from planner.report.assumptions import described
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said
 from planner.report.replay import Replay, replayed
 from planner.validation.nearest import Nearest, NearRun, PublishedRuns, published_runs
-from planner.workbook.unused_rows import reached
 
 RUNS = "published_runs.csv"
 PART = "_part_time"
