@@ -12,13 +12,13 @@ import pytest
 from openpyxl.utils import column_index_from_string
 
 from planner.recalc import recalculate
-from planner.workbook.book import build
+from planner.workbook.book import build, draft
 from planner.workbook.scenarios import plan_of
 from planner.workbook.wrapping import PER_WIDTH, lines_of
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.chart_caches import _point
 from planner.xlsx.opc import Package
-from tests.workbooks import by_name, cached, few_rows, retype, sheet_of, smaller
+from tests.workbooks import by_name, cached, few_rows, retype, smaller
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
 
@@ -201,7 +201,5 @@ def test_charts_of_many_scenarios_are_higher(tmp_path: Path) -> None:
         lines = ["scenario,model,hardware,batch", *(f"s{at},llama3-8b,tpu-v5e,{at}" for at in range(1, count + 1))]
         (tmp_path / "many.csv").write_text("\n".join(lines), encoding="utf-8")
         plan = smaller(plan_of((), (), ["inference"], tmp_path / "many.csv", (), databases))
-        (tmp_path / "plan.xlsx").write_bytes(build(plan))
-        sheet = sheet_of(tmp_path / "plan.xlsx", "Dashboard")
-        heights.append(sheet._charts[0].anchor.ext.height / EMU_OF_A_PIXEL)
+        heights.append(draft(plan).book["Dashboard"]._charts[0].anchor.ext.height / EMU_OF_A_PIXEL)
     assert heights == [pytest.approx(284), pytest.approx(8 * 40 + 124)]
