@@ -207,6 +207,18 @@ def sheet_of(path: Path, name: str, *, data_only: bool = False) -> Worksheet:
     return reader.wb[name]
 
 
+class SheetsOf(dict[str, Worksheet]):
+    """A workbook's sheets as openpyxl reads them, each when it is first looked at."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def __missing__(self, name: str) -> Worksheet:
+        self[name] = sheet_of(self._path, name)
+        return self[name]
+
+
 def differences(grid: Grid, scenarios: Sequence[tuple[int, str, str, Mapping[str, Value]]]) -> Iterator[str]:
     """Where a workbook's values differ from the array functions, for (column, model, chip, typed values)."""
     databases = Databases()
@@ -263,7 +275,7 @@ def save(book: openpyxl.Workbook, path: Path) -> None:
     package.write(path)
 
 
-def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:
+def row_of(book: openpyxl.Workbook | SheetsOf, sheet: str, name: str) -> int:
     """The row of a machine name."""
     return next(row for row in range(1, book[sheet].max_row + 1) if book[sheet].cell(row, 3).value == name)
 
