@@ -60,6 +60,7 @@ _KNOWN: dict[str, tuple[dict[str, int], Fraction]] = (
 )
 
 
+@lru_cache(maxsize=512)
 def factor(scaled: str, unit: str) -> float:
     """The factor from a `scaled` unit to a template's `unit`: 1e-3 for `ms` and `s`, 3600 for `h` and `s`.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Formula, FormulaError, Name, Node, parse, walk
@@ -37,15 +38,27 @@ def scopes(template: Template) -> Iterator[tuple[Row, dict[str, Unit]]]:
         units[row.name] = parse_unit(row.unit)
 
 
-def wrong_names(row: Row, units: Mapping[str, Unit]) -> Iterator[Mutation]:
-    """Every name replaced by the last name above it of each other unit."""
-    formula = row.expression
-    others = {unit: name for name, unit in units.items() if unit != TEXT}
-    for node in walk(formula.root):
-        if isinstance(node, Name) and units[node.name] != TEXT:
-            for unit, name in others.items():
-                if unit != units[node.name]:
-                    yield _replaced(row, formula, node, name, "name")
+def wrong_names(templates: Iterable[Template], every: int = 1) -> Iterator[tuple[Mutation, Mapping[str, Unit]]]:
+    """Every name replaced by the last name above it of each other unit, with the units above; or every so many."""
+    found = ((*each, name) for template in templates for each in _names(template) for name in each[-1])
+    for row, node, units, _, name in islice(found, 0, None, every):
+        yield _replaced(row, row.expression, node, name, "name"), units
+
+
+def _names(template: Template) -> Iterator[tuple[Row, Name, Mapping[str, Unit], list[str]]]:
+    """Each name in a calculated row, with the units of the names above the row and the last of each other unit."""
+    last: dict[Unit, str] = {}  # goes along, since units are slow to compare
+    above: Collection[str] = ()
+    for row, units in scopes(template):
+        for name in list(units)[len(above) :]:
+            if units[name] != TEXT:
+                last[units[name]] = name
+        above = units
+        for node in walk(row.expression.root):
+            if isinstance(node, Name) and units[node.name] != TEXT:
+                others = dict(last)
+                del others[units[node.name]]
+                yield row, node, units, list(others.values())
 
 
 def swapped_operators(row: Row, units: Mapping[str, Unit]) -> Iterator[Mutation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.recalc import recalculate
-from planner.recalc.array_idioms import is_array_idiom
+from planner.recalc.array_idioms import is_array_idiom, may_be_array
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package
 from tests.recalcs import cached, edited, recalculate_edited
@@ -36,6 +36,25 @@ def test_what_the_engine_would_see_one_cell_of(formula: str) -> None:
 def test_what_it_computes_as_others_do(formula: str) -> None:
     """Ranges where a range is wanted, and operators over them within SUMPRODUCT."""
     assert not is_array_idiom(formula)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["A1:A3", "{1,2}", "SEQUENCE(3)", "times", "IF(YTD2020>1,1,0)", "A1:A3*2", "A1#", "Costs[Chips]", "-ABC(A1)",
+     "INDIRECT(A1)", "LOG10(A1)+SUMPRODUCT(A1)", "TRANSPOSE(A1)", "Jan:Dec!B5", "", None],
+)  # fmt: skip
+def test_what_may_have_an_array_for_its_result(formula: str | None) -> None:
+    """A range, a name, also one like an address, a table, and any function that isn't known to have one value."""
+    assert may_be_array(formula)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ['IF(Inputs!F12="",NA(),Inputs!$F$12)', "F160+MAX(F163,F159)*1.5%", '"a: {1,2}"&FIXED(AB7,2)', "-(A1<>B1)^2"],
+)
+def test_what_has_one_value(formula: str) -> None:
+    """Single cells, numbers and texts with functions of one value, which are most of a workbook's formulas."""
+    assert not may_be_array(formula)
 
 
 def book(total: int, lengths: int = 3) -> Package:

@@ -29,6 +29,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import command, refused, run
+from tests.seeded import SERVE
 from tests.short_data import of_few_rows
 from tests.workbooks import few_rows, smaller, write_small
 
@@ -239,13 +240,15 @@ def test_a_guarded_text_is_read_back(text: str) -> None:
     assert not guarded(text).startswith(("=", "+", "-", "@"))
 
 
-def test_the_printed_command_builds_what_has_models_of_its_own(tmp_path: Path) -> None:
+def test_the_printed_command_builds_what_has_models_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As printed it makes a workbook of the same numbers, though no shipped table has the model or the chip."""
     models, chips, book = tmp_path / "m.csv", tmp_path / "c.csv", tmp_path / "own.xlsx"
+    monkeypatch.chdir(tmp_path)
+    Path("serve.csv").write_text(SERVE, encoding="utf-8")
     models.write_text("id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,tied_embeddings,mlp_gated,source\n"
                       "marten,2,256,1024,4,2,64,32000,true,true,\"Ours, a sketch\"\n")  # fmt: skip
     chips.write_text("id,kind,peak_bf16,hbm_bytes,hbm_bandwidth\nnext,gpu,4e15,288e9,1.25e13\n")
-    words = ("--models", models, "--hardware-csv", chips, "--template", "inference")
+    words = ("--models", models, "--hardware-csv", chips, "--template", "serve.csv")
     with of_few_rows():
         assert run("build", "marten", "-H", "next", *words, "-o", book).exit_code == 0
         done = run("export-inputs", book, "-o", tmp_path / "mine.csv")

@@ -7,18 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 from openpyxl.utils import column_index_from_string
 
 from planner.recalc import recalculate
-from planner.workbook.book import build
+from planner.workbook.book import build, draft
 from planner.workbook.scenarios import plan_of
 from planner.workbook.wrapping import PER_WIDTH, lines_of
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.chart_caches import _point
 from planner.xlsx.opc import Package
-from tests.workbooks import by_name, cached, few_rows, retype, sheet_of, smaller
+from tests.workbooks import SheetsOf, by_name, cached, few_rows, retype, smaller
 
 SERIES = re.compile(rb"<(?:\w+:)?f>'?(\w+)'?!\$([A-Z]+)\$([0-9]+)(?::\$[A-Z]+\$([0-9]+))?</")
 
@@ -37,9 +36,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def book(path: Path) -> openpyxl.Workbook:
+def book(path: Path) -> SheetsOf:
     """It as openpyxl reads it."""
-    return openpyxl.load_workbook(path)
+    return SheetsOf(path)
 
 
 def charts(path: Path) -> list[bytes]:
@@ -74,7 +73,7 @@ def test_the_dashboard_has_the_charts(path: Path) -> None:
         assert any(words in title for title in titles), words
 
 
-def test_charts_draw_open_live_cells(path: Path, book: openpyxl.Workbook) -> None:
+def test_charts_draw_open_live_cells(path: Path, book: SheetsOf) -> None:
     """Every range that a chart draws is of formulas or swept values, and it draws it where it is closed."""
     drawn = 0
     for xml in charts(path):
@@ -138,7 +137,7 @@ def block(board: Mapping[str, Value]) -> list[tuple[Any, Any, Any, Any]]:
     return rows
 
 
-def test_the_waterfall_draws_the_block(path: Path, book: openpyxl.Workbook) -> None:
+def test_the_waterfall_draws_the_block(path: Path, book: SheetsOf) -> None:
     """Its bars are the times of the block, each on an unseen one that ends where the part before it does."""
     xml = next(each for each in charts(path) if b"From bound to expected" in each)
     rows = block({cell.coordinate: cell.value for row in book["Dashboard"]["A:E"] for cell in row})
@@ -173,7 +172,7 @@ def test_the_parts_make_what_is_expected(path: Path, tmp_path: Path, workload: s
         assert share == pytest.approx(time / step, rel=1e-12)
 
 
-def test_heads_of_sweeps_stay_whole(book: openpyxl.Workbook) -> None:
+def test_heads_of_sweeps_stay_whole(book: SheetsOf) -> None:
     """A head above an open column of Sweep has room on the lines of its row."""
     sheet = book["Sweep"]
     wide = {letters: each.width for letters, each in sheet.column_dimensions.items() if not each.hidden}
@@ -201,7 +200,5 @@ def test_charts_of_many_scenarios_are_higher(tmp_path: Path) -> None:
         lines = ["scenario,model,hardware,batch", *(f"s{at},llama3-8b,tpu-v5e,{at}" for at in range(1, count + 1))]
         (tmp_path / "many.csv").write_text("\n".join(lines), encoding="utf-8")
         plan = smaller(plan_of((), (), ["inference"], tmp_path / "many.csv", (), databases))
-        (tmp_path / "plan.xlsx").write_bytes(build(plan))
-        sheet = sheet_of(tmp_path / "plan.xlsx", "Dashboard")
-        heights.append(sheet._charts[0].anchor.ext.height / EMU_OF_A_PIXEL)
+        heights.append(draft(plan).book["Dashboard"]._charts[0].anchor.ext.height / EMU_OF_A_PIXEL)
     assert heights == [pytest.approx(284), pytest.approx(8 * 40 + 124)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
@@ -86,19 +88,18 @@ def test_the_new_column_agrees_with_the_array_functions(plan: Path, tmp_path: Pa
 
 def test_it_says_what_a_chip_lacks(tmp_path: Path) -> None:
     """As `planner build` does of a chip whose data sheet has no peak; and nothing of one that has all."""
-    path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=1)
+    path, chips = tmp_path / "plan.xlsx", tmp_path / "chips.csv"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8, n_chips=4)
     assert add_to_file(path, NewScenario("known"))[0].unanswered == []
-
-    def unknown(book: openpyxl.Workbook) -> None:
-        rows = [[cell for cell in row if cell.value is not None] for row in book["Hardware"].iter_rows()]
-        titles = next(row for row in rows if any(cell.value == "peak_bf16" for cell in row))
-        row = next(row for row in rows if any(cell.value == "tpu-v5e" for cell in row))
-        for title in titles:
-            if str(title.value).startswith("peak_"):
-                book["Hardware"].cell(row[0].row, title.column).value = None
-
-    edit(path, unknown)
+    few = few_rows(("llama3-8b",), ("tpu-v5e",))
+    assert few.hardware_csv is not None
+    with few.hardware_csv.open(encoding="utf-8") as stream:
+        (chip,) = csv.DictReader(stream)
+    bare = {title: "" if title.startswith("peak_") else cell for title, cell in chip.items()}
+    with chips.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([bare.keys(), bare.values()])
+    few = replace(few, hardware_csv=chips)
+    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["tpu-v5e"], ["inference"], None, ["n_chips=4"], few))))
     (said,) = add_to_file(path, NewScenario("mine"))[0].unanswered
     assert "the expected decode step of mine is N/A" in said
     assert "the chip has no peak_bf16 in the hardware table" in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 
 import openpyxl
@@ -26,7 +25,7 @@ from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.opc import Package
 from tests.commands import run
 from tests.libreoffice import needs_libreoffice, saved
-from tests.workbooks import agree, edit, row_of, smaller
+from tests.workbooks import SheetsOf, agree, edit, row_of, smaller
 
 SERVES, TRAINS = "mine_on_tpu_v5e", "trained"
 EXPECTED = ("decode_step_time_expected", "step_time_expected", "train_cost_expected")
@@ -77,9 +76,11 @@ def mixed(edited: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def drawn(mixed: bytes) -> openpyxl.Workbook:
+def drawn(mixed: bytes, tmp_path_factory: pytest.TempPathFactory) -> SheetsOf:
     """What openpyxl reads of it, for those that only look."""
-    return openpyxl.load_workbook(BytesIO(mixed))
+    path = tmp_path_factory.mktemp("drawn") / "plan.xlsx"
+    path.write_bytes(mixed)
+    return SheetsOf(path)
 
 
 @pytest.fixture(name="plan")
@@ -123,7 +124,7 @@ def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, ed
     assert {each.kind for each in check(Package.read(plan)).found} <= {"failed_check", "override"}
 
 
-def test_its_charts_stand_below_those_that_were_there(drawn: openpyxl.Workbook, built: bytes) -> None:
+def test_its_charts_stand_below_those_that_were_there(drawn: SheetsOf, built: bytes) -> None:
     """Dashboard draws the sweeps of the new workload: below the other charts, which stay, and within what prints."""
     before = Package.from_bytes(built, "plan.xlsx")
     (drawing,) = before.linked(before.sheets()["Dashboard"], "drawing")
@@ -225,7 +226,7 @@ def test_a_workbook_that_another_program_saved(built: bytes, tmp_path: Path) -> 
     assert [each for each in check(Package.read(path)).found if each.kind not in ("failed_check", "override")] == []
 
 
-def test_what_is_added_is_shown_as_in_a_new_workbook(drawn: openpyxl.Workbook) -> None:
+def test_what_is_added_is_shown_as_in_a_new_workbook(drawn: SheetsOf) -> None:
     """With a person's own models, Cover still names their CSV and hides its memory; the new section is open."""
     cover, board = drawn["Cover"], drawn["Dashboard"]
     texts = {cover.cell(row, 1).value: row for row in range(1, cover.max_row + 1)}

@@ -14,6 +14,9 @@ from openpyxl.styles import Font
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 
+from planner.book.workbook import Book
+from planner.check import reference_rules
+from planner.check.findings import Fault
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.commands import command
@@ -120,12 +123,21 @@ def test_charts_draw_a_scenario_that_was_moved_in_front(tmp_path: Path) -> None:
     board = re.compile(rb"('Dashboard'!\$)F(\$\d+:\$G\$)")
     drawn = {part: xml for part, xml in package.parts.items() if b"chart" in part.encode() and board.search(xml)}
     assert len(drawn) > 1
-    for count in (1, len(drawn)):
-        for part, xml in list(drawn.items())[:count]:
-            package.replace(part, board.sub(rb"\1G\2", xml))
-        package.write(path)
-        is_told = "charts of all scenarios leave out llama3_8b_on_tpu_v5e" in " ".join(command("check", path).split())
-        assert is_told == (count > 1)
+    parts = list(drawn)
+    for part in parts[:1]:
+        package.replace(part, board.sub(rb"\1G\2", drawn[part]))
+    assert told(package) == []
+    for part in parts[1:]:
+        package.replace(part, board.sub(rb"\1G\2", drawn[part]))
+    package.write(path)
+    said = " ".join(command("check", path).split())
+    assert "charts of all scenarios leave out llama3_8b_on_tpu_v5e" in said
+    assert len(told(package)) == 1
     update_file(path, databases=databases)
     assert not any(re.search(rb"Dashboard'?!\$G\$\d+:\$G", Package.read(path).parts[part]) for part in drawn)
-    assert "leave out" not in command("check", path)
+    assert told(Package.read(path)) == []
+
+
+def told(package: Package) -> list[Fault]:
+    """What the rule of `check` on charts of all scenarios finds; all rules together take ten times as long."""
+    return list(reference_rules.charts(Book(package)))

@@ -157,9 +157,27 @@ def by_name(grid: Grid, sheet: str) -> dict[str, int]:
     return found
 
 
-def cached(path: Path) -> dict[str, dict[str, Value]]:
+class _Cached(Mapping[str, dict[str, Value]]):
+    """The values in a file's sheets, each parsed when it is looked at: most tests look at one or two of twenty."""
+
+    def __init__(self, path: Path) -> None:
+        self._sheets, self._read = parse_sheets(Package.read(path)), dict[str, dict[str, Value]]()
+
+    def __getitem__(self, name: str) -> dict[str, Value]:
+        if name not in self._read:
+            self._read[name] = values_of(self._sheets[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sheets)
+
+    def __len__(self) -> int:
+        return len(self._sheets)
+
+
+def cached(path: Path) -> Mapping[str, dict[str, Value]]:
     """Every cell's value as the file has it."""
-    return {name: values_of(sheet) for name, sheet in parse_sheets(Package.read(path)).items()}
+    return _Cached(path)
 
 
 def values_of(sheet: SheetXml) -> dict[str, Value]:
@@ -187,6 +205,18 @@ def sheet_of(path: Path, name: str, *, data_only: bool = False) -> Worksheet:
     reader.only = name
     reader.read()
     return reader.wb[name]
+
+
+class SheetsOf(dict[str, Worksheet]):
+    """A workbook's sheets as openpyxl reads them, each when it is first looked at."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def __missing__(self, name: str) -> Worksheet:
+        self[name] = sheet_of(self._path, name)
+        return self[name]
 
 
 def differences(grid: Grid, scenarios: Sequence[tuple[int, str, str, Mapping[str, Value]]]) -> Iterator[str]:
@@ -245,7 +275,7 @@ def save(book: openpyxl.Workbook, path: Path) -> None:
     package.write(path)
 
 
-def row_of(book: openpyxl.Workbook, sheet: str, name: str) -> int:
+def row_of(book: openpyxl.Workbook | SheetsOf, sheet: str, name: str) -> int:
     """The row of a machine name."""
     return next(row for row in range(1, book[sheet].max_row + 1) if book[sheet].cell(row, 3).value == name)
 

@@ -48,8 +48,7 @@ class Sheet:
     @cached_property
     def values(self) -> dict[Position, Value]:
         """Typed values and the cached values of formulas; blank cells are left out."""
-        found = ((at, cell.value) for at, cell in self.cells.items())
-        return {at: value for at, value in found if value is not None}
+        return {at: value for at, cell in self.cells.items() if (value := cell.value) is not None}
 
     @cached_property
     def patterns(self) -> dict[Position, Pattern]:

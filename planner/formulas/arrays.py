@@ -123,7 +123,9 @@ class Arithmetic:
 
     def _known(self, result: Array, *operands: Array) -> Array:
         """The result as float, N/A wherever an operand is."""
-        missing = functools.reduce(lambda a, b: a | b, [self.xp.isnan(operand) for operand in operands])
+        missing = self.xp.isnan(operands[0])
+        for operand in operands[1:]:
+            missing = missing | self.xp.isnan(operand)
         if self._large(missing) and not missing.any():
             return result * 1.0
         return self.xp.where(missing, self.xp.nan, result * 1.0)

@@ -120,7 +120,14 @@ class Template:
 
     def of_kind(self, *kinds: str) -> list[Row]:
         """The rows of these kinds, in order."""
-        return [row for row in self.rows if row.kind in kinds]
+        if kinds not in self._of_kinds:
+            self._of_kinds[kinds] = [row for row in self.rows if row.kind in kinds]
+        return list(self._of_kinds[kinds])
+
+    @cached_property
+    def _of_kinds(self) -> dict[tuple[str, ...], list[Row]]:
+        """What `of_kind` has found."""
+        return {}
 
     def inputs(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every input by name, as given or else its default."""

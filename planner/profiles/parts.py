@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -60,13 +61,20 @@ def collective(name: str, category: str = "", opcode: str = "") -> str:
     names after the collective.
     """
     found = ""
-    for text in (opcode, name, category):
-        if text and not _FUSED_COMPUTE.search(text):
-            kind = next((kind for kind, pattern in _COMPILED if pattern.search(text)), "")
-            if kind not in ("", _COMPILED[-1][0]):
-                return kind
-            found = found or kind
+    for text in filter(None, (opcode, name, category)):
+        kind = _collective_in(text)
+        if kind not in ("", _COMPILED[-1][0]):
+            return kind
+        found = found or kind
     return found
+
+
+@lru_cache(maxsize=1 << 14)  # a profile has thousands of operations of a few opcodes and categories
+def _collective_in(text: str) -> str:
+    """The kind of collective that a text names; empty for none."""
+    if _FUSED_COMPUTE.search(text):
+        return ""
+    return next((kind for kind, pattern in _COMPILED if pattern.search(text)), "")
 
 
 def part(name: str, category: str = "", opcode: str = "", expression: str = "") -> Part:

@@ -216,10 +216,14 @@ class _Tally:
             if at < len(self._count) and self._count[at]:
                 times = np.concatenate(self._samples[at]).astype(np.float64) * PS
                 own, total = float(self._own[at]) * PS, float(self._total[at]) * PS
-                middle = float(np.median(times))
-                made = replace(kind, count=int(self._count[at]), total=total, median=middle, self_time=own, times=times)
+                middle = float(times[0] if len(times) == 1 else np.median(times))  # of most there is one
                 of_steps = float(self._of_steps[at]) * PS if self._known_steps else None
-                rows.append(replace(made, step_time=of_steps))
+                rows.append(
+                    replace(
+                        kind, count=int(self._count[at]), total=total, median=middle, self_time=own, times=times,
+                        step_time=of_steps,
+                    )
+                )  # fmt: skip
         return tuple(sorted(rows, key=lambda row: -row.self_time))
 
     def _largest(self) -> tuple[Gap, ...]:

@@ -20,6 +20,16 @@ _TAKE_RANGES = re.compile(
 )
 """Functions from a range to one value; of names with a dot, such as `STDEV.S`, the part before it."""
 _MAY_HAVE_SEVERAL = re.compile(r"[:{\[]|SUMPRODUCT", re.IGNORECASE)
+_ONE_VALUE = re.compile(
+    r"""(?:(?:\w+!)?\$?[A-W]?[A-Z]{1,2}\$?[1-9][0-9]{0,5}(?![\w.?\\(!])  # a cell, and no name that is like an address
+        | [-+*/^&=<>(),%]
+        | (?:ABS|AND|EXP|FIXED|IF|IFERROR|LOG|MAX|MIN|NA|NOT|OR|ROUND|ROUNDDOWN|ROUNDUP|SQRT|SUM)\(
+        | "[^"]*"
+        | [0-9.]+(?![\w.])
+        )++""",
+    re.ASCII | re.VERBOSE,
+)
+"""Formulas over single cells with functions that make no array of them: nearly all of a plan's."""
 _ADDS_ARRAYS = "SUMPRODUCT"
 _PASS_ARRAYS = "IFERROR"
 _ONE = (
@@ -47,11 +57,18 @@ class _Call:
     arguments: list[_Argument] = field(default_factory=lambda: [_Argument()])
 
 
-@lru_cache(maxsize=1 << 12)
+def may_be_array(formula: str | None) -> bool:
+    """Whether the result of a formula, without its =, may be an array; also if its text is blank or not known."""
+    return not formula or _ONE_VALUE.fullmatch(formula) is None
+
+
 def is_array_idiom(formula: str) -> bool:
     """Whether a formula, without its =, applies something to several cells that the engine applies to one."""
-    if not _MAY_HAVE_SEVERAL.search(formula):
-        return False
+    return _MAY_HAVE_SEVERAL.search(formula) is not None and _applies_to_several(formula)
+
+
+@lru_cache(maxsize=1 << 12)
+def _applies_to_several(formula: str) -> bool:
     stack = [_Call("(")]
     for piece in pieces(formula):
         last = stack[-1].arguments[-1]

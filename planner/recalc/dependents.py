@@ -202,12 +202,15 @@ def _rows_reading(
         reads[row].update((area.top, area.bottom) for area in read.areas(own))
         if row not in reached and any(map(is_among, read.areas(edited))):
             reached.add(row)
-    while more := {
-        row
-        for row in reads.keys() - reached
-        if any(min(ends) <= each <= max(ends) for ends in reads[row] for each in reached)
-    }:
-        reached |= more
+    found = reached
+    while found:
+        numbers = sorted(found)
+        found = {
+            row
+            for row in reads.keys() - reached
+            if any(bisect_left(numbers, min(ends)) < bisect_right(numbers, max(ends)) for ends in reads[row])
+        }
+        reached = reached | found
     return {row: refs[row] for row in sorted(reached)} if len(formulas) == sheet.n_formulas else None
 
 

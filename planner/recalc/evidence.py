@@ -14,7 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from planner.recalc.array_idioms import is_array_idiom
+from planner.recalc.array_idioms import is_array_idiom, may_be_array
 from planner.recalc.dependents import Dependents, dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
@@ -69,7 +69,8 @@ def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> 
     formulas = formula_cells(sheets)
     engine = Engine(package, sheets)
     values = _values(engine, sheets, formulas)
-    values |= dict.fromkeys(engine.spills(formulas), ARRAY)
+    # To ask the engine takes four times as long as to see in its text that a formula has one value.
+    values |= dict.fromkeys(engine.spills(cell for cell, at in formulas.items() if may_be_array(at.formula)), ARRAY)
     unknown = _unknown(values, sheets, formulas)
     wrong = _disagreements(engine, values, formulas) if unknown and is_as_saved else {}
     doubts = _with_dependents(engine, sheets, formulas, unknown)

@@ -184,6 +184,7 @@ def _of_lines(lines: tuple[tuple[str, str], ...]) -> Memory | None:
     return Memory.of_texts(lines)
 
 
+@lru_cache(maxsize=1 << 14)
 def of_formula(text: str) -> int:
     """The digest of a formula, without its `=`, regardless of blanks and of how numbers and sheets are spelt."""
     return zlib.crc32(f"={_SPELLING.sub(_spelt, text)}".encode()) & 0xFFFFFF or 1

@@ -131,7 +131,8 @@ class Cell:
     def value(self) -> Value:
         """The typed value, or the cached one of a formula; None if there is none."""
         if self._value is ...:
-            self._value = parsed_value(self.type, self.text)
+            text = self.text
+            self._value = None if text is None else parsed_value(self.type, text)
         return self._value
 
     def _span(self, group: int, close: bytes) -> Span | None:
