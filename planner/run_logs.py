@@ -56,6 +56,8 @@ _TOLD = (  # options of planner record, by a pattern of the number; of several t
     (rb"RunningAvgSamplesPerSec=" + _NUMBER, "--tokens-per-second {}*SEQUENCE_LENGTH"),
     (rb"\bmfu: *" + _NUMBER + rb" ?%", "--mfu {}%"),
 )  # fmt: skip
+_IN_FLIGHT = re.compile(rb'(?i)(?:max(?:imum)? request concurrency|"max_concurrency"): *(\d+)')
+_ALONE, _LOADED = "--of ttft", "--of time_to_first_token_full"  # a first token without load, and with a full batch
 _EACH = tuple((re.compile(pattern, re.IGNORECASE), option) for pattern, option in _TOLD)
 
 
@@ -66,10 +68,12 @@ def recognized(text: bytes) -> tuple[str, str] | None:
     if kind is None:
         return None
     found: dict[str, str] = {}
+    in_flight = max(map(int, _IN_FLIGHT.findall(text)), default=1)
     for pattern, option in _EACH:
         if numbers := pattern.findall(text):
             found.setdefault(_kind_of(option), option.format(_plain(numbers[-1])))
-    return kind, _GENERAL.format(" or ".join(found.values()) or _OPTIONS)
+    options = " or ".join(found.values()) or _OPTIONS
+    return kind, _GENERAL.format(options if in_flight == 1 else options.replace(_ALONE, _LOADED))
 
 
 def _kind_of(option: str) -> str:

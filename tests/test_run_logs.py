@@ -30,6 +30,14 @@ LOGS = {
         '{"backend": "sglang", "median_ttft_ms": 700.1, "median_tpot_ms": 31.2}\n',
         "a benchmark's result", "--time 31.2ms --of tpot or --time 700.1ms --of ttft",
     ),
+    "vllm bench serve, so many requests in flight": (
+        "Maximum request concurrency:             64\nMedian TTFT (ms):    118.02\nMedian TPOT (ms):   21.30\n",
+        "a benchmark's result", "--time 21.30ms --of tpot or --time 118.02ms --of time_to_first_token_full",
+    ),
+    "vllm bench serve, JSON, one request at a time": (
+        '{"max_concurrency": 1, "median_ttft_ms": 88.1, "median_tpot_ms": 11.2}\n',
+        "a benchmark's result", "--time 11.2ms --of tpot or --time 88.1ms --of ttft",
+    ),
     "sglang bench_one_batch": (
         '{"run_name": "default", "prefill_latency": 0.812, "median_decode_latency": 0.0182, "total_latency": 3.12}',
         "a benchmark's result", "--time 0.0182s or --time 0.812s --of prefill_time",

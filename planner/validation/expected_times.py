@@ -25,6 +25,7 @@ BOUNDS = {
     "step_time_expected": "step_time_lower_bound",
     "prefill_time_expected": "prefill_lower_bound_time",
     "time_to_first_token_expected": "prefill_lower_bound_time",
+    "time_to_first_token_full_expected": "prefill_lower_bound_time",
     "prefill_batch_time_expected": "prefill_batch_lower_bound_time",
     "expected_time": "lower_bound_time",
 }

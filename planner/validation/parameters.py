@@ -65,7 +65,7 @@ GROUPS = (
         "serving on TPUs", SERVING,
         of_families=(
             "serve_exposure", "serve_step_overhead", "serve_cache_speed", "collective_overhead",
-            "serve_expert_overhead",
+            "serve_expert_overhead", "serve_activation_passes",
         ),
         of_chips=("serve_matmul_efficiency", "hbm_efficiency"), of_experts=("serve_expert_overhead",),
         drawn=0.6,  # three sources, one for most chips; parameters not listed are those of GPUs
@@ -128,6 +128,7 @@ PRIORS: dict[str | tuple[str, str], Prior] = {
     ("tpu", "serve_step_overhead"): Prior(3e-3, 0.1, "servers of Python on the host of a compiled step: a few ms"),
     ("tpu", "serve_cache_speed"): Prior(0.8, 0.3, "a paged cache is read in pieces"),
     ("tpu", "serve_expert_overhead"): Prior(40e-6, 0.3, "as on GPUs"),
+    ("tpu", "serve_activation_passes"): Prior(4.0, 0.3, "two norms of a layer read and write the residual stream"),
     ("gpu", "operation_overhead"): Prior(4.6e-6, 3.0, "the overhead of a layer shared by ten operations"),
     ("tpu", "operation_overhead"): Prior(2e-6, 0.3, "kernels of a compiled program: no host between them"),
 }

@@ -28,7 +28,7 @@ FONT = "Calibri"
 COUNT = "[>=1000]#,##0;General"
 RATIO = "[>=1000]#,##0;[>=0.001]0.00##;General"
 PERCENT = "0.0%"
-FAILED_CHECKS = '0" failed checks"'
+FAILED_CHECKS = '[=1]0" failed check";0" failed checks"'
 MAGNITUDE = '[>=1000000000]#,##0.000,,," G";[>=1000]#,##0;General'  # for any unit
 YES_NO = '[=1]"yes";[=0]"no";General'  # the value stays a number, for formulas to read
 SAID = "[>=100]#,##0;[>=1]0.00;0.0###"  # a number in a display unit: mostly three or four digits
