@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
 from planner.spoken import between, spoken, within
 from planner.validation.nearest import nearest
+from tests.commands import command
 from tests.first_screens import SERVING, TRAINING, calc
 
 PLANS = {
@@ -263,3 +265,15 @@ def test_why_goes_down_as_far_as_asked() -> None:
     ]  # fmt: skip
     both = calc(*SERVING, "--why", "decode_step_time", "kv_time", "--depth", "1")
     assert both.endswith(calc(*SERVING, "--why", "kv_time", "--depth", "1"))
+
+
+def test_why_memory_cannot_be_told(tmp_path: Path) -> None:
+    """A chip without memory: the line below what fits says what is missing, once."""
+    path = tmp_path / "bare.csv"
+    path.write_text("id,name,peak_bf16\nbare,Bare,1e15\n")
+    words = ("calc", "inference", "-m", "llama3-8b", "-H", "bare", "--hardware-csv", path, "--set")
+    said = command(*words, "hbm_bandwidth=3TB/s", "price_per_chip_hour=2")
+    block = said.partition("Memory: can't be told\n")[2].partition("\n\n")[0]
+    assert block.endswith("\nN/A because hbm_bytes is not in the hardware table: --set a value")
+    assert said.count("hbm_bytes") == 1
+    assert "N/A because" not in command(*words, "hbm_bandwidth=3TB/s", "price_per_chip_hour=2", "hbm_bytes=80GB")
