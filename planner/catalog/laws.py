@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+
+from planner.errors import nearest
 
 BIASED = ("none", "all", "qkv", "o", "mlp")  # allowed values of the column bias
 
@@ -29,6 +31,18 @@ def at_most(name: str, other: str) -> Law:
         return f"{name} {value:g} is more than {other} {most:g}" if value > most else ""
 
     return Law((name, other), fault)
+
+
+def of_calibrations(known: Callable[[], Collection[str]]) -> Law:
+    """The law that a chip's calibration is one of the `known` ids, which are read when a row names one; capitals don't count."""
+
+    def fault(calibration: str) -> str:
+        ids = known()
+        is_known = calibration.lower() in {each.lower() for each in ids}
+        return "" if is_known else f"there is no calibration {calibration!r} ({nearest(calibration, ids)})"
+
+    remedy = "correct it, or give the CSV that has it with --calibrations"
+    return Law(("calibration",), fault, remedy, said=("calibration",))
 
 
 def biased(bias: str) -> list[str]:

@@ -17,6 +17,7 @@ _count = partial(Field, source="source")
 _size = partial(_count, positive=True)
 _flag = partial(Field, kind="flag", blank=0.0, source="source")
 _natural = partial(Field, shown=False)  # read only to derive the columns that templates read
+_ATTENTION = ("mha", "gqa", "mqa", "mla", "hybrid")
 _NORM_VECTORS = {"rmsnorm": 1.0, "layernorm_nobias": 1.0, "layernorm": 2.0}
 
 # In the order in which the rules run.
@@ -73,7 +74,7 @@ _FIELDS = (
         aliases=("linear_attn_params_per_layer",),
     ),
     _count("recurrent_state_elements", "Elements of a sequence's recurrent states in all layers", blank=0.0),
-    _text("attention", "Attention"),
+    _text("attention", "Attention", choices=_ATTENTION),
     _size("max_context", "Longest context"),
     _natural("n_global_layers", "Layers without a window", at_most="n_layers"),
     _count("n_local_layers", "Layers that attend within a window", at_most="n_full_attention_layers"),
