@@ -34,7 +34,7 @@ def at_most(name: str, other: str) -> Law:
 
 
 def of_calibrations(known: Callable[[], Collection[str]]) -> Law:
-    """The law that a chip's calibration is one of the `known` ids, which are read when a row names one; capitals don't count."""
+    """The law that a chip's calibration is one of the `known` ids, read when a row names one; capitals don't count."""
 
     def fault(calibration: str) -> str:
         ids = known()
