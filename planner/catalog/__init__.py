@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -116,9 +117,15 @@ def identified_stack(text: str) -> str:
 
 
 def _calibration_ids() -> set[str]:
-    """The ids of the shipped calibrations, and of those in the files that were loaded."""
-    ours = data.folder("hardware_db") / SHIPPED
-    return ids_in(ours).union(*(ids_in(path) for path in known_files() if path.is_file()))
+    """The ids of the shipped calibrations, and of those in the files that were loaded.
+
+    A fault of such a file is for the one who reads its numbers to tell.
+    """
+    found = ids_in(data.folder("hardware_db") / SHIPPED)
+    for path in known_files():
+        with suppress(UserError):
+            found |= ids_in(path) if path.is_file() else set()
+    return found
 
 
 def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = (), notes: Sequence[str] = ()) -> Table:
