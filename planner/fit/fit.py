@@ -22,6 +22,7 @@ from planner.fit.runs_to_fit import OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
 from planner.scenario.exported_tables import CALIBRATIONS
+from planner.terminal_table import counted
 from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.validation.runs import models_of
@@ -126,7 +127,7 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     skipped += [OwnRun(run, is_used=False, why_not=run.fault) for run in runs if run.fault]
     if not stacks:
         why = next((f": {each.run.id}: {each.why_not}" for each in skipped), "")
-        what = f"none of {len(runs)} runs can be fitted to{why}" if runs else "there are no measured runs"
+        what = f"none of {counted(len(runs), 'run')} can be fitted to{why}" if runs else "there are no measured runs"
         remedy = "" if runs else "planner measure, planner backfill and planner record bring some"
         raise UserError(what, place=Place(path), remedy=remedy)
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
