@@ -53,6 +53,7 @@ LAWLESS = """
 kv_lora_rank=8 qk_rope_dim=8 qk_nope_dim=16 v_head_dim=16 -> qk_nope_dim + qk_rope_dim is 24, and head_dim is 16
 tied_embeddings=yes is_untied=1 -> tied_embeddings 1 and is_untied 1 contradict each other
 mlp_gated=no mlp_matrices=3 -> mlp_gated 0 and mlp_matrices 3 contradict each other
+n_experts=8 n_experts_active=9 moe_d_ff=8 -> n_experts_active 9 is more than n_experts 8
 moe_experts=8 n_experts=16 -> moe_experts 8 and n_experts 16 contradict each other
 n_experts=8 n_dense_layers=1 n_moe_layers=2 -> n_dense_layers + n_moe_layers is 3, more than n_layers 2
 n_full_attn_layers=2 n_linear_layers=1 -> n_full_attention_layers + n_linear_layers is 3, more than n_layers 2
@@ -61,7 +62,7 @@ n_full_attn_layers=1 n_global_layers=2 -> n_global_layers 2 is more than n_full_
 n_linear_layers=1 n_global_layers=2 -> n_global_layers 2 is more than n_full_attention_layers 1
 n_full_attn_layers=1 n_global_layers=1 n_local_layers=1 -> n_local_layers is 2, more than n_full_attention_layers 1
 n_linear_layers=1 n_global_layers=1 n_local_layers=1 -> n_local_layers is 2, more than n_full_attention_layers 1
-moe_experts=8 moe_top_k=16 -> moe_top_k 16 is more than n_experts 8
+moe_experts=8 moe_top_k=16 -> moe_top_k 16 is more than moe_experts 8
 index_topk=8 index_n_heads=4 -> index_topk is 8, but no heads, dimension or layers of an indexer
 bias=yes -> bias 'yes' names 'yes', which is none of none, all, qkv, o, mlp
 moe_experts=8 moe_d_ff=0 -> d_ff_expert is 0, but there are 8 experts

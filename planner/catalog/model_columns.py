@@ -37,11 +37,11 @@ _FIELDS = (
     _size("mlp_matrices", "Matrices of the feed-forward block"),
     # Experts
     _natural("moe_experts", "Experts", blank=0.0),
-    _natural("moe_top_k", "Experts that a token uses", at_most="n_experts"),
+    _natural("moe_top_k", "Experts that a token uses"),
     _natural("n_dense_layers", "Layers before the first with experts", blank=0.0, at_most="n_layers"),
     _natural("moe_layer_step", "Layers for each one with experts", blank=1.0, positive=True),
     _size("n_experts", "Experts"),
-    _size("n_experts_active", "Experts that a token uses", at_most="n_experts"),
+    _size("n_experts_active", "Experts that a token uses"),
     _count("n_moe_layers", "Layers with experts", at_most="n_layers"),
     _size("d_ff", "Feed-forward dimension", required=True),
     _count("d_ff_expert", "Feed-forward dimension of an expert", aliases=("moe_d_ff",)),
