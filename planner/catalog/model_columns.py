@@ -151,6 +151,7 @@ LLAMA_3_TOKENS = 15e12  # Llama 3, section 1: a run of a model whose training to
 # The value of a blank cell, computed from other columns of its row; None is N/A.
 _RULES: dict[str, Callable[..., Value]] = {
     "name": lambda id: id,
+    "head_dim": lambda kv_lora_rank, qk_nope_dim, qk_rope_dim: qk_nope_dim + qk_rope_dim if kv_lora_rank else None,
     "is_untied": lambda tied_embeddings: 1 - tied_embeddings,
     "mlp_matrices": lambda mlp_gated: 2 + mlp_gated,
     "n_experts": lambda moe_experts: max(1.0, moe_experts),  # a dense model has one expert
