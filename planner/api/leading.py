@@ -10,11 +10,12 @@ from functools import partial
 
 from planner import terminal_table
 from planner.catalog.databases import Databases
-from planner.formulas import advice, expected
+from planner.formulas import expected, tried_advice
 from planner.formulas.binding import of_headline
-from planner.formulas.evaluation import Results
+from planner.formulas.evaluation import Facts, Results
 from planner.formulas.explanation import missing, reasons
 from planner.formulas.headlines import Headline, fit, headline_template, headlines, leading
+from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, between, percent, printed, spoken, within
@@ -37,7 +38,8 @@ def lines(
     said += expected.notes(partial(expected.known, results), near.own if near else None)
     agreements = list(expected.agreements(results.template, results.number))
     said += ["", *agreements] if agreements else []
-    said += [*_fitting(results, found), *_binding(found, results)]
+    known = facts(results.template, model, hardware, databases)
+    said += [*_fitting(results, known, found), *_binding(found, results)]
     if results.value("stack") != expected.IDEAL:
         said += _made([each for each in found if each.parts], results)
     return said + (_near(near) if near else []) + more
@@ -153,7 +155,7 @@ def _at_least(needed: str, results: Results) -> str:
     return "" if least is None else f", {spoken(least, 'byte')} at least"
 
 
-def _fitting(results: Results, above: Sequence[Headline[Row]]) -> list[str]:
+def _fitting(results: Results, known: Facts, above: Sequence[Headline[Row]]) -> list[str]:
     """Whether the plan fits, and the headlines without a range, such as the largest batch that fits.
 
     Below them why some are N/A, unless the headlines `above` are so for the same reason.
@@ -161,12 +163,13 @@ def _fitting(results: Results, above: Sequence[Headline[Row]]) -> list[str]:
     plan = fit(results.template)
     elsewhere = {expected.EXTRAPOLATED, *([plan.needed] if plan else [])}
     others = [each for each in headlines(results.template) if not each.label and each.row.name not in elsewhere]
-    change = advice.in_words(results)
+    change = tried_advice.in_words(results, known)
     told = [f"What to change first: {change}"] if change else []
     said = [*_memory(results), *told, *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     memory = [plan.needed, *parse(plan.room.text).names] if plan else []
-    known = missing(results, [each.row.name for each in above])
-    lacking = [each for each in missing(results, [*memory, *(each.row.name for each in others)]) if each not in known]
+    told_above = missing(results, [each.row.name for each in above])
+    names = [*memory, *(each.row.name for each in others)]
+    lacking = [each for each in missing(results, names) if each not in told_above]
     return ["", *said, *_because(lacking)] if said else []
 
 
