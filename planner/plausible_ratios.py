@@ -91,8 +91,8 @@ def _unfitting(row: Numbers, units: Mapping[str, str], faults: Sequence[_Fault])
     ratios = "; ".join(dict.fromkeys(fault.said for fault in faults))
     if not others:
         return first, ratios
-    beside = " and ".join(f"{name} {said(numbers[name], known[name])}" for name in others)
-    return first, f"{said(numbers[first], known[first])} doesn't fit {beside}: {ratios}"
+    said_of = [said(numbers[first], known[first]), *(f"{name} {said(numbers[name], known[name])}" for name in others)]
+    return first, f"{', '.join(said_of[:-1])} and {said_of[-1]} don't fit together: {ratios}"
 
 
 def _repaired(

@@ -113,5 +113,5 @@ def test_numbers_that_may_be_wrong_together_are_named_together(tmp_path: Path, l
     load_csv(tmp_path, f"{HEADER}\nmine,{links and 'switch'},989e12,80e6,3.35e9,{links},8", "hardware")
     told = " ".join(progress._State.warned)
     assert "perhaps" not in told
-    assert "column hbm_bytes: 80,000,000 byte/chip doesn't fit hbm_bandwidth 3,350,000,000 byte/s/chip" in told
-    assert "peak_bf16 989,000,000,000,000 FLOP/s/chip: " in told
+    assert "column hbm_bytes: 80,000,000 byte/chip, hbm_bandwidth 3,350,000,000 byte/s/chip" in told
+    assert "and peak_bf16 989,000,000,000,000 FLOP/s/chip don't fit together: " in told
