@@ -18,6 +18,7 @@ _COLUMNS = ("name", "unit", "least", "typical", "most", "whole", "reason")
 _SCALED = {"byte": "B", "byte/s": "B/s", "bit/s": "bit/s", "FLOP/s": "FLOP/s", "1/s": "Hz", "1": "", "s": "s"}
 """The unit symbol that prefixes are put before, by unit."""
 PER_CENT = 100.0
+_LEAST_PER_CENT = 5.0  # a number below this is rather a share that is too large than one in per cent
 SLIPS = (1e3, 1e-3, 1e6, 1e-6)
 """By what a number is to be multiplied that was written with a wrong prefix."""
 _PREFIXES = "kMGTP", "munp"  # for any unit, and for seconds
@@ -56,10 +57,10 @@ def doubt(name: str, unit: str, value: float) -> str:
 def share_meant(value: float) -> str:
     """What a number above 1 most likely means as a share, both ways to write it: `35% or 0.35` for 35 and for 3500.
 
-    Blank if it isn't above 1, or above 100 % of per cent.
+    Blank if it is a share that is at most a few times too large, or above 100 % of per cent.
     """
     meant = value if value <= PER_CENT else value / PER_CENT
-    return f"{meant:.6g}% or {meant / PER_CENT:.6g}" if 1 < meant <= PER_CENT else ""
+    return f"{meant:.6g}% or {meant / PER_CENT:.6g}" if value >= _LEAST_PER_CENT and 1 < meant <= PER_CENT else ""
 
 
 def distance(name: str, unit: str, value: float) -> float:

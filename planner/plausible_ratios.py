@@ -6,7 +6,7 @@ plausible on its own; the two together aren't. The numbers are doubted, not refu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -66,8 +66,7 @@ def doubts(
     while faults:
         repaired = _repaired(row, units, complete, len(faults))
         if repaired is None:
-            first = faults[0]
-            yield next((name for name in first[:2] if given.get(name) is not None), ""), first.said
+            yield _unfitting(row, units, faults)
             return
         name, slip = repaired
         value = row[name]
@@ -83,12 +82,26 @@ def _is_odd_alone(name: str, value: float | str | None, units: Mapping[str, str]
     return isinstance(value, float) and name in units and bool(doubt(name, units[name], value))
 
 
+def _unfitting(row: Numbers, units: Mapping[str, str], faults: Sequence[_Fault]) -> tuple[str, str]:
+    """All numbers that don't fit together, with their ratios; the column is that of the least typical one."""
+    numbers = {name: value for fault in faults for name in fault[:2] if isinstance(value := row.get(name), float)}
+    known = {name: units.get(name, "1") for name in numbers}
+    names = sorted(numbers, key=lambda name: (name not in units, -distance(name, known[name], numbers[name])))
+    first, *others = names or [""]
+    ratios = "; ".join(dict.fromkeys(fault.said for fault in faults))
+    if not others:
+        return first, ratios
+    said_of = [said(numbers[first], known[first]), *(f"{name} {said(numbers[name], known[name])}" for name in others)]
+    return first, f"{', '.join(said_of[:-1])} and {said_of[-1]} don't fit together: {ratios}"
+
+
 def _repaired(
     row: Numbers, units: Mapping[str, str], complete: Callable[[Numbers], Numbers], n_faults: int
 ) -> tuple[str, float] | None:
     """The number to scale, and by which power of 1,000, so that the fewest ratios are implausible; None if none helps.
 
-    Among equals it is the one that becomes most typical.
+    Among equals it is the one that becomes most typical. It is None too if the best repair makes a number less typical
+    than it is: then the others may be wrong together, and this one right.
     """
     found: list[tuple[int, float, str, float]] = []
     for name, value in row.items():
@@ -98,7 +111,7 @@ def _repaired(
                 moved = distance(name, unit, value * slip) - distance(name, unit, value)
                 found.append((left, moved, name, slip))
     best = min(found, default=None)
-    return (best[2], best[3]) if best and best[0] < n_faults else None
+    return (best[2], best[3]) if best and best[0] < n_faults and best[1] <= 0 else None
 
 
 def _faults(row: Numbers) -> list[_Fault]:

@@ -62,6 +62,7 @@ qk_norm=per_head -> qk_norm_params=32
 qk_norm=full -> qk_norm_params=96
 attn_sinks=1 -> attn_sink_params=4
 kv_lora_rank=8 qk_rope_dim=4 v_head_dim=12 -> qk_nope_dim=12 q_lora_rank=0 attention=mla
+head_dim= kv_lora_rank=8 q_lora_rank=8 qk_nope_dim=12 qk_rope_dim=4 v_head_dim=12 -> head_dim=16 attention=mla
 kv_lora_rank=8 -> qk_rope_dim=N/A qk_nope_dim=N/A v_head_dim=N/A
 sliding_window=128 -> n_local_layers=2 window=128
 sliding_window=128 n_global_layers=1 -> n_local_layers=1 window=128

@@ -8,8 +8,10 @@ import pytest
 
 from planner import data, progress
 from planner.catalog import load_hardware, load_models
+from planner.catalog.databases import Databases
 from planner.errors import UserError
 from tests.catalogs import DENSE, HEADER, TINY, load_csv, pairs, row_of_csv
+from tests.commands import command
 
 BAD_CELLS = [
     ("id", "", "is blank"), ("d_model", " ", "is blank"), ("d_ff", "", "is blank"),
@@ -20,6 +22,7 @@ BAD_CELLS = [
     ("d_model", "1,5", "a point for decimals"), ("vocab", "1,000", "no thousands separators"),
     ("vocab", "1_000", "no thousands separators"), ("vocab", "1 000", "no thousands separators"),
     ("attn_gate", "maybe", "true or false"), ("norm", "rmsnrm", "did you mean rmsnorm"),
+    ("attention", "linear", '"linear" is not one of mha, gqa, mqa, mla, hybrid'),
     ("name", "a\x07b", "control characters"), ("name", "x" * 32_768, "32,768 characters"),
     ("n_kv_heads", "8", "n_kv_heads 8 is more than n_heads 4"),
     ("n_dense_layers", "3", "n_dense_layers 3 is more than n_layers 2"),
@@ -50,6 +53,7 @@ LAWLESS = """
 kv_lora_rank=8 qk_rope_dim=8 qk_nope_dim=16 v_head_dim=16 -> qk_nope_dim + qk_rope_dim is 24, and head_dim is 16
 tied_embeddings=yes is_untied=1 -> tied_embeddings 1 and is_untied 1 contradict each other
 mlp_gated=no mlp_matrices=3 -> mlp_gated 0 and mlp_matrices 3 contradict each other
+n_experts=8 n_experts_active=9 moe_d_ff=8 -> n_experts_active 9 is more than n_experts 8
 moe_experts=8 n_experts=16 -> moe_experts 8 and n_experts 16 contradict each other
 n_experts=8 n_dense_layers=1 n_moe_layers=2 -> n_dense_layers + n_moe_layers is 3, more than n_layers 2
 n_full_attn_layers=2 n_linear_layers=1 -> n_full_attention_layers + n_linear_layers is 3, more than n_layers 2
@@ -58,7 +62,7 @@ n_full_attn_layers=1 n_global_layers=2 -> n_global_layers 2 is more than n_full_
 n_linear_layers=1 n_global_layers=2 -> n_global_layers 2 is more than n_full_attention_layers 1
 n_full_attn_layers=1 n_global_layers=1 n_local_layers=1 -> n_local_layers is 2, more than n_full_attention_layers 1
 n_linear_layers=1 n_global_layers=1 n_local_layers=1 -> n_local_layers is 2, more than n_full_attention_layers 1
-moe_experts=8 moe_top_k=16 -> moe_top_k 16 is more than n_experts 8
+moe_experts=8 moe_top_k=16 -> moe_top_k 16 is more than moe_experts 8
 index_topk=8 index_n_heads=4 -> index_topk is 8, but no heads, dimension or layers of an indexer
 bias=yes -> bias 'yes' names 'yes', which is none of none, all, qkv, o, mlp
 moe_experts=8 moe_d_ff=0 -> d_ff_expert is 0, but there are 8 experts
@@ -197,3 +201,27 @@ def test_a_path_that_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(UserError, match="can't be read: Permission denied"):
         load_models(tmp_path / "mine.csv")
+
+
+def test_an_unknown_calibration_of_a_chip_is_refused(tmp_path: Path) -> None:
+    """With its place and the nearest; a blank one, a shipped one, and one of a CSV given along are read."""
+    chips, own = tmp_path / "chips.csv", tmp_path / "own.csv"
+    own.write_text("calibration,parameter,value,unit\nmine,hbm_efficiency,0.8,1\n")
+
+    def read(calibration: str, calibrations: Path | None = None) -> object:
+        chips.write_text(f"id,peak_bf16,calibration\na,1e15,{calibration}\n")
+        return Databases(hardware_csv=chips, calibrations_csv=calibrations).hardware.row("a")["calibration"]
+
+    with pytest.raises(UserError) as fault:
+        read("h1000")
+    where = f"{chips}, line 2, column calibration: "
+    said = "there is no calibration 'h1000' (did you mean h100 or a100?); correct it, or give the CSV that has it with "
+    assert str(fault.value).startswith(where + said)
+    assert [read("h100"), read(""), read("mine", own)] == ["h100", "gpu", "mine"]
+
+
+def test_the_setting_of_an_unknown_calibration_is_named() -> None:
+    """Where --set named it, the advice is which setting to change."""
+    args = ("calc", "matmul", "-H", "h100-sxm", "--set", "tokens=8", "d_in=8", "d_out=8", "chip_calibration=h1000")
+    said = "N/A because there is no calibration 'h1000' (--set chip_calibration chooses another): --set a value"
+    assert said in command(*args)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner import data
-from tests.commands import refused
+from tests.commands import command, refused
 
 SCENARIOS = "scenario,model,hardware,batch\na,llama3-8b,h100-sxm,8\n"
 RUNS = "id,kind,template,model,hardware,settings,output,measured,source\n"
@@ -84,3 +84,20 @@ def test_measurements_are_no_runs(tmp_path: Path) -> None:
     book = tmp_path / "plan.xlsx"
     book.write_bytes(b"PK")
     assert "name the workbook first" in refused("backfill", path, book)
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("trian", "unknown kind 'trian', did you mean train?; write one of train, static, prefill, decode, tpot, "),
+        ("zzz", "unknown kind 'zzz'; write one of train, static, "),
+    ],
+)
+def test_an_unknown_kind_of_run_is_refused(tmp_path: Path, kind: str, says: str) -> None:
+    """With its place and the known ones; a blank one is that of the template."""
+    path = tmp_path / "runs.csv"
+    row = "a,{},training,llama3-8b,h100-sxm,n_chips=8 batch_tokens=131072 seq_len=4096,step_time_expected,3,mine\n"
+    path.write_text(RUNS + row.format(kind))
+    assert f"{path}, line 2, column kind: {says}" in refused("validate", path)
+    path.write_text(RUNS + row.format(""))
+    assert "1 run of" in command("validate", path)

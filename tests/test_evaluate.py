@@ -239,7 +239,7 @@ def test_a_wrong_value_is_named(small, facts, given, wrong):
          " reads a model's n_layers; name one with -m MODEL, or --set layers=..."),
         (Facts(model={"n_layers": 3.0}, by_id=DTYPES),
          " reads a chip's hbm_bandwidth; "
-         "name one with -H CHIP, or --set hbm_bandwidth=..."),
+         "name one with -H CHIP, or --set hbm_bandwidth=... peak=..."),
         (Facts(model={"n_layer": 3.0}, hardware=CHIP, by_id=DTYPES),
          "layers: the model table has no column n_layers; did you mean n_layer?"),
     ],

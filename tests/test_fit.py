@@ -189,7 +189,7 @@ def test_without_runs_there_is_no_stack(tmp_path: Path) -> None:
     path = matmuls(tmp_path / "runs.csv", [1.2])
     text = path.read_text(encoding="utf-8").replace("source,model", "source,model,fit").replace(",lab,", ",lab,,0")
     path.write_text(text, encoding="utf-8")
-    assert "none of 1 runs can be fitted to" in refused("fit", path)
+    assert "none of 1 run can be fitted to" in refused("fit", path)
     assert not (tmp_path / "runs-calibrations.csv").exists()
 
 

@@ -112,6 +112,7 @@ def test_a_step_lands_beside_what_is_expected(landed: Path, once: tuple[bytes, R
     assert (run.scenario, run.row, run.samples, run.flags) == (ID, "step_time_expected", sample_profile.STEPS, "")
     assert (run.note, run.method) == ("the first pod", "profile")
     assert "within its range" in once[1].output
+    assert "Warning" not in once[1].output
 
 
 def test_recognised_operations_are_rows_with_a_prediction(plan: Path, once: tuple[bytes, Result]) -> None:

@@ -193,3 +193,23 @@ def test_ranks_that_were_not_traced_count(tmp_path: Path) -> None:
     path.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [event]}))
     found = chips_of(read_profile(path), Chip("", "unknown"))
     assert (found.count, found.why) == (8, "1 of 8 ranks is in the profile")
+
+
+@pytest.mark.parametrize(
+    ("n_chips", "told"),
+    [
+        (1, "more than the plan has: is it that run?"),
+        (16, "a part of the plan's chips, or another run"),
+        (8, ""),
+    ],
+)
+def test_a_profile_of_other_chips_than_the_plan_is_warned_of(tmp_path: Path, n_chips: int, told: str) -> None:
+    """What the sheet says of another number of chips is a warning on the terminal too; of the plan's there is none."""
+    event = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1.0, "dur": 2, "pid": 0, "args": {"device": 0}}
+    trace, path = tmp_path / "rank0.json", tmp_path / "plan.xlsx"
+    trace.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [event]}))
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training"], n_chips=n_chips)
+    done = ingest(trace, path, "--device", "h100-sxm")
+    assert done.exit_code == 0
+    expected = f"Warning: the profile is of 8 chips and llama3-8b on h100-sxm of {n_chips}: {told}\n"
+    assert [line for line in done.stderr.splitlines(keepends=True) if "Warning" in line] == ([expected] if told else [])

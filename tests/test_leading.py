@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
 from planner.spoken import between, spoken, within
 from planner.validation.nearest import nearest
+from tests.commands import command
 from tests.first_screens import SERVING, TRAINING, calc
 
 PLANS = {
@@ -263,3 +265,38 @@ def test_why_goes_down_as_far_as_asked() -> None:
     ]  # fmt: skip
     both = calc(*SERVING, "--why", "decode_step_time", "kv_time", "--depth", "1")
     assert both.endswith(calc(*SERVING, "--why", "kv_time", "--depth", "1"))
+
+
+def test_why_memory_cannot_be_told(tmp_path: Path) -> None:
+    """A chip without memory: the line below what fits says what is missing, once."""
+    path = tmp_path / "bare.csv"
+    path.write_text("id,name,peak_bf16\nbare,Bare,1e15\n")
+    words = ("calc", "inference", "-m", "llama3-8b", "-H", "bare", "--hardware-csv", path, "--set")
+    said = command(*words, "hbm_bandwidth=3TB/s", "price_per_chip_hour=2")
+    block = said.partition("Memory: can't be told\n")[2].partition("\n\n")[0]
+    assert block.endswith("\nN/A because hbm_bytes is not in the hardware table: --set a value")
+    assert said.count("hbm_bytes") == 1
+    assert "N/A because" not in command(*words, "hbm_bandwidth=3TB/s", "price_per_chip_hour=2", "hbm_bytes=80GB")
+
+
+@pytest.mark.parametrize(
+    ("first_token", "token", "said"),
+    [
+        ("200ms", "10ms", "no n_chips or load_factor within its range makes check_first_token hold; "
+                          "no batch or n_chips within its range makes check_token_time hold"),
+        ("200ms", "50ms", "no n_chips or load_factor within its range makes check_first_token hold; "
+                          "batch {batch} for check_token_time"),
+        ("300ms", "200ms", "load_factor {load_factor} for check_first_token"),
+    ],
+)  # fmt: skip
+def test_what_is_advised_of_a_target_was_tried(first_token: str, token: str, said: str) -> None:
+    """Each failed target has its own advice: the value of one input, which mends it, or that none does."""
+    settings = ["n_chips=8", "batch=256", "request_rate=10", "prompt_len=4000", "generate_len=500", "context_len=4500"]
+    targets = [f"target_first_token_time={first_token}", f"target_token_time={token}"]
+    words = ["fleet", "-m", "llama3-70b", "-H", "h100-sxm", "--set", *settings, *targets]
+    (line,) = (each for each in calc(*words).splitlines() if each.startswith("What to change first: "))
+    advised = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[0-9.]+)", said), line.partition(": ")[2])
+    assert advised is not None, line
+    for name, value in advised.groupdict().items():
+        check = said.rpartition(" ")[2]
+        assert json.loads(calc(*words, f"{name}={value}", "--json", "--get", check)) == {check: 1.0}

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from planner.errors import UserError
+from planner.formulas import library
+from planner.formulas.input_values import meant
 from planner.plausible import doubt, share_meant
 
 TRAINING = ("training", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=64")
@@ -22,6 +25,8 @@ RUNS = "id,kind,source,template,model,hardware,settings,output,measured\n"
         (100, "100% or 1"),
         (0.35, ""),
         (1, ""),
+        (1.2, ""),
+        (2, ""),
         (1e6, ""),
     ],
 )
@@ -49,6 +54,24 @@ def test_a_share_typed_as_per_cent(planner: Callable[..., Result], args: Sequenc
     done = planner(*(arg.format(number) for arg in args))
     assert done.exit_code == 2
     assert "a number of at most 1 is wanted; write 35% or 0.35" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "remedy"),
+    [
+        ("150%", "; type 100% or less"),
+        ("600 %", "; type 100% or less"),
+        ("1.2", ""),
+        ("2", ""),
+        ("40", "; write 40% or 0.4"),
+    ],
+)
+def test_a_share_that_is_too_large(typed: str, remedy: str) -> None:
+    """Whoever typed a percent sign isn't told to, and a number just above 1 was hardly meant in per cent."""
+    row = library.load("training").row("compute_efficiency")
+    with pytest.raises(UserError) as refused:
+        meant(row, typed)
+    assert str(refused.value) == f"compute_efficiency={typed}: a number of at most 1 is wanted{remedy}"
 
 
 @pytest.mark.parametrize("measured", ["35", "3500 %", "3500%"])

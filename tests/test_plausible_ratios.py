@@ -105,3 +105,13 @@ def test_an_override_of_a_chip_is_told(tmp_path: Path) -> None:
     assert f"Warning: hbm_bandwidth of a = {told}" in done.stderr
     assert "perhaps" not in run(*words, "--set", "hbm_bandwidth=3TB/s").stderr
     assert "perhaps" not in run("check", str(book)).stdout
+
+
+@pytest.mark.parametrize("links", ["", "450GB/s"])
+def test_numbers_that_may_be_wrong_together_are_named_together(tmp_path: Path, links: str) -> None:
+    """Memory in MB and GB/s beside a usual peak: no unit is suggested for the peak, and all three are named."""
+    load_csv(tmp_path, f"{HEADER}\nmine,{links and 'switch'},989e12,80e6,3.35e9,{links},8", "hardware")
+    told = " ".join(progress._State.warned)
+    assert "perhaps" not in told
+    assert "column hbm_bytes: 80,000,000 byte/chip, hbm_bandwidth 3,350,000,000 byte/s/chip" in told
+    assert "and peak_bf16 989,000,000,000,000 FLOP/s/chip don't fit together: " in told

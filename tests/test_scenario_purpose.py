@@ -69,7 +69,7 @@ def mixed(edited: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     assert "added trained in column G of Inputs" in done.output
     assert f"like {SERVES}, for training." in done.output
     assert "New sheets: Training" in done.output
-    assert "It was made from my_models.csv too" in done.output
+    assert "It was also made from my_models.csv, which" in done.output
     assert "planner update with --models" in done.output
     assert (path.parent / "plan.bak.xlsx").exists()
     return path.read_bytes()

@@ -56,6 +56,10 @@ def test_a_byte_order_mark_and_crlf_are_read(tmp_path: Path) -> None:
         (HEADER + 'a,,gpt2,tpu-v5e,"1,5",1,\n', "write a point for decimals"),
         (HEADER + "a,,gpt2,tpu-v5e,1,1,\nA,,gpt2,tpu-v4,1,1,\n", "line 3: scenario 'A' stands in line 2 already"),
         (
+            HEADER + "a,Chat,gpt2,tpu-v5e,1,1,\nb,chat,gpt2,tpu-v4,1,1,\n",
+            "line 3, column name: there is a scenario 'chat' already, in line 2; give another name",
+        ),
+        (
             HEADER + '"a\nb",,gpt2,tpu-v5e,1,1,\n',
             r"line 3, column scenario: 'a\nb' is no name for a scenario: it holds c",
         ),

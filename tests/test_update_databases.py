@@ -244,7 +244,9 @@ def test_the_cover_names_the_file_that_is_given_now(tmp_path: Path) -> None:
     cover = read_plan(made.path).book.designed["Cover"]
     names = [cover.text(row, 1) for row, column in sorted(cover.cells) if column == 1]
     assert {"mine.csv", "newer.csv", "chips.csv"} & set(names) == {"mine.csv", "newer.csv"}
-    assert [text.partition(" too")[0] for text in done.remarks if "made from" in text] == ["It was made from mine.csv"]
+    assert [text.partition(",")[0] for text in done.remarks if "made from" in text] == [
+        "It was also made from mine.csv"
+    ]
 
 
 def test_a_file_with_a_shipped_name_stands_beside_the_shipped_one(tmp_path: Path) -> None:
@@ -260,7 +262,7 @@ def test_a_file_with_a_shipped_name_stands_beside_the_shipped_one(tmp_path: Path
     assert made_from["models.csv"] == catalog.load_models().digests["models.csv"] != made_from["your models.csv"]
     done, _ = update_file(path)
     said = lines(done)
-    assert any("It was made from your models.csv too" in line for line in said)
+    assert any("It was also made from your models.csv, which you didn't give now" in line for line in said)
     assert not [line for line in said if line.startswith("Newer")]
 
 

@@ -5,16 +5,17 @@ For a template without headlines, its outputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from planner import terminal_table
 from planner.catalog.databases import Databases
-from planner.formulas import advice, expected
+from planner.formulas import expected, tried_advice
 from planner.formulas.binding import of_headline
-from planner.formulas.evaluation import Results
+from planner.formulas.evaluation import Facts, Results
 from planner.formulas.explanation import missing, reasons
 from planner.formulas.headlines import Headline, fit, headline_template, headlines, leading
+from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.spoken import PERCENT, between, percent, printed, spoken, within
@@ -37,7 +38,8 @@ def lines(
     said += expected.notes(partial(expected.known, results), near.own if near else None)
     agreements = list(expected.agreements(results.template, results.number))
     said += ["", *agreements] if agreements else []
-    said += [*_fitting(results), *_binding(found, results)]
+    known = facts(results.template, model, hardware, databases)
+    said += [*_fitting(results, known, found), *_binding(found, results)]
     if results.value("stack") != expected.IDEAL:
         said += _made([each for each in found if each.parts], results)
     return said + (_near(near) if near else []) + more
@@ -104,7 +106,13 @@ def _lacking(results: Results, rows: Sequence[Row]) -> list[str]:
     """A line on why some of these rows are N/A; empty if all are known."""
     names = [row.name for row in rows]
     lacking = missing(results, names) or dict.fromkeys(reasons(results, names).values())
-    return [f"N/A because {', '.join(lacking)}: --set a value"] if lacking else []
+    return _because(lacking)
+
+
+def _because(lacking: Iterable[str]) -> list[str]:
+    """The line on what rows lack; none if they lack nothing."""
+    lacking = ", ".join(lacking)
+    return [f"N/A because {lacking}: --set a value"] if lacking else []
 
 
 def _headlines(found: Sequence[Headline[Row]], results: Results, databases: Databases) -> list[str]:
@@ -147,15 +155,22 @@ def _at_least(needed: str, results: Results) -> str:
     return "" if least is None else f", {spoken(least, 'byte')} at least"
 
 
-def _fitting(results: Results) -> list[str]:
-    """Whether the plan fits, and the headlines without a range, such as the largest batch that fits."""
+def _fitting(results: Results, known: Facts, above: Sequence[Headline[Row]]) -> list[str]:
+    """Whether the plan fits, and the headlines without a range, such as the largest batch that fits.
+
+    Below them why some are N/A, unless the headlines `above` are so for the same reason.
+    """
     plan = fit(results.template)
     elsewhere = {expected.EXTRAPOLATED, *([plan.needed] if plan else [])}
     others = [each for each in headlines(results.template) if not each.label and each.row.name not in elsewhere]
-    change = advice.in_words(results)
+    change = tried_advice.in_words(results, known)
     told = [f"What to change first: {change}"] if change else []
     said = [*_memory(results), *told, *_columns([(each.row.label, _said(results, each.row)) for each in others])]
-    return ["", *said] if said else []
+    memory = [plan.needed, *parse(plan.room.text).names] if plan else []
+    told_above = missing(results, [each.row.name for each in above])
+    names = [*memory, *(each.row.name for each in others)]
+    lacking = [each for each in missing(results, names) if each not in told_above]
+    return ["", *said, *_because(lacking)] if said else []
 
 
 def _binding(found: Sequence[Headline[Row]], results: Results) -> list[str]:

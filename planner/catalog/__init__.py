@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 from planner import csvfile, data
-from planner.catalog.calibrations import known_files, load_calibrations
+from planner.catalog.calibrations import SHIPPED, ids_in, known_files, load_calibrations
 from planner.catalog.checked_table import NOUNS, ById, Table, called, own_rows_first
 from planner.catalog.columns import BlankRule, Column, Field, Value, warn_of_unknown
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS, STACK_FIELDS
-from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
+from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law, of_calibrations
 from planner.catalog.model_columns import MODEL_FIELDS, MODEL_NOTES
 from planner.catalog.own_stacks import own_stacks
 from planner.catalog.rows import OwnRow, Reader
@@ -53,12 +54,13 @@ def load_models(path: Path | None = None, *, only: bool = True) -> Table:
     return _own_first(load, path, data.folder("model_db") / "models.csv", only=only)
 
 
-def load_hardware(path: Path | None = None, *, only: bool = True) -> Table:
+def load_hardware(path: Path | None = None, *, only: bool = True, is_calibrated: bool = False) -> Table:
     """The accelerators of a CSV, by default the shipped ones. Unless `only`, the shipped ones follow those of the CSV.
 
-    Raises UserError for any fault in the file.
+    With `is_calibrated` the calibrations that the CSV names must be known. Raises UserError for any fault in the file.
     """
-    load = partial(_load, "hardware", fields=HARDWARE_FIELDS, laws=HARDWARE_LAWS)
+    laws = (*HARDWARE_LAWS, of_calibrations(_calibration_ids)) if path and is_calibrated else HARDWARE_LAWS
+    load = partial(_load, "hardware", fields=HARDWARE_FIELDS, laws=laws)
     return _own_first(load, path, data.folder("hardware_db") / "accelerators.csv", only=only)
 
 
@@ -112,6 +114,18 @@ def identified_stack(text: str) -> str:
         if not found.has(text) and path.is_file():
             found = load_stacks(path)
     return found.identify(text)
+
+
+def _calibration_ids() -> set[str]:
+    """The ids of the shipped calibrations, and of those in the files that were loaded.
+
+    A fault of such a file is for the one who reads its numbers to tell.
+    """
+    found = ids_in(data.folder("hardware_db") / SHIPPED)
+    for path in known_files():
+        with suppress(UserError):
+            found |= ids_in(path) if path.is_file() else set()
+    return found
 
 
 def _load(kind: str, path: Path, fields: Sequence[Field], laws: Sequence[Law] = (), notes: Sequence[str] = ()) -> Table:

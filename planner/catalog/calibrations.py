@@ -161,7 +161,7 @@ def load_calibrations(path: Path | None = None, *, only: bool = False) -> Table:
     files = _files(path, only)
     digests: dict[str, str] = {}
     stated = _stated(files, digests)
-    shipped = _shipped_ids() if path else set()
+    shipped = ids_in(_shipped()) if path else set()
     sources = {
         identifier: _source(identifier, list(lines.values()), files[0] if identifier in shipped else None)
         for identifier, lines in stated.items()
@@ -272,9 +272,9 @@ REPLACED = "yours from "  # begins what is said of a shipped calibration of whic
 MOST_NAMED = 3  # most sources, or replaced numbers, to name
 
 
-def _shipped_ids() -> set[str]:
-    """The ids of the shipped calibrations."""
-    return {cells["calibration"].strip() for _, cells in csvfile.read(_shipped(), required=REQUIRED).records()}
+def ids_in(path: Path) -> set[str]:
+    """The ids of the calibrations in a file."""
+    return {cells["calibration"].strip() for _, cells in csvfile.read(path, required=REQUIRED).records()}
 
 
 def _source(identifier: str, lines: Sequence[Stated], own: Path | None) -> str:

@@ -34,7 +34,7 @@ class Databases:
 
     @cached_property
     def hardware(self) -> Table:
-        return catalog.load_hardware(self.hardware_csv, only=self.only)
+        return catalog.load_hardware(self.hardware_csv, only=self.only, is_calibrated=True)
 
     @cached_property
     def dtypes(self) -> Table:

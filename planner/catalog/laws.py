@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+
+from planner.errors import nearest
 
 BIASED = ("none", "all", "qkv", "o", "mlp")  # allowed values of the column bias
 
@@ -22,13 +24,25 @@ class Law:
     said: tuple[str, ...] = ()
 
 
-def at_most(name: str, other: str) -> Law:
-    """The law of a column that another one bounds."""
+def at_most(name: str, other: str, *, said: tuple[str, ...] = ()) -> Law:
+    """The law of a column that another one bounds; `said` as for any law."""
 
     def fault(value: float, most: float) -> str:
         return f"{name} {value:g} is more than {other} {most:g}" if value > most else ""
 
-    return Law((name, other), fault)
+    return Law((name, other), fault, said=said)
+
+
+def of_calibrations(known: Callable[[], Collection[str]]) -> Law:
+    """The law that a chip's calibration is one of the `known` ids, read when a row names one; capitals don't count."""
+
+    def fault(calibration: str) -> str:
+        ids = known()
+        is_known = calibration.lower() in {each.lower() for each in ids}
+        return "" if is_known else f"there is no calibration {calibration!r} ({nearest(calibration, ids)})"
+
+    remedy = "correct it, or give the CSV that has it with --calibrations"
+    return Law(("calibration",), fault, remedy, said=("calibration",))
 
 
 def biased(bias: str) -> list[str]:
@@ -108,6 +122,9 @@ MODEL_LAWS: tuple[Law, ...] = (
     _alike("mlp_gated", "mlp_matrices", lambda gated: 2 + gated),
     _alike("moe_experts", "n_experts", lambda experts: max(1.0, experts)),
     _alike("moe_top_k", "n_experts_active", lambda chosen: chosen or 1.0),
+    at_most("moe_top_k", "moe_experts", said=("moe_top_k", "moe_experts")),  # before what follows from them
+    at_most("moe_top_k", "n_experts"),
+    at_most("n_experts_active", "n_experts"),
     at_most("n_params_active_published", "n_params_total_published"),
 )
 

@@ -17,6 +17,7 @@ _count = partial(Field, source="source")
 _size = partial(_count, positive=True)
 _flag = partial(Field, kind="flag", blank=0.0, source="source")
 _natural = partial(Field, shown=False)  # read only to derive the columns that templates read
+_ATTENTION = ("mha", "gqa", "mqa", "mla", "hybrid")
 _NORM_VECTORS = {"rmsnorm": 1.0, "layernorm_nobias": 1.0, "layernorm": 2.0}
 
 # In the order in which the rules run.
@@ -36,11 +37,11 @@ _FIELDS = (
     _size("mlp_matrices", "Matrices of the feed-forward block"),
     # Experts
     _natural("moe_experts", "Experts", blank=0.0),
-    _natural("moe_top_k", "Experts that a token uses", at_most="n_experts"),
+    _natural("moe_top_k", "Experts that a token uses"),
     _natural("n_dense_layers", "Layers before the first with experts", blank=0.0, at_most="n_layers"),
     _natural("moe_layer_step", "Layers for each one with experts", blank=1.0, positive=True),
     _size("n_experts", "Experts"),
-    _size("n_experts_active", "Experts that a token uses", at_most="n_experts"),
+    _size("n_experts_active", "Experts that a token uses"),
     _count("n_moe_layers", "Layers with experts", at_most="n_layers"),
     _size("d_ff", "Feed-forward dimension", required=True),
     _count("d_ff_expert", "Feed-forward dimension of an expert", aliases=("moe_d_ff",)),
@@ -73,7 +74,7 @@ _FIELDS = (
         aliases=("linear_attn_params_per_layer",),
     ),
     _count("recurrent_state_elements", "Elements of a sequence's recurrent states in all layers", blank=0.0),
-    _text("attention", "Attention"),
+    _text("attention", "Attention", choices=_ATTENTION),
     _size("max_context", "Longest context"),
     _natural("n_global_layers", "Layers without a window", at_most="n_layers"),
     _count("n_local_layers", "Layers that attend within a window", at_most="n_full_attention_layers"),
@@ -150,6 +151,7 @@ LLAMA_3_TOKENS = 15e12  # Llama 3, section 1: a run of a model whose training to
 # The value of a blank cell, computed from other columns of its row; None is N/A.
 _RULES: dict[str, Callable[..., Value]] = {
     "name": lambda id: id,
+    "head_dim": lambda kv_lora_rank, qk_nope_dim, qk_rope_dim: qk_nope_dim + qk_rope_dim if kv_lora_rank else None,
     "is_untied": lambda tied_embeddings: 1 - tied_embeddings,
     "mlp_matrices": lambda mlp_gated: 2 + mlp_gated,
     "n_experts": lambda moe_experts: max(1.0, moe_experts),  # a dense model has one expert

@@ -85,6 +85,10 @@ def settings(command: Command) -> Command:
     return repeatable("--set", "settings", metavar="NAME=VALUE", help=text)(command)
 
 
+ONE_OF_A_PLAN = {"model": "model", "hardware": "chip"}
+"""Options that have one value in some commands and several in others, with what each is."""
+
+
 class Greedy(click.Command):
     """A command whose repeatable options also take several values: `--set batch=1 n_chips=8`.
 
@@ -100,7 +104,22 @@ class Greedy(click.Command):
             if isinstance(option, click.Option) and not option.is_flag and not option.multiple
             for name in option.opts
         }
-        return super().parse_args(ctx, _spread(args, repeatable, single))
+        try:
+            return super().parse_args(ctx, _spread(args, repeatable, single))
+        except click.UsageError as error:
+            if "unexpected extra argument" in error.message:
+                self._refuse_second(args)
+            raise
+
+    def _refuse_second(self, args: list[str]) -> None:
+        """Raise UserError if a second model or chip was given to a command that takes one."""
+        options = {name: each.name for each in self.params if isinstance(each, click.Option) for name in each.opts}
+        for option, one, other in zip(args, args[1:], args[2:], strict=False):
+            if options.get(option) in ONE_OF_A_PLAN and not other.startswith("-"):
+                what = (
+                    f"{self.name} takes one {ONE_OF_A_PLAN[str(options[option])]}, and {option} has {one} and {other}"
+                )
+                raise UserError(what, remedy="planner sweep and planner build take several")
 
 
 def _spread(args: list[str], repeatable: set[str], single: set[str]) -> list[str]:

@@ -30,6 +30,7 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     """
     from planner import progress
     from planner.errors import Place, UserError
+    from planner.terminal_table import counted
     from planner.validation import errors_text
     from planner.validation.judged import doubted, validated, without_effect
 
@@ -52,7 +53,7 @@ def command(runs: Path | None, databases: Databases, as_json: bool, leave_one_ou
     if runs is not None and (said := doubted(rows)):
         progress.warn(f"{runs.name}: {said}")
     name = runs.name if runs else "the published runs"
-    about = f"{len(rows):,} runs of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
+    about = f"{counted(len(rows), 'run')} of {name}, expected by {WITHOUT if leave_one_out else USUAL}"
     is_own = databases.calibrations_csv is not None
     click.echo(
         errors_text.as_json(rows)

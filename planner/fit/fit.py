@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
+from planner.catalog.calibrations import known_files
 from planner.catalog.columns import refuse_new_id
 from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import find
@@ -20,6 +21,8 @@ from planner.fit import fit_sheet, written
 from planner.fit.runs_to_fit import OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
+from planner.scenario.exported_tables import CALIBRATIONS
+from planner.terminal_table import counted
 from planner.update.outcome import Updated
 from planner.update.update import update_file
 from planner.validation.runs import models_of
@@ -124,7 +127,7 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     skipped += [OwnRun(run, is_used=False, why_not=run.fault) for run in runs if run.fault]
     if not stacks:
         why = next((f": {each.run.id}: {each.why_not}" for each in skipped), "")
-        what = f"none of {len(runs)} runs can be fitted to{why}" if runs else "there are no measured runs"
+        what = f"none of {counted(len(runs), 'run')} can be fitted to{why}" if runs else "there are no measured runs"
         remedy = "" if runs else "planner measure, planner backfill and planner record bring some"
         raise UserError(what, place=Place(path), remedy=remedy)
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
@@ -147,6 +150,7 @@ def _of_workbook(path: Path, databases: Databases, folder: Path) -> tuple[Databa
     files = {kind: folder / f"{kind}.csv" for kind in own}
     for kind, text in own.items():
         files[kind].write_text(text, encoding="utf-8")
+    known_files(files.get(CALIBRATIONS))  # so that its chips may name them
     given = replace(
         databases,
         models_csv=databases.models_csv or files.get("models"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from planner.formulas.template import BY_ID, CALCULATED, Row, Template
 from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Text, Unary, parse
 
 Given = Mapping[str, Any]  # name -> number, text, None (N/A), or an array of these
+_MOST_NAMED = 8  # most numbers of a model or chip to list
 _CODES: dict[str, float] = {}
 _TEXTS: list[str] = [""]
 NUMPY = Arithmetic(np)
@@ -112,6 +113,7 @@ def leaves_of(template: Template, facts: Facts, given: Given, spelling: dict[flo
     """
     for name in given:
         template.row(name)
+    refuse_unnamed(template.rows, facts, given)
     return {row.name: leaf(row, facts, given, spelling) for row in template.rows if is_leaf(row, given)}
 
 
@@ -131,13 +133,35 @@ def leaf(row: Row, facts: Facts, given: Given, spelling: dict[float, str] | None
     return encoded(row, _looked_up(row, record, row.column[0]), spelling)
 
 
+def refuse_unnamed(rows: Iterable[Row], facts: Facts, given: Container[str]) -> None:
+    """Raise UserError if any of these rows is a number of a model or chip that isn't named; it lists all that are.
+
+    A number that another row's text chooses, such as the peak of a dtype, is refused only once it is looked up.
+    """
+    of_none = [kind for kind, record in (("model", facts.model), ("hardware", facts.hardware)) if record is None]
+    lacking = [row for row in rows if row.kind in of_none and row.name not in given and not _is_calibration(row)]
+    if plain := [row for row in lacking if row.column[1] is None]:
+        raise _unnamed([*plain, *(row for row in lacking if row not in plain)])
+
+
+def _unnamed(lacking: Sequence[Row]) -> UserError:
+    """What to do about rows of a model or chip that isn't named."""
+    first = lacking[0]
+    whose, option = ("model", "-m MODEL") if first.kind == "model" else ("chip", "-H CHIP")
+    what = f"{first.template or 'this template'} reads a {whose}'s {first.column[0]}"  # not the file's fault: no place
+    names = [f"{row.name}=..." for row in lacking if row.kind == first.kind]
+    rest = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return UserError(what, remedy=f"name one with {option}, or --set {' '.join(names[:_MOST_NAMED])}{rest}")
+
+
+def _is_calibration(row: Row) -> bool:
+    """Whether a row has the calibration of a chip: without one a plan has bounds, but no expected times."""
+    return row.column[0] == "calibration"
+
+
 def _looked_up(row: Row, record: Mapping[str, Any] | None, column: str) -> Any:
-    if record is None and column == "calibration":
-        return None  # a plan without a chip has bounds, but no expected times
     if record is None:
-        whose, option = ("model", "-m MODEL") if row.kind == "model" else ("chip", "-H CHIP")
-        what = f"{row.template or 'this template'} reads a {whose}'s {column}"  # not the file's fault, so no place
-        raise UserError(what, remedy=f"name one with {option}, or --set {row.name}=...")
+        return None  # a row that may lack it, or refuse_unnamed refuses it
     if column not in record:
         raise row.fault(f"the {row.kind} table has no column {column}", nearest(column, record))
     return record[column]
@@ -191,9 +215,9 @@ def _column(row: Row, facts: Facts, column: str) -> dict[str, Any]:
 def _family(row: Row, facts: Facts, column: str) -> dict[str, Any]:
     """The chip's columns `<column>_<dtype>`, by dtype."""
     if facts.hardware is None:
-        _looked_up(row, None, column)
+        raise _unnamed([row])
     prefix = f"{column}_"
-    record = facts.hardware or {}
+    record = facts.hardware
     return {name.removeprefix(prefix): encoded(row, value) for name, value in record.items() if name.startswith(prefix)}
 
 

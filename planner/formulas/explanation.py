@@ -132,13 +132,23 @@ def _missing(results: Results, row: Row) -> str:
         _, said, why = row.note.partition("N/A ")
         return f"{row.name} is {said}{why}" if said else f"{row.name} is N/A by its formula ({row.formula})"
     if row.kind in BY_ID and row.column[1]:  # these tables have no blanks: the row is missing
-        return f"there is no {row.kind} {results.value(row.column[1])!r}"
+        setting = _naming(results, results.template.row(row.column[1]))
+        advice = f" (--set {setting} chooses another)" if setting else ""
+        return f"there is no {row.kind} {results.value(row.column[1])!r}{advice}"
     if row.kind == "hardware" and row.column[1]:
         chosen = results.value(row.column[1])
         return f"the chip has no {row.column[0]}_{chosen} in the hardware table (--set {row.column[1]} chooses another)"
     others = given_by(row.column[0]) if row.kind == "hardware" else ()
     giving = f" ({' and '.join(others)} would give it)" if others else ""
     return f"{row.name} is not in the {row.kind} table{giving}"
+
+
+def _naming(results: Results, row: Row) -> str:
+    """The input or number of a chip that gives a row its text, which is such a one itself or chooses among some."""
+    if row.kind not in CALCULATED or row.name in results.given:
+        return row.name
+    text = results.value(row.name)
+    return next((name for name in reversed(row.reads) if results.value(name) == text), "")
 
 
 def failed(results: Results) -> list[Row]:

@@ -17,6 +17,7 @@ from planner.errors import UserError
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Name, Text, walk
 
+_TWICE_PER_CENT = 10.0  # 1,000 %: from here on a number with a percent sign was already in per cent without it
 LARGEST = 1e30  # beyond it products overflow
 VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # prefixes of flags
 CALIBRATIONS = ("calibration_id", "chip_calibration")  # text rows with an id of Calibration
@@ -59,8 +60,8 @@ class Limits(NamedTuple):
     most: float = LARGEST
     is_stage: bool = False
 
-    def fault(self, number: float) -> str:
-        """What is wrong with a number; blank if nothing is."""
+    def fault(self, number: float, text: str = "") -> str:
+        """What is wrong with a number, typed as `text` if that is known; blank if nothing is."""
         if self.is_flag:
             return "" if number in (0, 1) else "1 is yes and 0 is no"
         if self.is_stage:
@@ -71,6 +72,8 @@ class Limits(NamedTuple):
         if number <= self.most:
             return ""
         meant = plausible.share_meant(number) if self.most == 1 else ""
+        if self.most == 1 and text.endswith("%") and number < _TWICE_PER_CENT:
+            return f"a number of at most {self.most:g} is wanted; type 100% or less"
         return f"a number of at most {self.most:g} is wanted{meant and f'; write {meant}'}"
 
 
@@ -214,7 +217,7 @@ def meant(row: Row, text: str) -> float | str | None:
         number = typed_numbers.read(text, row.unit)
     except UserError as error:
         raise UserError(f"{row.name}={text}: {error.what}", remedy=_bits_of(row, text) or error.remedy) from None
-    if fault := limits(row).fault(number):
+    if fault := limits(row).fault(number, text.strip()):
         raise UserError(f"{row.name}={text}: {fault}")
     return number
 

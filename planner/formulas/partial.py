@@ -26,6 +26,7 @@ from planner.formulas.evaluation import (
     leaves_of,
     looked_up_by,
     over,
+    refuse_unnamed,
 )
 from planner.formulas.following import with_followers
 from planner.formulas.input_values import check_together, doubt_chip, wholes
@@ -70,6 +71,7 @@ def partial(
     arithmetic = Arithmetic(np)
     names, changes, known = tuple(wanted), set(changing), dict(given)
     needed = template.closure(names, {*known, *changes})
+    refuse_unnamed((row for row in template.rows if row.name in needed), facts, {*known, *changes})
     steps: list[tuple[str, Node | None, Row]] = []
 
     def step(tree: Node | None, row: Row, arithmetic: Arithmetic = arithmetic) -> Step:

@@ -168,13 +168,18 @@ def _is_mean(profile: Profile) -> bool:
 def _chips(chips: Chips | None, plan: PlannedStep | None) -> Iterator[PageLine]:
     if chips is None or (chips.count is None and not chips.why):
         return
-    planned, why, count = plan.chips if plan else None, [chips.why], chips.count
-    if planned and count and count < planned:
-        why.append("a part of the plan's chips, or another run")
-    elif planned and count and count > planned:
-        why.append("more than the plan has: is it that run?")
-    note = "; ".join(filter(None, why))
-    yield PageLine("Chips", count, COUNT, planned, "chips of the plan" if planned else "", note)
+    planned = plan.chips if plan else None
+    note = "; ".join(filter(None, [chips.why, other_chips(chips, plan)]))
+    yield PageLine("Chips", chips.count, COUNT, planned, "chips of the plan" if planned else "", note)
+
+
+def other_chips(chips: Chips, plan: PlannedStep | None) -> str:
+    """What a number of chips other than the plan's may mean; blank if it is the plan's, or one is unknown."""
+    if not chips.count or plan is None or not plan.chips or chips.count == plan.chips:
+        return ""
+    if chips.count < plan.chips:
+        return "a part of the plan's chips, or another run"
+    return "more than the plan has: is it that run?"
 
 
 def _utilisation(profile: Profile, plan: PlannedStep | None) -> PageLine:

@@ -121,6 +121,9 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         fill = partial(profile_sheet.write, profile=found.profile, lines=lines, peaks=found.peaks, about=about)
         name = added_sheet.put(package, _kind(plan, which), profile_sheet.PURPOSE, fill)
         package.write(path)
+    if doubtful := first_page.other_chips(found.chips, step):
+        its, plans = counted(found.chips.count or 0, "chip"), f"{step.chips or 0:,.0f}"
+        progress.warn(f"the profile is of {its} and {which.name} of {plans}: {doubtful}")
     is_flag_reported = place is None or f"flagged {run.flags}" in said_of_run  # without a run there is no flag
     marked = [f"flagged {run.flags}"] if run.flags and not is_flag_reported else []
     sheet_written = f"sheet {name}: {counted(len(lines), 'first line')}"

@@ -60,8 +60,8 @@ from planner.xlsx.xmltree import every
 STRICT = b"http://purl.oclc.org/ooxml/"  # the namespaces of a file of this kind
 _NO_MEMORY = "Cover doesn't say what planner wrote last, so its labels, formulas and notes came in place of all there"
 _GIVE_AGAIN = (
-    "which you didn't give now: your rows stay, but where a shipped one has the same id, that counts; planner update "
-    "with --models, --hardware-csv, --calibrations or --template reads it again"
+    "which you didn't give now: your rows stay, but where a shipped one has the same id, that one counts; planner "
+    "update with --models, --hardware-csv, --calibrations or --template reads them again"
 )
 
 
@@ -120,8 +120,8 @@ def update(
             if memory is None:
                 done.remarks.append(_NO_MEMORY)
             if absent:
-                names = ", ".join(sorted(name for files in absent.values() for name in files))
-                done.remarks.append(f"It was made from {names} too, {_GIVE_AGAIN}")
+                names = " and ".join(sorted(name for files in absent.values() for name in files))
+                done.remarks.append(f"It was also made from {names}, {_GIVE_AGAIN}")
             _bring(merge_of(book, memory, Fresh.of(made), done, databases), there)
             mend(package)
             progress.step("computing every formula")

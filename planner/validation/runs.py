@@ -14,11 +14,12 @@ from pathlib import Path
 
 from planner import csvfile, data
 from planner.catalog import Table, Value, load_models
+from planner.catalog.calibrations import KINDS
 from planner.catalog.checked_table import OWN_FILES, TABLES, own_rows_first
 from planner.catalog.columns import warn_of_unknown
 from planner.catalog.databases import Databases
 from planner.compare.checked_measurements import number_fault
-from planner.errors import Place, UserError
+from planner.errors import NEAR, Place, UserError, closest
 from planner.formulas import library
 from planner.formulas.following import with_followers
 from planner.formulas.input_values import meant, share_fault
@@ -151,6 +152,12 @@ def _run(cells: dict[str, str], place: Place) -> Run:
         remedy = "write it with a decimal point, and its unit behind it or in the column unit"
         raise UserError(what, place=replace(place, column="measured"), remedy=remedy)
     texts = {name: cells.get(name, "").strip() for name in COLUMNS}
+    known = dict.fromkeys((*KINDS, *KIND_OF_TEMPLATE))
+    if texts["kind"] not in ("", texts["template"], *known, *library.names()):
+        near = closest(texts["kind"], known, 1, NEAR)
+        what = f"unknown kind {texts['kind']!r}{f', did you mean {near[0]}?' if near else ''}"
+        remedy = f"write one of {', '.join(known)}, or leave it blank for the template's name"
+        raise UserError(what, place=replace(place, column="kind"), remedy=remedy)
     if not texts["id"]:
         raise UserError("the run has no id", place=replace(place, column="id"), remedy="give each run an id of its own")
     return Run(

@@ -274,7 +274,7 @@ class _Known:
                 is_ours = {"scenario", *MODEL_COLUMNS, *HARDWARE_COLUMNS} & set(sheet.header)
                 remedy = looks_like(sheet.header, known if is_ours else ()) or _named_so(column, known)
                 raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=remedy)
-        seen: dict[str, int] = {}
+        seen, named = dict[str, int](), dict[str, int]()
         for line, cells in sheet.records():
             try:
                 scenario = self._from_cells(cells, str(path))
@@ -287,6 +287,10 @@ class _Known:
                 what = f"scenario {scenario.id!r} stands in line {seen[scenario.id.lower()]} already"
                 raise UserError(what, place=Place(path, line), remedy="ids are unique")
             seen[scenario.id.lower()] = line
+            if scenario.is_named and (first := named.setdefault(scenario.name.lower(), line)) != line:
+                place = Place(path, line, next(each for each in NAME_COLUMNS if cells.get(each, "").strip()))
+                what = f"there is a scenario {scenario.name!r} already, in line {first}"
+                raise UserError(what, place=place, remedy="give another name")
             yield scenario
         if not seen:
             raise UserError("the file has no scenario", place=Place(path), remedy="add a row below the header")
