@@ -22,8 +22,10 @@ from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import ID
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from planner.workbook.sweep_sheet import FAILING_WIDTH, WORDS_WIDTH
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import every
 from tests.commands import run
 from tests.libreoffice import needs_libreoffice, saved
 from tests.workbooks import agree, edit, row_of, smaller
@@ -235,3 +237,17 @@ def test_what_is_added_is_shown_as_in_a_new_workbook(drawn: openpyxl.Workbook) -
     names = ("mfu_expected", *EXPECTED)
     shown = {name: board.row_dimensions[row_of(drawn, "Dashboard", name)].hidden for name in names}
     assert not any(shown.values()), shown
+
+
+def test_the_columns_of_sweep_are_as_in_a_new_workbook(mixed: bytes, book: Book) -> None:
+    """The working and the chart data are closed, all of them, and what binds and what fails is wide enough."""
+    package, sheet = Package.from_bytes(mixed, "plan.xlsx"), book.sheets["Sweep"]
+    spans = every(package.tree(package.sheets()["Sweep"]), "col")
+    columns = {at: span for span in spans for at in range(int(span.get("min", 0)), int(span.get("max", 0)) + 1)}
+    texts = {(column, sheet.text(row, column)) for row, column in sheet.values}
+    words = {column for column, text in texts if text.endswith(".words")}
+    fails = {column for column, text in texts if text == "failed_checks.words"}  # a table each, of other columns
+    assert {float(columns[column].get("width", 0)) for column in words - fails} == {WORDS_WIDTH}
+    assert float(columns[max(fails)].get("width", 0)) == FAILING_WIDTH
+    closed = [*range(2, min(words)), *(column for column, text in texts if text.startswith("chart."))]
+    assert [column for column in closed if columns[column].get("hidden") != "1"] == []
