@@ -20,7 +20,10 @@ from planner.formulas.lookups import facts
 from planner.scenario.new_column import NewScenario
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import ID
+from planner.update.update import update_file
+from planner.workbook import dashboard_charts
 from planner.workbook.book import build
+from planner.workbook.memory import remembered
 from planner.workbook.scenarios import plan_of
 from planner.workbook.sweep_sheet import FAILING_WIDTH, WORDS_WIDTH
 from planner.workbook.workloads import WORKLOAD
@@ -251,3 +254,20 @@ def test_the_columns_of_sweep_are_as_in_a_new_workbook(mixed: bytes, book: Book)
     assert float(columns[max(fails)].get("width", 0)) == FAILING_WIDTH
     closed = [*range(2, min(words)), *(column for column, text in texts if text.startswith("chart."))]
     assert [column for column in closed if columns[column].get("hidden") != "1"] == []
+
+
+def test_sweeps_are_around_the_numbers_of_the_new_scenario(book: Book) -> None:
+    """The tables of its workload are over 512 chips, as an update would choose them, and not over those of serving."""
+    memory = remembered(book.designed["Cover"])
+    assert memory is not None
+    assert memory.axes["training.n_chips"] == [128, 256, 512, 1024, 2048]
+
+
+@pytest.mark.slow
+def test_nothing_is_to_update_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where the charts over all scenarios need more room for one more: adding its sheets gives it to them."""
+    monkeypatch.setattr(dashboard_charts, "ROWS_EACH", dashboard_charts.ROWS_EACH * 10)
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["tpu-v5e"], ["inference"], None, ["n_chips=4"]))))
+    add(path, "Trained", "--workload", "training", "-H", "tpu-v5p", "--set", "n_chips=512")
+    assert not update_file(path)[0].is_needed

@@ -29,6 +29,7 @@ from planner.recalc import Recalculated, add_columns
 from planner.scenario.new_column import NewColumn, NewScenario
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
+from planner.update.fresh import Coming
 from planner.update.outcome import Updated
 from planner.update.update import update
 from planner.workbook.lacking import lacking
@@ -90,7 +91,8 @@ def add(package: Package, request: NewScenario) -> AddedScenario:
         raise UserError("there is no scenario to copy", place=Place(package.name), remedy="build a new workbook")
     workload, updated = workload_of(book, request), None
     if lacks(book, workload):
-        updated = update(package, request.templates, more=[workload], read=book)
+        coming = Coming(workload, source_of(book, request.like, workload), request.settings)
+        updated = update(package, request.templates, coming=coming, read=book)
         book = Book(package)
     source = source_of(book, request.like, workload)
     columns = free_columns(book)

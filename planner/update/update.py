@@ -37,7 +37,7 @@ from planner.recalc import recalculate
 from planner.update import new_sheets
 from planner.update.base import lacks_rows
 from planner.update.changed_inputs import INPUTS, read_by
-from planner.update.fresh import Fresh, drafted, not_given, plan_of
+from planner.update.fresh import Coming, Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.places import is_filled
@@ -93,10 +93,10 @@ def update(
     package: Package,
     templates: Sequence[str] = (),
     databases: Databases | None = None,
-    more: Sequence[str] = (),
+    coming: Coming | None = None,
     read: Book | None = None,
 ) -> Updated:
-    """Update a package in place, and add the sheets of the templates `more`. Returns the outcome.
+    """Update a package in place, and add the sheets that a `coming` scenario needs. Returns the outcome.
 
     `read` is its workbook if that was read already. Raises UserError as `update_file` does, and then nothing is
     changed.
@@ -108,7 +108,7 @@ def update(
         memory = remembered(book.designed.get("Cover"))
         _refuse_unfit(book, memory)
         progress.step("laying it out anew")
-        plan = plan_of(book, templates, databases, more)
+        plan = plan_of(book, templates, databases, coming)
         absent = not_given(book, plan)
         made = drafted(replace(plan, also_made_from=absent, axes=retyped(memory, book.designed)), memory)
         there = notes(package)
