@@ -11,7 +11,7 @@ from planner.compare import comparison_sheet as comparison
 from planner.xlsx.address import column_letters
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
-from planner.xlsx.workbook_part import parse_sheets
+from planner.xlsx.workbook_part import parse_sheets, printed
 from tests.backfills import backfill, keys, measurement, rows
 from tests.test_backfill_reach import more, put, with_table
 
@@ -63,6 +63,15 @@ def test_our_names_that_grow(built: bytes, tmp_path: Path) -> None:
     backfill(path, *(measurement(key) for key in more(path, 3)))
     assert comparison.find(Package.read(path)).sized_to == last + 3
     assert [value in (None, size + 2) for value in values_of(path, 2)] == [True, True]
+
+
+def test_new_rows_are_printed(built: bytes, tmp_path: Path) -> None:
+    """The cases that come are on the pages of those that were there."""
+    path, package = tmp_path / "plan.xlsx", Package.from_bytes(built, "plan.xlsx")
+    put(path, dict(package.parts))
+    (before,) = printed(package, "Comparison")
+    backfill(path, *(measurement(key) for key in more(path, 3)))
+    assert printed(Package.read(path), "Comparison") == [before._replace(bottom=before.bottom + 3)]
 
 
 def test_ranges_over_free_rows(built: bytes, tmp_path: Path) -> None:

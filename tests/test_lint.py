@@ -10,6 +10,8 @@ from planner.book.workbook import Book
 from planner.check.findings import RULES, Fault
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.folders import shared_folder
 from tests.seeded import (  # noqa: F401 # the fixtures are used by name
     ALL,
@@ -107,6 +109,22 @@ def test_units_of_columns(plan: Seeded) -> None:
     """A database's column in a unit that is not SI."""
     plan.type("Hardware", "C4", "TFLOP/s")
     assert places(plan.found()) == {"Hardware!C4"}
+
+
+@pytest.mark.parametrize("kind", ["models", "hardware"])
+def test_an_id_of_two_rows(plan: Seeded, kind: str) -> None:
+    """A copied row whose id was left, whatever its capitals: both rows are named, with the one that counts."""
+    base = Book(plan.package).databases[kind]
+    sheet, first, new = base.sheet, base.first_row, base.last_row + 1
+    copied = {address(new, column): sheet.value(first, column) for column in base.columns.values()}
+    copied[address(new, base.id_column)] = str(sheet.value(first, base.id_column)).upper()
+    plan.package.replace(plan.part(sheet.name), with_values(parse_sheets(plan.package)[sheet.name], copied))
+    found = plan.found()
+    assert rules(found) == {38}
+    (said,) = [each for each in found if each.rule == 38]
+    assert said.place == f"{sheet.name}!{address(new, base.id_column)}"
+    assert f"stands in row {first} already: row {first} counts, row {new} never does" in said.what
+    assert said.remedy == f"give row {new} an id of its own, or delete one of the two rows"
 
 
 def test_a_formula_that_is_not_its_rows(plan: Seeded) -> None:

@@ -17,11 +17,12 @@ from planner.workbook.scenarios import plan_of
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import printed
 from tests.backfills import backfill, measurement
 from tests.commands import command, invoked, refused, run
 from tests.libreoffice import converted, needs_libreoffice, recalculated
 from tests.recorded_runs import ID, SERVES, SIZES, fixture_plan, fixture_serves, record, runs, said_on_dashboard  # noqa: F401
-from tests.workbooks import cached, few_rows, retype, smaller, write_small
+from tests.workbooks import cached, edit, few_rows, retype, smaller, write_small
 
 
 def test_a_run_of_another_chip_is_refused(plan: Path) -> None:
@@ -215,6 +216,22 @@ def test_runs_make_room_for_cases(plan: Path, tmp_path: Path) -> None:
     assert "formulas" not in " ".join(line for line in lines(updated) if "Dashboard" in line)
     sheet = find(Package.read(plan))
     assert sheet.rows[-1].number <= sheet.sized_to < sheet.runs_title_row
+
+
+def test_runs_are_printed(plan: Path) -> None:
+    """Below the cases, from the labels of the table to the last run, each with its unit; not where a person prints
+    other rows."""
+    (cases,) = printed(Package.read(plan), "Comparison")
+    for count in (1, 2):
+        assert record(plan, "--time", "9ms").exit_code == 0
+        sheet = find(Package.read(plan))
+        still, area = printed(Package.read(plan), "Comparison")
+        assert still == cases
+        assert area == (sheet.runs_header - 1, sheet.columns["shape"], sheet.run_rows[-1], cases.right)
+        assert len(sheet.run_rows) == count
+    edit(plan, lambda book: setattr(book["Comparison"], "print_area", "A1:D8"))
+    assert record(plan, "--time", "9ms").exit_code == 0
+    assert list(map(str, printed(Package.read(plan), "Comparison"))) == ["A1:D8"]
 
 
 def test_cases_below_the_runs_go_on_there(plan: Path) -> None:

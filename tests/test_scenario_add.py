@@ -284,6 +284,10 @@ def test_another_engine_computes_the_same(plan: Path, tmp_path: Path) -> None:
     ("columns", "then"),
     [
         (b'<col min="6" max="6" width="24"/>', b'<col min="6" max="6" width="24"/><col min="7" max="7" width="24"/>'),
+        (
+            b'<col min="6" max="6" width="24" collapsed="1"/>',
+            b'<col min="6" max="6" width="24" collapsed="1"/><col min="7" max="7" width="24"/>',
+        ),
         (b'<col min="5" max="9" width="24"/>', b'<col min="5" max="9" width="24"/>'),
         (
             b'<col min="6" max="6" width="24"/><col min="7" max="64" width="9"/>',
@@ -294,6 +298,6 @@ def test_another_engine_computes_the_same(plan: Path, tmp_path: Path) -> None:
     ],
 )
 def test_widths(columns: bytes, then: bytes) -> None:
-    """A column without a width of its own becomes as wide as the other; a run of columns is split."""
+    """A column without a width of its own is as wide as the other; a run of columns is split. A group ends once."""
     sheet = b"<worksheet><cols>%b</cols><sheetData/></worksheet>"
     assert sheet % then in as_wide(sheet % columns, 6, 7)

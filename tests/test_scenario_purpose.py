@@ -19,10 +19,15 @@ from planner.formulas.lookups import facts
 from planner.scenario.new_column import NewScenario
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import ID
+from planner.update.update import update_file
+from planner.workbook import dashboard_charts
 from planner.workbook.book import build
+from planner.workbook.memory import remembered
 from planner.workbook.scenarios import plan_of
+from planner.workbook.sweep_sheet import FAILING_WIDTH, WORDS_WIDTH
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.opc import Package
+from planner.xlsx.xmltree import every
 from tests.commands import run
 from tests.libreoffice import needs_libreoffice, saved
 from tests.workbooks import SheetsOf, agree, edit, row_of, smaller
@@ -236,3 +241,34 @@ def test_what_is_added_is_shown_as_in_a_new_workbook(drawn: SheetsOf) -> None:
     names = ("mfu_expected", *EXPECTED)
     shown = {name: board.row_dimensions[row_of(drawn, "Dashboard", name)].hidden for name in names}
     assert not any(shown.values()), shown
+
+
+def test_the_columns_of_sweep_are_as_in_a_new_workbook(mixed: bytes, book: Book) -> None:
+    """The working and the chart data are closed, all of them, and what binds and what fails is wide enough."""
+    package, sheet = Package.from_bytes(mixed, "plan.xlsx"), book.sheets["Sweep"]
+    spans = every(package.tree(package.sheets()["Sweep"]), "col")
+    columns = {at: span for span in spans for at in range(int(span.get("min", 0)), int(span.get("max", 0)) + 1)}
+    texts = {(column, sheet.text(row, column)) for row, column in sheet.values}
+    words = {column for column, text in texts if text.endswith(".words")}
+    fails = {column for column, text in texts if text == "failed_checks.words"}  # a table each, of other columns
+    assert {float(columns[column].get("width", 0)) for column in words - fails} == {WORDS_WIDTH}
+    assert float(columns[max(fails)].get("width", 0)) == FAILING_WIDTH
+    closed = [*range(2, min(words)), *(column for column, text in texts if text.startswith("chart."))]
+    assert [column for column in closed if columns[column].get("hidden") != "1"] == []
+
+
+def test_sweeps_are_around_the_numbers_of_the_new_scenario(book: Book) -> None:
+    """The tables of its workload are over 512 chips, as an update would choose them, and not over those of serving."""
+    memory = remembered(book.designed["Cover"])
+    assert memory is not None
+    assert memory.axes["training.n_chips"] == [128, 256, 512, 1024, 2048]
+
+
+@pytest.mark.slow
+def test_nothing_is_to_update_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where the charts over all scenarios need more room for one more: adding its sheets gives it to them."""
+    monkeypatch.setattr(dashboard_charts, "ROWS_EACH", dashboard_charts.ROWS_EACH * 10)
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["tpu-v5e"], ["inference"], None, ["n_chips=4"]))))
+    add(path, "Trained", "--workload", "training", "-H", "tpu-v5p", "--set", "n_chips=512")
+    assert not update_file(path)[0].is_needed

@@ -91,3 +91,29 @@ def test_widths_go_with_their_columns() -> None:
         b'<cols><col min="1" max="1" width="9"/><col min="2" max="2" width="5"/><col min="3" max="3" width="9"/>'
         b'<col min="4" max="4" width="33"/><col min="5" max="1024" width="8"/></cols>'
     ) in old.xml()
+
+
+@pytest.mark.parametrize(
+    ("old_cols", "in_tables"),
+    [
+        (b'<col min="2" max="3" hidden="1" outlineLevel="1"/><col min="4" max="4" collapsed="1" width="7"/>', []),
+        (b'<col min="2" max="2" hidden="1" outlineLevel="1"/><col min="3" max="4" width="7"/>', [Track({3: 5, 4: 6})]),
+    ],
+)
+def test_a_group_that_grew_is_closed_as_a_whole(old_cols: bytes, in_tables: list[Track]) -> None:
+    """Its new columns take nothing from what stood there: the end of the group, or columns of a table that moved."""
+    sheet = b'<worksheet><cols><col min="1" max="1" width="9"/>%b</cols><sheetData/></worksheet>'
+    group = b'<col min="2" max="4" hidden="1" outlineLevel="1"/><col min="5" max="5" collapsed="1" width="6"/>'
+    old, fresh = Worksheet(sheet % old_cols), Worksheet(sheet % group)
+    same = Track({column: column for column in range(1, 6)})
+    take_widths(old.root, fresh.root, same, same, in_tables)
+    assert group in old.xml()
+
+
+def test_no_column_is_too_far_right_to_have_a_width() -> None:
+    """A sheet with more columns than Sweep has with both workloads keeps the width of each."""
+    columns = b"".join(b'<col min="%d" max="%d" width="%d"/>' % (at, at, at) for at in range(1, 700))
+    sheet = b"<worksheet><cols>%b</cols><sheetData/></worksheet>"
+    old, fresh = Worksheet(sheet % b'<col min="1" max="1" width="1"/>'), Worksheet(sheet % columns)
+    take_widths(old.root, fresh.root, Track({1: 1}), Track({1: 1}))
+    assert columns in old.xml()

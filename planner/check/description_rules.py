@@ -1,4 +1,4 @@
-"""Rules about a row's description: its label, unit and source (9, 10, 11)."""
+"""Rules about a row's description: its label, unit, source and id (9, 10, 11, 38)."""
 
 from __future__ import annotations
 
@@ -92,6 +92,22 @@ def sources(book: Book) -> Iterator[Fault]:
                 yield Fault(database.sheet.name, cell, what, remedy, alike=alike)
     for table in book.cases:
         yield from _measured(table)
+
+
+@rule(38, "Every id stands in one row of its database.")
+def ids(book: Book) -> Iterator[Fault]:
+    """Rows of a database with the id of a row above, which lookups never reach; as in them, capitals don't count."""
+    for database in book.databases.values():
+        seen: dict[str, int] = {}
+        for row in database.rows:
+            identifier = database.sheet.text(row, database.id_column)
+            first = seen.setdefault(identifier.lower(), row) if identifier else row
+            if first != row:
+                cell = address(row, database.id_column)
+                what = f"the id {identifier!r} stands in row {first} already: row {first} counts, row {row} never does"
+                remedy = f"give row {row} an id of its own, or delete one of the two rows"
+                alike = "the id stands in a row above already, which counts"
+                yield Fault(database.sheet.name, cell, what, remedy, alike=alike)
 
 
 def _measured(table: CaseTable) -> Iterator[Fault]:

@@ -20,7 +20,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.references import Reference, references, rewritten
 from planner.xlsx.sheet_rules import RANGES, reshape
 from planner.xlsx.sheetxml import SheetXml
-from planner.xlsx.workbook_part import ExcelTable, names_over, reshape_names, reshape_table, tables
+from planner.xlsx.workbook_part import PRINTED, ExcelTable, names_over, reshape_names, reshape_table, tables
 from planner.xlsx.worksheet import Worksheet
 from planner.xlsx.xmltree import every
 
@@ -70,11 +70,11 @@ def offer_templates(package: Package, sheet: ComparisonSheet, new: Iterable[Meas
 
 
 def extend_names(package: Package, sheet: ComparisonSheet, appended: Collection[int]) -> None:
-    """Extend planner's defined names that cover the last cases over the `appended` rows."""
+    """Extend planner's defined names, and the print area, that cover the last cases over the `appended` rows."""
     stretch = _stretch(sheet, appended)
 
     def of_name(name: str, on: str, area: Area) -> Area:
-        ours = on == sheet.name and (name.startswith(MARKERS) or name == FILTER)
+        ours = on == sheet.name and (name.startswith(MARKERS) or name in (FILTER, PRINTED))
         return stretch(area) if ours else area
 
     reshape_names(package, of_name)

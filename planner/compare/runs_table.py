@@ -16,11 +16,12 @@ from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, Case
 from planner.recalc import recalculate
 from planner.scaled_units import factor
 from planner.spoken import PERCENT
-from planner.xlsx.address import address, column_letters
+from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.cellvalue import CellFormula, exact_text
 from planner.xlsx.moved_parts import insert_rows
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import Content
+from planner.xlsx.workbook_part import PRINTED, print_also, printed, reshape_names
 
 TITLE = "Runs of the plan, each beside what was expected of it on its day; the rows above are room for measured cases"
 GAP = 2  # blank rows above the table
@@ -72,6 +73,7 @@ PART = "|"  # joins the parts of the key by which Dashboard finds a run: scenari
 SCALED = ("expected", "low", "high", "bound", "measured")  # numbers that the table has in its display unit
 LIKE_NUMBERS, LIKE_RATIO, LIKE_TEXT = "predicted_time.shown", "time_ratio", "shape"  # columns whose styles cells take
 LIKE = {"run_spread": "spread", "run_samples": "n_samples", "run_number": "n_samples", "run_note": "note"}
+NAMING = ("run_quantity", "run_unit")  # columns of words, left of the numbers, without which these say nothing
 TITLE_CELL = "A1"
 
 
@@ -204,6 +206,27 @@ def appended(sheet: ComparisonSheet, run: RecordedRun) -> tuple[int, dict[str, C
     contents |= _keys(columns, sheet.runs_header or number - 1, number)
     like |= _looks(sheet, number, columns)
     return number, contents, like
+
+
+def print_run(package: Package, sheet: ComparisonSheet, number: int) -> None:
+    """Print the table of runs up to the run in the row `number`, on pages of its own below those of the cases.
+
+    `sheet` is that of before the run. Nothing changes where what is printed leaves out the last case: it is someone's
+    choice.
+    """
+    areas, last = printed(package, sheet.name), max((row.number for row in sheet.rows), default=0)
+    of_cases = next((area for area in areas if area.top <= last <= area.bottom), None)
+    if of_cases is None or any(area.top <= number <= area.bottom for area in areas):
+        return
+    header = sheet.runs_header or number - 1
+    of_runs = next((area for area in areas if area.top <= header <= area.bottom), None)
+    if of_runs is not None:
+        old, longer = (PRINTED, sheet.name, of_runs), of_runs._replace(bottom=number)
+        reshape_names(package, lambda *name: longer if name == old else name[-1])
+        return
+    columns = _columns(sheet) or _free_columns(sheet)
+    left = min([of_cases.left, *(columns[name] for name in NAMING if name in columns)])
+    print_also(package, sheet.name, Area(header - 1, left, number, of_cases.right))  # from its labels on
 
 
 def beside_run(sheet: ComparisonSheet, number: int) -> list[str]:

@@ -7,17 +7,16 @@ listed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from planner import progress
-from planner.book.rowkeys import VERDICTS
 from planner.book.scenario_charts import comparing, draw_all
 from planner.book.sheet import Sheet
 from planner.book.tables import LineTable
 from planner.book.taken_out import beside_readers
+from planner.book.verdict_rows import open_verdicts
 from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.errors import Place, UserError
@@ -30,6 +29,7 @@ from planner.recalc import Recalculated, add_columns
 from planner.scenario.new_column import NewColumn, NewScenario
 from planner.scenario.purpose import completed, lacks, source_of, workload_of
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier, new_identifier, own_column
+from planner.update.fresh import Coming
 from planner.update.outcome import Updated
 from planner.update.update import update
 from planner.workbook.lacking import lacking
@@ -91,7 +91,8 @@ def add(package: Package, request: NewScenario) -> AddedScenario:
         raise UserError("there is no scenario to copy", place=Place(package.name), remedy="build a new workbook")
     workload, updated = workload_of(book, request), None
     if lacks(book, workload):
-        updated = update(package, request.templates, more=[workload], read=book)
+        coming = Coming(workload, source_of(book, request.like, workload), request.settings)
+        updated = update(package, request.templates, coming=coming, read=book)
         book = Book(package)
     source = source_of(book, request.like, workload)
     columns = free_columns(book)
@@ -116,7 +117,8 @@ def add(package: Package, request: NewScenario) -> AddedScenario:
         package.replace(part, ruled(xml, table, column))
     print_wider(package, book, columns)
     draw_all(package, book, columns[book.dashboard.sheet.name])
-    _open_verdict(package, book, len(book.inputs.columns) + 1)
+    if not open_verdicts(package, book, len(book.inputs.columns) + 1):
+        added.remarks.append("Cover has no row left for its verdict: planner update gives it more")
     added.unanswered = list(unanswered(package, book, identifier, meant, columns))
     progress.clear()
     return added
@@ -244,19 +246,6 @@ def left_out(book: Book) -> Iterator[str]:
 def _ends(area: Area, table: LineTable) -> bool:
     """Whether an area covers all scenarios, more than one, and ends at the last."""
     return area.left <= table.columns[0] < area.right == table.columns[-1]
-
-
-def _open_verdict(package: Package, book: Book, count: int) -> None:
-    """Open the row of Cover with the verdict of scenario number `count`: those of scenarios to come are closed."""
-    cover = book.designed.get("Cover")
-    if cover is None:
-        return
-    titles = next((row for row, column in cover.values if column == 1 and cover.text(row, 1) == VERDICTS), 0)
-    if (titles + count, 1) not in cover.patterns:
-        return
-    part = package.sheets()[cover.name]
-    row = rb'(<(?:\w+:)?row\b[^>]*?\sr="%d"[^>]*?)\shidden="(?:1|true)"' % (titles + count)
-    package.replace(part, re.sub(row, rb"\1", package.parts[part]))
 
 
 def unanswered(package: Package, book: Book, called: str, workload: str, at: Mapping[str, int]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from planner.compare import likely_unit
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
-from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered
+from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered, print_run
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
@@ -134,6 +134,7 @@ def put(package: Package, plan: Plan, sheet: ComparisonSheet, run: RecordedRun) 
     """Add a run to the package's table of runs; returns its row number."""
     row, contents, like = appended(sheet, run)
     edit(package, plan.book.parsed, sheet.name, contents, like)
+    print_run(package, sheet, row)
     return row
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from planner import progress
 from planner.book.scenario_columns import inputs_column
 from planner.book.taken_out import beside_readers, narrower, own_readers
+from planner.book.verdict_rows import open_verdicts
 from planner.book.workbook import Book
 from planner.compare.comparison_sheet import found_in
 from planner.errors import Place, UserError
@@ -95,6 +96,7 @@ def remove(package: Package, scenario: str) -> Removed:
         package.replace(parts[sheet], _narrower(sheets[sheet], sheet, moves, remarks))
     remarks += map(str, move(package, moves, columns))
     _print_drawings(package, columns, drawn)
+    open_verdicts(package, book, len(book.inputs.columns) - 1)
     drop_calculation_chain(package)
     for sheet, values in shown.items():
         package.replace(parts[sheet], with_values(parse_sheets(package)[sheet], values))

@@ -6,6 +6,7 @@ No value is computed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from planner.compare.comparison_cases import ComparisonCase
 from planner.compare.comparison_sheet import ComparisonSheet, found_in
 from planner.errors import Place, UserError
 from planner.formulas import library
+from planner.formulas.input_values import meant
 from planner.formulas.sweeps import sweeps
 from planner.formulas.template import Template, called
 from planner.regularfile import SMALL, read_bytes
@@ -44,8 +46,18 @@ from planner.xlsx.styles import Look, Stylesheet
 FIRST_CASE = 6  # the row of the first case of the Comparison
 
 
-def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequence[str] = ()) -> BuildPlan:
-    """The plan to build: the templates of the file's sheets and `more`, its scenarios, and the cases of its Comparison.
+class Coming(NamedTuple):
+    """A scenario that is about to be added: its workload, the column on Inputs of the one to copy, and its settings."""
+
+    workload: str
+    source: int
+    settings: Mapping[str, str]
+
+
+def plan_of(book: Book, extra: Sequence[str], databases: Databases, coming: Coming | None = None) -> BuildPlan:
+    """The plan to build: the templates of the file's sheets, its scenarios, and the cases of its Comparison.
+
+    If a scenario is `coming`, it has the template of its workload too, and sweeps around the scenario's numbers.
 
     `extra` are the user's template files or names. A scenario has the numbers typed on Inputs, which decide the axes of
     sweeps, and a placeholder for each overridden row so that the override's cell is built again. Raises UserError for a
@@ -67,13 +79,17 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
         raise UserError(what, place=Place(mine[spare]), remedy=remedy)
     old = [library.load(mine.get(name, name)) for name in wanted]
     loaded = included_first(
-        old if not more else [library.load(mine.get(name, name)) for name in in_order(wanted, more)]
+        [library.load(mine.get(name, name)) for name in in_order(wanted, [coming.workload])] if coming else old
     )
     scenarios = _scenarios(book, loaded)
-    if more:
+    others: list[BuildScenario] = []
+    if coming:
         alone = workloads(old, sweeps(old)).templates
-        meant = {WORKLOAD: alone[0].name} if len(alone) == 1 else {}
-        scenarios = completed(loaded, [replace(each, values=meant | dict(each.values)) for each in scenarios])
+        theirs = {WORKLOAD: alone[0].name} if len(alone) == 1 else {}
+        scenarios = completed(loaded, [replace(each, values=theirs | dict(each.values)) for each in scenarios])
+        source = scenarios[book.inputs.columns.index(coming.source)]
+        typed = {**_settings(loaded, coming.settings), WORKLOAD: coming.workload}
+        others = [replace(source, values={**source.values, **typed})]
     found = found_in(book.package, book.parsed)
     runs_at = found.runs_title_row if found else 0
     return BuildPlan(
@@ -83,12 +99,22 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, more: Sequen
         operations_of(loaded),
         _cases(found),
         runs_at=runs_at,
-        also_meant=more,
+        coming=others,
         own_rows={
             "models": _own_rows(book, databases.models, {each.model or "" for each in scenarios}),
             "hardware": _own_rows(book, databases.hardware, {each.hardware or "" for each in scenarios}),
         },
     )
+
+
+def _settings(templates: Sequence[Template], settings: Mapping[str, str]) -> dict[str, Typed]:
+    """The values of what is typed into inputs; what can't be read is refused where it is typed."""
+    rows = {row.name: row for template in templates for row in template.of_kind("input")}
+    found: dict[str, Typed] = {}
+    for name, text in settings.items():
+        with suppress(UserError):
+            found |= {name: meant(rows[name], text)} if name in rows else {}
+    return found
 
 
 def _own_rows(book: Book, table: Table, chosen: Collection[str]) -> dict[str, dict[str, Typed]]:
@@ -123,8 +149,8 @@ def _scenarios(book: Book, templates: Sequence[Template]) -> list[BuildScenario]
         name = book.given_name(column)
         found = ((key, inputs.sheet.value(row, column)) for key, row in at.items())
         numbers: dict[str, Typed] = {key: value for key, value in found if isinstance(value, float)}
-        if meant := book.said(WORKLOAD, column):
-            numbers[WORKLOAD] = meant  # whose headlines come first
+        if workload := book.said(WORKLOAD, column):
+            numbers[WORKLOAD] = workload  # whose headlines come first
         shown, values = name or book.model_on_chip(column), {**overridden, **numbers}
         made.append(BuildScenario(own, shown, model or None, chip or None, values, is_named=bool(name)))
     return made

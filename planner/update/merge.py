@@ -55,7 +55,8 @@ def merged(merge: ThreeWay, kind: str, styles: Mapping[int, int], dxfs: Mapping[
     # What stood on rows that are gone, as a link to a row of another sheet, went with them.
     merge.done.remarks += [str(each) for each in lost if (there := final(each.place)) and there not in renewed]
     merge.done.rules += renew_rules(sheet, theirs, own, dxfs)
-    take_widths(sheet.root, theirs.root, places.columns, places.fresh_columns)
+    in_tables = {id(track): track for track in places.columns_at.values()}.values()  # one for each table
+    take_widths(sheet.root, theirs.root, places.columns, places.fresh_columns, in_tables)
     sheet.fill(rows, area)
     return sheet.xml()
 

@@ -23,10 +23,11 @@ from planner.align.keys import CALCULATION, keyed
 from planner.book.added import added
 from planner.book.astray import astray
 from planner.book.problem_book import ProblemBook, open_book
-from planner.book.rowkeys import LOG
+from planner.book.rowkeys import COVER, LOG, VERDICTS
 from planner.book.scenario_charts import draw_all, moved_in_front
 from planner.book.tables import TITLES
 from planner.book.taken_out import narrower, own_readers, reordered, sought
+from planner.book.verdict_rows import are_closed, open_rows
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.dates import cell_number, made_now
@@ -36,7 +37,7 @@ from planner.recalc import recalculate
 from planner.update import new_sheets
 from planner.update.base import lacks_rows
 from planner.update.changed_inputs import INPUTS, read_by
-from planner.update.fresh import Fresh, drafted, not_given, plan_of
+from planner.update.fresh import Coming, Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
 from planner.update.outcome import Updated
 from planner.update.places import is_filled
@@ -92,10 +93,10 @@ def update(
     package: Package,
     templates: Sequence[str] = (),
     databases: Databases | None = None,
-    more: Sequence[str] = (),
+    coming: Coming | None = None,
     read: Book | None = None,
 ) -> Updated:
-    """Update a package in place, and add the sheets of the templates `more`. Returns the outcome.
+    """Update a package in place, and add the sheets that a `coming` scenario needs. Returns the outcome.
 
     `read` is its workbook if that was read already. Raises UserError as `update_file` does, and then nothing is
     changed.
@@ -107,14 +108,14 @@ def update(
         memory = remembered(book.designed.get("Cover"))
         _refuse_unfit(book, memory)
         progress.step("laying it out anew")
-        plan = plan_of(book, templates, databases, more)
+        plan = plan_of(book, templates, databases, coming)
         absent = not_given(book, plan)
         made = drafted(replace(plan, also_made_from=absent, axes=retyped(memory, book.designed)), memory)
         there = notes(package)
         links = [str(each.spot) for each in astray(book)]
         done = Updated(links=links, notes=len(there))
         is_whole = memory is not None and memory.is_same(made.memory) and not lacks_rows(memory, keyed(book))
-        done.is_needed = bool(links or moved_in_front(book)) or not is_whole
+        done.is_needed = bool(links or moved_in_front(book)) or are_closed(book) or not is_whole
         if done.is_needed:
             progress.step("bringing your work over")
             if memory is None:
@@ -163,6 +164,7 @@ def _join(merge: ThreeWay) -> None:
     parts_of = package.sheets()
     for name, xml in merges.items():
         package.replace(parts_of[name], xml)
+    _open_verdicts(merge)
     new_sheets.draw(merge)
     for kind in merge.new_kinds:
         new_sheets.add(merge, kind, styles, dxfs)
@@ -170,6 +172,14 @@ def _join(merge: ThreeWay) -> None:
     name_new_columns(package)
     drop_calculation_chain(package)
     _log(merge)
+
+
+def _open_verdicts(merge: ThreeWay) -> None:
+    """Open Cover's rows with the verdicts of scenarios, also of those that a user added by hand."""
+    if COVER in merge.places:
+        fresh, places = merge.fresh.sheets[COVER], merge.places[COVER]
+        rows = [places.fresh_rows(row) for row, key in fresh.rows.items() if key.startswith(f"{VERDICTS} ")]
+        open_rows(merge.package, merge.names[COVER], rows, len(merge.ours.book.inputs.columns))
 
 
 def _read_of_another_kind(merge: ThreeWay) -> Iterator[str]:

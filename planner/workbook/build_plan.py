@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -78,7 +78,9 @@ class BuildPlan:
     runs_at: int = 0  # the title row of an existing table of runs
     last_scenario: int = 0  # the last column of ranges in the workbook being updated
     axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the axis values of the workbook being updated
-    also_meant: Collection[str] = ()  # workloads of scenarios that are about to be added
+    coming: Sequence[
+        BuildScenario
+    ] = ()  # scenarios that are about to be added: charts and sweeps are made for them too
     also_made_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Files that aren't given now, with their digests, by kind of table; "" for templates."""
     own_rows: Mapping[str, Rows] = field(default_factory=dict)  # by table: rows that only the edited workbook has
@@ -98,7 +100,7 @@ class BuildPlan:
 
     @property
     def columns(self) -> ScenarioColumns:
-        return ScenarioColumns(len(self.scenarios), self.last_scenario)
+        return ScenarioColumns(len(self.scenarios), self.last_scenario, len(self.coming))
 
     @cached_property
     def tables(self) -> list[Table]:

@@ -193,7 +193,8 @@ def _used(plan: BuildPlan) -> set[str]:
     workloads = [template.name for template in plan.workloads.templates]
     if plan.workloads.row is None:
         return set(workloads) or {template.name for template in plan.templates}
-    meant = {str(scenario.values.get(WORKLOAD, ALL_WORKLOADS)) for scenario in plan.scenarios} | {*plan.also_meant}
+    scenarios = (*plan.scenarios, *plan.coming)
+    meant = {str(scenario.values.get(WORKLOAD, ALL_WORKLOADS)) for scenario in scenarios}
     return set(workloads) if ALL_WORKLOADS in meant else meant & set(workloads)
 
 

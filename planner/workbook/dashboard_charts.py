@@ -130,7 +130,7 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> None:
     found = list(_charts(writer, made, verdict))
     if not found:
         return
-    high = max(charts.LINE_ROWS, BARE_ROWS + ROWS_EACH * page.columns.filled)
+    high = max(charts.LINE_ROWS, BARE_ROWS + ROWS_EACH * (page.columns.filled + page.columns.coming))
     page.sheet.row_breaks.append(Break(id=at - 1))
     page.section(at, "The scenarios beside each other")
     writer.at += 1 + high * _laid(page, at + 1, found, high)

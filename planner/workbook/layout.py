@@ -36,6 +36,7 @@ class ScenarioColumns:
 
     filled: int
     reach: int = 0  # the last column of ranges, if it is given and leaves room for one more
+    coming: int = 0  # columns that are about to be filled: charts have room for them
 
     @property
     def last(self) -> int:

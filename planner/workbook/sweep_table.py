@@ -102,8 +102,8 @@ class SweepTable:
     def _first_cases(self) -> Sequence[float]:
         """The axis values of a new table: those of the plan, else values around the scenarios' own."""
         workload = self.sweep.template.name
-        meant = [each.values for each in self.plan.scenarios if each.values.get(WORKLOAD) in (workload, ALL_WORKLOADS)]
-        typed = meant or [each.values for each in self.plan.scenarios]
+        typed = [each.values for each in (*self.plan.scenarios, *self.plan.coming)]
+        typed = [values for values in typed if values.get(WORKLOAD) in (workload, ALL_WORKLOADS)] or typed
         return self.plan.axes.get(axis_key(self.sweep, self.axis)) or swept(self.axis.row, typed)
 
     def write(self) -> None:

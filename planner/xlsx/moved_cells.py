@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from planner.xlsx.address import Position, address, coordinates
 from planner.xlsx.cell import Cell
@@ -145,6 +145,12 @@ def row_tags(xml: bytes) -> Iterator[tuple[int, bytes]]:
         number = re.search(rb"""\sr=["']([0-9]+)["']""", match[0])
         if number:
             yield int(number[1]), match[0]
+
+
+def with_row_tags(xml: bytes, change: Callable[[int, bytes], bytes]) -> bytes:
+    """A sheet's XML with the start tag of each row as `change` makes it from the row's number and its tag."""
+    changes = {tag: new for number, tag in row_tags(xml) if (new := change(number, tag)) != tag}
+    return _ROW.sub(lambda match: changes.get(match[0], match[0]), xml) if changes else xml
 
 
 def says_something(tag: bytes) -> bool:

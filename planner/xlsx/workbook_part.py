@@ -161,6 +161,27 @@ def _reshaped(found: Reference, called: str, reshaped: Callable[[str, str, Area]
     return found if new == area else found.over(new)
 
 
+def printed(package: Package, sheet: str) -> list[Area]:
+    """What is printed of a sheet; nothing where all of it is."""
+    root = package.tree(package.workbook_part())
+    return [found.area for name in _printing(root, sheet) for found in references(name.text or "")]
+
+
+def print_also(package: Package, sheet: str, area: Area) -> None:
+    """Print an area of a sheet too, on pages of its own; of a sheet that is printed as a whole, it is."""
+    with package.edited(package.workbook_part()) as root:
+        for name in _printing(root, sheet):
+            *_, last = references(name.text or "")
+            name.text = f"{name.text},{last.over(area)}"
+
+
+def _printing(root: Element, sheet: str) -> list[Element]:
+    """The name with a sheet's print area, if it has one that isn't `#REF!`."""
+    at = [one.get("name") for one in every(root, "sheet")].index(sheet)
+    names = (name for name in every(root, "definedName") if name.get("name") == PRINTED and _scope(name) == at)
+    return [name for name in names if list(references(name.text or ""))]
+
+
 def names_over(package: Package, wanted: Callable[[Reference], bool]) -> Iterator[str]:
     """The global names that refer to a range for which `wanted` holds."""
     for name in every(package.tree(package.workbook_part()), "definedName"):

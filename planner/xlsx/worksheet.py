@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from copy import deepcopy
 
 from planner.xlsx.address import MAX_COLUMN, Area
@@ -20,7 +21,7 @@ ORDER = (
 )  # fmt: skip
 """The children of a worksheet, in the order that the schema wants."""
 PLAIN_COLUMN = 64  # pixels of a column with the default width
-MOST = 400  # columns handled one by one; a span beyond it covers the unused columns
+MOST = 1000  # columns handled one by one, more than any sheet uses; a span beyond it covers the unused columns
 _START = re.compile(rb"<((?:[\w.-]+:)?)sheetData\s*(/?)>")
 
 
@@ -84,19 +85,31 @@ def as_wide(xml: bytes, source: int, target: int) -> bytes:
     if own is not None:
         left, right = (own[0], target - 1), (target + 1, own[1])
         columns |= {limits: spans[own] for limits in (left, right) if limits[0] <= limits[1]}
-    columns[target, target] = spans[model]
+    columns[target, target] = wide = deepcopy(spans[model])
+    wide.attrib.pop("collapsed", None)  # the source ends a group of columns left of it, the target doesn't
     _replace(sheet.root, [_at(columns[limits], *limits) for limits in sorted(columns)])
     return sheet.xml()
 
 
-def take_widths(old: Element, fresh: Element, columns: Track, fresh_columns: Track) -> None:
-    """Move the old sheet's column widths with its columns, and take the fresh one's for new columns."""
+def take_widths(
+    old: Element, fresh: Element, columns: Track, fresh_columns: Track, in_tables: Collection[Track] = ()
+) -> None:
+    """Move the old sheet's column widths with its columns, and take the fresh one's for new columns.
+
+    `in_tables` says where the columns of its tables move apart from the sheet's. A column from which a table moves
+    holds something else then, and is as wide and as closed as in the fresh sheet; so is one that ended a group which is
+    longer now.
+    """
     if child(old, "cols") is None:
         return
     own_widths = _widths_by_column(old)
-    placed = {columns(column): found for column, found in own_widths.items() if column not in columns.known}
-    placed |= {fresh_columns(column): found for column, found in _widths_by_column(fresh).items()}
-    placed |= {columns(column): found for column, found in own_widths.items() if column in columns.known}
+    theirs = {fresh_columns(column): found for column, found in _widths_by_column(fresh).items()}
+    placed = {columns(column): found for column, found in own_widths.items() if column not in columns.known} | theirs
+    for column, found in own_widths.items():
+        has_moved = any(column in track.gone or track(column) != columns(column) for track in in_tables)
+        is_in_longer_group = _is(found, "collapsed") and _is(theirs.get(columns(column)), "outlineLevel")
+        if column in columns.known and not has_moved and not is_in_longer_group:
+            placed[columns(column)] = found
     _widen(old, placed)
 
 
@@ -113,6 +126,11 @@ def pixels(root: Element, column: int) -> float:
     """The width of a column on the screen, in pixels."""
     found = _widths_by_column(root).get(column)
     return PLAIN_COLUMN if found is None else 7 * float(found.get("width", 9)) + 5
+
+
+def _is(column: Element | None, attribute: str) -> bool:
+    """Whether a column is collapsed, or in a group: its attribute is no 0."""
+    return column is not None and column.get(attribute, "0") not in ("0", "false")
 
 
 def _widen(old: Element, placed: dict[int, Element]) -> None:
