@@ -15,7 +15,7 @@ from planner.workbook.scenarios import plan_of
 from tests.short_data import of_few_rows
 from tests.workbooks import ROOT, by_name, cached, few_rows, of_scenarios, smaller
 
-MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l40s", "tpu-v6e")
+MODELS, CHIPS = ("llama3-8b", "deepseek-v3.2", "mixtral-8x7b"), ("h100-sxm", "l4", "tpu-v6e")
 HEAD = "id,model,hardware,n_chips,stack,workload"
 SIZES_OF = "id,model,hardware,workload,n_chips,context_len,prompt_len,generate_len,kv_head_sharding"
 SIZES = f"""{SIZES_OF},n_draft_tokens,acceptance_rate
@@ -34,7 +34,7 @@ SERVED = {
     "bound": ("llama3-8b,h100-sxm,1,ideal,inference", "these are the bounds"),
     "many": ("llama3-8b,h100-sxm,4096,,inference", f"{UNLIKE} so many chips; {SHARED} 4,096 chips, times among 8"),
     "sparse": ("deepseek-v3.2,h100-sxm,16,,inference", f"{UNLIKE} sparse attention; {SHARED} 16 chips, times among 1"),
-    "chip": ("llama3-8b,l40s,1,,inference", "no or few runs of this chip: others' median"),
+    "chip": ("llama3-8b,l4,1,,inference", "no or few runs of this chip: others' median"),
     "tpu": ("llama3-8b,tpu-v6e,8,,inference", "not beyond the fitted runs"),
     "trained": ("llama3-8b,h100-sxm,64,,training", "not beyond the fitted runs"),
     "trained_far": ("llama3-8b,h100-sxm,1048576,,training", "extrapolated: few or no fitted runs have so many chips"),

@@ -35,9 +35,9 @@ def lines(
         return [*_results(results, model, hardware), *more]
     near = nearest(results.template, results.value, hardware or "", databases)
     said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results, databases)]
-    said += expected.notes(partial(expected.known, results), near.own if near else None)
+    notes = list(expected.notes(partial(expected.known, results), near.own if near else None))
     agreements = list(expected.agreements(results.template, results.number))
-    said += ["", *agreements] if agreements else []
+    said += [*notes, *([""] if agreements and not notes else []), *agreements]
     known = facts(results.template, model, hardware, databases)
     said += [*_fitting(results, known, found), *_binding(found, results)]
     if results.value("stack") != expected.IDEAL:
@@ -174,9 +174,10 @@ def _fitting(results: Results, known: Facts, above: Sequence[Headline[Row]]) -> 
 
 
 def _binding(found: Sequence[Headline[Row]], results: Results) -> list[str]:
-    """What binds each headline, and how far behind the next part is."""
-    said = [(each.label, words) for each in found if (words := of_headline(each, results))]
-    return ["", "What binds", *_columns(said)] if said else []
+    """What binds each headline, and how far behind the next part is; of headlines with one bound the first is said."""
+    first = {(each.bound or each.row).name: each for each in reversed(found)}
+    told = [(each.label, words) for each in found if each in first.values() and (words := of_headline(each, results))]
+    return ["", "What binds", *_columns(told)] if told else []
 
 
 def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
