@@ -215,7 +215,7 @@ def test_an_unknown_calibration_of_a_chip_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError) as fault:
         read("h1000")
     where = f"{chips}, line 2, column calibration: "
-    said = "there is no calibration 'h1000' (did you mean h100 or a100 or gh200?); correct it, or give the CSV that has it "
+    said = "there is no calibration 'h1000' (did you mean h100 or a100 or gh200?); correct it, or give the CSV that "
     assert str(fault.value).startswith(where + said)
     assert [read("h100"), read(""), read("mine", own)] == ["h100", "gpu", "mine"]
 
