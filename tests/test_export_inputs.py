@@ -64,6 +64,7 @@ def random_csv(seed: int, templates: Sequence[str]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream)
     writer.writerow(["scenario", "name", "model", "hardware", "kv_dtype", *columns])
+    names: set[str] = set()
     for number in range(pick.randint(1, 3)):
         values: list[str] = []
         for row in columns.values():
@@ -80,6 +81,8 @@ def random_csv(seed: int, templates: Sequence[str]) -> str:
             text = repr(value)
             values.append(pick.choice([text, text, text, "", "N/A"]))
         name = pick.choice(["", "=1+1", "'quoted", "-3", 'with "quotes", commas', "größer"])
+        name = "" if name in names else name  # two of one name are refused
+        names.add(name)
         dtype = pick.choice(["", "int8", "fp8"])
         writer.writerow([f"s{number}", guarded(name), pick.choice(models), pick.choice(chips), dtype, *values])
     return stream.getvalue()
