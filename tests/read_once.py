@@ -27,7 +27,7 @@ from planner.validation import judged, nearest
 from planner.validation.judged import Judged
 from planner.validation.nearest import PublishedRuns
 from planner.validation.runs import Run
-from planner.xlsx import opc, workbook_part
+from planner.xlsx import workbook_part
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from tests.recalcs import stripped
@@ -175,8 +175,7 @@ def _published_judged_once(templates: frozenset[str] | None) -> tuple[list[Run],
 
 
 def install() -> None:
-    """Let the application read so from here on, and write files that are larger by a fifth in half the time."""
-    opc.COMPRESSED = 1
+    """Let the application read so from here on."""
     Package.from_bytes = classmethod(_from_bytes_once)  # type: ignore[method-assign, assignment]
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
     workbook.computed = _computed_once

@@ -5,6 +5,7 @@ LibreOffice closes every row of a group that is marked as collapsed, so that a u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import count, takewhile
 
@@ -15,6 +16,7 @@ from planner.xlsx.moved_cells import row_tags, with_row_tags
 from planner.xlsx.opc import Package
 
 GROUPED, HIDDEN, COLLAPSED = b"outlineLevel", b"hidden", b"collapsed"
+_LEVEL = re.compile(rb"""\soutlineLevel=["'][1-7]""")  # LibreOffice writes a level of 0 too
 
 
 def verdict_rows(book: Book) -> list[int]:
@@ -32,7 +34,7 @@ def are_closed(book: Book) -> bool:
     if not rows:
         return False
     tags = dict(row_tags(book.designed["Cover"].xml.xml))
-    return used > len(rows) or any(GROUPED in tags.get(row, b"") for row in rows[:used])
+    return used > len(rows) or any(_is_grouped(tags.get(row, b"")) for row in rows[:used])
 
 
 def open_verdicts(package: Package, book: Book, used: int) -> bool:
@@ -51,15 +53,20 @@ def open_rows(package: Package, cover: str, rows: Sequence[int], used: int) -> N
     below, closed = rows[-1] + 1, set(rows[used:])
     part = package.sheets()[cover]
     tags = dict(row_tags(package.parts[part]))
-    is_closed_now = any(GROUPED not in tags.get(row, b"") for row in closed)
+    is_closed_now = any(not _is_grouped(tags.get(row, b"")) for row in closed)
 
     def changed(row: int, tag: bytes) -> bytes:
-        if row in closed and GROUPED not in tag:
+        if row in closed and not _is_grouped(tag):
             return retagged(tag, (), {HIDDEN: b"1", GROUPED: b"1"})
-        if row in rows and row not in closed and GROUPED in tag:
+        if row in rows and row not in closed and _is_grouped(tag):
             return retagged(tag, (HIDDEN, GROUPED), {})
         if row == below and is_closed_now:
             return retagged(tag, (), {COLLAPSED: b"1"})
         return retagged(tag, (COLLAPSED,), {}) if row == below and not closed else tag
 
     package.replace(part, with_row_tags(package.parts[part], changed))
+
+
+def _is_grouped(tag: bytes) -> bool:
+    """Whether the start tag of a row puts it in a group."""
+    return _LEVEL.search(tag) is not None
