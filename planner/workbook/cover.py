@@ -19,7 +19,8 @@ from planner.workbook.wrapping import LINE_HEIGHT
 from planner.xlsx.address import column_letters
 
 EIGHT = 8  # rows for scenarios come in multiples of eight: closed ones for added scenarios
-WIDTHS = (27, 15, 21, 19, 19, 19, 19, 19, 25)  # of the verdicts: a laptop's screen has room for them all
+SCENARIO, LAST = (27, 15, 21), 25  # widths of the verdicts: scenario, verdict and memory; what to change first
+HEADLINES, LEAST = 95, 17  # of all headlines between, which a laptop's screen has room for, and of each at least
 HOW_TO = (
     "Another scenario: copy a column one to the right on Inputs, Dashboard, Constraints, Checks and the calculation "
     "sheets.",
@@ -100,9 +101,15 @@ def write_cover(
     at = _rows(page, at, heading, [(line, "") for line in lines])
     below = _rows(page, at, "Made from (SHA-256)", list(digests.items()))
     page.close_rows(range(at + 1, below - 1))
-    page.widths(*(WIDTHS if front.verdicts else (34, 84)))
+    page.widths(*(_widths(front.verdicts) if front.verdicts else (34, 84)))
     page.pages_high = 1
     return page
+
+
+def _widths(verdicts: Verdicts) -> list[int]:
+    """The widths of the columns of verdicts: the more headlines, the narrower is each."""
+    count = len(verdicts.titles) - len(SCENARIO)  # titles name all columns but the first
+    return [*SCENARIO, *[max(LEAST, HEADLINES // max(1, count))] * count, LAST]
 
 
 def _verdicts(page: Page, verdicts: Verdicts, at: int) -> int:
