@@ -23,10 +23,8 @@ from planner.xlsx.sheetedit import Content, NewRow
 from planner.xlsx.sheetxml import SheetXml, TemplateCell
 
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
-EFFICIENCIES = (
-    "compute_efficiency",
-    "memory_efficiency",
-)  # typed as in the copied row, unless the measurement has its own
+# typed as in the copied row, unless the measurement has its own
+EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
 UNLINKED = "no prediction: {} has no network in the hardware table"
 
 

@@ -69,9 +69,7 @@ class Landing:
     far_slower: list[tuple[str, str]] = field(default_factory=list)  # those of another unit, it seems: the same
     timed: list[tuple[str, str]] = field(default_factory=list)  # templates and chips of rows whose times are landed
     unknown_chips: list[str] = field(default_factory=list)  # lines about chips of these that the workbook hasn't
-    left_alone: list[str] = field(
-        default_factory=list
-    )  # known chips whose times one of an unknown device would replace
+    left_alone: list[str] = field(default_factory=list)  # chips: the new times' device is unknown
     too_short: str = ""  # a line about a person's ranges that end above new rows
     recalculated: Recalculated | None = None
 

@@ -127,9 +127,8 @@ def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name
     names = {chip: name if len(chips) == 1 else f"{name}-{chip}" for chip in chips}
     factors = databases.stacks.rows[base]
     families = families_of(databases.hardware)
-    by_letters = {
-        identifier.lower(): lines for identifier, lines in stated.items()
-    }  # case-insensitive, like a lookup formula
+    # case-insensitive, like a lookup formula
+    by_letters = {identifier.lower(): lines for identifier, lines in stated.items()}
     for chip in chips:
         if chip.lower() not in by_letters:
             what = f"there is no calibration {chip!r}, which the hardware table names"

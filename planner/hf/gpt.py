@@ -24,12 +24,18 @@ from planner.hf.rules import (
     where,
 )
 
-PLAIN: ColumnRules = {**GENERAL, "mlp_gated": False, "norm": "layernorm", "head_dim": divided}
+PLAIN: ColumnRules = {
+    **GENERAL,
+    "mlp_gated": False,
+    "norm": "layernorm",
+    "head_dim": divided,
+    "n_kv_heads": of("n_heads"),
+}
 
 GPT2 = Family("gpt2 gpt-sw3", {
     **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
     "d_model": size("n_embd", "hidden_size"), "n_heads": size("n_head", "num_attention_heads"),
-    "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model", "n_inner"), "tied_embeddings": tied(True),
+    "d_ff": times(4, "d_model", "n_inner"), "tied_embeddings": tied(True),
     "max_context": size("n_positions", "max_position_embeddings", "n_ctx"), "pos_emb_rows": of("max_context"),
 })  # fmt: skip
 GPT_BIGCODE = Family(
@@ -66,7 +72,7 @@ def _neo_kinds(config: Config, row: ModelRow) -> list[str]:
 
 GPT_NEO = Family("gpt_neo", {
     **PLAIN, **attention(_neo_kinds, window(256, "window_size")), "n_layers": layers("num_layers", "num_hidden_layers"),
-    "n_heads": size("num_heads", "num_attention_heads"), "n_kv_heads": of("n_heads"),
+    "n_heads": size("num_heads", "num_attention_heads"),
     "d_ff": times(4, "d_model", "intermediate_size"), "tied_embeddings": tied(True), "o_bias": True, "mlp_bias": True,
     "max_context": size("max_position_embeddings"), "pos_emb_rows": of("max_context"),
 })  # fmt: skip
@@ -74,7 +80,6 @@ GPT_NEOX = Family(
     "gpt_neox",
     {
         **PLAIN,
-        "n_kv_heads": of("n_heads"),
         "mlp_bias": True,
         "qkv_bias": flag("attention_bias", default=True),
         "o_bias": flag("attention_bias", default=True),
@@ -83,7 +88,7 @@ GPT_NEOX = Family(
 BLOOM = Family("bloom", {
     **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
     "d_model": size("hidden_size", "n_embed"), "n_heads": size("n_head", "num_attention_heads"),
-    "n_kv_heads": of("n_heads"), "d_ff": times(4, "d_model"), "tied_embeddings": tied(True), "embed_norm": True,
+    "d_ff": times(4, "d_model"), "tied_embeddings": tied(True), "embed_norm": True,
     "max_context": maybe("seq_length"),
 })  # fmt: skip
 
@@ -103,7 +108,7 @@ def _opt_final_norm(config: Config, row: ModelRow) -> ColumnValue:
 
 # Two rows of positions stand before the first (OPTLearnedPositionalEmbedding.offset).
 OPT = Family("opt", {
-    **PLAIN, **biases(flag("enable_bias", default=True)), "d_model": _opt_d_model, "n_kv_heads": of("n_heads"),
+    **PLAIN, **biases(flag("enable_bias", default=True)), "d_model": _opt_d_model,
     "d_ff": size("ffn_dim"), "tied_embeddings": tied(True), "max_context": size("max_position_embeddings"),
     "pos_emb_rows": lambda _, row: row.count("max_context") + 2,
     "norms_per_layer": where("layer_norm_elementwise_affine", 2, 0, default=True), "final_norm": _opt_final_norm,
@@ -228,7 +233,6 @@ XGLM = Family(
         **biases(True),
         "n_layers": layers("num_layers", "num_hidden_layers"),
         "n_heads": size("attention_heads", "num_attention_heads"),
-        "n_kv_heads": of("n_heads"),
         "d_ff": size("ffn_dim"),
         "tied_embeddings": tied(True),
     },
@@ -239,7 +243,6 @@ BIOGPT = Family(
     {
         **PLAIN,
         **biases(True),
-        "n_kv_heads": of("n_heads"),
         "tied_embeddings": tied(True),
         "max_context": size("max_position_embeddings"),
         "pos_emb_rows": lambda _, row: row.count("max_context") + 2,
@@ -250,7 +253,6 @@ GPT_NEOX_JAPANESE = Family(
     "gpt_neox_japanese",
     {
         **PLAIN,
-        "n_kv_heads": of("n_heads"),
         "tied_embeddings": tied(True),
         "d_ff": lambda config, row: config.said("intermediate_multiple_size", least=1) * row.count("d_model"),
         "extra_params_total": lambda _, row: row.count("d_model"),
@@ -261,7 +263,6 @@ PERSIMMON = Family(
     {
         **PLAIN,
         **biases(True),
-        "n_kv_heads": of("n_heads"),
         "qk_norm_params": lambda config, row: (
             4 * row.count("head_dim") if config.flag("qk_layernorm", default=True) else None
         ),

@@ -25,9 +25,7 @@ class Plane:
     stats: Stats
     lines: tuple[AnyLine, ...]
     kinds_of: Callable[[], Kinds] = field(repr=False)
-    forget: Callable[[], None] = field(
-        default=lambda: None, repr=False
-    )  # releases the memory of what can be read again
+    forget: Callable[[], None] = field(default=lambda: None, repr=False)  # frees what can be reread
 
     @property
     def kinds(self) -> Kinds:

@@ -7,8 +7,8 @@ a pattern.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -92,7 +92,8 @@ class _Formula:
             case Unary(op="()", operand=operand):
                 return self.value(operand)
             case Unary(op=op, operand=operand):
-                return self.value(operand) if op == "+" else _number(_SIGNS[op], self.value(operand))
+                column = self.value(operand)
+                return column if op == "+" else _applied(_SIGNS[op], BLANK, NUMBER, column)
             case Binary(op=op, left=left, right=right):
                 return _OPERATORS[op](self.value(left), self.value(right))
             case Call(function="INDEX", args=args):
@@ -142,26 +143,13 @@ def _decoded(number: float, kind: int) -> Value:
     return bool(number) if kind == TRUTH else NA if number != number else number
 
 
-def _applied(function: Callable[..., Array], most: int, kind: int, operands: Sequence[ColumnCells]) -> ColumnCells:
+def _applied(function: Callable[..., Array], most: int, kind: int, *operands: ColumnCells) -> ColumnCells:
     """A function of numbers whose kinds are at most `most`: N/A if an operand is; UNSURE if the result isn't finite."""
     result = function(*(operand.numbers for operand in operands)) * 1.0
-    missing = functools.reduce(np.logical_or, [np.isnan(operand.numbers) for operand in operands])
-    bad = functools.reduce(np.logical_or, [operand.kinds > most for operand in operands])
+    missing = reduce(np.logical_or, [np.isnan(operand.numbers) for operand in operands])
+    bad = reduce(np.logical_or, [operand.kinds > most for operand in operands])
     known = np.where(missing, NUMBER, np.where(np.isnan(result), UNSURE, kind))
     return ColumnCells(np.where(missing, np.nan, result), np.where(bad, UNSURE, known))
-
-
-def _number(function: Callable[..., Array], *operands: ColumnCells) -> ColumnCells:
-    return _applied(function, BLANK, NUMBER, operands)
-
-
-def _of_numbers(function: Callable[..., Array]) -> Callable[..., ColumnCells]:
-    """A function of numbers as one of cells: UNSURE, and so left to the engine, for blanks and truth values."""
-    return lambda *operands: _applied(function, NUMBER, NUMBER, operands)
-
-
-def _of_truths(function: Callable[..., Array]) -> Callable[..., ColumnCells]:
-    return lambda *operands: _applied(function, TRUTH, TRUTH, operands)
 
 
 def _lower(column: ColumnCells) -> Array:
@@ -266,16 +254,18 @@ def _match(area: Area, cells: ColumnCells, wanted: ColumnCells) -> ColumnCells:
 
 
 _CORE = Arithmetic(np)
+_OF_NUMBERS = ("MIN", "MAX", "ABS", "SQRT")  # blanks and truth values among them are left to the engine
+_OF_TRUTHS = ("AND", "OR", "NOT")
 _VAGUE = CellError("#VALUE!")
 _SIGNS: dict[str, Callable[[Array], Array]] = {"-": lambda a: -a, "%": lambda a: a / 100}
 _OPERATORS: dict[str, Callable[[ColumnCells, ColumnCells], ColumnCells]] = {
-    **{op: functools.partial(_number, _CORE.operators[op]) for op in ("+", "-", "*", "/", "^")},
+    **{op: partial(_applied, _CORE.operators[op], BLANK, NUMBER) for op in "+-*/^"},
     **{op: _compared(op) for op in ("=", "<>", "<", ">", "<=", ">=")},
     "&": _joined,
 }
 _FUNCTIONS: dict[str, Callable[..., ColumnCells]] = {
-    **{name: _of_numbers(_CORE.functions[name]) for name in ("MIN", "MAX", "ABS", "SQRT")},
-    **{name: _of_truths(_CORE.functions[name]) for name in ("AND", "OR", "NOT")},
+    **{name: partial(_applied, _CORE.functions[name], NUMBER, NUMBER) for name in _OF_NUMBERS},
+    **{name: partial(_applied, _CORE.functions[name], TRUTH, TRUTH) for name in _OF_TRUTHS},
     "IF": _if,
     "IFERROR": _iferror,
     "ISNA": _isna,

@@ -89,9 +89,7 @@ class Found:
     front: int = 0  # for several objectives, the size of the Pareto front
     plans: list[FoundPlan] = field(default_factory=list)  # the plans to report: the best ones, or some along the front
     chosen: list[Chosen] = field(default_factory=list)  # the best, or the whole front
-    of_each: list[FoundPlan] = field(
-        default_factory=list
-    )  # for one objective, the best plan of each model and chip, overall best first
+    of_each: list[FoundPlan] = field(default_factory=list)  # the best of each model and chip
 
     def count(self, other: Found) -> None:
         """Add the counts of another part of the search."""

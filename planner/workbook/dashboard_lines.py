@@ -44,9 +44,7 @@ class Lines:
     first: int
     last: int = 0
     rows: dict[str, int] = field(default_factory=dict)  # of numbers, by row name
-    digits: dict[str, int] = field(
-        default_factory=dict
-    )  # the row with a headline's number of decimals; its text is below
+    digits: dict[str, int] = field(default_factory=dict)  # rows of decimals; a text is below each
     parts: range = range(0)  # of the first time with parts
     runs: range = range(0)  # reserved for recorded runs (`own_runs`)
     memory: MemoryFit | None = None  # the template's rows about memory

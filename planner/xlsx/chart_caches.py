@@ -108,15 +108,11 @@ def _point(value: Value, before: str | None, *, texts: bool) -> str | None:
     if texts and isinstance(value, str):
         return value or None
     if not is_number(value):
-        return before if before is not None and before == _said(value) else None
+        return before if isinstance(value, CellError) and before == value.code else None
     kept = math.nan if before is None else _number(before)
     if before is not None and (same_value(kept, value, ROUNDED) or (texts and math.isnan(kept))):
         return before  # a number among texts is cached as displayed, such as 50%
     return exact_text(float(value))
-
-
-def _said(value: Value) -> str | None:
-    return value.code if isinstance(value, CellError) else None
 
 
 def _number(text: str) -> float:

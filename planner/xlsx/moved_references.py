@@ -67,7 +67,7 @@ class Walk:
         """The range of a filter, whose columns are numbered from its first; filters of deleted columns are removed."""
         before, after = Area.tried(text), Area.tried(self.track.ref(text))
         if before is None or after is None:
-            return text if _in_table(element) else None
+            return text if local_name(element.getparent()) == "table" else None
         for each in children(element, "filterColumn"):
             column = before.left + int(each.get("colId", "0"))
             if column in self.track.columns.gone:
@@ -130,7 +130,3 @@ class Walk:
 
 References = Mapping[str, tuple[tuple[str, Callable[[Walk, Element, str], str | None]], ...]]
 """By element name, the attributes that refer to cells (blank for the text), each with the method that adjusts it."""
-
-
-def _in_table(element: Element) -> bool:
-    return local_name(element.getparent()) == "table"
