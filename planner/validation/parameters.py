@@ -147,6 +147,8 @@ def bounds(name: str) -> tuple[float, float]:
     return BY_NAME[name].lower, BY_NAME[name].upper
 
 
+NEURON = "Transformers NeuronX's decode steps on Trainium and Inferentia2"
+
 UNMEASURED = {
     ("any", "exchange_exposure"): Prior(1.0, 0, "bytes over the bandwidth: so decode DeepSeek on 72 to 144 GPUs"),
     ("any", "matmul_least_rows"): Prior(1.0, 0, "kernels for one row multiply no others"),
@@ -179,6 +181,10 @@ UNMEASURED = {
     ),
     ("tpu", "exchange_overhead"): Prior(0.0, 0, "a compiled program: its ranks are in step"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
+    ("neuron", "collective_overhead"): Prior(50e-6, 0, NEURON + ": 0.12 to 0.15 ms a layer, whatever the model"),
+    ("neuron", "hbm_efficiency"): Prior(0.75, 0, NEURON + ", with one sequence"),
+    ("neuron", "serve_cache_speed"): Prior(0.42, 0, NEURON + ", with eight sequences"),
+    ("neuron", "serve_matmul_efficiency"): Prior(0.4, 0, "Transformers NeuronX's prompts of 256 to 2,048 tokens"),
     (MEASURED, "gemm_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "serve_matmul_efficiency"): Prior(1.0, 0, "the peak of such a chip is what its own matmuls reach"),
     (MEASURED, "hbm_efficiency"): Prior(1.0, 0, "the bandwidth of such a chip is what its own copies reach"),
