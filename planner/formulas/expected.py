@@ -210,10 +210,13 @@ def agreements(template: Template, number: Numbers) -> Iterator[str]:
         yield from _of_a_token(number)
     if "output_tokens_per_second_expected" in named_headlines:
         yield from _of_a_second(number)
+    if "time_to_first_token_full_expected" in named_headlines:
+        yield from _of_a_first_token(number)
     if "mfu_expected" in named_headlines:
         yield from _of_utilisation(number)
         yield from _of_recomputation(number)
         yield from _of_fsdp(number)
+        yield from _of_slices(number)
 
 
 def _of_a_token(number: Numbers) -> Iterator[str]:
@@ -244,6 +247,17 @@ def _of_a_second(number: Numbers) -> Iterator[str]:
         yield f"{answers} {take} {own}, and the chips of their own that prefill {prefill}: these set the rate."
     else:
         yield f"{answers}, {each}with its prefill, {take} {spoken(time, 's')}: {spoken(rate, '1')} tokens a second."
+
+
+def _of_a_first_token(number: Numbers) -> Iterator[str]:
+    """Why a first token takes longer with the batch full although hardly anything waits: its time has the server's."""
+    alone, full = number("time_to_first_token_expected"), number("time_to_first_token_full_expected")
+    server = number("server_time")
+    if alone and full and server and full > LEAST * alone and server > (full - alone) / 2:
+        yield (
+            f"Of the time to first token with the batch full, {spoken(server, 's')} are the server's "
+            "(request_overhead); without load it is the engine's alone."
+        )
 
 
 def _of_utilisation(number: Numbers) -> Iterator[str]:
@@ -282,3 +296,13 @@ def _of_fsdp(number: Numbers) -> Iterator[str]:
         f"FSDP's {block:,.0f} tokens of a chip count the matmuls of a feed-forward block{of_experts} alone: with "
         f"attention, the other layers, recomputation and its mesh, this plan is compute-bound from {own:,.0f}."
     )
+
+
+def _of_slices(number: Numbers) -> Iterator[str]:
+    """What slices send each other over DCN, which the expected step leaves out."""
+    step, sent = number("step_time_expected"), number("dcn_comm_time")
+    if step and sent and sent > (LEAST - 1) * step:
+        yield (
+            f"Communication over DCN, {spoken(sent, 's')}, is in the bound alone: the expected step takes it to be "
+            "hidden."
+        )
