@@ -30,6 +30,7 @@ class Updated:
     moments: list[str] = field(default_factory=list, metadata={SAID: "Kept as they were, values of one moment"})
     cleared: list[str] = field(default_factory=list, metadata={SAID: "Kept, cells that you emptied"})
     own_rows: list[str] = field(default_factory=list, metadata={SAID: "Kept, rows of yours"})
+    repeated: list[str] = field(default_factory=list, metadata={SAID: "Kept, but the row with the same id counts"})
     kept_rows: list[str] = field(
         default_factory=list, metadata={SAID: "Kept for what you did there, rows that are no more"}
     )
