@@ -1,6 +1,6 @@
 """Progress of a long command on stderr: transient lines, permanent lines with -v, and warnings.
 
-Also keeps track of the files written, for a command that is interrupted.
+Also keeps track of the files written, for a command that is interrupted, and of the files given to it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,6 +28,17 @@ class _State:
     warned: ClassVar[dict[str, None]] = {}
     remarked: ClassVar[dict[str, str]] = {}  # by text: the file that it is on, blank for none
     replaced: ClassVar[dict[Path, os.stat_result]] = {}  # by path: stat of the temporary file to be moved there
+
+
+_given: ContextVar[list[Path]] = ContextVar("given", default=[])  # noqa: B039 # outside a command, for the process
+
+
+def given_files() -> list[Path]:
+    """The files that the running command or API call was given and that others of its values may name; to be added to.
+
+    Each has its own list, so that none knows the files of another.
+    """
+    return _given.get()
 
 
 def be_verbose() -> None:
@@ -149,11 +161,13 @@ def clear() -> None:
 def cleared() -> Iterator[None]:
     """Ensures that output after the block starts on a clean line, however it ends.
 
-    Warnings and written files are reset.
+    Warnings, written and given files are reset.
     """
     _forget()
     _State.replaced.clear()
+    outside = _given.set([])
     try:
         yield
     finally:
+        _given.reset(outside)
         clear()

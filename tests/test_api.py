@@ -16,6 +16,7 @@ from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared
+from tests.commands import refused
 from tests.pages import run
 from tests.short_data import of_few_rows
 from tests.workbooks import write_small
@@ -272,3 +273,23 @@ def test_build_names_the_place_of_a_fault(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     with pytest.raises(planner.UserError, match="name ends in"):
         planner.build(frame, tmp_path / "plan.csv")
+
+
+def test_a_call_knows_only_the_calibrations_that_it_is_given(tmp_path: Path) -> None:
+    """A stack, and a calibration that a chip names, are known where their file is given, each time, and unknown in a
+    call and in a command after it; the chips are listed without it, as on the command line.
+    """
+    mine, chips = tmp_path / "mine.csv", tmp_path / "chips.csv"
+    mine.write_text("calibration,parameter,value,unit\nmine,train_matmul_factor,1.1,1\nmine,hbm_efficiency,0.8,1\n")
+    chips.write_text("id,peak_bf16,calibration\na,1e15,mine\n")
+    sizes = {"tokens": 8, "d_in": 8, "d_out": 8}
+    own = {"hardware_csv": chips, "calibrations_csv": mine}
+    for _ in range(2):
+        planner.calc("training", **PLAN, calibrations_csv=mine, stack="mine")
+        assert planner.calc("matmul", hardware="a", **own, **sizes)["chip_calibration"] == "mine"
+    with pytest.raises(planner.UserError, match='no stack "mine"'):
+        planner.calc("training", **PLAN, stack="mine")
+    with pytest.raises(planner.UserError, match="there is no calibration 'mine'"):
+        planner.calc("matmul", hardware="a", hardware_csv=chips, **sizes)
+    assert planner.hardware(chips).loc["a", "calibration"] == "mine"
+    assert 'no stack "mine"' in refused("calc", "training", "-m", "gpt2", "-H", "h100-sxm", "--set", "stack=mine")

@@ -202,7 +202,9 @@ def test_the_printed_command_builds_what_has_a_stack_of_its_own(
     fit = "mine,name,Ours,we\nmine,fitted_for,h100,we\nmine,layer_overhead,3e-5,we\nmine,hbm_efficiency,0.7,we\n"
     few, layer = few_rows(("llama3-8b",), ("h100-sxm",)), tmp_path / "layer.csv"
     layer.write_text(LAYER, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)  # where the printed command finds a template of one's own
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)  # the printed command finds a template of one's own beside the workbook
     tables = ("--models", few.models_csv, "--hardware-csv", few.hardware_csv)
     words = ("-H", "h100-sxm", *tables, "--template", layer, "-o", path, "--force")
     for lines in ("mine,serve_overhead_factor,1.1,we\n", fit):
@@ -214,6 +216,12 @@ def test_the_printed_command_builds_what_has_a_stack_of_its_own(
         told = shlex.split(printed.partition(" makes a workbook")[0])[1:]
         command(*told, *tables, "-o", again, "--force")
         assert said(read_plan(again)) == said(read_plan(path))
+    layer.rename(elsewhere / "layer.csv")  # or in the current folder
+    assert " --template layer.csv" in command("export-inputs", path, "-o", tmp_path / "s.csv", "--force")
+    moved = (elsewhere / "layer.csv").rename(tmp_path / "other.csv")
+    lost = f"layer.csv is neither here nor beside {path}: write its folder before it"
+    assert lost in command("export-inputs", path, "-o", tmp_path / "s.csv", "--force")
+    moved.rename(layer)
     (tmp_path / "s-calibrations.csv").unlink()
     command("build", *words, "--set", "stack=tuned")
     assert "stack" not in command("export-inputs", path, "-o", tmp_path / "s.csv", "--force")

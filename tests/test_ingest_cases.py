@@ -12,6 +12,7 @@ from planner.compare.comparison_sheet import find
 from planner.compare.prediction import hardware
 from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
+from planner.fit.runs_to_fit import runs_of_workbook
 from planner.ingest import first_page, profile_text
 from planner.ingest.chips import Chip, Chips, chip_of, chips_of
 from planner.ingest.first_page import PlannedStep
@@ -22,6 +23,7 @@ from planner.ingest.step_kind import no_decode_step
 from planner.profiles.profile import Shape
 from planner.profiles.reading import read as read_profile
 from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
 from tests.made_profiles import V5P, core, of, operation
 from tests.test_ingest import ingest
 from tests.test_profiles_kinds import served
@@ -198,18 +200,52 @@ def test_ranks_that_were_not_traced_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("n_chips", "told"),
     [
-        (1, "more than the plan has: is it that run?"),
+        (4, "more than the plan has: is it that run?"),
         (16, "a part of the plan's chips, or another run"),
         (8, ""),
     ],
 )
-def test_a_profile_of_other_chips_than_the_plan_is_warned_of(tmp_path: Path, n_chips: int, told: str) -> None:
-    """What the sheet says of another number of chips is a warning on the terminal too; of the plan's there is none."""
-    event = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1.0, "dur": 2, "pid": 0, "args": {"device": 0}}
+def test_a_profile_of_other_chips_than_the_plan_is_left_out_of_fits(tmp_path: Path, n_chips: int, told: str) -> None:
+    """What the sheet says of another number of chips is a warning on the terminal too, the run is flagged, and a fit
+    leaves it out until the flag is deleted; of the plan's number there is none.
+    """
+    events = [torch_event("user_annotation", f"ProfilerStep#{at}", 1e6 * at, 1e6) for at in range(4)]
+    events += [torch_kernel("k", 1e6 * at + 1, 9e5) for at in range(4)]
     trace, path = tmp_path / "rank0.json", tmp_path / "plan.xlsx"
-    trace.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [event]}))
-    write_small(path, ["llama3-8b"], ["h100-sxm"], ["training"], n_chips=n_chips)
+    trace.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": events}))
+    sizes = {"n_chips": n_chips, "batch_tokens": 32768, "seq_len": 8192}
+    plan = write_small(path, ["llama3-8b"], ["h100-sxm"], ["training"], **sizes)
     done = ingest(trace, path, "--device", "h100-sxm")
     assert done.exit_code == 0
-    expected = f"Warning: the profile is of 8 chips and llama3-8b on h100-sxm of {n_chips}: {told}\n"
+    flagged = "flagged other_chip_count, so that planner fit leaves it out; delete the flag if it is that run"
+    expected = f"Warning: the profile is of 8 chips and llama3-8b on h100-sxm of {n_chips}: {told}; {flagged}\n"
     assert [line for line in done.stderr.splitlines(keepends=True) if "Warning" in line] == ([expected] if told else [])
+
+    def faults() -> list[str]:
+        runs, _ = runs_of_workbook(find(Package.read(path)), plan.databases, plan.databases.models)
+        return [run.fault for run in runs]
+
+    assert faults() == ["flagged: other_chip_count" if told else ""]
+    package = Package.read(path)
+    sheet = find(package)
+    cells = [cell.ref for cell in sheet.xml.row(sheet.run_rows[0]).values() if cell.value == "other_chip_count"]
+    assert bool(cells) == bool(told)
+    package.replace(sheet.part, with_values(sheet.xml, dict.fromkeys(cells)))
+    package.write(path)
+    assert faults() == [""]
+
+
+@pytest.mark.parametrize(
+    ("joined", "group", "n_chips", "is_of"),
+    [(None, None, 1, True), (None, None, 16, False), (16, 4, 16, True), (32, 4, 16, False), (None, 16, 16, True),
+     (None, 8, 16, False), (1, 1, 0.5, False)],
+)  # fmt: skip
+def test_a_chip_is_of_the_pod_that_its_collectives_join(
+    joined: int | None, group: int | None, n_chips: float, is_of: bool
+) -> None:
+    """One chip's profile is of a run on as many chips as its collectives have in all groups, or in one if the file
+    tells of no more; without any it is of one chip.
+    """
+    reduce = operation("all-reduce", part="communication", group_size=group, joined=joined)
+    chips = chips_of(of(reduce), replace(V5P, row={**(V5P.row or {}), "kind": "gpu", "n_cores": 1}))
+    assert (chips.count, chips.is_of(n_chips)) == (1, is_of)

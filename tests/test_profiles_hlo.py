@@ -45,13 +45,14 @@ def test_flops_from_text(text, flops):
 
 
 @pytest.mark.parametrize(
-    ("groups", "expected"),
-    [("replica_groups=[4,2]<=[8]", 2), ("replica_groups={{0,1,2},{3,4,5}}", 3), ("replica_groups={}", None)],
-)
-def test_group_sizes(groups, expected):
-    """Devices of a group, as an iota of groups x devices or listed; none of one that is all devices."""
+    ("groups", "expected", "joined"),
+    [("replica_groups=[4,2]<=[8]", 2, 8), ("replica_groups={{0,1,2},{3,4,5}}", 3, 6),
+     ("replica_groups={{0}}", 1, 1), ("replica_groups={}", None, None)],
+)  # fmt: skip
+def test_group_sizes(groups, expected, joined):
+    """Devices of a group and of all, as an iota of groups x devices or listed; none of one that is all devices."""
     found = parse(f"%r = f32[8]{{0}} all-reduce(f32[8]{{0}} %x), channel_id=1, {groups}, to_apply=%add")
-    assert found.group_size == expected
+    assert (found.group_size, found.joined) == (expected, joined)
 
 
 def test_sizes_of_types():
@@ -242,6 +243,7 @@ def test_what_an_asynchronous_computation_starts_is_told_by_its_program():
     entry += instruction(b"async-start.1", b"async-start", 4, 16, calls)
     found = xla.instructions(_message(1, _message(3, held) + _message(3, entry)))["async-start.1"]
     assert (found.opcode, found.group_size, found.operands[0].dims) == ("reduce-scatter-start", 4, (64,))
+    assert found.joined == 8
     made = xla.kernel("ncclDevKernel_ReduceScatter_Sum_f32", "jit_f(1)", {"hlo_op": "async-start.1"}, found)
     (one,) = recognised([replace(made, self_time=1.0)]).collectives
     assert (one.kind, one.payload, one.group_size, one.is_half) == ("reduce-scatter", 256, 4, False)

@@ -129,6 +129,27 @@ def test_what_fits_is_said_alike_everywhere(serving: Path, served: tuple[Scenari
     )
 
 
+def test_what_mends_a_target_was_tried(tmp_path: Path) -> None:
+    """Of a fleet that misses its targets, the report says first what calc says, values that were tried or that none
+    mends it; Dashboard, which tries none, names the inputs and that the report tries them.
+    """
+    columns = "n_chips,batch,request_rate,prompt_len,generate_len,context_len,target_first_token_time,target_token_time"
+    plans = ("8,256,10,4000,500,4500,0.2,0.05", "8,256,10,4000,500,4500,0.3,0.2")
+    scenarios, path = tmp_path / "scenarios.csv", tmp_path / "plan.xlsx"
+    rows = (f"{name},llama3-70b,h100-sxm,{values}" for name, values in zip("ab", plans, strict=True))
+    scenarios.write_text("\n".join([f"id,model,hardware,{columns}", *rows]))
+    few = few_rows(("llama3-70b",), ("h100-sxm",))
+    path.write_bytes(build(smaller(plan_of((), (), ["fleet"], scenarios, (), few))))
+    grid = cached(path)
+    at = by_name(grid, "Dashboard")["verdict.change"]
+    for column, scenario, values in zip("FG", gather(path).scenarios, plans, strict=True):
+        settings = [f"{name}={value}" for name, value in zip(columns.split(","), values.split(","), strict=True)]
+        told = run("calc", "fleet", "-m", "llama3-70b", "-H", "h100-sxm", "--set", *settings).output
+        assert f"What to change first: {scenario.changes[0]}\n" in told
+        assert " for check_" in scenario.changes[0]
+        assert grid["Dashboard"][f"{column}{at}"] == "planner report tries values of n_chips or load_factor"
+
+
 def test_the_change_saves_what_it_says(served: tuple[ScenarioSummary, ...]) -> None:
     """A plan that fits is told what makes it cheaper: built with it, it costs so much less and takes so much longer."""
     before = served[2]

@@ -11,11 +11,12 @@ from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import numbered
 from planner.update.outcome import lines
 from planner.update.update import update_file
+from planner.xlsx.address import address
 from planner.xlsx.opc import Package
 from tests.commands import command, refused
 from tests.libreoffice import converted, needs_libreoffice
 from tests.recorded_runs import ID, SIZES, said_on_dashboard
-from tests.workbooks import cached, write_small
+from tests.workbooks import cached, edit, sheet_of, write_small
 
 TIMES = (0.007, 0.008, 0.009, 0.0085)
 
@@ -80,11 +81,32 @@ def find_number(path: Path, row: int) -> float:
     return float(str(grid[f"{column}{row}"]))
 
 
-def test_all_runs_can_go(plan: Path) -> None:
-    """The last one too: none is recorded then."""
+def test_all_runs_can_go(plan: Path, tmp_path: Path) -> None:
+    """The last one too: none is recorded then. The table's titles go with it, and what is printed is as before the
+    first; a cell of a person's beside them is named, and what is below moves up. A run can be recorded again.
+    """
+    before = tmp_path / "before.xlsx"
+    write_small(before, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    was, title = sheet_of(before, "Comparison"), find(Package.read(plan)).runs_title_row
+    edit(plan, lambda book: book["Comparison"].cell(title, 400, "ask Kim") and None)
+    for _ in TIMES:
+        said = command("record", plan, "--remove", next(iter(rows(plan))))
+    assert f"Comparison!{address(title, 400)} went with it" in said
+    assert said_on_dashboard(plan, ID) == ["none recorded"]
+    now = sheet_of(plan, "Comparison")
+    assert now.print_area == was.print_area
+    assert [cell.coordinate for row in now.iter_rows(min_row=title) for cell in row if cell.value is not None] == []
+    assert " clean by rules " in command("check", plan)
+    command("record", plan, "--scenario", ID, "--time", "6ms")
+    assert list(rows(plan).values()) == [0.006]
+
+
+def test_titles_stay_above_what_is_no_run(plan: Path) -> None:
+    """A remark of a person's in the table keeps it."""
+    edit(plan, lambda book: book["Comparison"].cell(max(rows(plan)) + 1, 1, "ask Kim") and None)
     for _ in TIMES:
         command("record", plan, "--remove", next(iter(rows(plan))))
-    assert said_on_dashboard(plan, ID) == ["none recorded"]
+    assert find(Package.read(plan)).runs_header
 
 
 @pytest.mark.parametrize(("words", "message"), [

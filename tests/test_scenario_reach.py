@@ -20,7 +20,7 @@ from planner.check.findings import Fault
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.commands import command
-from tests.workbooks import edit, row_of, write_small
+from tests.workbooks import edit, row_of, sheet_of, write_small
 
 
 @dataclass
@@ -141,3 +141,31 @@ def test_charts_draw_a_scenario_that_was_moved_in_front(tmp_path: Path) -> None:
 def told(package: Package) -> list[Fault]:
     """What the rule of `check` on charts of all scenarios finds; all rules together take ten times as long."""
     return list(reference_rules.charts(Book(package)))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("short_data", "few_cases")
+def test_an_update_has_nothing_to_do_after_one_more(tmp_path: Path) -> None:
+    """Charts of four scenarios have room for eight, as Cover has rows, and an update leaves both; for nine it makes
+    both larger, which the command says.
+    """
+    path = tmp_path / "plan.xlsx"
+    command(
+        "build", "llama3-8b", "-H", "tpu-v5e", "tpu-v5p", "tpu-v6e", "h100-sxm", "--template", "inference", "-o", path
+    )
+    for number in range(5, 9):
+        assert "planner update" not in command("scenario", "add", path, f"number {number}")
+        assert number in (6, 7) or not update_file(path)[0].is_needed
+    assert "Cover has no row left for its verdict: planner update gives it more" in command("scenario", "add", path)
+    high = chart_rows(path)
+    assert update_file(path)[0].is_needed
+    assert chart_rows(path) > high
+    assert not update_file(path)[0].is_needed
+
+
+def chart_rows(path: Path) -> int:
+    """The rows from the title of the charts of all scenarios to the next title."""
+    sheet = sheet_of(path, "Dashboard")
+    titles = [cell.row for (cell,) in sheet.iter_rows(max_col=1) if cell.value]
+    first = next(row for row in titles if sheet.cell(row, 1).value == "The scenarios beside each other")
+    return min(row for row in titles if row > first) - first

@@ -225,6 +225,31 @@ def test_a_file_that_is_given_again_counts(tmp_path: Path) -> None:
     assert not update_file(path, databases=Databases(calibrations_csv=own))[0].is_needed
 
 
+def test_a_row_that_repeats_an_id_is_told(tmp_path: Path) -> None:
+    """A copied row whose id was left, whatever its capitals, is kept and told with the row that counts, both where they
+    are after the update.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5p"], ["transformer"])
+    sheet = sheet_of(path, "Hardware")
+    copied = [cell.value for cell in next(sheet.iter_rows(min_row=6, max_row=6))]
+    copied[0] = str(copied[0]).upper()
+    last = max(row for row in range(1, sheet.max_row + 1) if sheet.cell(row, 1).value)
+
+    def copy(book: openpyxl.Workbook) -> None:
+        for column, value in enumerate(copied, 1):
+            book["Hardware"].cell(last + 1, column).value = value
+
+    edit(path, copy)
+    chips = [str(sheet.cell(row, 1).value) for row in range(6, last + 1)]
+    done, _ = update_file(path, [], few_rows(("llama3-8b",), (*chips, "b200")))
+    now = {str(cells[0].value): cells[0].row for cells in sheet_of(path, "Hardware").iter_rows(min_row=6)}
+    first, second = (now[name] for name in (chips[0], copied[0]))
+    assert f"Kept, but the row with the same id counts: Hardware row {second} ({copied[0]} of row {first})" in lines(
+        done
+    )
+
+
 def test_numbers_of_a_database_are_counted_beyond_a_few() -> None:
     """An update after a new fit has hundreds: those of one sheet are told together, whatever stands in their texts."""
     numbers = [

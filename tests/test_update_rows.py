@@ -16,6 +16,7 @@ from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_cases import ComparisonCase
 from planner.diff.two_workbooks import compare, read_both
 from planner.formulas import library
+from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
@@ -26,7 +27,7 @@ from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets
 from tests.edits.marks import put_in
 from tests.read_once import recalculate_once
-from tests.workbooks import CHIPS, cached, edit, few_rows, sheet_of, write_comparison, write_small
+from tests.workbooks import CHIPS, by_name, cached, edit, few_rows, sheet_of, write_comparison, write_small
 
 SHEET = comparison.SHEET
 FILL, HEIGHT = "FFFFCC00", 42.5
@@ -92,6 +93,34 @@ def test_rows_above_tables_stay_there(tmp_path: Path, at: int) -> None:
         assert sheet["A3" if at == 1 else "A1"] == tops[name]
         assert sum(sheet.get(f"{column}{row}") == "Failed checks" for column in "ABC" for row in range(1, 5)) <= 1
     assert check(Package.read(path)).is_clean
+
+
+@pytest.mark.parametrize(("sheet", "change"), [("Inputs", "insert_rows"), ("Transformer", "delete_rows")])
+def test_rows_moved_without_the_formulas_that_read_them(tmp_path: Path, sheet: str, change: str) -> None:
+    """openpyxl moves rows and leaves formulas as they were. Planner's read the right cells again after an update, which
+    says so in one line in place of listing them; a formula of a person's stays, and is listed.
+    """
+    path, databases = tmp_path / "plan.xlsx", few_rows(("llama3-8b",), CHIPS[:3])
+    path.write_bytes(build(plan_of(["llama3-8b"], ["tpu-v5p"], ["transformer"], None, (), databases)))
+    before, names = cached(path), by_name(cached(path), "Transformer")
+
+    def move_rows(book: openpyxl.Workbook) -> None:
+        getattr(book[sheet], change)(names["n_params_total"] - 1 if sheet != "Inputs" else 12)
+        last = max(cell.row for (cell,) in book["Checks"].iter_rows(max_col=1) if cell.value)
+        book["Checks"].cell(last, 6).value = "=1+1"
+
+    edit(path, move_rows)
+    done, _ = update_file(path, [], databases)
+    (looks,) = (line for line in lines(done, 4) if "Please look at" in line)
+    said = rf"on {sheet} cells were moved by a program that leaves formulas as they were, such as openpyxl: [\d,]+ form"
+    assert re.match(f"Please look at: {said}", looks)
+    assert done.left_behind > 10
+    assert [place.partition("!")[0] for place in done.formulas] == ["Checks"]
+    after = cached(path)
+    for name, row in by_name(after, "Transformer").items():
+        assert after["Transformer"][f"F{row}"] == before["Transformer"][f"F{names[name]}"], name
+    assert check(Package.read(path)).of("fault") == []
+    assert not update_file(path, [], databases)[0].is_needed
 
 
 def test_one_among_the_cases_is_no_end_of_them(tmp_path: Path) -> None:

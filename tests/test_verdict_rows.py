@@ -9,10 +9,11 @@ import pytest
 
 from planner.book.verdict_rows import open_rows
 from planner.update.update import update_file
+from planner.workbook.wrapping import PER_WIDTH, height_of
 from planner.xlsx.moved_cells import row_tags
 from planner.xlsx.opc import Package
 from tests.commands import command
-from tests.workbooks import copy_scenario, edit, few_rows, write_small
+from tests.workbooks import copy_scenario, edit, few_rows, of_scenarios, write_small
 
 CHIPS = ("tpu-v5e", "tpu-v5p")
 Groups = dict[int, tuple[bool, int, bool]]
@@ -90,3 +91,33 @@ def test_a_scenario_without_a_row_is_said(one_and_two: tuple[bytes, Groups, Grou
     edit(path, use_up)
     said = "Cover has no row left for its verdict: planner update gives it more"
     assert said in command("scenario", "add", path, "mine")
+
+
+WIDE = """id,model,hardware,n_chips,batch,serve_expert,serve_data,serve_tensor,context_len,prompt_len
+fits,llama3-70b,h100-sxm,8,8,,,,,
+copies,deepseek-v3,h200-sxm,64,512,64,,,,
+grouped,llama3-70b,h100-sxm,4,64,,2,2,,
+prompt,llama3-8b,h100-sxm,1,1,,,,4096,8192
+"""
+
+
+def test_no_verdict_is_cut(tmp_path: Path) -> None:
+    """With the six headlines of serving, each open column of the verdicts has a width of its own, and each row is high
+    enough for all of its texts in lines of that width: what to change first has all of its words.
+    """
+    models, chips = ("llama3-70b", "deepseek-v3", "llama3-8b"), ("h100-sxm", "h200-sxm")
+    of_scenarios(tmp_path, WIDE, ["inference"], few_rows(models, chips))
+    (path,) = tmp_path.glob("*.xlsx")
+    sheet = openpyxl.load_workbook(path, data_only=True)["Cover"]
+    titles, *rows = sheet.iter_rows(min_row=4, max_row=4 + len(WIDE.splitlines()) - 1)
+    shown = [
+        cell.column_letter for cell in titles if cell.value and not sheet.column_dimensions[cell.column_letter].hidden
+    ]
+    assert len(shown) == 3 + 6 + 1
+    assert titles[len(shown) - 1].value == "What to change first"
+    for cell in (cell for row in (titles, *rows) for cell in row[: len(shown)]):
+        assert cell.value, cell.coordinate
+        assert cell.column_letter in sheet.column_dimensions
+        width = sheet.column_dimensions[cell.column_letter].width
+        needed = height_of(str(cell.value), width * PER_WIDTH)
+        assert needed <= sheet.row_dimensions[cell.row].height, (cell.coordinate, cell.value)

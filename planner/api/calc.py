@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from planner import progress
 from planner.api import warned
 from planner.catalog import Value
-from planner.catalog.calibrations import calibration_origins
+from planner.catalog.calibrations import calibration_origins, known_files
 from planner.catalog.databases import Databases
 from planner.errors import UserError
 from planner.formulas import explanation, library
@@ -72,6 +72,7 @@ def calc(
 def own_tables(models_csv: File, hardware_csv: File, calibrations_csv: File, *, only: bool) -> OwnTables:
     """The user's own tables with their files' current stamps; a table is read on first use."""
     own = [None if path is None else Path(path).absolute() for path in (models_csv, hardware_csv, calibrations_csv)]
+    known_files(own[2])  # of this call too, where an earlier one has read the tables
     return _tables(own[0], own[1], own[2], only, tuple(_stamp(path) for path in own))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner.api import warned
 from planner.api.calc import File, own_tables
-from planner.catalog import Table
+from planner.catalog import Table, load_hardware
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -24,8 +25,8 @@ def models(models_csv: File = None, *, only: bool = False) -> DataFrame:
 
 @warned
 def hardware(hardware_csv: File = None, *, only: bool = False) -> DataFrame:
-    """A row for each accelerator by its id, in the form of `models`."""
-    return _frame(own_tables(None, hardware_csv, None, only=only).databases.hardware)
+    """A row for each accelerator by its id, in the form of `models`. It may name a calibration of any file."""
+    return _frame(load_hardware(None if hardware_csv is None else Path(hardware_csv), only=only))
 
 
 def _frame(table: Table) -> DataFrame:

@@ -163,7 +163,7 @@ def _fitting(results: Results, known: Facts, above: Sequence[Headline[Row]]) -> 
     plan = fit(results.template)
     elsewhere = {expected.EXTRAPOLATED, *([plan.needed] if plan else [])}
     others = [each for each in headlines(results.template) if not each.label and each.row.name not in elsewhere]
-    change = tried_advice.in_words(results, known)
+    change = tried_advice.advised(results, known).words
     told = [f"What to change first: {change}"] if change else []
     said = [*_memory(results), *told, *_columns([(each.row.label, _said(results, each.row)) for each in others])]
     memory = [plan.needed, *parse(plan.room.text).names] if plan else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
@@ -198,6 +198,18 @@ class Database:
     def rows(self) -> range:
         """The rows with ids."""
         return range(self.first_row, self.last_row + 1)
+
+    def repeated(self, places: Callable[[int], int] = int) -> Iterator[tuple[int, int, str]]:
+        """Rows with the id of a row above, which lookups never reach: the row, the one above, the id as it is there.
+
+        As in lookups, capitals don't count. `places` gives the row where a row will be.
+        """
+        seen: dict[str, int] = {}
+        for at, row in sorted((places(row), row) for row in self.rows):
+            identifier = self.sheet.text(row, self.id_column)
+            first = seen.setdefault(identifier.lower(), at) if identifier else at
+            if first != at:
+                yield at, first, identifier
 
 
 @dataclass(frozen=True)

@@ -139,8 +139,6 @@ SOFTWARE = ("planner", "jax")
 OF_STACKS = {each.name: each for each in STACK_FIELDS if each.name not in ("id", "source", "note")}
 """The fields that a stack's line may set, by parameter name."""
 
-_own_files: list[Path] = []
-
 
 class Stated(NamedTuple):
     """A line of a file of calibrations: its cells, and its value."""
@@ -323,10 +321,11 @@ def _said(cells: Mapping[str, str]) -> str:
 
 
 def known_files(path: Path | None = None) -> tuple[Path, ...]:
-    """The files of calibrations that this process has loaded; `path` is added to them."""
-    if path is not None and (whole := path.absolute()) not in _own_files:
-        _own_files.append(whole)
-    return tuple(_own_files)
+    """The files of calibrations that the running command or API call was given; `path` is added to them."""
+    files = progress.given_files()
+    if path is not None and (whole := path.absolute()) not in files:
+        files.append(whole)
+    return tuple(files)
 
 
 def running(name: str) -> str:

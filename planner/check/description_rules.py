@@ -96,18 +96,14 @@ def sources(book: Book) -> Iterator[Fault]:
 
 @rule(38, "Every id stands in one row of its database.")
 def ids(book: Book) -> Iterator[Fault]:
-    """Rows of a database with the id of a row above, which lookups never reach; as in them, capitals don't count."""
+    """Rows of a database with the id of a row above."""
     for database in book.databases.values():
-        seen: dict[str, int] = {}
-        for row in database.rows:
-            identifier = database.sheet.text(row, database.id_column)
-            first = seen.setdefault(identifier.lower(), row) if identifier else row
-            if first != row:
-                cell = address(row, database.id_column)
-                what = f"the id {identifier!r} stands in row {first} already: row {first} counts, row {row} never does"
-                remedy = f"give row {row} an id of its own, or delete one of the two rows"
-                alike = "the id stands in a row above already, which counts"
-                yield Fault(database.sheet.name, cell, what, remedy, alike=alike)
+        for row, first, identifier in database.repeated():
+            cell = address(row, database.id_column)
+            what = f"the id {identifier!r} stands in row {first} already: row {first} counts, row {row} never does"
+            remedy = f"give row {row} an id of its own, or delete one of the two rows"
+            alike = "the id stands in a row above already, which counts"
+            yield Fault(database.sheet.name, cell, what, remedy, alike=alike)
 
 
 def _measured(table: CaseTable) -> Iterator[Fault]:

@@ -41,8 +41,9 @@ def command(file: Path, output: Path, force: bool) -> None:
             write_atomically(path, exported.databases[kind].encode())
         write_atomically(output, exported.text().encode())
     shipped = library.names()
-    files = (name if name in shipped else f"{name}.csv" for name in exported.templates)
-    templates = "" if exported.is_default else "".join(f" --template {quoted(name)}" for name in files)
+    places = {each: None if each in shipped else _file_of(each, file, output) for each in exported.templates}
+    named = (each if each in shipped else str(places[each] or f"{each}.csv") for each in exported.templates)
+    templates = "" if exported.is_default else "".join(f" --template {quoted(name)}" for name in named)
     options = "".join(f" {OPTIONS[kind]} {quoted(str(path))}" for kind, path in databases.items())
     if not to_screen:
         count = counted(len(exported.rows), "scenario")
@@ -54,8 +55,16 @@ def command(file: Path, output: Path, force: bool) -> None:
         if CALIBRATIONS in databases:
             click.echo(f"Wrote {databases[CALIBRATIONS]}: the scenarios' stacks of your own.")
         click.echo(f"planner build --scenarios {quoted(str(output))}{templates}{options} makes a workbook of it.")
-    for remark in exported.remarks:
+    lost = [f"{each}.csv" for each, place in places.items() if place is None and each not in shipped]
+    lacking = (f"{each} is neither here nor beside {file}: write its folder before it" for each in lost)
+    for remark in (*exported.remarks, *lacking):
         click.echo(f"  {remark}", err=to_screen)
+
+
+def _file_of(template: str, *beside: Path) -> Path | None:
+    """The file of a template of the user's in the current folder, else beside one of these files; None if it isn't."""
+    places = (folder / f"{template}.csv" for folder in (Path(), *(each.parent for each in beside)))
+    return next((place for place in places if place.is_file()), None)
 
 
 def quoted(word: str) -> str:

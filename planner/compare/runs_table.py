@@ -229,10 +229,17 @@ def print_run(package: Package, sheet: ComparisonSheet, number: int) -> None:
     print_also(package, sheet.name, Area(header - 1, left, number, of_cases.right))  # from its labels on
 
 
+def taken_out(sheet: ComparisonSheet, number: int) -> range:
+    """The rows that go with the run in the row `number`: with the last one, the table's title and titles."""
+    is_last = _filled(sheet) == [number]
+    return range(sheet.runs_title_row if is_last else number, number + 1)
+
+
 def beside_run(sheet: ComparisonSheet, number: int) -> list[str]:
-    """The addresses of the filled cells in a run's row outside the table, which are the user's."""
+    """The addresses of the filled cells in a row of the table but outside it, which are the user's."""
     ours = set(_columns(sheet).values())
-    cells = (each for column, each in sheet.xml.row(number).items() if column not in ours)
+    row = sheet.xml.row(number) if number in sheet.xml.rows else {}
+    cells = (each for column, each in row.items() if column not in ours)
     return [each.ref for each in cells if each.value is not None or each.formula is not None]
 
 

@@ -3,6 +3,7 @@
 Of its kinds, a `change` is a value that would make a plan fit in memory, a `mend` one that would make the check in the
 column `target` hold; each `along` below them is a value to type with it. `name` is the row that has the value, 0 or N/A
 where there is none; its `label` says what to type, with `{}` in the value's place. A mend without a name is a text.
+Where no formula has the value, the label of a `tried` one names inputs, whose values `tried_advice` tries.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from planner.formulas.template import Template
 
 VALUE = "{}"  # where a label has the value
 OR, WITH = ", or ", ", with "  # before another change, and before what to type along
-CHANGE, MEND, ALONG = "change", "mend", "along"
+CHANGE, MEND, ALONG, TRIED = "change", "mend", "along", "tried"
+TRIES = "planner report tries values of {}"  # said where formulas alone can't try any
 
 
 class Typed(NamedTuple):
@@ -34,21 +36,25 @@ class Typed(NamedTuple):
 
 @dataclass(frozen=True)
 class Advice:
-    """Values to type together: the one that counts, others that must agree with it, and the check that it mends."""
+    """Values to type together: the one that counts, others that must agree with it, and the check that it mends.
+
+    Where no row has a value, `tried` names the inputs to try, as in `batch or n_chips`.
+    """
 
     first: Typed
     along: tuple[Typed, ...] = ()
     check: str = ""
+    tried: str = ""
 
 
 def changes(template: Template) -> list[Advice]:
     """What would make a plan fit in memory, in the order in which it is said."""
-    return _advice(template, CHANGE)
+    return _advice(template, (CHANGE,))
 
 
 def mends(template: Template) -> dict[str, Advice]:
     """What would make a check of the plan hold, by the check's name."""
-    return {each.check: each for each in _advice(template, MEND)}
+    return {each.check: each for each in _advice(template, (MEND, TRIED))}
 
 
 def in_words(results: Results) -> str:
@@ -86,18 +92,19 @@ def _said(advice: Advice, results: Results) -> str:
     return WITH.join(words)
 
 
-def _advice(template: Template, kind: str) -> list[Advice]:
-    """The advice of a kind, without what reads rows that the template lacks."""
+def _advice(template: Template, kinds: tuple[str, ...]) -> list[Advice]:
+    """The advice of some kinds, without what reads rows that the template lacks."""
     found: list[Advice] = []
     above = ""
     for cells in records_of(headline_template(template)):
         above = above if cells["kind"] == ALONG else cells["kind"]
-        if above != kind or (cells["name"] and cells["name"] not in template.by_name):
+        if above not in kinds or (cells["name"] and cells["name"] not in template.by_name):
             continue
-        before, _, after = cells["label"].partition(VALUE)
+        tried = cells["label"] if cells["kind"] == TRIED else ""
+        before, _, after = (TRIES.format(tried) if tried else cells["label"]).partition(VALUE)
         typed = Typed(before, after, cells["name"])
-        if cells["kind"] == kind:
-            found.append(Advice(typed, check=cells["target"]))
+        if cells["kind"] in kinds:
+            found.append(Advice(typed, check=cells["target"], tried=tried))
         elif found:
             found[-1] = replace(found[-1], along=(*found[-1].along, typed))
     return found

@@ -76,11 +76,21 @@ def _why(profile: Profile, kinds: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Chips:
-    """The number of chips in a profile; None if the number of cores per chip is unknown. `why` explains it in words."""
+    """The number of chips in a profile; None if the number of cores per chip is unknown. `why` explains it in words.
+
+    `joined` are the devices that its collectives join, as far as the file tells: the most of one collective.
+    """
 
     count: int | None
     cores_each: int = 1
     why: str = ""
+    joined: int = 0
+
+    def is_of(self, chips: float) -> bool:
+        """Whether it may be of a run on so many chips: on as many, or on a part whose collectives join all of them."""
+        if self.count is None or self.count == chips:
+            return True
+        return self.count < chips and chips in (self.joined, self.joined / self.cores_each)
 
 
 def chips_of(profile: Profile, chip: Chip) -> Chips:
@@ -90,7 +100,7 @@ def chips_of(profile: Profile, chip: Chip) -> Chips:
     of a model, the chips of one are counted, since a step is that of one replica.
     """
     replicas = int(profile.facts.get(REPLICAS, 1))
-    found = _of_replica(profile, chip, replicas)
+    found = replace(_of_replica(profile, chip, replicas), joined=_joined(profile))
     if replicas == 1 or not found.count:
         return found
     return replace(
@@ -116,6 +126,11 @@ def _of_replica(profile: Profile, chip: Chip, replicas: int) -> Chips:
         return Chips(None, int(each or 1))
     count, cores = n // int(each), int(each)
     return Chips(count, cores, f"{n} cores are {counted(count, 'chip')}" if cores > 1 else "")
+
+
+def _joined(profile: Profile) -> int:
+    """The devices of the largest collective: of all its groups, else of one."""
+    return max((each.joined or each.group_size or 0 for each in profile.operations), default=0)
 
 
 def _ranks(profile: Profile, replicas: int) -> int:

@@ -177,6 +177,8 @@ def other_chips(chips: Chips, plan: PlannedStep | None) -> str:
     """What a number of chips other than the plan's may mean; blank if it is the plan's, or one is unknown."""
     if not chips.count or plan is None or not plan.chips or chips.count == plan.chips:
         return ""
+    if chips.is_of(plan.chips):
+        return "a part of the plan's chips, all of which its collectives join"
     if chips.count < plan.chips:
         return "a part of the plan's chips, or another run"
     return "more than the plan has: is it that run?"

@@ -46,6 +46,7 @@ from planner.xlsx.atomic import locked
 from planner.xlsx.opc import Package
 
 METHOD, OF_SCENARIO = "profile", "Scenario"
+OTHER_COUNT = "other_chip_count"  # the flag of a run that isn't known to be on as many chips as the plan has
 NAMED = 40  # most files and hosts to name, since a cell can't hold thousands
 
 
@@ -121,9 +122,11 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         fill = partial(profile_sheet.write, profile=found.profile, lines=lines, peaks=found.peaks, about=about)
         name = added_sheet.put(package, _kind(plan, which), profile_sheet.PURPOSE, fill)
         package.write(path)
-    if doubtful := first_page.other_chips(found.chips, step):
+    if OTHER_COUNT in run.flags:
         its, plans = counted(found.chips.count or 0, "chip"), f"{step.chips or 0:,.0f}"
-        progress.warn(f"the profile is of {its} and {which.name} of {plans}: {doubtful}")
+        doubtful = first_page.other_chips(found.chips, step)
+        flagged = f"flagged {OTHER_COUNT}, so that planner fit leaves it out; delete the flag if it is that run"
+        progress.warn(f"the profile is of {its} and {which.name} of {plans}: {doubtful}; {flagged}")
     is_flag_reported = place is None or f"flagged {run.flags}" in said_of_run  # without a run there is no flag
     marked = [f"flagged {run.flags}"] if run.flags and not is_flag_reported else []
     sheet_written = f"sheet {name}: {counted(len(lines), 'first line')}"
@@ -195,6 +198,8 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
     flags = [run.flags, *([UNKNOWN_DEVICE] if not found.chip.id else [])]
     is_other_chip = bool(found.chip.id) and found.chip.id != which.hardware
     flags += [OTHER_HARDWARE] if is_other_chip else []
+    step = replace(_planned(plan, which, run), is_other_chip=is_other_chip)
+    flags += [OTHER_COUNT] if step.chips and not found.chips.is_of(step.chips) else []
     names = ", ".join(named(Path(path)) for path in found.profile.paths[:3])
     run = replace(
         run,
@@ -207,7 +212,7 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
         source=f"{found.profile.format}: {names}",
         note=note,
     )
-    return run, replace(_planned(plan, which, run), is_other_chip=is_other_chip)
+    return run, step
 
 
 def _is_same(old: RecordedRun, new: RecordedRun) -> bool:

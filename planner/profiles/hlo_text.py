@@ -17,7 +17,7 @@ from planner.profiles.profile import Shape
 _SHAPE = re.compile(r"\b(pred|bf16|[sufc]\d+(?:e\d+m\d+\w*)?)\[([\d,<=\s?]*)\]")
 _OPCODE = re.compile(r"(?<![%\w.-])([a-z][a-z0-9-]*)\(")
 _HEAD = re.compile(r"^\s*(?:ROOT\s+)?%?([\w.<>~:-]+)\s*=\s*")
-_GROUPS = re.compile(r"replica_groups=(?:\[(\d+),(\d+)\]|\{\{([\d,]*)\}|(\{\}))")
+_GROUPS = re.compile(r"replica_groups=(?:\[(\d+),(\d+)\]|\{(\{[\d,]*\}(?:,\s*\{[\d,]*\})*)\}|(\{\}))")
 _PAIRS = re.compile(r"source_target_pairs=\{((?:\{\d+,\d+\},?)+)\}")
 _BRACES = re.compile(r"\{[^{}]*\}")
 BYTES = {"pred": 1.0, "s4": 0.5, "u4": 0.5, "f4e2m1fn": 0.5, "s2": 0.25, "u2": 0.25, "c64": 8.0, "c128": 16.0}
@@ -28,7 +28,8 @@ class Instruction:
     """One HLO instruction: the shapes of its results and operands, and what its attributes say.
 
     `contracting` are the contracted dimensions of a dot's first operand. `kernel` is the number of multiplications per
-    element of a convolution's result. `flops` is set if a reader of the whole program has summed them.
+    element of a convolution's result. `flops` is set if a reader of the whole program has summed them. `joined` are the
+    devices in all groups of a collective.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Instruction:
     group_size: int | None = None
     flops: float | None = None
     calls: tuple[int, ...] = ()
+    joined: int | None = None
 
 
 @lru_cache(maxsize=1 << 14)
@@ -64,6 +66,7 @@ def parse(text: str) -> Instruction | None:
         _contracting(attributes),
         kernel=_kernel(attributes, operands),
         group_size=_group_size(attributes),
+        joined=_joined(attributes),
     )
 
 
@@ -175,4 +178,12 @@ def _group_size(text: str) -> int | None:
     found = _GROUPS.search(text)
     if found is None or found[4]:
         return None
-    return int(found[2]) if found[2] else len(found[3].split(","))
+    return int(found[2]) if found[2] else found[3].partition("}")[0].count(",") + 1
+
+
+def _joined(text: str) -> int | None:
+    """The devices in all groups of a collective: 8 for `[4,2]<=[8]`; pairs needn't have all devices."""
+    found = _GROUPS.search(text)
+    if found is None or found[4]:
+        return None
+    return int(found[1]) * int(found[2]) if found[2] else len(re.findall(r"\d+", found[3]))

@@ -129,7 +129,8 @@ class Operation:
     `total` includes nested operations, `self_time` doesn't. `flops` and `bytes` are per run. `result` and `operands`
     are shapes. `flops_from` says where the FLOPs come from: file, hlo or shapes. `source` is the framework's name.
     `times` are the durations of the runs in seconds, subsampled if there are very many; None if a tool added them up.
-    `step_time` is the part of `self_time` that lies in steps, if known for each run.
+    `step_time` is the part of `self_time` that lies in steps, if known for each run. `joined` are the devices in all of
+    a collective's groups.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Operation:
     expression: str = ""
     times: npt.NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     step_time: float | None = None
+    joined: int | None = None
 
     @property
     def identity(self) -> tuple[object, ...]:

@@ -65,11 +65,13 @@ def operation(name: str, program: str, stats: Stats, instruction: Instruction | 
         counted = dot_flops(known) if known else None
         flops, flops_from = (counted, "hlo") if counted is not None else (None, "")
     result = read.result if read else ()
+    is_collective = collective(short, category, opcode) != ""
     return Operation(
         short, program, category or opcode, opcode, part(short, category, opcode, expression), 0, 0.0, 0.0, 0.0,
         flops, _bytes(stats, opcode), result, read.operands if read else (), result[0].dtype if result else "",
-        read.group_size if read and collective(short, category, opcode) else None,
+        read.group_size if read and is_collective else None,
         sys.intern(_text(stats, "tf_op").rstrip(":")), flops_from, sys.intern(expression),
+        joined=read.joined if read and is_collective else None,
     )  # fmt: skip
 
 
@@ -157,9 +159,9 @@ def _instruction(row: Fields, shapes: dict[int, tuple[Shape, ...]]) -> Instructi
     operands = tuple(shape for key in wire.numbers(row, 36) for shape in shapes.get(key, ()))
     kernel = _kernel(row, operands) if opcode == "convolution" or target.startswith("__cudnn$convForward") else None
     calls = tuple(wire.numbers(row, 38)) if opcode in ("fusion", "call", *_ASYNC) else ()
-    group = _group_size(row)
+    group, joined = _group_size(row), _joined(row)
     name, result = wire.text(row, 1), _shape(row)
-    return Instruction(name, opcode, result, operands, _contraction(row, opcode), kernel, group, None, calls)
+    return Instruction(name, opcode, result, operands, _contraction(row, opcode), kernel, group, None, calls, joined)
 
 
 def _counted(instruction: Instruction, computations: dict[int, list[Instruction]], depth: int = 0) -> Instruction:
@@ -171,7 +173,8 @@ def _counted(instruction: Instruction, computations: dict[int, list[Instruction]
         )
         if inside is not None:
             half = instruction.opcode.removeprefix("async")
-            return replace(instruction, opcode=f"{inside.opcode}{half}", group_size=inside.group_size)
+            named = f"{inside.opcode}{half}"
+            return replace(instruction, opcode=named, group_size=inside.group_size, joined=inside.joined)
         flops = [dot_flops(_counted(each, computations, depth + 1)) for each in inner]
         known = [each for each in flops if each is not None]
         return replace(instruction, flops=math.fsum(known)) if known else instruction
@@ -210,8 +213,7 @@ def _group_size(row: Fields) -> int | None:
     """The group size of a collective, given as lists, an iota of groups x devices, mesh axes or pairs."""
     if pairs := [wire.grouped(blob) for blob in row.get(52, [])]:
         return ring_size((wire.number(each, 1), wire.number(each, 2)) for each in pairs)
-    lists = [row] + [wire.grouped(blob) for blob in row.get(87, [])]
-    for found, listed, iota, mesh in ((lists[0], 49, 92, 93), *((each, 1, 2, 3) for each in lists[1:])):
+    for found, listed, iota, mesh in _groups(row):
         for blob in found.get(listed, []):
             return len(wire.numbers(wire.grouped(blob), 1)) or None
         for blob in found.get(iota, []):
@@ -221,11 +223,36 @@ def _group_size(row: Fields) -> int | None:
     return None
 
 
+def _joined(row: Fields) -> int | None:
+    """The devices in all groups of a collective; None for pairs, which needn't have all."""
+    for found, listed, iota, mesh in _groups(row):
+        if lists := found.get(listed):
+            return sum(len(wire.numbers(wire.grouped(blob), 1)) for blob in lists) or None
+        for blob in found.get(iota, []):
+            return wire.number(wire.grouped(blob), 1) * wire.number(wire.grouped(blob), 2) or None
+        for blob in found.get(mesh, []):
+            return math.prod(_axes(wire.grouped(blob))) or None
+    return None
+
+
+def _groups(row: Fields) -> list[tuple[Fields, int, int, int]]:
+    """Where a collective's groups may be, with the numbers of the fields of lists, an iota and mesh axes."""
+    inner = (wire.grouped(blob) for blob in row.get(87, []))
+    return [(row, 49, 92, 93), *((each, 1, 2, 3) for each in inner)]
+
+
+def _axes(group: Fields) -> list[int]:
+    """The sizes of a mesh's axes; [0] where they aren't known."""
+    if 1 not in group:
+        return [0]
+    return [wire.number(wire.grouped(blob), 2) for blob in wire.grouped(group[1][-1]).get(1, [])]
+
+
 def _mesh_size(group: Fields) -> int | None:
     """The product of the mesh axes that a group spans; for a split axis, the size of its part."""
     if 1 not in group:
         return None
-    axes = [wire.number(wire.grouped(blob), 2) for blob in wire.grouped(group[1][-1]).get(1, [])]
+    axes = _axes(group)
     sizes = []
     for reference in (wire.grouped(blob) for blob in group.get(2, [])):
         part = [wire.number(wire.grouped(blob), 2) for blob in reference.get(2, [])]

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.formulas import advice
-from planner.formulas.evaluation import Results
+from planner.formulas import tried_advice
+from planner.formulas.evaluation import Facts, Results
 from planner.formulas.following import followers
 from planner.formulas.headlines import levers
 from planner.report.expectation import Planned
@@ -61,7 +61,7 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
     labels = " or ".join(replay.template.row(name).label for name in names)
     if not _hold(replay, own, 1)[0]:
         nearest = [min(found, key=lambda each: abs(each.doublings)) for found in moved if found]
-        told, typed = advice.in_words(own), advice.values(own)
+        told, typed = tried_advice.advised(own, Facts())
         others = [each for each in nearest if typed.get(each.name) != each.value]  # told once
         said = (*((told,) if told else ()), *(f"{each.words}: every check holds" for each in others))
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)

@@ -16,7 +16,7 @@ from planner.compare import likely_unit
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
-from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered, print_run
+from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered, print_run, taken_out
 from planner.errors import Place, UserError, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
@@ -31,8 +31,9 @@ from planner.spoken import DIGITS, PERCENT, few, shown, spoken
 from planner.typed_numbers import read
 from planner.xlsx.atomic import kept_beside
 from planner.xlsx.cellvalue import is_number
-from planner.xlsx.moved_parts import delete_row
+from planner.xlsx.moved_parts import delete_rows
 from planner.xlsx.opc import Package, in_place
+from planner.xlsx.workbook_part import print_no_more
 
 RECORDED = "recorded"
 TRAINED, DECODED = "step_time_expected", "decode_step_time_expected"
@@ -107,7 +108,8 @@ def record(path: Path, scenario: str, stated: StatedRun, facts: Mapping[str, obj
 def remove(path: Path, row: int) -> tuple[list[str], Path]:
     """Remove a run from the table of runs of the workbook at `path`, and keep a copy of the old file beside it.
 
-    `row` is the run's row on the sheet; rows below it move up. Returns lines for the user, and the path of the copy.
+    `row` is the run's row on the sheet; rows below it move up. With the last run goes the table. Returns lines for the
+    user, and the path of the copy.
     Raises UserError for a row without a run, and as reading and writing do.
     """
     with in_place(path) as package:
@@ -117,8 +119,10 @@ def remove(path: Path, row: int) -> tuple[list[str], Path]:
             known = [f"{number} ({_called(run)})" for number, run in rows.items()]
             place, remedy = Place(path, sheet=sheet.name), f"runs are in rows {few(known)}" if known else ""
             raise UserError(f"row {row} holds no run of a scenario", place=place, remedy=remedy)
-        beside = [f"{sheet.name}!{each} went with it" for each in beside_run(sheet, row)]
-        remarks = [*beside, *map(str, delete_row(package, sheet.name, row))]
+        gone = taken_out(sheet, row)
+        beside = [f"{sheet.name}!{ref} went with it" for each in gone for ref in beside_run(sheet, each)]
+        print_no_more(package, sheet.name, gone)
+        remarks = [*beside, *map(str, delete_rows(package, sheet.name, gone))]
         note = recalculate(package).note
         backup = kept_beside(path)
     done = f"removed {sheet.name} row {row}: {_called(rows[row])}"

@@ -157,6 +157,19 @@ class Base:
         spelt = (self._digest(keyed, at, each, wrote.first) for each in chain((formula,), with_a_range(formula)))
         return wrote.digest in spelt
 
+    def left_behind(self, keyed: KeyedSheet, at: Position) -> set[str]:
+        """The sheets whose cells moved while a formula that reads them stayed as planner wrote it, by name; else none.
+
+        So programs leave formulas that insert rows and don't change what reads those below, such as openpyxl.
+        """
+        wrote, formula = self.wrote(keyed, at), keyed.sheet.patterns.get(at)
+        if wrote is None or formula is None:
+            return set()
+        if _digest_at(formula.at(*at), self.built(keyed, at), wrote.first) != wrote.digest:
+            return set()
+        names = {keyed.sheet.name, *(each.sheet for each in formula.references if each.sheet)}
+        return {name for name in names if (origins := self.as_built.of(name)) is not None and not origins.is_idle}
+
     def _digest(self, keyed: KeyedSheet, at: Position, formula: Pattern, first: Position) -> int:
         """The digest of a formula of the file as it would read in `first`, the anchor of its shared formula."""
         name = keyed.sheet.name

@@ -30,6 +30,7 @@ from planner.regularfile import SMALL, read_bytes
 from planner.workbook import remembering
 from planner.workbook.book import Draft, digests_of, draft
 from planner.workbook.build_plan import OVERRIDABLE, BuildPlan, BuildScenario
+from planner.workbook.dashboard_charts import rows_of
 from planner.workbook.layout import FIRST_SCENARIO
 from planner.workbook.memory import BuiltSheet, Memory
 from planner.workbook.page import Live, Page
@@ -189,16 +190,25 @@ def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
 def drafted(plan: BuildPlan, memory: Memory | None) -> Draft:
     """The draft of the fresh workbook.
 
-    Its ranges reach as far as the file's, and its sweeps have the file's axes if only these differ.
+    Its ranges reach as far as the file's; its sweeps have the file's axes, and its charts of scenarios the file's rows
+    while there is room for all, if only these differ.
     """
     if memory is None:
         return draft(plan)
     plan = replace(plan, last_scenario=memory.last_scenario)
     made = draft(plan)
-    if made.memory.axes != memory.axes and set(made.memory.axes) == set(memory.axes):
-        as_before = draft(replace(plan, axes=memory.axes))
+    axes = memory.axes if set(made.memory.axes) == set(memory.axes) else plan.axes
+    rows, now = (_chart_rows(each) for each in (memory, made.memory))
+    if made.memory.axes != axes or rows != now:
+        as_before = draft(replace(plan, axes=axes, chart_rows=rows))
         return as_before if memory.is_same(as_before.memory) else made
     return made
+
+
+def _chart_rows(memory: Memory) -> int:
+    """The rows of Dashboard's charts of all scenarios, as planner wrote it."""
+    board = memory.sheets.get("dashboard")
+    return rows_of(board.row_of) if board else 0
 
 
 class FreshCell(NamedTuple):

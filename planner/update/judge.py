@@ -76,6 +76,10 @@ class Judge:
         if self._is_broken(at, other):
             self.done.mended.append(f"{self.place(final)} ({self.old.rows.get(at[0], '')})")
             return False
+        if moved := self.merge.base.left_behind(self.old, at):
+            self.done.left_behind += 1
+            self.done.moved_sheets |= moved
+            return False
         if self._is_planners_text(at):
             said = f"{self.place(final)} said {self.old.sheet.text(*at)!r}; it says what planner's formula is"
             self.done.remarks.append(said)

@@ -30,6 +30,7 @@ class Updated:
     moments: list[str] = field(default_factory=list, metadata={SAID: "Kept as they were, values of one moment"})
     cleared: list[str] = field(default_factory=list, metadata={SAID: "Kept, cells that you emptied"})
     own_rows: list[str] = field(default_factory=list, metadata={SAID: "Kept, rows of yours"})
+    repeated: list[str] = field(default_factory=list, metadata={SAID: "Kept, but the row with the same id counts"})
     kept_rows: list[str] = field(
         default_factory=list, metadata={SAID: "Kept for what you did there, rows that are no more"}
     )
@@ -43,6 +44,8 @@ class Updated:
     both: list[str] = field(default_factory=list, metadata={SAID: "Kept yours where planner's changed too"})
     mended: list[str] = field(default_factory=list, metadata={SAID: "Planner's again, formulas at #REF!"})
     links: list[str] = field(default_factory=list, metadata={SAID: "Led right again, links that led astray"})
+    left_behind: int = 0  # formulas of planner's that read where cells of `moved_sheets` were before
+    moved_sheets: set[str] = field(default_factory=set)
     own_cells: int = 0
     formats: int = 0
     notes: int = 0
@@ -79,10 +82,22 @@ def lines(updated: Updated, most: int | None = None, rest: str = "; --all lists 
         found["renewed"] = found["renewed"][0], list(_counted(updated.renewed, most))
     further = {"unasked": None, "typed": most and FURTHER * most}
     listed = [f"{what}:{_listed(items, further.get(name, most))}" for name, (what, items) in found.items() if items]
-    looks = [f"Please look at: {remark}" for remark in updated.remarks[:most]]
-    if len(updated.remarks) > len(looks):
-        looks.append(f"and at {len(updated.remarks) - len(looks):,} more{rest}")
+    remarks = [*_left_behind(updated), *updated.remarks]
+    looks = [f"Please look at: {remark}" for remark in remarks[:most]]
+    if len(remarks) > len(looks):
+        looks.append(f"and at {len(remarks) - len(looks):,} more{rest}")
     return [f"updated{note}", *listed, *([f"Kept also: {also}"] if also else []), *looks]
+
+
+def _left_behind(updated: Updated) -> Iterator[str]:
+    """The remark on formulas that were left behind when cells moved, if there are any."""
+    if updated.left_behind:
+        sheets, read = " and ".join(sorted(updated.moved_sheets)), counted(updated.left_behind, "formula")
+        yield (
+            f"on {sheets} cells were moved by a program that leaves formulas as they were, such as openpyxl: {read} of "
+            "planner's read the right cells again, but yours may not; rather move them in Excel or LibreOffice, in the "
+            "file of before"
+        )
 
 
 def _listed(items: Sequence[str], most: int | None) -> str:

@@ -205,6 +205,9 @@ def _final_places(merge: ThreeWay, kind: str) -> FinalPlaces:
     kept = [row for row in found.own_rows if merge.base.is_row(old, row) and not stays]
     done.kept_rows += [f"{name}: {old.rows.get(row, row)}" for row in kept]
     done.own_rows += [f"{name} row {found.old_rows(row)}" for row in found.own_rows if row not in kept]
+    if database := merge.ours.book.databases.get(kind):
+        repeated = database.repeated(found.old_rows)
+        done.repeated += [f"{name} row {row} ({identifier} of row {first})" for row, first, identifier in repeated]
     done.own_columns += [f"{name}!{column_letters(found.columns(column))}" for column in found.own_columns]
     if kind != COVER:
         live = old.sheet.patterns

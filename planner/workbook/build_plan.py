@@ -78,6 +78,7 @@ class BuildPlan:
     runs_at: int = 0  # the title row of an existing table of runs
     last_scenario: int = 0  # the last column of ranges in the workbook being updated
     axes: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the axis values of the workbook being updated
+    chart_rows: int = 0  # the rows of Dashboard's comparing charts in the workbook being updated
     coming: Sequence[BuildScenario] = ()  # about to be added; charts and sweeps are made for them
     also_made_from: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Files that aren't given now, with their digests, by kind of table; "" for templates."""

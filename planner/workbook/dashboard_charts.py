@@ -6,7 +6,7 @@ The comparisons (memory, where a step's time goes, cost) draw closed rows of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
@@ -35,6 +35,8 @@ from planner.xlsx.grid import HERE
 PLACES = 2  # width of a chart of the chosen scenario: that of two comparisons
 PER_PAGE = 2  # lines of charts per printed page
 BARE_ROWS, ROWS_EACH = 7, 2  # a chart's rows without bars, and per scenario: a name on two lines
+LEAST_EACH = 1  # with fewer rows per scenario, names are left out
+TITLE = "The scenarios beside each other"
 LIMITS = {"memory": "capacity", "time": "limit"}  # the limit of a chart's bars, drawn as a line
 LIMIT = "B42318"
 LINE_WIDTH = 22225  # the width of a line in EMU
@@ -130,21 +132,41 @@ def draw(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> None:
     found = list(_charts(writer, made, verdict))
     if not found:
         return
-    high = max(charts.LINE_ROWS, BARE_ROWS + ROWS_EACH * (page.columns.filled + page.columns.coming))
+    drawn = page.columns.filled + page.columns.coming
+    high = writer.plan.chart_rows // len(_in_lines(found))
+    if high < BARE_ROWS + LEAST_EACH * drawn:
+        high = max(charts.LINE_ROWS, BARE_ROWS + ROWS_EACH * drawn)
     page.sheet.row_breaks.append(Break(id=at - 1))
-    page.section(at, "The scenarios beside each other")
+    page.section(at, TITLE)
     writer.at += 1 + high * _laid(page, at + 1, found, high)
+
+
+def rows_of(keys: Mapping[str, int]) -> int:
+    """The rows of the charts of `draw` on a built Dashboard, given the row of each key; 0 if it has none."""
+    title = keys.get(f"label {TITLE}", 0)
+    below = [row for row in keys.values() if row > title]
+    return min(below) - title - 1 if title and below else 0
 
 
 def _laid(page: Page, at: int, found: Iterable[tuple[ChartBase, int]], high: int = charts.LINE_ROWS) -> int:
     """Lay out charts, each with its width in places, in lines of `high` rows from row `at` on; returns their number."""
-    down, right = 0, charts.ABREAST
+    lines = _in_lines(found)
+    for down, line in enumerate(lines):
+        right = 0
+        for chart, places in line:
+            page.sheet.add_chart(chart, charts.placed(page, at, down, right, places, high))
+            right += places
+    return len(lines)
+
+
+def _in_lines(found: Iterable[tuple[ChartBase, int]]) -> list[list[tuple[ChartBase, int]]]:
+    """Charts, each with its width in places, by the lines on which they stand."""
+    lines: list[list[tuple[ChartBase, int]]] = []
     for chart, places in found:
-        if right + places > charts.ABREAST:
-            down, right = down + 1, 0
-        page.sheet.add_chart(chart, charts.placed(page, at, down - 1, right, places, high))
-        right += places
-    return down
+        if not lines or sum(wide for _, wide in lines[-1]) + places > charts.ABREAST:
+            lines.append([])
+        lines[-1].append((chart, places))
+    return lines
 
 
 def _charts(writer: LineWriter, made: Sequence[Lines], verdict: Verdict) -> Iterator[tuple[BarChart, int]]:

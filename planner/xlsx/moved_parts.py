@@ -231,15 +231,15 @@ def insert_rows(package: Package, sheet: str, at: int, count: int) -> None:
     _move_rows(package, sheet, Track({at: at + count}))
 
 
-def delete_row(package: Package, sheet: str, at: int) -> list[Lost]:
-    """Delete row `at` of a sheet, with its notes, in place; rows below move up.
+def delete_rows(package: Package, sheet: str, gone: range) -> list[Lost]:
+    """Delete rows of a sheet, with their notes, in place; rows below move up.
 
     Returns the lost references to its cells. Raises UserError for malformed XML.
     """
     for note in notes(package):
-        if note.sheet == sheet and coordinates(note.ref)[0] == at:
+        if note.sheet == sheet and coordinates(note.ref)[0] in gone:
             take_note(package, sheet, note.ref)
-    return _move_rows(package, sheet, Track({at + 1: at}, frozenset({at})))
+    return _move_rows(package, sheet, Track({gone.stop: gone.start}, frozenset(gone)))
 
 
 def _move_rows(package: Package, sheet: str, rows: Track) -> list[Lost]:

@@ -175,6 +175,16 @@ def print_also(package: Package, sheet: str, area: Area) -> None:
             name.text = f"{name.text},{last.over(area)}"
 
 
+def print_no_more(package: Package, sheet: str, rows: range) -> None:
+    """Leave out of what is printed of a sheet the areas in some of its rows, unless there is no other."""
+    with package.edited(package.workbook_part()) as root:
+        for name in _printing(root, sheet):
+            found = list(references(name.text or ""))
+            left = [each for each in found if not (each.area.top in rows and each.area.bottom in rows)]
+            if left and len(left) < len(found):
+                name.text = ",".join(map(str, left))
+
+
 def _printing(root: Element, sheet: str) -> list[Element]:
     """The name with a sheet's print area, if it has one that isn't `#REF!`."""
     at = [one.get("name") for one in every(root, "sheet")].index(sheet)
