@@ -10,6 +10,7 @@ from click.testing import Result
 from openpyxl.comments import Comment
 
 from planner.book.read_plan import read_plan
+from planner.book.rowkeys import PARTS
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.check.run import check
@@ -143,6 +144,16 @@ def test_its_charts_stand_below_those_that_were_there(drawn: SheetsOf, built: by
     assert min(rows[n_old:]) > max(rows[:n_old])
     assert max(rows[n_old:]) < max(rows[:n_old]) + 90
     assert int(new.print_area.rpartition("$")[2]) > max(rows)
+
+
+def test_the_waterfall_draws_the_parts_of_both_workloads(drawn: SheetsOf) -> None:
+    """Where a step's time goes stays one chart, of all rows of its table, whose labels are formulas now."""
+    sheet = drawn["Dashboard"]
+    (chart,) = (each for each in sheet._charts if "From bound to expected" in each.title.tx.rich.p[0].r[0].t)
+    first = next(cell.row for (cell,) in sheet["A1:A400"] if cell.value == PARTS) + 1
+    last = next(row for row in range(first, 400) if sheet.cell(row, 1).value is None) - 1
+    assert last - first > 8
+    assert [each.val.numRef.f for each in chart.series] == [f"'Dashboard'!${c}${first}:${c}${last}" for c in "CD"]
 
 
 def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:

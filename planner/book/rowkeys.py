@@ -59,23 +59,25 @@ def is_heading(key: str) -> bool:
 def line_keys(rows: Typed, head: int, label: int, name: int) -> dict[int, str]:
     """The keys of a table of line items with its titles in the row `head`: machine names, else labels.
 
-    The parts of a step, whose labels are formulas, are numbered below their title.
+    The parts of a step are numbered below their title, up to a blank row: where a workbook plans several workloads,
+    their labels are formulas.
     """
     keys: dict[int, str] = {}
-    above, below = "", 0
+    title, parts = 0, 0
     for row in sorted(rows):
         named, labelled = rows[row].get(name) or "", rows[row].get(label) or ""
         if row < head:
             keys[row] = f"above {head - row}"
         elif row == head:
             keys[row] = "titles"
+        elif title and row == title + parts + 1 and rows[row].get(label, "") != "":
+            parts += 1
+            keys[row] = f"label {PARTS} {parts}"
         elif MACHINE_NAME.fullmatch(named):
             keys[row] = named
         elif labelled:
-            keys[row], above, below = f"label {labelled}", labelled, 0
-        elif above == PARTS and label in rows[row] and rows[row][label] is None:
-            below += 1
-            keys[row] = f"label {above} {below}"
+            keys[row] = f"label {labelled}"
+            title, parts = (row, 0) if labelled == PARTS else (0, 0)
     return unique(keys)
 
 

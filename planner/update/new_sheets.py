@@ -82,10 +82,10 @@ def _below(anchors: Sequence[Element], row: int) -> dict[int, int]:
 
 
 def _draws_new(merge: ThreeWay, chart: str) -> bool:
-    """Whether everything that a fresh chart draws is on sheets, or in rows, that the file lacks."""
+    """Whether everything that a fresh chart draws is on sheets, or begins in rows, that the file lacks."""
     chart_moves = every(merge.fresh.package.tree(chart), "val", "yVal")
     read = [found for values in chart_moves for text in every(values, "f") for found in references(text.text or "")]
-    return bool(read) and all(_is_new(merge, merge.fresh.kinds[found.sheet], found.area.bottom) for found in read)
+    return bool(read) and all(_is_new(merge, merge.fresh.kinds[found.sheet], found.area.top) for found in read)
 
 
 def _is_new(merge: ThreeWay, kind: str, row: int) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from planner.align.keys import COMPARISON, KeyedSheet
-from planner.book.rowkeys import COVER, DATABASES, LOG, unique
+from planner.book.rowkeys import COVER, DATABASES, LOG, PARTS, unique
 from planner.update.fresh import FreshSheet
 from planner.update.places import FinalPlaces, is_filled
 from planner.xlsx.address import Position
@@ -70,9 +70,8 @@ def longer_tables(old: KeyedSheet, fresh: FreshSheet, places: FinalPlaces) -> di
 
     A chart that draws all rows of such a table draws all of the new ones.
     """
-    if not _has_tables(old):
-        return {}
-    mine, now = _extents(old.rows), _extents(fresh.rows)
+    extents = _extents if _has_tables(old) else _parts
+    mine, now = extents(old.rows), extents(fresh.rows)
     same = ((area, now[key]) for key, area in mine.items() if key in now)
     return {
         area: (places.fresh_rows(there[0]), places.fresh_rows(there[1]))
@@ -91,6 +90,12 @@ def _extents(rows: Mapping[int, str]) -> dict[str, tuple[int, int]]:
         elif key:
             found[key] = found.get(key, (row, row))[0], row
     return found
+
+
+def _parts(rows: Mapping[int, str]) -> dict[str, tuple[int, int]]:
+    """The first and last part of the expected step, by the key of their title; nothing on a sheet without parts."""
+    found = [row for row, key in rows.items() if key.startswith(f"label {PARTS} ")]
+    return {f"label {PARTS}": (min(found), max(found))} if found else {}
 
 
 def _has_tables(old: KeyedSheet) -> bool:
