@@ -1,4 +1,4 @@
-"""Writes docs/validation.md and its chart anew: `python docs/validation.py` (four minutes: it fits hundreds of times).
+"""Writes docs/validation.md and its chart anew: `python docs/validation.py` (minutes: it fits hundreds of times).
 
 What is said in words stands here; every number of the tables is computed, but for those of forms tried and of peers,
 which are reported with what they are.
@@ -24,11 +24,12 @@ from planner.spoken import percent
 from planner.validation import errors_text
 from planner.validation.errors_text import by, summary
 from planner.validation.expected_times import Together, predicted
-from planner.validation.fitting import Fit, Fitter
+from planner.validation.fitting import Fitter
 from planner.validation.judged import Judged, judged, with_null, without_own_source
 from planner.validation.left_out import Fitted, fitted, left_out
 from planner.validation.parameters import FAMILIES, GROUPS, Group, prior_of
 from planner.validation.runs import models_of, read, shipped
+from planner.validation.runs_of_group import Fit
 
 PAGE = Path(__file__).parent / "validation.md"
 CHART = Path(__file__).parent / "images" / "validation.svg"

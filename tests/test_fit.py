@@ -24,10 +24,11 @@ from planner.fit.stack import OwnCalibration, _ranges, far_off, fitted_stacks
 from planner.measure.measurements_csv import write_measurements
 from planner.measure.records import case_key
 from planner.validation.expected_times import predicted
-from planner.validation.fitting import START, Fit, Fitter, value_of
+from planner.validation.fitting import Fitter
 from planner.validation.left_out import families_of
-from planner.validation.parameters import GROUPS
+from planner.validation.parameters import GROUPS, START
 from planner.validation.runs import Run, models_of, read, shipped
+from planner.validation.runs_of_group import Fit, value_of
 from tests.backfills import measurement
 from tests.commands import command, invoked, refused
 from tests.own_runs import CALIBRATION, CHIP, NOISE, plans, timed

@@ -354,7 +354,7 @@ def test_a_template_of_ones_own_is_read_as_often_for_more_runs(
 
 
 def test_each_fit_without_a_source_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What --leave-one-out is doing is said of each source, for it takes half a minute in all."""
+    """What --leave-one-out is doing is said of each source, for it takes seconds in all."""
     told: list[str] = []
     monkeypatch.setattr(progress, "step", told.append)
     fitter = Mock(spec_set=["measured", "sources", "is_fitted", "expected", "fit", "parts"])

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
 from planner import data
 from planner.catalog.calibrations import BY_NAME, kind_of
 from planner.catalog.databases import Databases
 from planner.validation.errors_text import Summary, summary
+from planner.validation.expected_times import Numbers
 from planner.validation.fitting import Fitter
 from planner.validation.judged import Judged, validated
 from planner.validation.left_out import Fitted
-from planner.validation.parameters import FAMILIES
+from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.refit import refit
 
 SERVING = ("static", "prefill", "decode", "tpot")
@@ -67,6 +69,27 @@ def test_a_source_left_out_is_not_seen(refitted: tuple[Path, Fitted]) -> None:
     assert group.expected[own] == pytest.approx(before, rel=1e-12)
 
 
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_derivatives_are_quotients_of_what_is_expected(refitted: tuple[Path, Fitted], group: Group) -> None:
+    """How each run's time changes with each number, computed for all numbers and affected runs at once, is the
+    quotient that scipy finds with one evaluation of all runs for each number, to the last bit."""
+    fitter = next(each.fitter for each in refitted[1].groups if each.group == group)
+    start = np.array([each.start for each in fitter.unknown])
+    limits = np.array([(each.lower, each.upper) for each in fitter.unknown]).T
+    every, no = np.ones(len(fitter.measured), bool), np.zeros(len(start), bool)
+
+    def logarithms(found: Numbers) -> Numbers:
+        return np.log(fitter.expected(fitter.as_fit(found)))
+
+    moving = fitter.moving(every, ~no, start)
+    here, derivatives = moving.differentiated(lambda expected, _: np.log(expected), (limits[0], limits[1]))
+    # A start slightly inside of its limits is where scipy begins.
+    known = least_squares(logarithms, start, bounds=limits, max_nfev=1)
+    assert np.array_equal(here(known.x), known.fun)
+    assert np.array_equal(derivatives(known.x), known.jac)
+    assert np.abs(known.jac).max(axis=0).all()
+
+
 @pytest.mark.parametrize(
     ("name", "kinds", "families", "most"),
     [("training", ("train",), FAMILIES, 0.11), ("serving", SERVING, ("gpu",), 0.12),
@@ -111,7 +134,7 @@ def test_ranges_hold_what_they_say(left_out: list[Judged], kinds: tuple[str, ...
     assert 0.65 <= np.mean([np.mean(of_source) for of_source in shares.values()]) <= 0.93
 
 
-def test_other_sources_of_a_file_are_fitted_to(tmp_path: Path) -> None:
+def test_other_sources_of_a_file_are_fitted_to(left_out: list[Judged], tmp_path: Path) -> None:
     """With --leave-one-out a file's source is expected by published runs alone, though it is a copy of one of them
     under another name; a second source of the file is fitted to."""
     lines = (data.folder("hardware_db") / "published_runs.csv").read_text(encoding="utf-8").splitlines()
@@ -121,7 +144,7 @@ def test_other_sources_of_a_file_are_fitted_to(tmp_path: Path) -> None:
     same = validated(path, Databases(), leave_one_out=True)
     path.write_text("\n".join((lines[0], *(line.replace(",gemm-v6e,", ",other,") for line in gemms))), encoding="utf-8")
     copied = validated(path, Databases(), leave_one_out=True)
-    own = [row for row in validated(None, Databases(), leave_one_out=True) if row.run.source == "gemm-v6e"]
+    own = [row for row in left_out if row.run.source == "gemm-v6e"]
     assert [row.expected for row in same] == pytest.approx([row.expected for row in own], rel=1e-6)
     errors = [row.error(row.expected) for row in copied]
     assert sum(errors) < sum(row.error(row.expected) or 0 for row in same)  # type: ignore[arg-type]

@@ -10,10 +10,10 @@ import pytest
 from scipy.optimize import brentq
 
 from planner.formulas import library
-from planner.validation.fitting import RunIds
 from planner.validation.left_out import WIDER, Errors, LeftOut, pairs
 from planner.validation.parameters import GROUPS
 from planner.validation.runs import Run
+from planner.validation.runs_of_group import RunIds
 
 
 def run(source: str = "a", model: str = "m", chip: str = "c", **values: float | str) -> Run:

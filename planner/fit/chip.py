@@ -21,8 +21,9 @@ from scipy.optimize import OptimizeResult, least_squares
 from planner.catalog.calibrations import COMMON
 from planner.compare import likely_unit
 from planner.validation.expected_times import Numbers
-from planner.validation.fitting import SHARE, Fit, Fitter, Key
+from planner.validation.fitting import SHARE, Fitter
 from planner.validation.parameters import UNMEASURED, Group, bounds
+from planner.validation.runs_of_group import Fit, Key
 
 FREEDOM = 3.0  # degrees of freedom of Student's t distribution
 OF_A_SOURCE = math.sqrt(0.5)  # share of the stated spread: half of the variance is between sources, half within one

@@ -27,11 +27,12 @@ from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
 from planner.fit.unmoved import why_unmoved
 from planner.formulas.expected import IDEAL
 from planner.validation.expected_times import Numbers, Together, predicted
-from planner.validation.fitting import STACKS, Fit, Fitter
+from planner.validation.fitting import Fitter
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS, Group, bounds
 from planner.validation.reach import NAMES, reaches
 from planner.validation.runs import Run
+from planner.validation.runs_of_group import STACKS, Fit
 
 USUAL_STACK = "default"
 OF_TEN = 1.2816  # standard deviations from the median to the end of an 80 % range

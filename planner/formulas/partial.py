@@ -8,10 +8,12 @@ dropped. The remaining operations are the same as in `evaluate`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.catalog import Value
 from planner.formulas.arrays import Arithmetic, Array
@@ -33,8 +35,15 @@ from planner.formulas.input_values import check_together, doubt_chip, wholes
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Call, Name, Node, Number, Text, Unary, children, names_of
 
-Recompute = Callable[[Mapping[str, Array]], dict[str, Array]]
 Step = Callable[[Mapping[str, Array]], Array]
+
+
+class Left(NamedTuple):
+    """A row that is left to compute: its name, the rows that it reads, and its function."""
+
+    name: str
+    reads: frozenset[str]
+    step: Step
 
 
 @dataclass(frozen=True)
@@ -43,15 +52,33 @@ class Partial:
 
     wanted: tuple[str, ...]
     fixed: Mapping[str, Array]
-    steps: tuple[tuple[str, Step], ...]
+    steps: tuple[Left, ...]
 
     def __call__(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """The wanted rows for new arrays of the changing ones, which broadcast together."""
         known = {**self.fixed, **values}
         with np.errstate(all="ignore"):
-            for name, step in self.steps:
-                known[name] = step(known)
+            for each in self.steps:
+                known[each.name] = each.step(known)
         return {name: known[name] for name in self.wanted}
+
+    def at(self, places: NDArray[np.int_]) -> Partial:
+        """The same computation for these places of every array."""
+        fixed = {name: array[places] if np.ndim(array) else array for name, array in self.fixed.items()}
+        return replace(self, fixed=fixed)
+
+    def knowing(self, values: Mapping[str, Array]) -> Partial:
+        """What is left to compute if these of the changing rows no longer change."""
+        known = {**self.fixed, **values}
+        left: list[Left] = []
+        with np.errstate(all="ignore"):
+            for each in self.steps:
+                if each.reads <= known.keys():
+                    known[each.name] = each.step(known)
+                else:
+                    left.append(each)
+        read = {*self.wanted}.union(*(each.reads for each in left))
+        return Partial(self.wanted, {name: known[name] for name in read & known.keys()}, tuple(left))
 
 
 def partial(
@@ -96,8 +123,9 @@ def partial(
     read, left, later = set(names), [], Arithmetic(xp)
     for name, tree, row in reversed(steps):
         if name in read:
-            read.update(row.reads if tree is None else names_of(tree))
-            left.append((name, step(tree, row, later)))
+            reads = frozenset(row.reads if tree is None else names_of(tree))
+            read |= reads
+            left.append(Left(name, reads, step(tree, row, later)))
     return Partial(names, {name: known[name] for name in read & known.keys()}, tuple(reversed(left)))
 
 
@@ -124,8 +152,8 @@ def _folded(node: Node, known: Mapping[str, Array], arithmetic: Arithmetic) -> N
 
 def recomputed(
     template: Template, arrays: Mapping[str, Array], changing: Iterable[str], wanted: Iterable[str]
-) -> Recompute:
-    """A function from new arrays of the `changing` rows to the `wanted` rows; `arrays` are those of all rows.
+) -> Partial:
+    """What computes the `wanted` rows of new arrays of the `changing` ones; `arrays` are those of all rows.
 
     A changing row must be a typed or looked-up one. New arrays must have the given ones' shapes.
     """

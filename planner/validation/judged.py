@@ -160,7 +160,8 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
         sources = {run.source for run in runs}
         unseen = [run for run in published if run.source not in sources] if runs is not published else []
         others = predicted(unseen, ours, models_of(ours))
-        rows = without_own_source(rows, fitted([*together, *others], databases.hardware).groups)
+        kinds = {run.judged_as for run in runs if not run.fault}
+        rows = without_own_source(rows, fitted([*together, *others], databases.hardware, kinds).groups)
     else:
         rows = [
             replace(row, is_fitted_to=row.run.source.replace(" ", "_") in sources)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
@@ -20,9 +20,10 @@ from planner import progress
 from planner.catalog import Table
 from planner.catalog.calibrations import COMMON, MIXES, OF_LAYOUTS, TIE, kind_of
 from planner.validation.expected_times import Numbers, Together
-from planner.validation.fitting import Fit, Fitter
+from planner.validation.fitting import Fitter
 from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.runs import Run
+from planner.validation.runs_of_group import Fit
 
 LOW, HIGH = 0.1, 0.9  # quantiles of the range
 OTHER_KINDS = 3  # all sources of a group's other kinds together weigh as much as this number of sources of the kind
@@ -240,16 +241,21 @@ class Fitted:
     families: Mapping[str, str]
 
 
-def fitted(together: Sequence[Together], hardware: Table) -> Fitted:
-    """Fit every group to its runs, and again without each of its sources."""
+def fitted(together: Sequence[Together], hardware: Table, kinds: Container[str] | None = None) -> Fitted:
+    """Fit every group to its runs, and again without each of its sources.
+
+    With `kinds` of runs, the fits without a source are those of the groups that are fitted to any of them.
+    """
     families = families_of(hardware)
     fit = Fit()
     groups: list[LeftOut] = []
     for group in GROUPS:
         if any(run.is_fitted and run.judged_as in group.kinds for each in together for run in each.runs):
             fitter = Fitter(group, together, families, fit)
-            groups.append(left_out(group, fitter))
             fit = fitter.fit(fitter.is_fitted)
+            if kinds is not None and not any(kind in kinds for kind in group.kinds):
+                continue
+            groups.append(left_out(group, fitter))
             if group.range_factor:
                 stacks = {stack for stack, *_ in group.stacks}
                 fit.stacks |= {(stack, group.range_factor): groups[-1].times_of_stack(stack) for stack in stacks}
@@ -259,11 +265,15 @@ def fitted(together: Sequence[Together], hardware: Table) -> Fitted:
 def left_out(group: Group, fitter: Fitter) -> LeftOut:
     """The expectations for a group's runs by fits without their source."""
     expected = np.full(len(fitter.measured), np.nan)
+    known: dict[bytes, Numbers] = {}  # a fit is the same without each of the sources that none is fitted to
     sources = list(dict.fromkeys(fitter.sources))
     for at, source in enumerate(sources, 1):
         progress.step(f"fitting {group.name} without source {at} of {len(sources)}: {source}")
         own = fitter.sources == source
-        expected[own] = fitter.expected(fitter.fit(fitter.is_fitted & ~own))[own]
+        others = fitter.is_fitted & ~own
+        if (key := others.tobytes()) not in known:
+            known[key] = fitter.expected(fitter.fit(others))
+        expected[own] = known[key][own]
     runs = tuple(run for part in fitter.parts for run in part.runs)
     is_moe = np.concatenate([part.is_moe for part in fitter.parts])
     return LeftOut(group, fitter, runs, expected, is_moe)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.validation.expected_times import Together
-from planner.validation.fitting import Key
 from planner.validation.left_out import FEWEST_RUNS
 from planner.validation.parameters import FAMILIES
+from planner.validation.runs_of_group import Key
 
 EXTREMES = {
     "train_most_chips": ("training", "n_chips", max),

@@ -13,11 +13,11 @@ from planner.catalog import Table
 from planner.catalog.calibrations import BY_NAME, COMMON, FITTED, PARAMETERS, TIE, kind_of
 from planner.catalog.databases import Databases
 from planner.validation.expected_times import predicted
-from planner.validation.fitting import Fit, Key
 from planner.validation.left_out import Fitted, LeftOut, fitted, ranges
 from planner.validation.parameters import FAMILIES, MEASURED, START, UNMEASURED, Prior, prior_of
 from planner.validation.reach import Reach, reaches
 from planner.validation.runs import models_of, read, shipped
+from planner.validation.runs_of_group import Fit, Key
 from planner.xlsx.atomic import write_atomically
 
 DIGITS = 4

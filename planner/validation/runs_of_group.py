@@ -1,0 +1,137 @@
+"""The runs to which a group of parameters is fitted, template by template, computed anew for other parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.catalog.calibrations import COMMON, kind_of
+from planner.formulas.arrays import Array
+from planner.formulas.evaluation import code
+from planner.formulas.partial import Partial, recomputed
+from planner.formulas.template import Row
+from planner.validation.expected_times import Numbers, Together, spread
+from planner.validation.parameters import START, UNMEASURED, Group
+
+STACKS = ("default", "tuned", "unfused", "ideal")
+Key = tuple[str, str]  # (calibration or stack, parameter)
+
+
+@dataclass
+class Fit:
+    """Fitted numbers of calibrations (`any`, `gpu`, `tpu`, `h100`, ...) and of stacks, by id and parameter."""
+
+    calibrations: dict[Key, float] = field(default_factory=dict)
+    stacks: dict[Key, float] = field(default_factory=dict)
+
+
+class RunIds(NamedTuple):
+    """What is called up for each run: the ids, each once, and which of them each run has; blank for none."""
+
+    known: list[str]
+    at: NDArray[np.int_]
+
+    @classmethod
+    def of(cls, codes: Numbers, known: Iterable[str]) -> RunIds:
+        """The ids that codes stand for."""
+        texts = {code(text): text for text in known}
+        ids, places = np.unique([texts.get(float(each), "") for each in codes], return_inverse=True)
+        return cls(ids.tolist(), places)
+
+    @property
+    def each(self) -> list[str]:
+        """The id of each run."""
+        return [self.known[place] for place in self.at]
+
+
+class Part:
+    """The runs of one template that a group is fitted to."""
+
+    def __init__(self, together: Together, chosen: NDArray[np.int_], families: Mapping[str, str]) -> None:
+        template, count = together.template, len(together.runs)
+        self.runs = [together.runs[at] for at in chosen]
+        self.families = families
+        self.measured, self.is_moe = together.measured[chosen], together.is_moe[chosen]
+        self.range_power = together.range_power[chosen]
+        self.is_rate, self.bound = together.is_rate[chosen], together.bound[chosen]
+        arrays = {name: spread(array, count)[chosen] for name, array in together.results.arrays.items()}
+        self.calibrations = RunIds.of(arrays["calibration_id"], families)
+        self.stacks = RunIds.of(arrays["stack"], STACKS)
+        wanted, self.outputs = np.unique([run.output for run in self.runs], return_inverse=True)
+        needed = template.closure(wanted)
+        self.lookups = [row for row in template.of_kind("calibration", "stack") if row.name in needed]
+        names = [row.name for row in self.lookups]
+        self.compute = recomputed(template, arrays, names, wanted.tolist())
+        self.usual = {row.name: arrays[row.name] for row in self.lookups if row.kind == "stack"}
+
+    def expected(self, fit: Fit) -> Numbers:
+        """What is expected of each run."""
+        numbers = {row.name: np.array(self._numbers(row, fit))[self.ids(row).at] for row in self.lookups}
+        values = {name: self.or_usual(name, each, slice(None)) for name, each in numbers.items()}
+        return chosen_of(self.compute, values, self.outputs)
+
+    def ids(self, row: Row) -> RunIds:
+        """The stacks or the calibrations of the runs, whichever a row is looked up by."""
+        return self.stacks if row.kind == "stack" else self.calibrations
+
+    def or_usual(self, name: str, numbers: Numbers, runs: NDArray[np.int_] | slice) -> Numbers:
+        """A looked-up row's numbers of some runs; of stacks that no fit has a number for, the shipped one."""
+        if name not in self.usual:
+            return numbers
+        return np.where(np.isnan(numbers), self.usual[name][runs], numbers)
+
+    def _numbers(self, row: Row, fit: Fit) -> list[float]:
+        """The number of a fit for each of the ids by which a row is looked up."""
+        known = fit.stacks if row.kind == "stack" else fit.calibrations
+        origins = [self.origin(row, identifier, known) for identifier in self.ids(row).known]
+        return [each if isinstance(each, float) else known[each] for each in origins]
+
+    def origin(self, row: Row, identifier: str, known: Container[Key]) -> Key | float:
+        """Where the number of a row comes from on a stack or calibration: one of the keys `known`, or the number.
+
+        It is NaN for a stack that has none.
+        """
+        if row.kind == "stack":
+            return key if (key := (identifier, row.column[0])) in known else np.nan
+        return origin(known, self.families, identifier, row.column[0])
+
+
+def chosen_of(compute: Partial, values: Mapping[str, Array], outputs: NDArray[np.int_]) -> Numbers:
+    """Of each run the wanted row at its place in `outputs`, for new values of the changing rows."""
+    columns = [spread(array, len(outputs)) for array in compute(values).values()]
+    return columns[0] if len(columns) == 1 else np.stack(columns)[outputs, np.arange(len(outputs))]
+
+
+def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str) -> float:
+    """A parameter of a calibration: its own, that of its kind, that of all; where none is fitted, where fits begin.
+
+    What no run tells of has the number that its prior gives to such chips.
+    """
+    found = origin(fit.calibrations, families, calibration, name)
+    return found if isinstance(found, float) else fit.calibrations[found]
+
+
+def origin(known: Container[Key], families: Mapping[str, str], calibration: str, name: str) -> Key | float:
+    """The key, one of those `known`, that has a parameter of a calibration; or the number where none has it."""
+    for owner in (calibration, families.get(calibration, ""), COMMON):
+        if (owner, name) in known:
+            return owner, name
+        if (owner, name) in UNMEASURED:
+            return UNMEASURED[owner, name].value
+    return START[name]
+
+
+def parts_of(together: Sequence[Together], group: Group, families: Mapping[str, str]) -> list[Part]:
+    """Of each template the runs of a group's kinds on its chips, of which anything can be expected."""
+    found = []
+    for each in together:
+        has_answer = np.isfinite(each.expected)
+        of_kinds = [at for at, run in enumerate(each.runs) if run.judged_as in group.kinds and has_answer[at]]
+        chosen = np.array([at for at in of_kinds if kind_of(each.calibration(at)) in group.families], int)
+        if chosen.size:
+            found.append(Part(each, chosen, families))
+    return found
