@@ -82,7 +82,7 @@ def test_derivatives_are_quotients_of_what_is_expected(refitted: tuple[Path, Fit
         return np.log(fitter.expected(fitter.as_fit(found)))
 
     moving = fitter.moving(every, ~no, start)
-    here, derivatives = moving.differentiated(lambda expected, _: np.log(expected), (limits[0], limits[1]))
+    here, derivatives = moving.differentiated(lambda expected, _: np.log(expected), limits)
     # A start slightly inside of its limits is where scipy begins.
     known = least_squares(logarithms, start, bounds=limits, max_nfev=1)
     assert np.array_equal(here(known.x), known.fun)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -22,8 +23,9 @@ from planner.catalog.calibrations import COMMON
 from planner.compare import likely_unit
 from planner.validation.expected_times import Numbers
 from planner.validation.fitting import SHARE, Fitter
+from planner.validation.moving import Cells, Moving, read_by
 from planner.validation.parameters import UNMEASURED, Group, bounds
-from planner.validation.runs_of_group import Fit, Key
+from planner.validation.runs_of_group import Key
 
 FREEDOM = 3.0  # degrees of freedom of Student's t distribution
 OF_A_SOURCE = math.sqrt(0.5)  # share of the stated spread: half of the variance is between sources, half within one
@@ -39,6 +41,7 @@ USED = 4.0  # a run within this many spreads of the fit counts as used
 TRIED = (0.05, 0.2, 0.5, 2.0, 5.0, 20.0)  # starting values of a parameter, as multiples of its known value
 FURTHEST = 100.0  # largest factor by which a parameter may change
 FOLDS = 8  # folds of the cross-validation
+KEPT = 32  # sets of parameters of which is kept what is left to compute
 INSIDE = 1e-6  # distance of a starting value from its bounds
 OPERATIONS = (
     "gemm_efficiency",
@@ -74,13 +77,28 @@ class OwnFit:
         self.error, self.usual = error, error * SPREAD_OF_MEDIAN * OF_A_SOURCE
         self.sign = np.where(fitter.is_rate, -1.0, 1.0)
         self.runs = [run for part in fitter.parts for run in part.runs]
+        self._moving = lru_cache(KEPT)(self._made)
         self.weights = _weights(fitter) * ~self._is_of_another_unit()
 
     def residuals(self, moved: Mapping[str, float]) -> Numbers:
         """The logarithm of measured over expected time of each run."""
-        known = {(self.chip, name): value for name, value in {**self.known, **moved}.items()}
-        found: Numbers = np.log(self.fitter.measured / self.fitter.expected(Fit(known, self.stacks))) * self.sign
+        return self._logarithms(self._moving(tuple(moved)).expected(np.array([*moved.values()])))
+
+    def _logarithms(self, expected: Numbers) -> Numbers:
+        """The logarithm of measured over expected times."""
+        found: Numbers = np.log(self.fitter.measured / expected) * self.sign
         return found
+
+    def _made(self, names: tuple[str, ...]) -> Moving:
+        """What is expected of the runs as a function of these parameters, for the known values of the others."""
+        cells = Cells(len(names))
+        for name, value in self.known.items():
+            at = names.index(name) if name in names else cells.stays(value)
+            cells.calibrations[self.chip, name] = cells.add(at)
+        cells.stacks = {key: cells.add(cells.stays(value)) for key, value in self.stacks.items()}
+        read = [read_by(part, cells) for part in self.fitter.parts]
+        every, known = np.ones(len(self.runs), bool), np.array([self.known[name] for name in names])
+        return Moving(self.fitter.parts, cells, read, every, np.arange(len(names)), known)
 
     def _is_of_another_unit(self) -> NDArray[np.bool_]:
         """Which runs are too far off for any parameter to explain; fitting to them would only widen the range.
@@ -223,24 +241,30 @@ class OwnFit:
 
     def _solved(self, start: Mapping[str, float], spread: float, weights: Numbers) -> dict[str, float]:
         """The most likely numbers of these parameters: the better optimum from the start and the runs' middle."""
-        low, high = np.array([_limits(name, self.known[name]) for name in start]).T
+        limits = np.array([_limits(name, self.known[name]) for name in start]).T
+        known = np.array([self.known[name] for name in start])
+        before = np.array([self._before(name) for name in start])
 
-        def values(found: Numbers) -> dict[str, float]:
-            return {name: self.known[name] * math.exp(each) for name, each in zip(start, found, strict=True)}
+        def scaled(expected: Numbers, found: Numbers) -> Numbers:
+            return np.concatenate([self._logarithms(expected) / spread * weights, found / before], axis=-1)
+
+        moving = self._moving(tuple(start))
+        here, derivatives = moving.differentiated(scaled, limits, lambda found: known * np.exp(found))
 
         def solved(begin: Numbers, loss: Callable[[Numbers, int], Numbers]) -> OptimizeResult:
             return least_squares(
-                lambda found: self._scaled(values(found), spread, weights),
-                np.clip(begin, low + INSIDE, high - INSIDE),
-                bounds=(low, high),
+                here,
+                np.clip(begin, limits[0] + INSIDE, limits[1] - INSIDE),
+                derivatives,
+                bounds=limits,
                 x_scale=0.1,
                 loss=lambda squares: loss(squares, len(self.runs)),
             )
 
-        here = np.array([math.log(value / self.known[name]) for name, value in start.items()])
-        middle = solved(here, _soft).x
-        best = min((solved(begin, _student) for begin in (here, middle)), key=lambda each: float(each.cost))
-        return values(best.x)
+        begin = np.log(np.array([*start.values()]) / known)
+        middle = solved(begin, _soft).x
+        best = min((solved(each, _student) for each in (begin, middle)), key=lambda each: float(each.cost))
+        return dict(zip(start, (known * np.exp(best.x)).tolist(), strict=True))
 
 
 def _student(squares: Numbers, n: int) -> Numbers:

@@ -71,7 +71,7 @@ class Fitter:
         weights = np.array([counts[name] ** -SHARE if counts[name] else 0.0 for name in self.sources])
         unknown = [each for each, moves in zip(self.unknown, moving, strict=True) if moves]
         start = numbers[moving]
-        limits = np.array([each.lower for each in unknown]), np.array([each.upper for each in unknown])
+        limits = np.array([(each.lower, each.upper) for each in unknown]).T
         drawn = [(at, each.prior) for at, each in enumerate(unknown) if each.prior is not None]
         priors = [at for at, _ in drawn]
         usual, strength = np.array([(prior.value, prior.weight) for _, prior in drawn]).reshape(-1, 2).T

@@ -53,7 +53,8 @@ class Cells:
     def at(self, points: Numbers) -> Numbers:
         """The cells at points of the moving numbers: points x cells."""
         first, second, lower, upper = self._columns
-        numbers = np.hstack([points, np.broadcast_to(self._stay, (len(points), len(self._stay)))])
+        numbers = np.empty((len(points), self.moving + len(self._stay)))
+        numbers[:, : self.moving], numbers[:, self.moving :] = points, self._stay
         found: Numbers = np.clip(numbers[:, first] * numbers[:, second], lower, upper)
         return found
 
@@ -100,33 +101,37 @@ class Moving:
         return np.concatenate([np.empty(0), *(part.expected(cells) for part in self.parts)])
 
     def differentiated(
-        self, of: Callable[[Numbers, Numbers], Numbers], limits: tuple[Numbers, Numbers]
+        self,
+        of: Callable[[Numbers, Numbers], Numbers],
+        limits: Numbers,
+        numbers: Callable[[Numbers], Numbers] = lambda found: found,
     ) -> tuple[Callable[[Numbers], Numbers], Callable[[Numbers], Numbers]]:
-        """Residuals as a function of the moving numbers, and their derivatives: residuals x numbers.
+        """Residuals as a function of what a fit finds, and their derivatives: residuals x found.
 
-        `of` makes residuals of what is expected and of the numbers, for a point or for many. The derivatives are
-        quotients of differences: each number a step away from 0, but back where that would leave the limits.
+        `of` makes residuals of what is expected and what is found, and `numbers` the moving numbers, each of its own;
+        both for a point or for many. `limits` are the least and greatest of what is found. The derivatives are
+        quotients of differences: each a step away from 0, but back where that would leave the limits.
         """
         lower, upper = limits
         last: list[Numbers] = [np.empty(0), np.empty(0)]  # derivatives are asked for where residuals were, mostly
 
         def expected(found: Numbers) -> Numbers:
             if not np.array_equal(found, last[0]):
-                last[:] = found.copy(), self.expected(found)
+                last[:] = found.copy(), self.expected(numbers(found))
             return last[1]
 
         def derivatives(found: Numbers) -> Numbers:
             steps = STEP * np.where(found >= 0, 1.0, -1.0) * np.maximum(1.0, np.abs(found))
             steps = np.where((found + steps < lower) | (found + steps > upper), -steps, steps)
             points, here = found + np.diag(steps), expected(found)
-            differences = of(self.around(points, here), points) - of(here, found)
+            differences = of(self.around(numbers(points), here), points) - of(here, found)
             return (differences / (points.diagonal() - found)[:, None]).T
 
         return lambda found: of(expected(found), found), derivatives
 
     def around(self, points: Numbers, expected: Numbers) -> Numbers:
         """What is expected at points, each with its own number moved from where `expected` is: points x runs."""
-        found, start = np.tile(expected, (len(points), 1)), 0
+        found, start = expected[None].repeat(len(points), axis=0), 0
         cells = self._cells(points)
         for part in self.parts:
             found[part.at, start + part.run] = part.around(cells)
@@ -134,7 +139,7 @@ class Moving:
         return found
 
     def _cells(self, points: Numbers) -> Numbers:
-        whole = np.tile(self.numbers, (len(points), 1))
+        whole = self.numbers[None].repeat(len(points), axis=0)
         whole[:, self.places] = points
         return self.cells.at(whole)
 
@@ -150,7 +155,11 @@ class _MovingPart:
         stays = {name: self._values(name, cells[each], runs) for name, each in of_runs.items() if name not in self.read}
         self.compute = part.compute.at(runs).knowing(stays)
         self.at, self.run = np.nonzero(np.any(list(affects.values()), axis=0))
-        self.compute_around: Partial = self.compute.at(self.run)
+
+    @cached_property
+    def compute_around(self) -> Partial:
+        """What is left to compute around a point: of each affected run, for each point."""
+        return self.compute.at(self.run)
 
     def _values(self, name: str, numbers: Numbers, runs: Places) -> Numbers:
         return self.part.or_usual(name, numbers, runs)

@@ -65,7 +65,8 @@ class Part:
         needed = template.closure(wanted)
         self.lookups = [row for row in template.of_kind("calibration", "stack") if row.name in needed]
         names = [row.name for row in self.lookups]
-        self.compute = recomputed(template, arrays, names, wanted.tolist())
+        alike = {name: array[0] for name, array in arrays.items() if (array == array[0]).all()}
+        self.compute = recomputed(template, {**arrays, **alike}, names, wanted.tolist())
         self.usual = {row.name: arrays[row.name] for row in self.lookups if row.kind == "stack"}
 
     def expected(self, fit: Fit) -> Numbers:
@@ -102,8 +103,13 @@ class Part:
 
 def chosen_of(compute: Partial, values: Mapping[str, Array], outputs: NDArray[np.int_]) -> Numbers:
     """Of each run the wanted row at its place in `outputs`, for new values of the changing rows."""
-    columns = [spread(array, len(outputs)) for array in compute(values).values()]
-    return columns[0] if len(columns) == 1 else np.stack(columns)[outputs, np.arange(len(outputs))]
+    columns = [*compute(values).values()]
+    if len(columns) == 1:
+        return spread(columns[0], len(outputs))
+    found = np.empty((len(columns), len(outputs)))
+    for at, column in enumerate(columns):
+        found[at] = column
+    return found[outputs, np.arange(len(outputs))]
 
 
 def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str) -> float:
