@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from planner.catalog.databases import Databases
 from planner.report.contents import CheckResult, ReportData
-from planner.report.documents import html, markdown
+from planner.report.documents import html, markdown, pdf
 from planner.report.gather import gather
 from planner.spoken import apart
 from planner.workbook.book import build
@@ -129,6 +131,18 @@ def test_pages_show_the_numbers(report: ReportData, failed: dict[str, CheckResul
     at = page.index(check.numbers.partition(" >")[0])
     assert page.index("memory_bytes_per_chip&lt;=", at) < page.index("Chips of the slice", at)  # which fails, too
     assert "HBM capacity" in text
+
+
+def test_a_pdf_of_many_scenarios_says_what_fails_as_the_other_pages_do(report: ReportData) -> None:
+    """More scenarios than have room for cards stand in a table: one that fits and fails a check is both in it."""
+    from pypdf import PdfReader
+
+    (scenario,) = report.scenarios
+    many = replace(report, scenarios=tuple(replace(scenario, failed=at % 3, fits=True) for at in range(7)))
+    data, _ = pdf(many)
+    first = " ".join(PdfReader(io.BytesIO(data)).pages[0].extract_text().split())
+    assert [first.count(words) for words in ("1 failed check ✓ fits", "2 failed checks ✓ fits", "✓ fits")] == [2, 2, 7]
+    assert "? can't be told" not in first
 
 
 def test_memory_is_told_of_what_the_check_compares(tmp_path: Path) -> None:
