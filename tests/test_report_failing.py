@@ -15,6 +15,10 @@ from planner.report.gather import gather
 from planner.spoken import apart
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from planner.xlsx.cellvalue import CellError
+from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.short_data import of_few_rows
 from tests.workbooks import few_rows, smaller, write_small
 
@@ -183,3 +187,17 @@ def test_a_model_of_ones_own_has_no_published_count(tmp_path: Path) -> None:
         "known": [],
         "blank": ["Inference: The context and the prompt are no longer than the model's context"],
     }
+
+
+def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
+    """That ids differ is asked in words: with an id that is an error the report has the check as one of those that
+    can't be told.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    package = Package.read(path)
+    xml = with_values(parse_sheets(package)["Inputs"], {"F4": CellError("#N/A")})
+    package.replace(package.sheets()["Inputs"], xml)
+    package.write(path)
+    (check,) = (check for check in gather(path).untold if check.label == "The scenario's id is its own")
+    assert (check.meaning.partition(" id ")[0], check.fails) == ("one", False)
