@@ -31,7 +31,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import command, refused, run
 from tests.seeded import SERVE
 from tests.short_data import of_few_rows
-from tests.workbooks import few_rows, smaller, write_small
+from tests.workbooks import by_name, cached, few_rows, smaller, write_small
 
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
 
@@ -138,9 +138,15 @@ def test_a_text_over_a_number_is_named_and_not_exported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("1\N{NO-BREAK SPACE}000", "the text '1 000' is no number"), (" ", "nothing but blanks is typed")],
+    [
+        ("1\N{NO-BREAK SPACE}000", "the text '1 000' is no number; type a number there, without separators"),
+        ("16 ", "the text '16', with a blank before or after it, is no number; type a number there"),
+        (" ", "nothing but blanks is typed there, which a formula reads as a text; type a number there"),
+        (True, "TRUE is no number; type another value there"),
+        (-4.0, "-4 is out of range: a number above 0 is wanted; type another value there"),
+    ],
 )
-def test_a_text_in_the_place_of_an_input_is_named(tmp_path: Path, typed: str, said: str) -> None:
+def test_what_a_build_would_refuse_in_an_input_is_named(tmp_path: Path, typed: Value, said: str) -> None:
     """As a person sees it in the cell, with what to do; nothing is written."""
     package = Package.read(Path(__file__).parent / "golden" / "edited.xlsx")
     (spot,) = (row.cells["llama3_70b_on_tpu_v6e"].spot for row in read_plan(package).inputs if row.name == "batch")
@@ -148,8 +154,24 @@ def test_a_text_in_the_place_of_an_input_is_named(tmp_path: Path, typed: str, sa
     package.write(tmp_path / "plan.xlsx")
     line = refused("export-inputs", tmp_path / "plan.xlsx", "-o", tmp_path / "s.csv")
     assert f"{spot} (batch): {said}" in line
-    assert "; type a number there, without separators" in line  # of a count no unit
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_an_input_whose_name_was_damaged_is_said_to_be_left_out(tmp_path: Path) -> None:
+    """A row whose name no template has any more is one's own, and the input of that name is not in the CSV."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8)
+    assert export(read_plan(path)).remarks == []
+    package = Package.read(path)
+    row = by_name(cached(path), "Inputs")["batch"]
+    xml = with_values(parse_sheets(package)["Inputs"], {f"C{row}": "batsch"})
+    package.replace(package.sheets()["Inputs"], xml)
+    exported = export(read_plan(package))
+    assert "batch" not in exported.header
+    assert exported.remarks == [
+        "batsch is a row of yours on Inputs: no template reads it",
+        "batch has no row on Inputs: it is not in the file, and takes its default, 1",
+    ]
 
 
 def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:
