@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from planner import catalog
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
+from planner.catalog.databases import Databases
 from planner.csvfile import guarded, unguarded
 from planner.formulas import library
 from planner.formulas.input_values import is_share, is_whole, limits
@@ -155,6 +156,18 @@ def test_what_a_build_would_refuse_in_an_input_is_named(tmp_path: Path, typed: V
     line = refused("export-inputs", tmp_path / "plan.xlsx", "-o", tmp_path / "s.csv")
     assert f"{spot} (batch): {said}" in line
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_a_folder_that_is_missing_is_named_with_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    """Not with one that is written beside it, of the workbook's own models."""
+    own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
+    own.write_text(
+        "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,source\nmine,2,64,96,4,2,16,99,a sketch\n"
+    )
+    with of_few_rows(("llama3-8b",), ("tpu-v5e",)):
+        path.write_bytes(build(smaller(plan_of(["mine"], ["tpu-v5e"], ["inference"], None, (), Databases(own)))))
+    asked = tmp_path / "none" / "s.csv"
+    assert f"{asked}: the file can't be written: there is no folder" in refused("export-inputs", path, "-o", asked)
 
 
 def test_an_input_whose_name_was_damaged_is_said_to_be_left_out(tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def command(file: Path, output: Path, force: bool) -> None:
     if to_screen:
         click.echo(exported.text().encode(), nl=False)  # always UTF-8, which its readers expect
     else:
+        write_atomically(output, exported.text().encode())
         for kind, path in databases.items():
             write_atomically(path, exported.databases[kind].encode())
-        write_atomically(output, exported.text().encode())
     shipped = library.names()
     files = (name if name in shipped else f"{name}.csv" for name in exported.templates)
     templates = "" if exported.is_default else "".join(f" --template {quoted(name)}" for name in files)
