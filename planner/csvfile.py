@@ -184,14 +184,22 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
         raise UserError(f"not a CSV row: {error}", place=Place(path, line), remedy="close every double quote") from None
 
 
+_WITH_COMMAS = (
+    "save it with commas: LibreOffice asks for the separator (Edit filter settings), Excel takes the list separator of "
+    "the system's region"
+)
+
+
 def _check_header(header: Sequence[str], path: Path) -> None:
     place = Place(path, 1)
     if not any(header):
         remedy = "delete it: the first line names the columns"
         raise UserError("the first line is blank", place=place, remedy=remedy)
+    if header[0].lower().startswith("sep="):
+        raise UserError("the first line names the separator, which only Excel reads", place=place, remedy="delete it")
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
         mark = "semicolons" if ";" in header[0] else "tabs"
-        raise UserError(f"the columns are separated by {mark}", place=place, remedy="save it with commas")
+        raise UserError(f"the columns are separated by {mark}", place=place, remedy=_WITH_COMMAS)
     for index, column in enumerate(header):
         if _has_controls(column.encode()):
             raise _controlled(Place(path, 1, index + 1))

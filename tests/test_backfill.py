@@ -204,6 +204,7 @@ CONSISTENT = {"flops": 1e6, "achieved_flops": 1e9, "t_min": 0.9e-3, "t_p90": 1.1
         ({"case_key": "matmull|tokens=8"}, "did you mean matmul"),
         ({"case_key": "matmul|toknes=8"}, "did you mean tokens"),
         ({"case_key": "whatever"}, "has the key 'whatever'"),
+        ({"case_key": "matmul|tokens=5"}, "has the key 'matmul|tokens=5', which lacks d_in, d_out; write the"),
         ({"template": "matmul", "inputs": '{"tokens": 8}'}, "it would be matmul|tokens=8"),
     ],
 )

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from planner.catalog.databases import Databases
 from planner.check.run import as_text, check
+from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import run
 from tests.seeded import ALL, Seeded
 from tests.test_lint import fixture_built, fixture_plan, fixture_rows  # noqa: F401
+from tests.workbooks import by_name, cached, write_small
 
 KEYS = {"kind", "severity", "rule", "sheet", "cell", "cells", "name", "scenario", "what", "remedy", "before", "after"}
 
@@ -153,3 +159,35 @@ def test_the_odd_formula_is_the_override(plan: Seeded, tmp_path: Path) -> None:
     assert {entry["cell"] for entry in found["overrides"]} == {
         plan.at("Serve", "decode_flops", column) for column in ALL[:2]
     }
+
+
+def with_own_model(path: Path, **numbers: object) -> Package:
+    """A workbook whose scenario has a model typed in the first empty row of Models: these numbers by column."""
+    package = Package.read(path)
+    models, inputs = cached(path)["Models"], by_name(cached(path), "Inputs")
+    columns = {str(name): ref[:-1] for ref, name in models.items() if ref.rstrip("5").isalpha() and name}
+    row = next(at for at in range(6, 999) if not models.get(f"A{at}"))
+    typed = {f"{columns[name]}{row}": value for name, value in {"id": "own", "source": "a sketch", **numbers}.items()}
+    for sheet, cells in (("Models", typed), ("Inputs", {f"F{inputs['model_id']}": "own"})):
+        xml = with_values(parse_sheets(package)[sheet], cells)  # type: ignore[arg-type]
+        package.replace(package.sheets()[sheet], xml)
+    return package
+
+
+def test_an_own_row_with_blanks_is_named_with_all_of_them(tmp_path: Path) -> None:
+    """One line says how many columns the row lacks and names a few; a copied row, changed as docs/analysts.md says,
+    lacks none, and no check fails.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=16, batch=8)
+    few = {"n_layers": 24.0, "d_model": 2048.0, "d_ff": 5632.0, "n_heads": 16.0, "n_kv_heads": 4.0, "vocab": 32000.0}
+    (found,) = (each for each in check(with_own_model(path, **few)).found if each.kind == "missing_number")
+    assert re.search(r"; Models lacks (\w+, ){3}\w+ and \d\d more$", found.what)
+    assert "--models" in found.remedy
+    row = {**Databases().models.rows["llama3-8b"], "n_layers": 40.0}
+    advised = {"n_full_attention_layers": 40.0, "n_params_published": None}
+    whole = check(with_own_model(path, **{**row, **advised})).found
+    assert {each.kind for each in whole if each.severity == "fault"} == {"stale_value"}
+    forgot = [each for each in check(with_own_model(path, **row)).found if each.kind == "failed_check"]
+    assert len(forgot) == 2
+    assert any("clear n_params_published" in each.remedy for each in forgot)

@@ -13,6 +13,7 @@ import click
 import pytest
 
 from planner import __version__
+from planner.catalog.databases import Databases
 from planner.cli import COMMANDS, group
 from planner.workbook.book import draft
 from planner.workbook.cover import COLOURS
@@ -43,6 +44,33 @@ def text_of(page: str) -> str:
 def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     """Each console block of the page, run in order in one folder, prints what stands below it."""
     follow(page, tmp_path)
+
+
+def test_the_analysts_page_says_what_changes_along_in_a_copied_row(tmp_path: Path) -> None:
+    """For each column that is changed in a CSV of a dense model or of a chip, those that planner fills differently."""
+    page = text_of("docs/analysts.md").partition("| if you change |")[2].partition("\n\n")[0]
+    rows = [re.findall(r"`(\w+)`", row.partition(";")[0]) for row in page.splitlines()[2:]]
+    model = (
+        "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,max_context,train_tokens",
+        "6,64,96,8,2,16,99,512,1e9",
+    )
+    chip = (
+        "id,peak_bf16,hbm_bytes,hbm_bandwidth,scaleup_bandwidth,max_chips,node_bandwidth,kind,network",
+        "1e15,8e10,3e12,4.5e11,8,4e11,gpu,switch",
+    )
+    along = {}
+    for kind, (titles, cells) in {"models": model, "hardware": chip}.items():
+        numbers = [cell for cell in cells.split(",") if cell[0].isdigit()]
+        doubled = (f"{2 * float(number):g}" for number in numbers)
+        more = [",".join([*numbers[:at], twice, *cells.split(",")[at + 1 :]]) for at, twice in enumerate(doubled)]
+        path = tmp_path / f"{kind}.csv"
+        path.write_text("\n".join([titles, *(f"r{at},{row}" for at, row in enumerate([cells, *more]))]))
+        given = {"models": Databases(models_csv=path, only=True), "hardware": Databases(hardware_csv=path, only=True)}
+        first, *others = getattr(given[kind], kind).rows.values()
+        for changed, row in zip(titles.split(",")[1:], others, strict=False):
+            if found := {name for name in row if row[name] != first[name]} - {"name", changed}:
+                along[changed] = found
+    assert along == {changed: set(names) for changed, *names in rows}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from planner import catalog
 from planner.book.plan import Plan
 from planner.book.read_plan import read_plan
+from planner.catalog.databases import Databases
 from planner.csvfile import guarded, unguarded
 from planner.formulas import library
 from planner.formulas.input_values import is_share, is_whole, limits
@@ -31,7 +32,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import command, refused, run
 from tests.seeded import SERVE
 from tests.short_data import of_few_rows
-from tests.workbooks import few_rows, smaller, write_small
+from tests.workbooks import by_name, cached, few_rows, smaller, write_small
 
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
 
@@ -138,9 +139,15 @@ def test_a_text_over_a_number_is_named_and_not_exported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("1\N{NO-BREAK SPACE}000", "the text '1 000' is no number"), (" ", "nothing but blanks is typed")],
+    [
+        ("1\N{NO-BREAK SPACE}000", "the text '1 000' is no number; type a number there, without separators"),
+        ("16 ", "the text '16', with a blank before or after it, is no number; type a number there"),
+        (" ", "nothing but blanks is typed there, which a formula reads as a text; type a number there"),
+        (True, "TRUE is no number; type another value there"),
+        (-4.0, "-4 is out of range: a number above 0 is wanted; type another value there"),
+    ],
 )
-def test_a_text_in_the_place_of_an_input_is_named(tmp_path: Path, typed: str, said: str) -> None:
+def test_what_a_build_would_refuse_in_an_input_is_named(tmp_path: Path, typed: Value, said: str) -> None:
     """As a person sees it in the cell, with what to do; nothing is written."""
     package = Package.read(Path(__file__).parent / "golden" / "edited.xlsx")
     (spot,) = (row.cells["llama3_70b_on_tpu_v6e"].spot for row in read_plan(package).inputs if row.name == "batch")
@@ -148,8 +155,36 @@ def test_a_text_in_the_place_of_an_input_is_named(tmp_path: Path, typed: str, sa
     package.write(tmp_path / "plan.xlsx")
     line = refused("export-inputs", tmp_path / "plan.xlsx", "-o", tmp_path / "s.csv")
     assert f"{spot} (batch): {said}" in line
-    assert "; type a number there, without separators" in line  # of a count no unit
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_a_folder_that_is_missing_is_named_with_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    """Not with one that is written beside it, of the workbook's own models."""
+    own, path = tmp_path / "mine.csv", tmp_path / "plan.xlsx"
+    own.write_text(
+        "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,source\nmine,2,64,96,4,2,16,99,a sketch\n"
+    )
+    with of_few_rows(("llama3-8b",), ("tpu-v5e",)):
+        path.write_bytes(build(smaller(plan_of(["mine"], ["tpu-v5e"], ["inference"], None, (), Databases(own)))))
+    asked = tmp_path / "none" / "s.csv"
+    assert f"{asked}: the file can't be written: there is no folder" in refused("export-inputs", path, "-o", asked)
+
+
+def test_an_input_whose_name_was_damaged_is_said_to_be_left_out(tmp_path: Path) -> None:
+    """A row whose name no template has any more is one's own, and the input of that name is not in the CSV."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8)
+    assert export(read_plan(path)).remarks == []
+    package = Package.read(path)
+    row = by_name(cached(path), "Inputs")["batch"]
+    xml = with_values(parse_sheets(package)["Inputs"], {f"C{row}": "batsch"})
+    package.replace(package.sheets()["Inputs"], xml)
+    exported = export(read_plan(package))
+    assert "batch" not in exported.header
+    assert exported.remarks == [
+        "batsch is a row of yours on Inputs: no template reads it",
+        "batch has no row on Inputs: it is not in the file, and takes its default, 1",
+    ]
 
 
 def test_changes_to_the_databases_and_constants(tmp_path: Path) -> None:

@@ -191,3 +191,18 @@ def test_a_search_says_where_a_stack_is_not_used(served: Path) -> None:
     said = command(*words, served, "-H", "h100-sxm", "-H", "a100-sxm-80")
     assert "the stack mine is fitted to runs on chips of h100: its fit isn't used on a100-sxm-80" in said
     assert "isn't used" not in command(*words, served, "-H", "h100-sxm")
+
+
+def test_a_parameter_at_its_limit_is_said_to_be_there(tmp_path: Path) -> None:
+    """Training steps faster than the matmuls at their peak: their efficiency ends at 1, what is within limits is not
+    said to be at one.
+    """
+    trained = "train,training,llama3-8b,h100-sxm,n_chips={0} mesh_fsdp={0} batch_tokens={1} seq_len=4096,"
+    trained += "step_time_expected,{2},s,ours"
+    steps = ((64, 2**20, 1.375), (32, 2**20, 2.675), (64, 2**21, 2.625), (16, 2**20, 5.25))
+    own = runs(tmp_path / "runs.csv", *(trained.format(*step) for step in steps))
+    moved = [line for line in command("fit", own, "-o", tmp_path / "mine.csv").splitlines() if " -> " in line]
+    limits = {line.split()[0]: line.endswith("from 4 runs, at its limit") for line in moved if "from 4 runs" in line}
+    assert limits.pop("train_matmul_efficiency")
+    assert limits
+    assert not any(limits.values())

@@ -146,6 +146,7 @@ def test_nothing_is_half_written(add: Run, monkeypatch: pytest.MonkeyPatch) -> N
         *((text, "path") for text in ("meta/llama", "a\\b", "..", "../x", ".")),
         ("a\rb", "printable"),
         ("a*", "wildcards"),
+        ("a b", "two"),
     ],
 )
 def test_an_id_that_does_harm_is_refused(add: Run, identifier: str, why: str) -> None:

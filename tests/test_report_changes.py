@@ -165,10 +165,25 @@ def test_the_change_saves_what_it_says(served: tuple[ScenarioSummary, ...]) -> N
 
 
 def test_a_chip_without_a_price_is_told_what_it_saves(served: tuple[ScenarioSummary, ...]) -> None:
-    """The share of a cost that is saved doesn't need the price."""
+    """The share of a cost that is saved doesn't need the price, and is said to be one of any price."""
     scenario = served[3]
     assert scenario.expected[-1].expected.is_missing
-    assert "cost per million output tokens -" in scenario.changes[0]
+    assert re.search(r"cost per million output tokens -\d+\s% at any price", scenario.changes[0])
+    assert "at any price" not in " ".join(served[2].changes)
+
+
+def test_what_part_of_a_cost_is_unknown_matters(tmp_path: Path) -> None:
+    """Of an owned chip with an unknown price the power is paid too: what is saved depends on that price, and no
+    saving is said.
+    """
+    path = tmp_path / "plan.xlsx"
+    owned = {"price_basis": "owned", "electricity_price": 1e-7}
+    for price, is_said in ((30_000, True), ("N/A", False)):
+        write_small(
+            path, ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=8, batch=8, capital_per_chip=price, **owned
+        )
+        (scenario,) = gather(path).scenarios
+        assert bool(scenario.changes) == is_said, price
 
 
 def test_an_edited_formula_is_not_told_a_change(

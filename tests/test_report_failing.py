@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from planner.catalog.databases import Databases
 from planner.report.contents import CheckResult, ReportData
-from planner.report.documents import html, markdown
+from planner.report.documents import html, markdown, pdf
 from planner.report.gather import gather
 from planner.spoken import apart
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from planner.xlsx.cellvalue import CellError
+from planner.xlsx.opc import Package
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import parse_sheets
 from tests.short_data import of_few_rows
 from tests.workbooks import few_rows, smaller, write_small
 
@@ -131,6 +137,18 @@ def test_pages_show_the_numbers(report: ReportData, failed: dict[str, CheckResul
     assert "HBM capacity" in text
 
 
+def test_a_pdf_of_many_scenarios_says_what_fails_as_the_other_pages_do(report: ReportData) -> None:
+    """More scenarios than have room for cards stand in a table: one that fits and fails a check is both in it."""
+    from pypdf import PdfReader
+
+    (scenario,) = report.scenarios
+    many = replace(report, scenarios=tuple(replace(scenario, failed=at % 3, fits=True) for at in range(7)))
+    data, _ = pdf(many)
+    first = " ".join(PdfReader(io.BytesIO(data)).pages[0].extract_text().split())
+    assert [first.count(words) for words in ("1 failed check ✓ fits", "2 failed checks ✓ fits", "✓ fits")] == [2, 2, 7]
+    assert "? can't be told" not in first
+
+
 def test_memory_is_told_of_what_the_check_compares(tmp_path: Path) -> None:
     """Eight copies of Llama 3 70B on eight chips: by hand 141.1 GB of weights on each, beside 8 GB that are kept free.
 
@@ -169,3 +187,17 @@ def test_a_model_of_ones_own_has_no_published_count(tmp_path: Path) -> None:
         "known": [],
         "blank": ["Inference: The context and the prompt are no longer than the model's context"],
     }
+
+
+def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
+    """That ids differ is asked in words: with an id that is an error the report has the check as one of those that
+    can't be told.
+    """
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    package = Package.read(path)
+    xml = with_values(parse_sheets(package)["Inputs"], {"F4": CellError("#N/A")})
+    package.replace(package.sheets()["Inputs"], xml)
+    package.write(path)
+    (check,) = (check for check in gather(path).untold if check.label == "The scenario's id is its own")
+    assert (check.meaning.partition(" id ")[0], check.fails) == ("one", False)

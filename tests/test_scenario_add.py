@@ -24,10 +24,10 @@ from planner.xlsx.address import coordinates
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.worksheet import as_wide
-from tests.commands import run
+from tests.commands import refused, run
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.seeded import SERVE
-from tests.workbooks import CHIPS, MODELS, agree, edit, few_rows, row_of, smaller, write_small
+from tests.workbooks import CHIPS, MODELS, agree, by_name, cached, edit, few_rows, retype, row_of, smaller, write_small
 
 NEW = 7  # the column of the new scenario, right of the one that was built
 
@@ -84,6 +84,27 @@ def test_the_new_column_agrees_with_the_array_functions(plan: Path, tmp_path: Pa
         for row in rows:
             if row.name in template.by_name:
                 assert agree(row.value("mine"), results.value(row.name)), f"{sheet} {row.name}"
+
+
+def test_a_text_in_the_place_of_a_number_is_named(plan: Path) -> None:
+    """The cell that would be copied, in the file, as `planner check` names it; what is set instead is not copied."""
+    retype(plan, batch="sixteen")
+    before, cell = plan.read_bytes(), f"Inputs!F{by_name(cached(plan), 'Inputs')['batch']}"
+    assert f"{plan}: {cell} (batch): the text 'sixteen' is no number; type a number" in refused("scenario", "add", plan)
+    assert plan.read_bytes() == before
+    assert add(plan, "mine", "--set", "batch=8").exit_code == 0
+
+
+def test_a_workbook_without_a_sheet_that_its_checks_read_is_refused(tmp_path: Path) -> None:
+    """As by `planner update`: the new scenario would have no numbers."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"])
+    book = openpyxl.load_workbook(path)
+    del book["Inference"]
+    book.save(path)
+    said = "the sheet of the template inference is missing"
+    assert said in refused("scenario", "add", path, "mine")
+    assert said in refused("update", path)
 
 
 def test_it_says_what_a_chip_lacks(tmp_path: Path) -> None:

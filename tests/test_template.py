@@ -175,7 +175,8 @@ def test_a_unit_of_another_kind_is_a_fault(tmp_path, unit, display, wrong):
         ("name,label,units,kind,formula,source,note\n",
          "mine.csv, line 1: column 'unit' is missing; did you mean units? rename it to unit"),
         (HEADER.replace(",", ";"),
-         "mine.csv, line 1: the columns are separated by semicolons; save it with commas"),
+         "mine.csv, line 1: the columns are separated by semicolons; save it with commas: LibreOffice asks "
+         "for the separator (Edit filter settings), Excel takes the list separator of the system's region"),
         (HEADER + "aaa,A,1,calc,MIN(0,1),test,\n",
          "mine.csv, line 2: 8 cells, but the header has 7 columns; put a text that holds a comma in double quotes"),
         (HEADER + "aaa,,1,input,4,,\n", "mine.csv, line 2: aaa: the label is empty; write what a reader calls it"),

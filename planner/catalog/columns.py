@@ -156,10 +156,12 @@ def _identifier(text: str) -> str:
 def refuse_new_id(text: str) -> None:
     """Raise UserError for an id that existing databases may have but a new model may not.
 
-    It would be a formula when the CSV is opened in a spreadsheet, markup in a page, or a path as a file name.
+    It would be a formula when the CSV is opened in a spreadsheet, markup in a page, two words of a command line, or a
+    path as a file name.
     """
     for is_so, what in (
         (text.startswith(csvfile.FORMULA_STARTS), "a spreadsheet takes it for a formula"),
+        (" " in text, "a command line takes the words as two"),
         (any(mark in text for mark in "<>&"), "a page takes < > and & for markup"),
         (text == "." or any(mark in text for mark in ("/", "\\", "..")), "it is a path"),
     ):

@@ -19,7 +19,7 @@ from planner.plausible import doubt
 from planner.spoken import wanted_number
 from planner.workbook.memory import kept_rows
 from planner.xlsx.address import Area, Position, Spot, address
-from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number
+from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number, said_text
 from planner.xlsx.pattern import pattern
 from planner.xlsx.xmltree import Element, local_name
 
@@ -242,7 +242,7 @@ def out_of_range(book: Book, cell: Spot, wanted: str) -> Fault:
     elif isinstance(value, str) and not value.strip():
         said, remedy, alike = ONLY_BLANKS, "empty the cell with the key Delete, or type a value", ONLY_BLANKS
     elif isinstance(value, str) and (number_in(value) is not None or "number" in wanted):
-        said = f"the text '{' '.join(value.split())}' stands where a number is wanted"
+        said = f"{said_text(value)} stands where a number is wanted"
         alike = "a text stands where a number is wanted"
         remedy = "type it as a number, without separators or a unit: a cell formatted as text keeps a text"
     text = f"{subject}: {said}" if subject else said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from planner.book.formulas_in_names import names_in
 from planner.book.plan import fails
@@ -12,6 +12,7 @@ from planner.book.sheet import SEARCHED, Sheet
 from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule
+from planner.spoken import few
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Position, Spot, address
 from planner.xlsx.cellvalue import NA, Value, exact_text
@@ -25,6 +26,9 @@ FAILED = "checks.failed"
 """The row of Checks that counts failures."""
 CHOICES = {"model_row": ("model_id", "model"), "hardware_row": ("hardware_id", "chip")}
 """The rows that look up the chosen model and chip, each with the row of Inputs that chooses it and its noun."""
+
+OF_CSV = {"Models": "--models", "Hardware": "--hardware-csv"}
+"""The option of `planner update` that adds the rows of a CSV to a sheet."""
 
 
 @rule(
@@ -135,9 +139,34 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
         name, scenario = book.owner(*cause)
         if name not in CHOICES or len(silent) == len(columns):
             what = f"{scenario or 'the scenario'} has no number: all {len(rows)} headlines are N/A"
-            what += f", the first because {name} is" if name else ""
-            remedy = "type it on Inputs, or in the database"
+            lacking = _lacking(book, columns.index(column))
+            if sum(map(len, lacking.values())) > 1:
+                what += "; " + "; ".join(f"{where} lacks {few(names)}" for where, names in lacking.items())
+                remedy = "type them there, as in a similar row" + _from_csv(lacking)
+            else:
+                what += f", the first because {name} is" if name else ""
+                remedy = "type it on Inputs, or in the database"
             yield Fault(cause.sheet, cause.ref, what, remedy, kind="missing_number")
+
+
+def _lacking(book: Book, at: int) -> dict[str, list[str]]:
+    """The numbers that Checks counts as missing in the scenario with this index, by the sheet where they are typed.
+
+    Those of a calibration are left out: it is the chip's row that lacks one.
+    """
+    found: dict[str, list[str]] = {}
+    table = book.checks
+    for line in table.lines if at < len(table.columns) else ():
+        if line.name.startswith(MISSING) and book.value(table.sheet.name, line.row, table.columns[at]) == 1:
+            where, _, name = line.names.partition(": ")
+            found.setdefault(where, []).append(name)
+    return {where: names for where, names in found.items() if where in (*OF_CSV, book.inputs.sheet.name)}
+
+
+def _from_csv(lacking: Collection[str]) -> str:
+    """The options of `planner update` that take a CSV of models or chips, in which a blank has a default."""
+    options = [option for where, option in OF_CSV.items() if where in lacking]
+    return f"; or write the row as a CSV for planner update {' '.join(options)}, which fills blanks" if options else ""
 
 
 def _headlines(book: Book, workload: str = "") -> list[LineItem]:

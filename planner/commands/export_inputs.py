@@ -37,9 +37,9 @@ def command(file: Path, output: Path, force: bool) -> None:
     if to_screen:
         click.echo(exported.text().encode(), nl=False)  # always UTF-8, which its readers expect
     else:
+        write_atomically(output, exported.text().encode())
         for kind, path in databases.items():
             write_atomically(path, exported.databases[kind].encode())
-        write_atomically(output, exported.text().encode())
     shipped = library.names()
     places = {each: None if each in shipped else _file_of(each, file, output) for each in exported.templates}
     named = (each if each in shipped else str(places[each] or f"{each}.csv") for each in exported.templates)

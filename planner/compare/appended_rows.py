@@ -16,6 +16,7 @@ from planner.compare.comparison_sheet import KEY, NOTE, RESULTS, SHOWN, CaseRow,
 from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
+from planner.spoken import few
 from planner.terminal_table import counted
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import CellFormula, Value
@@ -98,6 +99,10 @@ def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mappin
     unknown = next((name for name in inputs if name not in known), None)
     if unknown:
         raise UserError(f"{measured.case_key!r}: {template} has no input {unknown}", remedy=nearest(unknown, known))
+    rows = library.load(template).of_kind("input")
+    if lacking := [row.name for row in rows if row.default is None and inputs.get(row.name) is None]:
+        what = f"no row of {sheet.name} has the key {measured.case_key!r}, which lacks {few(lacking)}"
+        raise UserError(what, remedy="write the whole key, as planner measure --list shows it")
     return template, inputs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -71,7 +72,7 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
             unit = BY_NAME[each.name].unit
             unit = "" if unit == "1" else f" {unit}"
             source = f"from {terminal_table.counted(each.rows, 'run')}"
-            yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {source}"
+            yield f"  {each.name} {each.before:.4g}{unit} -> {each.value:.4g}{unit}, {source}{_at_limit(each)}"
         for group, why in own.unmoved:
             of = "" if len(own.unmoved) == 1 and not own.moved else f" of {group}"
             yield f"  no parameter{of} is moved: {why}"
@@ -87,6 +88,13 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
             reasons.setdefault(run.why_not, []).append(run.run.id)
         for why, ids in sorted(reasons.items(), key=lambda found: -len(found[1])):
             yield f"  {terminal_table.counted(len(ids), 'run')}, {why}: {few(ids)}"
+
+
+def _at_limit(each: FittedParameter) -> str:
+    """That a parameter is at the end of its allowed numbers, where runs may have told one beyond; else blank."""
+    allowed = BY_NAME[each.name]
+    is_at_limit = any(math.isclose(each.value, end, rel_tol=1e-4) for end in (allowed.lower, allowed.upper))
+    return ", at its limit" if is_at_limit else ""
 
 
 def _over(own: OwnCalibration) -> str:

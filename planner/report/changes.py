@@ -1,12 +1,13 @@
 """Suggested changes to a scenario: levers doubled or halved until every check holds, or to reduce the cost.
 
-The levers of a template are data (`planner.formulas.headlines`). An unknown price is taken as 1, because costs are only
-counted as relative savings.
+The levers of a template are data (`planner.formulas.headlines`). An unknown price is taken as 1 where the cost is
+proportional to it: what is saved is then told as a share, which is the same at any price.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from math import isclose
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,9 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
         for name, value in replay.given.items()
         if value is None and replay.template.row(name).unit.startswith(MONEY)
     }
+    costs = [each.row.name for each in plan.headlines if each.unit == MONEY]
+    at_any_price = bool(unknown) and any(replay.at().number(name) is None for name in costs)
+    twice = Replay(replay.template, {**replay.given, **dict.fromkeys(unknown, 2.0)})
     replay = Replay(replay.template, {**replay.given, **unknown})
     own = replay.at()
     moved = [list(_moved(plan, replay, name, own)) for name in names]
@@ -65,11 +69,13 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
         others = [each for each in nearest if typed.get(each.name) != each.value]  # told once
         said = (*((told,) if told else ()), *(f"{each.words}: every check holds" for each in others))
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
-    if any(own.number(each.row.name) is None for each in plan.headlines if each.unit == MONEY):
+    if any(own.number(name) is None for name in costs):
         return ()  # no saving can be computed for a cost that is N/A
+    if at_any_price and not _is_twice(own, twice.at(), costs):
+        return ()  # nor for one of which only a part grows with the unknown price
     near = [[each for each in found if abs(each.doublings) == 1 and each.saved > WORTH] for found in moved]
     best = sorted((max(found, key=lambda each: each.saved) for found in near if found), key=lambda each: -each.saved)
-    said = tuple(f"{each.words}: {_effects(each)}" for each in best[:MOST])
+    said = tuple(f"{each.words}: {_effects(each, ' at any price' if at_any_price else '')}" for each in best[:MOST])
     return said or (f"Neither twice nor half of {labels} passes the checks and costs {percent(WORTH, 0)} less.",)
 
 
@@ -111,10 +117,17 @@ def _hold(replay: Replay, found: Results, count: int) -> np.ndarray:
     return np.logical_and.reduce(checks) if checks else np.ones(count, dtype=bool)
 
 
-def _effects(change: Change) -> str:
-    """The saving, and the effect on the last of the times that change."""
+def _is_twice(own: Results, other: Results, costs: Iterable[str]) -> bool:
+    """Whether each cost is twice as much in the `other` results: then what is saved of it is so at any price."""
+    pairs = [(own.number(name), other.number(name)) for name in costs]
+    return all(one is not None and two is not None and isclose(two, 2 * one, rel_tol=1e-9) for one, two in pairs)
+
+
+def _effects(change: Change, which: str) -> str:
+    """The saving, and the effect on the last of the times that change; `which` says of what cost."""
     times = [(label, by) for label, by in change.effects.items() if abs(by) >= WORTH and label != change.cost]
     parts = [(change.cost, change.effects[change.cost]), *times[-1:]]
-    return ", ".join(
+    words = [
         f"{within(label)} {percent(by, 0, signed=True)}".replace(" %", "\N{NO-BREAK SPACE}%") for label, by in parts
-    )
+    ]
+    return ", ".join([words[0] + which, *words[1:]])

@@ -8,7 +8,7 @@ from planner.book.plan import CheckRow, Quantity
 from planner.book.workbook import MISSING
 from planner.errors import UserError
 from planner.formulas.comparisons import Compared, in_numbers
-from planner.formulas.text import parse
+from planner.formulas.text import FormulaError, parse
 from planner.report.contents import CheckResult
 from planner.report.figures import CellFigures
 from planner.terminal_table import joined
@@ -41,7 +41,7 @@ def is_untold(cells: CellFigures, row: CheckRow, key: str) -> bool:
     if not is_counted(row, key) or row.holds(key) or row.failed(key):
         return False
     listed = {line.name.rpartition(".")[2] for line in cells.plan.book.checks.lines if line.name.startswith(MISSING)}
-    with suppress(UserError, LookupError):
+    with suppress(UserError, LookupError, FormulaError):  # of a check of the sheets, which asks in words
         read = [_row(cells, row, name) for name in parse(row.text).names]
         lacking = [each for each in read if not isinstance(each.value(key), (int, float, str))]
         return not lacking or any(each.name in listed or "[" not in each.text for each in lacking)

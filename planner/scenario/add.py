@@ -89,6 +89,10 @@ def add(package: Package, request: NewScenario) -> AddedScenario:
     book = Book(package)
     if not book.inputs.columns:
         raise UserError("there is no scenario to copy", place=Place(package.name), remedy="build a new workbook")
+    if book.without_sheet:
+        what = f"the sheet of the template {book.without_sheet[0]} is missing, or has no row of titles any more"
+        remedy = "planner export-inputs keeps what is typed; build anew with it"
+        raise UserError(what, place=Place(package.name), remedy=remedy)
     workload, updated = workload_of(book, request), None
     if lacks(book, workload):
         coming = Coming(workload, source_of(book, request.like, workload), request.settings)

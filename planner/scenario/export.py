@@ -15,7 +15,6 @@ from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.book.row_formulas import is_pristine
 from planner.catalog.databases import Databases
 from planner.csvfile import guarded
-from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
@@ -29,10 +28,10 @@ from planner.scenario.exported_tables import (
     own_rows,
     written,
 )
+from planner.scenario.typed_cell import refuse_number, refuse_text
 from planner.scenario.which import free_name
-from planner.spoken import wanted_number
 from planner.workbook.workloads import WORKLOAD, default_templates
-from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, same_value
+from planner.xlsx.cellvalue import CellError, Value, same_value
 
 SAME = 1e-12
 
@@ -91,6 +90,7 @@ class _Exporter:
             ]
             for scenario in self.plan.scenarios
         ]
+        self._remark_on_lost_rows()
         self._remark_on_tables()
         self._remark_on_constants()
         own = {
@@ -106,6 +106,12 @@ class _Exporter:
     def templates(self) -> list[str]:
         """The workbook's templates, in sheet order."""
         return list(dict.fromkeys(self.plan.book.templates.values()))
+
+    @cached_property
+    def _known(self) -> dict[str, Row]:
+        """The rows of the workbook's shipped templates by name; of a name the first."""
+        shipped = [library.load(name) for name in reversed(self.templates) if name in library.names()]
+        return {row.name: row for template in shipped for row in template.rows}
 
     def _columns(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yields each column's name and texts by scenario; a later column of the same name only fills gaps."""
@@ -199,15 +205,14 @@ class _Exporter:
                 yield name, values
 
     def _text(self, quantity: Quantity, entry: Entry) -> str:
-        """A typed cell as text for the CSV. Raises UserError for a text in place of a number."""
+        """A typed cell as text for the CSV. Raises UserError for what the CSV's reader would refuse."""
         if entry.formula is not None:
             self.remarks.append(f"{entry.spot} ({quantity.name}) is a formula, ={entry.formula}: its value is exported")
         if entry.is_missing:
             return "" if entry.is_blank else MISSING
-        if isinstance(entry.value, str) and quantity.unit != "text":
-            said = f"the text '{' '.join(entry.value.split())}' is no number" if entry.value.strip() else ONLY_BLANKS
-            remedy = f"type {wanted_number(quantity.unit)} there, without separators or a unit, or empty the cell"
-            raise UserError(f"{entry.spot} ({quantity.name}): {said}", remedy=remedy)
+        refuse_text(entry.spot, quantity.name, quantity.unit, entry.value)
+        if row := self._known.get(quantity.name):
+            refuse_number(entry.spot, row, entry.value)
         return written(entry.value)
 
     def _ids(self) -> dict[str, str]:
@@ -225,6 +230,15 @@ class _Exporter:
     def _name(self, scenario: Scenario) -> str:
         """The scenario's given name; blank for the default name, so that it keeps following model and chip."""
         return "" if scenario.name == self.plan.book.model_on_chip(scenario.column) else scenario.name
+
+    def _remark_on_lost_rows(self) -> None:
+        """A remark on each input that a calculation sheet has and Inputs no longer, as after an edit of its name."""
+        there = {quantity.name for quantity in self.plan.inputs}
+        rows = dict.fromkeys(row.name for rows in self.plan.tables.values() for row in rows)
+        for row in (self._known[name] for name in rows if name in self._known and name not in there):
+            if row.kind == "input":
+                said = f"it is not in the file, and takes its default, {written(row.default)}"
+                self.remarks.append(f"{row.name} has no row on Inputs: {said}")
 
     def _remark_on_tables(self) -> None:
         for table, chosen in ((self.shipped.models, "model"), (self.shipped.hardware, "hardware")):

@@ -20,6 +20,7 @@ from planner.formulas import library
 from planner.formulas.input_values import check_together, id_table, typed, wholes
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Row
+from planner.scenario.typed_cell import refuse_text
 from planner.scenario.which import CHIP, ID, MODEL, NAME
 from planner.xlsx.address import Spot, address
 from planner.xlsx.cellvalue import NA, CellFormula, Value, is_number
@@ -96,7 +97,7 @@ class NewColumn:
                     continue
                 if line is not None:
                     names[line.name] = line
-                self._copy(contents, row, line, request.keeps_overrides)
+                self._copy(contents, row, line, request)
         header = self._header(request, identifier)
         contents |= {
             address(self.table.by_name[name].row, self.column): value
@@ -121,17 +122,20 @@ class NewColumn:
                 known.setdefault(name, table.sheet.value(at[0], table.columns[name]))
         check_together(given, {name: float(value) for name, value in known.items() if is_number(value)})
 
-    def _copy(self, contents: dict[str, Content], row: int, line: LineItem | None, keeps_overrides: bool) -> None:
-        """Copy one cell of Inputs from the source."""
+    def _copy(self, contents: dict[str, Content], row: int, line: LineItem | None, request: NewScenario) -> None:
+        """Copy one cell of Inputs from the source. Raises UserError for a text in place of a number."""
         sheet, target = self.table.sheet, address(row, self.column)
         formula, value = sheet.patterns.get((row, self.source)), sheet.value(row, self.source)
         is_override = line is not None and line.section.startswith(OVERRIDES)
-        if is_override and not keeps_overrides:
+        if is_override and not request.keeps_overrides:
             if value not in (None, "") or formula is not None:
                 self.remarks.append(f"{line.name if line else ''} is not overridden as it is in {self._like()}")
         elif formula is not None:
             contents[target] = CellFormula(formula.at(row, self.column))
         elif line is not None or value not in (None, ""):
+            if line is not None and line.name not in request.settings:
+                spot = Spot(sheet.name, row, self.source)
+                refuse_text(spot, line.name, line.unit, value, Place(self.book.package.name))
             contents[target] = value
 
     def _header(self, request: NewScenario, identifier: str) -> dict[str, Value]:

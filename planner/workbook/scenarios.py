@@ -271,6 +271,9 @@ class _Known:
             raise UserError("the column has no name", place=Place(path, 1, sheet.header.index("") + 1), remedy=remedy)
         for column in sheet.header:
             if column not in known:
+                if (lower := column.lower()) in known:
+                    remedy = f"did you mean {lower}? the names of columns are in lower case"
+                    raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=remedy)
                 is_ours = {"scenario", *MODEL_COLUMNS, *HARDWARE_COLUMNS} & set(sheet.header)
                 remedy = looks_like(sheet.header, known if is_ours else ()) or _named_so(column, known)
                 raise UserError(f"unknown column {column!r}", place=Place(path, 1), remedy=remedy)

@@ -89,6 +89,12 @@ def written_value(value: float | int | str | bool | CellError) -> tuple[str, byt
 ONLY_BLANKS = "nothing but blanks is typed there, which a formula reads as a text"
 
 
+def said_text(text: str) -> str:
+    """A text that stands in a cell, in words and on one line; blanks around it, which no one sees, are named."""
+    around = ", with a blank before or after it," if text != text.strip() else ""
+    return f"the text '{' '.join(text.split())}'{around}"
+
+
 def exact_text(value: Value) -> str:
     """A value with all its digits: the shortest text that parses to the same number, `8` rather than `8.0`."""
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
