@@ -253,7 +253,7 @@ def _of_a_first_token(number: Numbers) -> Iterator[str]:
     """Why a first token takes longer with the batch full although hardly anything waits: its time has the server's."""
     alone, full = number("time_to_first_token_expected"), number("time_to_first_token_full_expected")
     server = number("server_time")
-    if alone and full and server and full > LEAST * alone and server > (full - alone) / 2:
+    if alone and full and server and full > FAR * alone and server > (full - alone) / 2:
         yield (
             f"Of the time to first token with the batch full, {spoken(server, 's')} are the server's "
             "(request_overhead); without load it is the engine's alone."
