@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import subprocess
@@ -12,7 +13,17 @@ from pathlib import Path
 import pytest
 
 from planner.processes import ADDRESS, COUNT, INDEX
+from tests.folders import shared_folder
 from tests.pages import environment
+
+
+@functools.cache
+def caches() -> Path:
+    """The user's caches of the commands that the tests of a process start.
+
+    Most of what such a command takes is XLA's work; a program that an earlier one had compiled is not compiled anew.
+    """
+    return shared_folder()
 
 
 def together(
@@ -25,7 +36,7 @@ def together(
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     every = os.environ | environment() | {
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}", "XDG_CACHE_HOME": str(folder / "cache"),
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}", "XDG_CACHE_HOME": str(caches()),
         "JAX_PLATFORMS": "cpu", ADDRESS: address, COUNT: str(len(commands)), **others,
     }  # fmt: skip
     started = [

@@ -12,6 +12,7 @@ from planner.formulas.arrays import Array
 from planner.formulas.evaluation import Facts, Results, evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.template import Template
+from planner.xlsx.cellvalue import Value
 
 Inputs = dict[str, float | str]
 Planned = tuple[str, str, Inputs]  # model, chip, what is typed
@@ -34,7 +35,7 @@ class _One(Mapping[str, Array]):
         return len(self._arrays)
 
 
-def together(template: Template, plans: Sequence[Planned]) -> list[Results]:
+def together(template: Template, plans: Sequence[tuple[str, str, Mapping[str, Value]]]) -> list[Results]:
     """The results of each plan, in order: those that type the same inputs are evaluated in one call."""
     groups, found = defaultdict[frozenset[str], list[int]](list), dict[int, Results]()
     for at, (_, _, inputs) in enumerate(plans):

@@ -22,6 +22,8 @@ LONG = (
     "test_backfill_naming", "test_solve", "test_measure_clock", "test_fit_host", "test_search", "test_search_sheet",
     "test_backfill_forms", "test_sharing", "test_unit_proof", "test_measure_cases",
 )  # fmt: skip
+LONG_WITH_SLOW = ("test_search_devices", "test_evaluate")
+"""Files whose slow tests take minutes, nearly all of it for XLA, and stay together: with them, before the others."""
 PARTED = (
     "test_workbook", "test_edits_by_libreoffice", "test_edits_update", "test_update_random", "test_edits",
     "test_edits_by_hand", "test_validation_page",
@@ -34,11 +36,13 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]  # xdist's types a
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, _ = nodeid.partition("::")
-        is_everyday = "not slow and" in self.config.option.markexpr
-        return nodeid if not is_everyday and file.endswith(tuple(f"/{name}.py" for name in PARTED)) else file
+        return nodeid if not self._is_everyday() and file.endswith(tuple(f"/{name}.py" for name in PARTED)) else file
+
+    def _is_everyday(self) -> bool:
+        return "not slow and" in self.config.option.markexpr
 
     def _assign_work_unit(self, node: Any) -> None:
-        for name in reversed(LONG):
+        for name in reversed(LONG if self._is_everyday() else (*LONG_WITH_SLOW, *LONG)):
             if (file := f"tests/{name}.py") in self.workqueue:
                 self.workqueue.move_to_end(file, last=False)
         for scope in [scope for scope in self.workqueue if "::" in scope][::-1]:

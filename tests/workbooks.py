@@ -18,8 +18,6 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.catalog.databases import Databases
 from planner.formulas import library
-from planner.formulas.evaluation import evaluate
-from planner.formulas.lookups import facts
 from planner.workbook import layout
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
@@ -32,6 +30,7 @@ from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from tests import read_once
 from tests.folders import shared_folder
+from tests.plans_together import together
 
 CALCULATION_SHEETS = {
     "Transformer": "transformer", "Training": "training", "Inference": "inference", "Collectives": "collectives",
@@ -221,19 +220,20 @@ class SheetsOf(dict[str, Worksheet]):
 
 def differences(grid: Grid, scenarios: Sequence[tuple[int, str, str, Mapping[str, Value]]]) -> Iterator[str]:
     """Where a workbook's values differ from the array functions, for (column, model, chip, typed values)."""
-    databases = Databases()
     templates = {sheet: library.load(name) for sheet, name in CALCULATION_SHEETS.items() if sheet in grid}
     inputs = {row.name for template in templates.values() for row in template.of_kind("input")}
+    letters = [get_column_letter(column) for column, *_ in scenarios]
     for sheet, template in templates.items():
-        rows = by_name(grid, sheet)
-        for column, model, chip, values in scenarios:
-            # What is an input of another sheet and calculated on this one is not typed over here.
-            kinds = {key: template.by_name[key].kind for key in values.keys() & template.by_name.keys()}
-            known = {key: values[key] for key, kind in kinds.items() if kind == "input" or key not in inputs}
-            results = evaluate(template, facts(template, model, chip, databases), known)
+        # What is an input of another sheet and calculated on this one is not typed over here.
+        mine = {row.name for row in template.rows if row.kind == "input" or row.name not in inputs}
+        plans = [
+            (model, chip, {name: value for name, value in values.items() if name in mine})
+            for _, model, chip, values in scenarios
+        ]
+        rows, cells = by_name(grid, sheet), grid[sheet]
+        for letter, (model, chip, _), results in zip(letters, plans, together(template, plans), strict=True):
             for row in (row for row in template.rows if row.name in rows):
-                found = grid[sheet].get(f"{get_column_letter(column)}{rows[row.name]}")
-                expected = results.value(row.name)
+                found, expected = cells.get(f"{letter}{rows[row.name]}"), results.value(row.name)
                 if not agree(found, expected):
                     yield f"{sheet}!{row.name} of {model} on {chip}: cell {found}, array {expected}"
 
