@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from planner.catalog.calibrations import COMMON
 from planner.validation.expected_times import Numbers, Together
 from planner.validation.moving import Cells, Moving, read_by
-from planner.validation.parameters import DEVIATION, FAMILIES, START, Group, Prior, bounds, prior_of
+from planner.validation.parameters import DEVIATION, FAMILIES, START, UNMEASURED, Group, Prior, bounds, prior_of
 from planner.validation.runs_of_group import Fit, parts_of
 
 SHARE = 0.35  # a run's weight is (number of its source's runs) ** -SHARE
@@ -123,7 +123,8 @@ class Fitter:
             (cells.stacks if self.unknown[at].is_stack else cells.calibrations)[owner, name] = cell
         for name, _ in self.group.drawn_as:  # of calibrations that have runs of an earlier parameter alone
             for owner, family in self.families.items():
-                if (owner, name) not in cells.calibrations and (family, name) in places:
+                known = (owner, name) in cells.calibrations or (owner, name) in UNMEASURED
+                if not known and (family, name) in places:
                     usual = cells.stays(self._usual(owner, name))
                     cells.calibrations[owner, name] = cells.add(places[family, name], usual, bounds(name))
         return cells
@@ -169,7 +170,7 @@ def _unknown(group: Group, calibrations: Sequence[str], usual: Callable[[str, st
         add(stack, name, (lower, upper), is_stack=True)
     for name in group.of_chips:
         for owner in calibrations:
-            if owner not in FAMILIES:
+            if owner not in FAMILIES and (owner, name) not in UNMEASURED:
                 start = float(np.clip(usual(owner, name), *DEVIATION))
                 drawn = Prior(start, group.drawn, "the median of its kind")
                 found.append(_Unknown(owner, name, start, *DEVIATION, drawn, deviates=True))
