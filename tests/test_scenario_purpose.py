@@ -146,14 +146,33 @@ def test_its_charts_stand_below_those_that_were_there(drawn: SheetsOf, built: by
     assert int(new.print_area.rpartition("$")[2]) > max(rows)
 
 
-def test_the_waterfall_draws_the_parts_of_both_workloads(drawn: SheetsOf) -> None:
-    """Where a step's time goes stays one chart, of all rows of its table, whose labels are formulas now."""
-    sheet = drawn["Dashboard"]
+def waterfall(book: SheetsOf) -> tuple[list[str], int, int]:
+    """The ranges that Dashboard's only waterfall draws, and the first and last row of its table."""
+    sheet = book["Dashboard"]
     (chart,) = (each for each in sheet._charts if "From bound to expected" in each.title.tx.rich.p[0].r[0].t)
     first = next(cell.row for (cell,) in sheet["A1:A400"] if cell.value == PARTS) + 1
     last = next(row for row in range(first, 400) if sheet.cell(row, 1).value is None) - 1
+    return [each.val.numRef.f for each in chart.series], first, last
+
+
+def test_the_waterfall_draws_the_parts_of_both_workloads(drawn: SheetsOf) -> None:
+    """Where a step's time goes stays one chart, of all rows of its table, whose labels are formulas now."""
+    ranges, first, last = waterfall(drawn)
     assert last - first > 8
-    assert [each.val.numRef.f for each in chart.series] == [f"'Dashboard'!${c}${first}:${c}${last}" for c in "CD"]
+    assert ranges == [f"'Dashboard'!${column}${first}:${column}${last}" for column in "CD"]
+
+
+@pytest.mark.slow
+def test_the_waterfall_grows_with_a_workload_of_more_parts(tmp_path: Path) -> None:
+    """A fleet has five parts, a training step eight: the chart that was there draws them all."""
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(build(smaller(plan_of(["llama3-8b"], ["h100-sxm"], ["fleet"], None, ["n_chips=8"]))))
+    _, before, end = waterfall(SheetsOf(path))
+    done = run("scenario", "add", path, "Trained", "--workload", "Training", "-H", "tpu-v5p", "--set", "n_chips=512")
+    assert done.exit_code == 0, done.output
+    ranges, first, last = waterfall(SheetsOf(path))
+    assert last - first == end - before + 3
+    assert ranges == [f"'Dashboard'!${column}${first}:${column}${last}" for column in "CD"]
 
 
 def test_the_new_scenario_computes_what_its_template_does(plan: Path) -> None:

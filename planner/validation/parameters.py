@@ -147,6 +147,7 @@ def bounds(name: str) -> tuple[float, float]:
     return BY_NAME[name].lower, BY_NAME[name].upper
 
 
+TRAINED = "NeuronX Distributed's seven training runs on Trainium 1, which GPUs' fit leaves out"
 NEURON = "Transformers NeuronX's decode steps on Trainium and Inferentia2"
 
 UNMEASURED = {
@@ -181,8 +182,8 @@ UNMEASURED = {
     ),
     ("tpu", "exchange_overhead"): Prior(0.0, 0, "a compiled program: its ranks are in step"),
     ("tpu", "layer_overhead"): Prior(10e-6, 0, "a few fused kernels of a layer in one compiled step"),
-    ("neuron", "train_matmul_efficiency"): Prior(0.48, 0, "NeuronX Distributed's runs on Trainium: no GPU's"),
-    ("neuron", "train_attention_efficiency"): Prior(0.33, 0, "the same runs"),
+    ("neuron", "train_matmul_efficiency"): Prior(0.48, 0, TRAINED),
+    ("neuron", "train_attention_efficiency"): Prior(0.33, 0, TRAINED),
     ("neuron", "collective_overhead"): Prior(50e-6, 0, NEURON + ": 0.12 to 0.15 ms a layer, whatever the model"),
     ("neuron", "hbm_efficiency"): Prior(0.75, 0, NEURON + ", with one sequence"),
     ("neuron", "serve_cache_speed"): Prior(0.42, 0, NEURON + ", with eight sequences"),
