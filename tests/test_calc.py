@@ -239,11 +239,17 @@ def test_a_template_and_tables_of_ones_own(planner, write, tmp_path):
 
 
 def test_what_times_of_a_first_token_and_of_slices_hold_is_told(planner):
-    """A sentence says that a full batch's first token has the server's 20 ms, and that DCN is in the bound alone."""
+    """They say what a full batch's first token has of a server and may wait, and that DCN is in the bound alone."""
     chip = ("-H", "h100-sxm", "--set", "n_chips=1", "prompt_len=1000", "generate_len=300", "context_len=1300")
     server = "20.0 ms are the server's (request_overhead)"
     assert server in planner("calc", "inference", "-m", "llama3-8b", *chip, "batch=1").output
     assert server not in planner("calc", "inference", "-m", "llama3-8b", *chip, "batch=1", "request_overhead=0").output
+    together = "Where they come together, as in benchmarks of one length, the last waits for all of them: up to "
+    done = planner("calc", "inference", "-m", "llama3-8b", *chip, "batch=64", "--all", "--json")
+    batch = json.loads(done.output)["prefill_batch_time_expected"]
+    told = planner("calc", "inference", "-m", "llama3-8b", *chip, "batch=64").output
+    assert f"{together}{batch:.3g} s." in " ".join(told.split())
+    assert together not in planner("calc", "inference", "-m", "llama3-8b", *chip, "batch=1").output
     pod = ("-H", "tpu-v5e", "--set", "mesh_fsdp=256", "batch_tokens=2097152", "seq_len=2048")
     sent = "is in the bound alone: the expected step takes it to be hidden"
     assert sent in planner("calc", "training", "-m", "llama3-70b", *pod, "n_chips=512", "n_slices=2").output

@@ -67,7 +67,7 @@ def shown(package: Package, which: slice) -> list[Package]:
     return found
 
 
-EVERY, LAST = slice(None), slice(-1, None)
+EVERY, LAST = (None,), (-1, None)  # scenarios, as a slice
 
 
 def every_sheet() -> Package:
@@ -78,9 +78,9 @@ def every_sheet() -> Package:
 
 
 @cache
-def shown_last() -> list[Package]:
-    """It with its last scenario shown, made once for all programs."""
-    return shown(every_sheet(), LAST)
+def shown_of(workbook: Callable[[], Package], *which: int | None) -> list[Package]:
+    """A workbook with each of some of its scenarios shown, made once for all programs."""
+    return shown(workbook(), slice(*which))
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ def shown_last() -> list[Package]:
 @pytest.mark.parametrize("workbook", [default, large, edited])
 def test_a_program_computes_every_formula_alike(workbook, program: Judge, tmp_path: Path) -> None:
     """Every formula's value is that of the program within 1e-9, whichever scenario is shown."""
-    packages = shown(workbook(), EVERY)
+    packages = shown_of(workbook, *EVERY)
     assert len(packages) > 2
     for package, theirs in zip(packages, program(packages, tmp_path), strict=True):
         assert deviations(package, theirs) == []
@@ -97,7 +97,7 @@ def test_a_program_computes_every_formula_alike(workbook, program: Judge, tmp_pa
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_computes_another_scenario_alike(program: Judge, tmp_path: Path) -> None:
     """So is it in a small workbook with every sheet and the last scenario shown, every day."""
-    (package,) = shown_last()
+    (package,) = shown_of(every_sheet, *LAST)
     (theirs,) = program([package], tmp_path)
     assert deviations(package, theirs) == []
 
@@ -200,7 +200,7 @@ def test_charts_keep_what_they_draw(workbook: Callable[[], Package]) -> None:
 
 def test_charts_follow_an_edit() -> None:
     """Another scenario shown, its charts keep its values."""
-    (after,) = shown_last()
+    (after,) = shown_of(every_sheet, *LAST)
     found = kept(after)
     assert all(held == wanted for held, wanted in found.values())
     assert found != kept(every_sheet())

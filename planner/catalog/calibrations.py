@@ -75,6 +75,7 @@ PARAMETERS = (
     Parameter("fsdp_exposure", "FSDP and data-parallel communication that no work hides, over its bound", "1", 0, 2),
     Parameter("expert_exposure", "Expert communication that no work hides, over its bound", "1", 0, 2),
     Parameter("pipeline_exposure", "Pipeline communication that no work hides, over its bound", "1", 0, 4),
+    Parameter("slice_wait", "Wait for the slowest slice at each doubling of slices, over the step", "1", 0, 0.5),
     Parameter("serve_matmul_efficiency", "Share of the peak that serving matmuls of many tokens reach", "1", 0.3, 1),
     Parameter("matmul_ramp", "Smallest dimension at which a matmul reaches half of its best", "1", 0, 2000),
     Parameter("matmul_least_rows", "Rows of the smallest tile of a matmul", "1", 1, 256),

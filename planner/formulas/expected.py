@@ -250,13 +250,19 @@ def _of_a_second(number: Numbers) -> Iterator[str]:
 
 
 def _of_a_first_token(number: Numbers) -> Iterator[str]:
-    """Why a first token takes longer with the batch full although hardly anything waits: its time has the server's."""
+    """Why a first token takes longer with the batch full though little waits, and how long it may take at most."""
     alone, full = number("time_to_first_token_expected"), number("time_to_first_token_full_expected")
     server = number("server_time")
     if alone and full and server and full > FAR * alone and server > (full - alone) / 2:
         yield (
             f"Of the time to first token with the batch full, {spoken(server, 's')} are the server's "
             "(request_overhead); without load it is the engine's alone."
+        )
+    together = number("prefill_batch_time_expected")
+    if full and together and together > FAR * full:
+        yield (
+            "With the batch full, prompts come as answers end. Where they come together, as in benchmarks of one "
+            f"length, the last waits for all of them: up to {spoken(together, 's')}."
         )
 
 

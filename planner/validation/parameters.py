@@ -81,7 +81,8 @@ GROUPS = (
             "train_activation_passes", "expert_width_scale", "recompute_cost", "tensor_exposure", "fsdp_exposure",
             "expert_exposure", "pipeline_exposure",
         ),
-        of_families=("expert_layer_overhead",), of_chips=("train_matmul_efficiency", "train_attention_efficiency"),
+        of_families=("expert_layer_overhead", "slice_wait"),
+        of_chips=("train_matmul_efficiency", "train_attention_efficiency"),
         drawn_as=(("train_matmul_efficiency", "gemm_efficiency"),),  # where single matmuls are slow, so is training
         of_experts=("expert_width_scale", "expert_exposure", "expert_layer_overhead"),
         stacks=(
@@ -95,7 +96,8 @@ GROUPS = (
 START = {
     "train_matmul_efficiency": 0.7, "train_attention_efficiency": 0.22, "train_activation_passes": 4.0,
     "expert_width_scale": 500.0, "expert_layer_overhead": 1e-3, "recompute_cost": 0.4, "tensor_exposure": 1.2,
-    "fsdp_exposure": 1.0, "expert_exposure": 0.3, "pipeline_exposure": 1.0, "serve_matmul_efficiency": 0.84,
+    "fsdp_exposure": 1.0, "expert_exposure": 0.3, "pipeline_exposure": 1.0, "slice_wait": 0.02,
+    "serve_matmul_efficiency": 0.84,
     "matmul_ramp": 83.0, "hbm_efficiency": 0.91, "layer_overhead": 42e-6, "collective_overhead": 6.7e-6,
     "fabric_collective_overhead": 20e-6, "serve_expert_overhead": 40e-6, "exchange_overhead": 30e-6,
     "serve_activation_passes": 4.0,
@@ -109,6 +111,7 @@ START = {
 
 PRIORS: dict[str | tuple[str, str], Prior] = {
     ("tpu", "expert_layer_overhead"): Prior(0.2e-3, 1.0, "a compiled program: no host between router and experts"),
+    ("gpu", "slice_wait"): Prior(0.003, 1.0, "training on GPUs over 2 to 2,048 nodes: 0.3 % at each doubling"),
     "layer_overhead": Prior(40e-6, 0.3, "ten launches of 4 us in a layer"),
     "collective_overhead": Prior(6.7e-6, 0.1, "one-shot all-reduces over NVLink take 5 to 10 us"),
     "expert_layer_host_time": Prior(1.2e-3, 0.3, "SGLang's first tokens after 600: 1 to 1.3 ms a layer"),
