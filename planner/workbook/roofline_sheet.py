@@ -56,7 +56,7 @@ class Roofline:
         Names, intensities and FLOP/s are in columns A to C; a point that is #N/A isn't drawn.
         """
         page = self.page
-        chart = charts.log_log("Roofline of the chosen scenario")
+        chart = charts.log_log("Roofline of serving the chosen scenario")
         charts.axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *(number(name) for name in ENDS))
         charts.axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0")
         x, y = (charts.column(page, number, *self.roof) for number in (2, 3))
