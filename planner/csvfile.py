@@ -74,7 +74,8 @@ class CsvFile:
         """The error for a row whose width differs from the header's, or with a cell that is too long."""
         if len(cells) != len(self.header):
             what = f"{len(cells)} cells, but the header has {len(self.header)} columns"
-            remedy = "put a text that holds a comma in double quotes"
+            quoted = "put a text that holds a comma in double quotes"
+            remedy = quoted if len(cells) > len(self.header) else "give a blank cell its comma too"
             return UserError(what, place=Place(self.path, line), remedy=remedy)
         column, cell = next(pair for pair in zip(self.header, cells, strict=True) if len(pair[1]) > CELL_LIMIT)
         what, remedy = f"{len(cell):,} characters", f"a spreadsheet cell holds {CELL_LIMIT:,}"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from planner.formulas import library
-from planner.formulas.advice import Advice, changes, mends
+from planner.formulas.advice import Advice, changes, in_words, mends
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.headlines import memory_check
 from planner.formulas.lookups import facts
@@ -211,3 +211,19 @@ def test_each_check_of_a_plan_has_what_mends_it(name: str) -> None:
         for each in (advice.first, *advice.along):
             assert not each.row or each.row in template.by_name
             assert bool(each.row) == (each != (each.before, "", "")), each
+
+
+@pytest.mark.parametrize(
+    ("model", "ways", "said"),
+    [
+        ("llama3-8b", 8, "mesh_expert 1, with mesh_fsdp 64"),
+        ("mixtral-8x7b", 16, "mesh_expert 8, with mesh_fsdp 16"),
+        ("mixtral-8x7b", 9, "mesh_expert 8, with mesh_fsdp 9"),
+        ("mixtral-8x7b", 5, "mesh_expert 8, with n_chips 64"),
+    ],
+)
+def test_more_expert_ways_than_experts_become_fsdp_ways(model: str, ways: int, said: str) -> None:
+    """Expert ways that a model has no experts for, as after choosing another, become FSDP ways of the same chips."""
+    template = library.load("training")
+    inputs = {CHIPS: 8.0 * ways, "mesh_fsdp": 8.0, "mesh_expert": float(ways), "hbm_bytes": 1e13}
+    assert in_words(evaluate(template, facts(template, model, "h100-sxm"), inputs)) == said

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections import Counter
 
 import pytest
 
 from planner.formulas import library
+from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared
 
@@ -226,3 +228,21 @@ def test_an_unknown_network_is_not_known():
     """A topology that is neither torus nor switch is N/A, as is an unknown collective; never zero."""
     assert time("all_gather", 8, topology="dragonfly") is None
     assert time("broadcast", 8) is None
+
+
+@pytest.mark.parametrize(
+    ("chip", "shape", "said", "axes"),
+    [
+        ("tpu-v6e", {"slice_x": 4, "slice_y": 4}, {}, 2),
+        ("tpu-v6e", {"slice_x": 16}, {}, 1),
+        ("tpu-v5p", {"slice_x": 4, "slice_y": 8, "slice_z": 4}, {}, 3),
+        ("tpu-v6e", {"slice_x": 4, "slice_y": 4}, {"collective_axes": 1}, 1),
+        ("tpu-v6e", {}, {}, 1),
+    ],
+)
+def test_a_collective_of_a_slice_lies_along_its_axes(chip, shape, said, axes):
+    """Collectives takes the axes of the slice's shape, one where no shape is given, and as many as it says."""
+    chips = {"n_chips": math.prod(shape.values()) if shape else 16}
+    found = evaluate(load("collectives"), facts(load("collectives"), None, chip), chips | shape | said)
+    assert found.value("axes_along") == axes
+    assert found.value("check_ways_on_axes") == (0 if said else 1)

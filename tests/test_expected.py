@@ -95,6 +95,16 @@ def test_no_serving_time_is_below_its_bound(
     assert [name for name in crossed if found.value(name) == 0] == []
 
 
+@pytest.mark.parametrize("serve_data", [1, 16])
+def test_ideal_serving_is_its_bound(serve_data):
+    """Also where groups that share experts hold each other up with their prompts."""
+    served = {"batch": 256, "prompt_len": 2048, "generate_len": 256, "context_len": 4096, "weight_dtype": "fp8"}
+    shared = {"n_chips": 16, "serve_expert": 16, "serve_data": serve_data}
+    found = results("inference", "deepseek-v3", "h200-sxm", **served, **shared, stack="ideal")
+    for name in ("decode_step_time", "time_per_output_token", "output_tokens_per_second", "cost_per_million_tokens"):
+        assert found.value(f"{name}_expected") == pytest.approx(found.value(f"{name}_bound"), rel=1e-12), name
+
+
 @given(
     chip=st.sampled_from(CHIPS), stack=st.sampled_from(STACKS), n_chips=st.sampled_from([1, 2, 8, 64, 512]),
     size=st.sampled_from([1.0, 1e6, 1e10]), axes=st.sampled_from([1, 2]),

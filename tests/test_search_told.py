@@ -123,6 +123,13 @@ def test_one_plan_passes_and_one_fails() -> None:
     assert search_text.passed(wanted, Found([], 2, 1, Counter(a=1), 0)) == "1 passes every check, 1 fails one"
 
 
+def test_a_number_of_the_chip_may_be_searched() -> None:
+    """A number that is looked up is varied as an input is: of two bandwidths the larger is the better."""
+    ask = ("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--minimize", "decode_step_time_expected")
+    output = command(*ask, "--alone", "--over", "hbm_bandwidth=3TB/s,4TB/s", "--top", "2")
+    assert re.search(r"^(simplest|1) +4.000 TB/s/chip ", output, re.M)
+
+
 def test_what_memory_the_best_plans_leave_is_told() -> None:
     """By hand: Llama 3 8B's 16.06 GB of weights in bf16 and 64 of 8,192 tokens of 131,072 bytes, 68.72 GB, leave 1.12
     GB of an H100's 80 GiB, which is said with what keeps a tenth free; of 32 sequences half is left, and nothing said.

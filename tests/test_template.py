@@ -179,6 +179,8 @@ def test_a_unit_of_another_kind_is_a_fault(tmp_path, unit, display, wrong):
          "for the separator (Edit filter settings), Excel takes the list separator of the system's region"),
         (HEADER + "aaa,A,1,calc,MIN(0,1),test,\n",
          "mine.csv, line 2: 8 cells, but the header has 7 columns; put a text that holds a comma in double quotes"),
+        (HEADER + "aaa,A,1,input,4\n",
+         "mine.csv, line 2: 5 cells, but the header has 7 columns; give a blank cell its comma too"),
         (HEADER + "aaa,,1,input,4,,\n", "mine.csv, line 2: aaa: the label is empty; write what a reader calls it"),
         (HEADER + "\naaa,A,1,input,4,,\nB,B,1,input,4,,\n",
          "mine.csv, line 4: B: 'B' is no machine name; names match [a-z][a-z0-9_]*, three letters or more"),

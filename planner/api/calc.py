@@ -122,6 +122,8 @@ def texts(settings: Mapping[str, Setting]) -> Iterable[str]:
         else:
             try:
                 yield f"{name}={float(value)!r}"
+            except OverflowError:
+                raise UserError(f"{name} is too large: not a finite number", remedy="give less than 1e308") from None
             except (TypeError, ValueError):
                 remedy = "planner.sweep takes several" if isinstance(value, Iterable) else ""
                 raise UserError(f"{name}={value!r} is no number and no text", remedy=remedy) from None

@@ -63,7 +63,9 @@ class Row:
 
     @cached_property
     def default(self) -> float | str | None:
-        """An input's default or a constant's value; None if the template has none."""
+        """An input's default or a constant's value; None if the template has none, and of a row of another kind."""
+        if self.kind not in ("input", "constant"):
+            return None
         if self.unit == "text" or not self.formula:
             return self.formula or None
         return float(self.formula)

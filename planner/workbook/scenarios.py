@@ -46,7 +46,6 @@ _TRAINING = {
     "slice_x": "16",
     "slice_y": "16",
     "slice_z": "32",
-    "collective_axes": "3",
     "mesh_fsdp": "4096",
     "mesh_tensor": "2",
     "batch_tokens": "16777216",
