@@ -52,8 +52,7 @@ class Arithmetic:
         return self._finite(a + b)
 
     def divide(self, a: Array, b: Array) -> Array:
-        safe = self.xp.where(b == 0, self.xp.nan, b)
-        return self._finite(a / safe)
+        return self._finite(a / b)
 
     def power(self, a: Array, b: Array) -> Array:
         """a^b; N/A if either is (numpy's 1**nan is 1), and for 0^0 and a root of a negative number."""
@@ -107,8 +106,8 @@ class Arithmetic:
         return functools.reduce(operator, values)
 
     def _equal(self, a: Array, b: Array) -> Array:
-        largest = self.xp.maximum(self.xp.abs(a), self.xp.abs(b))
-        return self.xp.abs(a - b) <= EQUAL * largest
+        apart = abs(a - b)
+        return (apart <= EQUAL * abs(a)) | (apart <= EQUAL * abs(b))
 
     def _truth(self, a: Array) -> Array:
         return self.xp.where(a != 0, 1.0, 0.0)
@@ -123,9 +122,6 @@ class Arithmetic:
 
     def _known(self, result: Array, *operands: Array) -> Array:
         """The result as float, N/A wherever an operand is."""
-        missing = self.xp.isnan(operands[0])
-        for operand in operands[1:]:
-            missing = missing | self.xp.isnan(operand)
-        if self._large(missing) and not missing.any():
-            return result * 1.0
-        return self.xp.where(missing, self.xp.nan, result * 1.0)
+        for operand in operands:
+            result = result + 0.0 * operand  # of single numbers, which most plans have, a fifth of the time of `where`
+        return result
