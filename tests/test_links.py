@@ -19,7 +19,7 @@ from planner.xlsx.moved_parts import insert_rows
 from planner.xlsx.opc import Package
 from tests.backfills import backfill, measurement
 from tests.commands import command
-from tests.workbooks import write_small
+from tests.workbooks import SheetsOf, write_small
 
 CALLED = re.compile(r"(?:override or )?(models|hardware|dtypes|\w+)\[(\w+)\](?:\.(\w+))?")
 DATABASES = {table: table.capitalize() for table in TABLES.values()}
@@ -35,7 +35,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Workbook:
     return openpyxl.load_workbook(path)
 
 
-def followed(book: Workbook, sheet: Worksheet, cell: str) -> tuple[Worksheet, int, int]:
+def followed(book: Workbook | SheetsOf, sheet: Worksheet, cell: str) -> tuple[Worksheet, int, int]:
     """Where a cell's link leads: the sheet, the row and the column."""
     link = sheet[cell].hyperlink
     assert link is not None, f"{sheet.title}!{cell} has no link"
@@ -71,7 +71,7 @@ def test_a_headline_leads_to_its_row(book: Workbook) -> None:
 
 def titles_of_runs(path: Path) -> list[object]:
     """What stands in the row to which the links of runs on Dashboard lead: they lead to one."""
-    book = openpyxl.load_workbook(path)
+    book = SheetsOf(path)
     board = book["Dashboard"]
     cells = [f"D{row}" for row in range(8, board.max_row + 1) if str(board[f"D{row}"].value)[:10] == "Comparison"]
     ((sheet, at),) = {followed(book, board, cell)[:2] for cell in cells}

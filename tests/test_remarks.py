@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import openpyxl
 import pytest
 
 from planner.formulas import expected
@@ -14,6 +13,8 @@ from planner.spoken import within
 from planner.workbook import layout
 from tests.commands import run
 from tests.first_screens import SERVING, TRAINING, calc
+from tests.short_data import of_few_rows
+from tests.workbooks import sheet_of
 
 
 def test_what_drafts_make_of_a_decode_step_is_told() -> None:
@@ -201,16 +202,16 @@ def test_the_tokens_of_a_run_can_be_seen_and_typed(tmp_path: Path) -> None:
     """Among looked-up numbers the tokens of a run alone are shown on Inputs: blank, they are the model's."""
     path = tmp_path / "plan.xlsx"
     words = ["build", "deepseek-v3", "-H", "h100-sxm", "--set", "workload=training", "n_chips=512", "-o", str(path)]
-    assert run(*words).exit_code == 0
-    book = openpyxl.load_workbook(path, data_only=True)
-    inputs, names = book["Inputs"], {}
+    with of_few_rows(models=("deepseek-v3",)):
+        assert run(*words).exit_code == 0
+    inputs, names = sheet_of(path, "Inputs"), {}
     for row in inputs.iter_rows(max_col=layout.NAME):
         names[row[-1].value] = row[-1].row
     at, hidden = names["train_tokens"], inputs.row_dimensions
     assert not hidden[at].hidden
     assert hidden[names["hbm_bandwidth"]].hidden
     assert inputs.cell(at, layout.FIRST_SCENARIO).value is None
-    rows = {row[0].value: row for row in book["Training"].iter_rows()}
+    rows = {row[0].value: row for row in sheet_of(path, "Training", data_only=True).iter_rows()}
     assert rows["Tokens of the run"][layout.FIRST_SCENARIO - 1].value == 14.8e12  # DeepSeek-V3, section 4
 
 

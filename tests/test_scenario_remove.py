@@ -33,7 +33,17 @@ from planner.xlsx.xmltree import every
 from tests import workbooks
 from tests.commands import command, refused, run
 from tests.libreoffice import needs_libreoffice, recalculated, saved
-from tests.workbooks import MODELS, agree, edit, few_rows, row_of, write_comparison, write_plan, write_small
+from tests.workbooks import (
+    MODELS,
+    SheetsOf,
+    agree,
+    edit,
+    few_rows,
+    row_of,
+    write_comparison,
+    write_plan,
+    write_small,
+)
 
 CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e"]
 IDS = ["tpu_v5e", "tpu_v5p", "tpu_v6e"]
@@ -171,7 +181,7 @@ def test_what_reads_it_is_lost_and_listed(plan: Path) -> None:
     edit(plan, work)
     before = read_plan(plan)
     done = command("scenario", "remove", plan, IDS[1])
-    book = openpyxl.load_workbook(plan)
+    book = SheetsOf(plan)
     row, mine = row_of(book, "Matmul", "expected_time"), book["Mine"]
     assert [mine[cell].value for cell in ("A1", "A2", "A3")] == [
         "=Matmul!#REF!", f"=SUM(Matmul!F{row}:G{row})", f"=Matmul!G{row}",
@@ -212,7 +222,7 @@ def test_what_loses_it_without_an_error_is_listed(plan: Path) -> None:
         book["Matmul"].cell(row, 11).value = f"=AVERAGE(F{row}:H{row})"
 
     edit(plan, work)
-    row = row_of(openpyxl.load_workbook(plan), "Matmul", "expected_time")
+    row = row_of(SheetsOf(plan), "Matmul", "expected_time")
     done = run("scenario", "remove", plan, IDS[1])
     assert [line.strip() for line in done.output.splitlines() if "Mine" in line or "now" in line] == [
         f"Mine!A4 says {IDS[1]}, which is no more",

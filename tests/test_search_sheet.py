@@ -70,8 +70,7 @@ def test_a_front_is_written_whole_and_drawn(tmp_path: Path) -> None:
     """The workbook of a front has each of its plans on the sheet Search, none of which another beats, and a chart."""
     path = tmp_path / "front.xlsx"
     said = command(*FRONT, "--top", "2", "-o", str(path))
-    book = openpyxl.load_workbook(path)
-    sheet = book["Search"]
+    sheet = sheet_of(path, "Search")
     _, columns = table(sheet)
     points = np.array([columns[COST], columns[TOKEN]], dtype=float)
     assert f"{points.shape[1]:,} of the front" in said
@@ -82,7 +81,7 @@ def test_a_front_is_written_whole_and_drawn(tmp_path: Path) -> None:
     assert [each.tx.v for each in drawn.series] == list(
         dict.fromkeys(f"llama3-8b on {each}" for each in columns["hardware"])
     )
-    assumed = {row[3].value: row[4].value for row in book["Assumptions"].iter_rows()}
+    assumed = {row[3].value: row[4].value for row in sheet_of(path, "Assumptions").iter_rows()}
     assert (assumed["batch"], assumed["context_len"]) == ("a column of the table", "default of inference")
 
 

@@ -6,7 +6,6 @@ import json
 import math
 from pathlib import Path
 
-import openpyxl
 import pandas as pd
 import pytest
 
@@ -17,9 +16,10 @@ from planner.formulas import library
 from planner.formulas.elasticities import Elasticity, Sensitivity, sensitivity
 from planner.formulas.evaluation import Facts
 from planner.report.gather import gather
+from planner.xlsx.opc import Package
 from tests.commands import refused, run
 from tests.pages import run as run_line
-from tests.workbooks import write_small
+from tests.workbooks import sheet_of, write_small
 
 HEADER = "name,label,unit,kind,formula,source,note\n"
 KNOWN = """\
@@ -243,9 +243,8 @@ def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
     for _ in range(2):
         done = run("sensitivity", path, "--write", "--of", "decode_step_time_expected")
         assert done.output == f"{path}: wrote the sheet Elasticities, 2 scenarios.\n"
-    book = openpyxl.load_workbook(path)
-    assert [name for name in book.sheetnames if name.startswith("Elasticities")] == ["Elasticities"]
-    sheet = book["Elasticities"]
+    assert [name for name in Package.read(path).sheets() if name.startswith("Elasticities")] == ["Elasticities"]
+    sheet = sheet_of(path, "Elasticities")
     assert len(sheet._charts) == 2
     rows = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=5, max_col=7)]
     for scenario, found in told.items():

@@ -13,7 +13,7 @@ from planner.workbook.wrapping import PER_WIDTH, height_of
 from planner.xlsx.moved_cells import row_tags
 from planner.xlsx.opc import Package
 from tests.commands import command
-from tests.workbooks import copy_scenario, edit, few_rows, of_scenarios, write_small
+from tests.workbooks import copy_scenario, edit, few_rows, of_scenarios, sheet_of, write_small
 
 CHIPS = ("tpu-v5e", "tpu-v5p")
 Groups = dict[int, tuple[bool, int, bool]]
@@ -21,7 +21,7 @@ Groups = dict[int, tuple[bool, int, bool]]
 
 def groups(path: Path) -> Groups:
     """Of each row of Cover that is in a group or ends one: whether it is hidden, its level, whether one is closed."""
-    rows = openpyxl.load_workbook(path)["Cover"].row_dimensions
+    rows = sheet_of(path, "Cover").row_dimensions
     found = {row: (bool(each.hidden), each.outlineLevel or 0, bool(each.collapsed)) for row, each in rows.items()}
     return {row: each for row, each in found.items() if row < 22 and any(each)}
 
@@ -108,7 +108,7 @@ def test_no_verdict_is_cut(tmp_path: Path) -> None:
     models, chips = ("llama3-70b", "deepseek-v3", "llama3-8b"), ("h100-sxm", "h200-sxm")
     of_scenarios(tmp_path, WIDE, ["inference"], few_rows(models, chips))
     (path,) = tmp_path.glob("*.xlsx")
-    sheet = openpyxl.load_workbook(path, data_only=True)["Cover"]
+    sheet = sheet_of(path, "Cover", data_only=True)
     titles, *rows = sheet.iter_rows(min_row=4, max_row=4 + len(WIDE.splitlines()) - 1)
     shown = [
         cell.column_letter for cell in titles if cell.value and not sheet.column_dimensions[cell.column_letter].hidden
