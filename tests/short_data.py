@@ -1,4 +1,4 @@
-"""Shipped databases of a few rows, sweeps along one axis, few cases: commands that read them write small workbooks."""
+"""Shipped databases of a few rows, short sweeps along one axis, few cases: commands then write small workbooks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from planner.compare import comparison_cases, prediction
 from planner.formulas import finding, sweeps
 from planner.formulas.sweeps import Drawn
 from planner.search import search_text
+from planner.workbook import sweep_table
 from tests import read_once
-from tests.workbooks import CHIPS, MODELS, few_rows
+from tests.workbooks import CHIPS, FEWEST, MODELS, few_rows
 
 _rows = sweeps._rows
 _KEPT = (
@@ -54,22 +55,28 @@ def _first_axes(name: str, columns: tuple[str, ...]) -> dict[str, list[Drawn]]:
 
 @contextmanager
 def of_few_rows(models: tuple[str, ...] = MODELS, chips: tuple[str, ...] = CHIPS) -> Iterator[None]:
-    """Meanwhile the shipped models and accelerators are these alone, and a template is swept along one axis."""
+    """Meanwhile the shipped models and accelerators are these alone, one axis is swept, a Comparison has few cases."""
     few = few_rows(models, chips)
     with _told(f"{models} {chips}") as patch:
         for folder, path in (("model_db", few.models_csv), ("hardware_db", few.hardware_csv)):
             assert isinstance(path, Path)
             patch.setitem(read_once.short, data.folder(folder) / path.name, path)
         patch.setattr(sweeps, "_rows", _first_axes)
+        patch.setattr(sweep_table, "FEWEST", FEWEST)
+        _few_cases(patch)
         yield
+
+
+def _few_cases(patch: pytest.MonkeyPatch) -> None:
+    load = comparison_cases.load
+    patch.setattr(comparison_cases, "load", lambda *only: load(*only)[:6])
 
 
 @contextmanager
 def of_few_cases() -> Iterator[None]:
     """Meanwhile a Comparison begins with few cases: of the workbook of a small template they are the most."""
-    load = comparison_cases.load
     with _told("cases") as patch:
-        patch.setattr(comparison_cases, "load", lambda *only: load(*only)[:6])
+        _few_cases(patch)
         yield
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import openpyxl
+import pytest
 from openpyxl.formula.translate import Translator
 from openpyxl.reader.excel import ExcelReader
 from openpyxl.utils import get_column_letter
@@ -18,7 +19,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from planner.catalog.databases import Databases
 from planner.formulas import library
-from planner.workbook import layout
+from planner.workbook import layout, sweep_table
 from planner.workbook.book import build
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.scenarios import plan_of
@@ -38,6 +39,7 @@ CALCULATION_SHEETS = {
 ROOT = Path(__file__).parent.parent
 MODELS = ("llama3-8b", "llama3-70b", "gemma-7b", "mixtral-8x7b")  # of the small workbooks
 CHIPS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "h100-sxm", "a100-sxm-80")
+FEWEST = 4  # cases of a sweep of theirs
 Grid = Mapping[str, Mapping[str, Value]]
 P, T = ParamSpec("P"), TypeVar("T")
 
@@ -58,7 +60,7 @@ def of_scenarios(folder: Path, scenarios: str, templates: Sequence[str], databas
     """The cached values of a small workbook of the scenarios of a CSV's text, built in a folder."""
     plans, path = folder / "plans.csv", folder / "plan.xlsx"
     plans.write_text(scenarios, encoding="utf-8")
-    path.write_bytes(build(smaller(plan_of((), (), templates, plans, (), databases))))
+    path.write_bytes(_built_small(smaller(plan_of((), (), templates, plans, (), databases))))
     return cached(path)
 
 
@@ -89,7 +91,13 @@ def small(
     """A small plan and its workbook, built once for all tests of a process: its databases have MODELS and CHIPS too."""
     databases = few_rows(_with(MODELS, models), _with((*CHIPS, "h200-sxm"), chips))
     plan = smaller(plan_of(models, chips, templates, None, settings, databases))
-    return plan, build(plan)
+    return plan, _built_small(plan)
+
+
+def _built_small(plan: BuildPlan) -> bytes:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep_table, "FEWEST", FEWEST)
+        return build(plan)
 
 
 def _with(names: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
