@@ -20,7 +20,7 @@ from planner.book import sheet, workbook
 from planner.book.tables import LineTable
 from planner.catalog.databases import Databases
 from planner.formulas.template import Template
-from planner.recalc import engine
+from planner.recalc import engine, evidence, inmemory
 from planner.recalc.evidence import Judgement, computed
 from planner.report import expectation
 from planner.validation import judged, nearest
@@ -28,6 +28,7 @@ from planner.validation.judged import Judged
 from planner.validation.nearest import PublishedRuns
 from planner.validation.runs import Run
 from planner.xlsx import workbook_part
+from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
 from tests.recalcs import stripped
@@ -38,6 +39,7 @@ SHEET_BYTES, WORKBOOK_BYTES = 30_000_000, 60_000_000  # of XML at most: cells th
 SHIPPED, TEMPLATES = (data.folder("model_db"), data.folder("hardware_db")), data.folder("templates")
 PACKED = 8  # how many bytes of XML are one in a file
 CHARTS = "xl/charts/"  # which no formula reads
+NO_VALUES: Mapping[engine.Address, Value] = {}
 OF_ITS_XML = ("cells", "values", "patterns", "filled", "title_at", "_titles", "line_table")
 """What a `Sheet` knows that follows from its XML alone, whatever workbook it stands in."""
 
@@ -69,6 +71,38 @@ class ReadOnceSheet(sheet.Sheet):
         earlier = _latest.get(id(xml), lambda: self, len(xml.xml))
         if earlier.xml is xml:
             self.__dict__.update({each: earlier.__dict__[each] for each in OF_ITS_XML if each in earlier.__dict__})
+
+
+class BuiltEngine(engine.Engine):
+    """An engine of a workbook just built, for who reads that next: its file without values has the same XML."""
+
+    latest: BuiltEngine | None = None
+
+    def __init__(self, package: Package, sheets: Mapping[str, SheetXml]) -> None:
+        BuiltEngine.latest = None
+        super().__init__(package, sheets)
+        self._parts = _calculated(package)
+        BuiltEngine.latest = self
+
+    def put(self, cell: engine.Address, value: Value) -> None:
+        """As an engine's; it then has other values than those of the file."""
+        BuiltEngine.latest = None
+        super().put(cell, value)
+
+    @classmethod
+    def of(
+        cls, package: Package, sheets: Mapping[str, SheetXml], values: Mapping[engine.Address, Value] = NO_VALUES
+    ) -> engine.Engine:
+        """That of the workbook built last, if this is it; else a new one."""
+        latest, cls.latest = cls.latest, None
+        if not values and latest is not None and latest._parts == _calculated(package):
+            return latest
+        return engine.Engine(package, sheets, values)
+
+
+def _calculated(package: Package) -> dict[str, bytes]:
+    """The parts of a workbook that an engine reads."""
+    return {name: xml for name, xml in package.parts.items() if not name.startswith(CHARTS)}
 
 
 def _line_table_once(read: sheet.Sheet) -> LineTable | None:
@@ -116,7 +150,7 @@ def _computed_once(package: Package, sheets: Mapping[str, SheetXml], *, is_as_sa
 
     def make() -> Judgement:
         bare = stripped(package, sheets)
-        parts = tuple((name, xml) for name, xml in bare.parts.items() if not name.startswith(CHARTS))
+        parts = tuple(_calculated(bare).items())
         return _computed.get((is_as_saved, parts), lambda: computed(bare, sheets, is_as_saved=is_as_saved), _size(bare))
 
     return _asked.get((is_as_saved, tuple(package.parts.items())), make, _size(package))
@@ -180,6 +214,8 @@ def install() -> None:
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
     workbook.computed = _computed_once
     engine.Engine._plain = _plain_once  # type: ignore[method-assign]
+    inmemory.Engine = BuiltEngine  # type: ignore[misc]
+    evidence.Engine = BuiltEngine.of  # type: ignore[assignment, misc]
     workbook.Sheet = ReadOnceSheet  # type: ignore[misc]
     workbook.line_table = _line_table_once
     catalog._load = _load_once
