@@ -27,7 +27,7 @@ from planner.validation import judged, nearest
 from planner.validation.judged import Judged
 from planner.validation.nearest import PublishedRuns
 from planner.validation.runs import Run
-from planner.xlsx import workbook_part
+from planner.xlsx import opc, workbook_part
 from planner.xlsx.cellvalue import Value
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetxml import SheetXml
@@ -38,6 +38,7 @@ SHEETS, WORKBOOKS, TABLES = 150, 6, 30  # that are kept; the default workbook ha
 SHEET_BYTES, WORKBOOK_BYTES = 30_000_000, 60_000_000  # of XML at most: cells that were read take some ten times as much
 SHIPPED, TEMPLATES = (data.folder("model_db"), data.folder("hardware_db")), data.folder("templates")
 PACKED = 8  # how many bytes of XML are one in a file
+FAST = 1  # the level of compression: three fifths of the time of the application's, and what is read is the same
 CHARTS = "xl/charts/"  # which no formula reads
 NO_VALUES: Mapping[engine.Address, Value] = {}
 OF_ITS_XML = ("cells", "values", "patterns", "filled", "title_at", "_titles", "line_table")
@@ -210,6 +211,7 @@ def _published_judged_once(templates: frozenset[str] | None) -> tuple[list[Run],
 
 def install() -> None:
     """Let the application read so from here on."""
+    opc.COMPRESSED = FAST
     Package.from_bytes = classmethod(_from_bytes_once)  # type: ignore[method-assign, assignment]
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
     workbook.computed = _computed_once
