@@ -47,13 +47,14 @@ _REASONS = {
 }
 _LIMITS = {"max_input_bytes": 1 << 31, "max_entries": 1 << 16, "max_expanded_bytes": 1 << 31, "max_part_bytes": 1 << 31}
 _UNPLAIN = re.compile(rb"<!--.*?-->|<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_FORMULA = re.compile(rb"<(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>([^<]+)(?=</)")
+_FORMULA = re.compile(rb"<f(?: [^<>]*[^<>/])?>([^<]+)(?=</)")
+_PREFIXED_FORMULA = re.compile(rb"<(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>([^<]+)(?=</)")
 _FORMULA_CELL = re.compile(
     rb'(<(?:[\w.-]+:)?c r="[A-Z]+([0-9]+)"[^<>]*><(?:[\w.-]+:)?f(?: [^<>]*[^<>/])?>)([^<]+)(?=</)'
 )
-_RANGE = re.compile(rb"[A-Z]+\$?[0-9]+:\$?[A-Z]+\$?[0-9]+")
+_RANGE = re.compile(rb"[A-Z]++\$?+[0-9]++:\$?+[A-Z]++\$?+[0-9]++")
 _LOOSE = re.compile(rb":(?:(?<= :)|(?<=[\w)]:) ) *[\w($']")  # perhaps `A1 : A9`
-_CALLS = re.compile(CALLS.encode(), re.IGNORECASE)
+_CALLS = re.compile(CALLS.encode())
 _DATE = re.compile(rb"""\st\s*=\s*["']d["']""")
 _STRICT = {
     b"http://purl.oclc.org/ooxml/spreadsheetml/main": b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
@@ -207,7 +208,8 @@ class Engine:
             for strict, transitional in _STRICT.items():
                 xml = xml.replace(strict, transitional)
         xml = _tableless(xml, self._tables)
-        return _FORMULA.sub(self._given, xml) if _is_odd(b"<".join(_FORMULA.findall(xml))) else xml
+        formula = _PREFIXED_FORMULA if b":f" in xml else _FORMULA
+        return formula.sub(self._given, xml) if _is_odd(b"<".join(formula.findall(xml))) else xml
 
     def _given(self, match: re.Match[bytes]) -> bytes:
         if not _is_odd(match[1]):
@@ -282,7 +284,7 @@ def _tableless(xml: bytes, known: Mapping[str, ExcelTable]) -> bytes:
 
 def _is_odd(formulas: bytes) -> bool:
     """Whether formulas, as XML, may have something that the engine misreads."""
-    if b"[" in formulas or _LOOSE.search(formulas) or _CALLS.search(formulas):
+    if b"[" in formulas or _LOOSE.search(formulas) or _CALLS.search(formulas.upper()):
         return True
     return any(map(_is_reversed, set(_RANGE.findall(formulas))))
 
