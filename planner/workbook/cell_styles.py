@@ -110,6 +110,7 @@ UNLINED = (
     "plan_titles",
 )
 _THIN = Border(bottom=Side(style="hair", color=PALE_GREY))
+_UNDRAWN, _UNFILLED = Border(), PatternFill()
 
 
 def _style(
@@ -122,13 +123,14 @@ def _style(
     indent: int = 0,
     **font: object,
 ) -> NamedStyle:
-    style = NamedStyle(name=name)
-    style.font = Font(**{"name": FONT, "size": 10, "color": INK, **font})
-    if fill:
-        style.fill = PatternFill("solid", fgColor=fill)
-    style.alignment = Alignment(vertical="center", wrap_text=wrap, horizontal=side, indent=indent)
-    style.protection = Protection(locked=locked)
-    return style
+    return NamedStyle(
+        name=name,
+        font=Font(**{"name": FONT, "size": 10, "color": INK, **font}),
+        fill=PatternFill("solid", fgColor=fill) if fill else _UNFILLED,
+        border=_UNDRAWN if name in UNLINED else _THIN,
+        alignment=Alignment(vertical="center", wrap_text=wrap, horizontal=side, indent=indent),
+        protection=Protection(locked=locked),
+    )
 
 
 _HEAD = {"bold": True, "color": "FFFFFFFF", "fill": "FF1F3A5F"}
@@ -191,11 +193,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 def styles() -> list[NamedStyle]:
     """Every named style of a workbook."""
-    made = [_style(name, **look) for name, look in _LOOKS.items()]
-    for style in made:
-        if style.name not in UNLINED:
-            style.border = _THIN
-    return made
+    return [_style(name, **look) for name, look in _LOOKS.items()]
 
 
 def new_book() -> Workbook:

@@ -131,7 +131,7 @@ def _lines(plan: BuildPlan, kind: str, page: Page) -> Iterator[FilledCells]:
         else:
             is_open = kind == "inputs" and each.row > layout.HEADER_ROW
             usual = defaults.get(each.row, NOTHING) if is_open else each.digest
-            yield each._replace(across=SCENARIOS, digest=usual)
+            yield FilledCells(each.row, each.column, each.down, SCENARIOS, each.look, usual)  # faster than _replace
 
 
 def _cases(plan: BuildPlan, page: Page, rows: dict[int, str]) -> Iterator[FilledCells]:
