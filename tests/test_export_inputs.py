@@ -34,6 +34,7 @@ from tests.seeded import SERVE
 from tests.short_data import of_few_rows
 from tests.workbooks import by_name, cached, few_rows, smaller, write_small
 
+pytestmark = pytest.mark.usefixtures("few_cases")
 TEMPLATES = [word for name in DEFAULT_TEMPLATES for word in ("--template", name)]
 
 
