@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from planner.errors import UserError
 from planner.formulas import library
-from planner.formulas.evaluation import Facts, Results, evaluate, leaves_of, run
+from planner.formulas.evaluation import Facts, Results, code, evaluate, leaves_of, run, text_of
 from planner.formulas.partial import partial
 from planner.formulas.text import parse
 from tests.differential import by_formualizer, by_jax, by_libreoffice, by_numpy, differences, sample, scenarios
@@ -67,6 +67,13 @@ def test_logarithms_of_powers_are_whole(exponent):
     """The logarithm of a power of 2 or 10 is its exponent, to the last digit."""
     assert value("LOG(2^exponent,2)", exponent=exponent) == exponent
     assert value("LOG(power,10)", power=float(f"1e{exponent}")) == exponent
+
+
+def test_a_text_is_spelt_as_it_was_last():
+    """Texts that differ in case are one, and a table has the spelling of what was asked for now, not of before."""
+    assert code("Bf16") == code("bf16")
+    assert text_of(code("Bf16")) == "Bf16"
+    assert text_of(code("bf16")) == "bf16"
 
 
 def same_edges(by_engine):

@@ -27,14 +27,16 @@ _COMPILED: dict[tuple[str, int, int], Callable[[Mapping[str, Array]], Array]] = 
 def code(text: str) -> float:
     """The number that represents a text in arrays; texts that differ only in case share one, as in Excel."""
     key = text.lower()
-    if key not in _CODES:
+    if key in _CODES:
+        _TEXTS[int(_CODES[key])] = text
+    else:
+        _CODES[key] = float(len(_TEXTS))
         _TEXTS.append(text)
-        _CODES[key] = float(len(_TEXTS) - 1)
     return _CODES[key]
 
 
 def text_of(number: float) -> str | None:
-    """The text that a code represents; None for N/A."""
+    """The text that a code represents, as it was spelt last; None for N/A."""
     return None if number != number else _TEXTS[int(number)]
 
 
