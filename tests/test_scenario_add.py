@@ -107,6 +107,17 @@ def test_a_workbook_without_a_sheet_that_its_checks_read_is_refused(tmp_path: Pa
     assert said in refused("update", path)
 
 
+def test_a_workbook_without_its_dashboard_takes_one(tmp_path: Path) -> None:
+    """The other sheets get its column where an analyst deleted Dashboard."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, MODELS[:1], CHIPS[:1], ["transformer"])
+    book = openpyxl.load_workbook(path)
+    del book["Dashboard"]
+    book.save(path)
+    added, _ = add_to_file(path, NewScenario("Another"))
+    assert set(added.columns) == {"Inputs", "Transformer", "Constraints", "Checks"}
+
+
 def test_it_says_what_a_chip_lacks(tmp_path: Path) -> None:
     """As `planner build` does of a chip whose data sheet has no peak; and nothing of one that has all."""
     path, chips = tmp_path / "plan.xlsx", tmp_path / "chips.csv"

@@ -120,7 +120,8 @@ def add(package: Package, request: NewScenario) -> AddedScenario:
         xml = as_wide(package.parts[part], own_column(book, table, source), column)
         package.replace(part, ruled(xml, table, column))
     print_wider(package, book, columns)
-    draw_all(package, book, columns[book.dashboard.sheet.name])
+    if book.dashboard.lines:
+        draw_all(package, book, columns[book.dashboard.sheet.name])
     if not open_verdicts(package, book, len(book.inputs.columns) + 1):
         added.remarks.append("Cover has no row left for its verdict: planner update gives it more")
     added.unanswered = list(unanswered(package, book, identifier, meant, columns))
