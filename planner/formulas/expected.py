@@ -98,7 +98,7 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
     is_own = is_own_calibration(value)
     is_told = value(OWN_RUNS_TELL) != 0
     if value("stack") == IDEAL:
-        yield "stack=ideal: these are the bounds. Nothing is lost in them; no published run is faster."
+        yield "stack=ideal: these are the bounds. Nothing is lost but by waiting; no published run is faster."
     elif is_own and is_told:
         yield f"Fitted to runs of your own: the stack {value('stack')} has its own calibration for {calibration}."
     elif is_own:

@@ -33,7 +33,7 @@ def most_context_ways(seq_len: float) -> float:
 
 
 def most_tensor_ways(values: Values, axes: float) -> float:
-    """The most tensor ways: the chips of a switched node, or on a torus those along `axes` axes of a pod or slice.
+    """The most tensor ways: a switched node's chips, or on a torus those along `axes` axes (0: one) of a pod or slice.
 
     `values` are a plan's: its topology, and what describes it.
     """
@@ -43,7 +43,7 @@ def most_tensor_ways(values: Values, axes: float) -> float:
     given, longest = values.get("slice_x"), values.get("longest_axis")
     is_given = isinstance(given, float) and given > 0 and isinstance(longest, float)
     side = longest if is_given else most ** (1 / torus) * (1 + 1e-9)
-    return float(side**axes)  # type: ignore[operator]
+    return float(side ** max(1.0, axes))  # type: ignore[operator]
 
 
 def number(values: Values, name: str, otherwise: float = 0.0) -> float:
@@ -52,9 +52,10 @@ def number(values: Values, name: str, otherwise: float = 0.0) -> float:
     return value if isinstance(value, float) and value == value else otherwise
 
 
-def torus_axes(values: Values) -> range:
-    """The numbers of torus axes over which ways may extend; 1 on a switch."""
-    return range(1, int(number(values, "torus_axes", 1.0)) + 1) if values.get("topology") == "torus" else range(1, 2)
+def torus_axes(values: Values) -> list[int]:
+    """The numbers of torus axes over which ways may extend, 0 for one: without a slice's shape, a plan's default."""
+    most = int(number(values, "torus_axes", 1.0)) if values.get("topology") == "torus" else 1
+    return [0, *range(2, most + 1)]
 
 
 def microbatches(sequences: float, data_ways: int, stages: int) -> list[int]:

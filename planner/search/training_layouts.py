@@ -60,7 +60,7 @@ def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) 
 def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
     """By name, whether a number of ways is sensible."""
     tensor = layout_rules.most_tensor_ways(values, axes)
-    fewest = 1 if axes == 1 else 2  # one way needs no further axes
+    fewest = 1 if axes <= 1 else 2  # one way needs no further axes
     heads, experts = layout_rules.number(values, "n_heads", 1.0), layout_rules.number(values, "n_experts", 1.0)
     layers, context = (
         layout_rules.number(values, "n_layers", 1.0),
