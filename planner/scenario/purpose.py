@@ -30,7 +30,7 @@ def workload_of(book: Book, request: NewScenario) -> str:
         if said not in known:
             raise UserError(f"{said!r} is no workload", remedy=nearest(said, known.values()))
         return known[said]
-    if request.like is not None:
+    if request.like is not None or not request.settings:  # loading templates takes a tenth of the command
         return ""
     loaded = tuple(library.load(name) for name in there if name in shipped)
     implied = Workloads(loaded).setting(request.settings)
@@ -71,7 +71,7 @@ def _followers(book: Book, source: int, settings: Mapping[str, str]) -> Iterator
     before = {name: _number(book.inputs.sheet.value(line.row, source)) for name, line in lines.items()}
     typed = {name: _number(content(book, lines[name], text)) for name, text in settings.items() if name in lines}
     after = before | typed
-    shipped = library.names()
+    shipped = library.names() if settings else ()
     for sweep in sweeps([library.load(name) for name in book.templates.values() if name in shipped]):
         for axis in sweep.axes:
             for name, formula in axis.follows.items():
