@@ -89,9 +89,12 @@ def test_what_binds_a_matmul_has_a_readers_label() -> None:
 
 
 def test_a_chip_without_the_dtype_is_told_which_is_missing() -> None:
-    """A V100 has no peak for bf16: the column is named, and the row that chooses another."""
+    """A V100 has no peak for bf16: the column is named once, and the rows that choose another."""
     said = calc("inference", "-m", "llama2-7b", "-H", "v100-sxm2-32", "--set", "n_chips=1", "context_len=4k")
-    assert "the chip has no peak_bf16 in the hardware table (--set compute_dtype chooses another)" in said
+    assert (
+        "the chip has no peak_bf16 in the hardware table (--set compute_dtype and activation_dtype choose another)"
+        in said
+    )
 
 
 def test_a_token_takes_a_decode_step_and_the_others_prefills() -> None:

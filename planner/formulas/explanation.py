@@ -81,7 +81,7 @@ def missing(results: Results, names: Iterable[str]) -> list[str]:
 
     Lookups that only apply to chips of another network, or to another way to pay, are left out.
     """
-    return list(dict.fromkeys(_missing(results, row) for row in blanks(results, names)))
+    return _phrases(results, blanks(results, names))
 
 
 def blanks(results: Results, names: Iterable[str]) -> list[Row]:
@@ -101,8 +101,7 @@ def reasons(results: Results, names: Iterable[str]) -> dict[str, str]:
     """For each row that is N/A, why: what is missing, or the formula that gives N/A."""
     unknown = [name for name in names if results.value(name) is None]
     return {
-        name: ", ".join(missing(results, [name]) or [_missing(results, row) for row in _causes(results, [name])])
-        for name in unknown
+        name: ", ".join(missing(results, [name]) or _phrases(results, _causes(results, [name]))) for name in unknown
     }
 
 
@@ -120,6 +119,27 @@ def _causes(results: Results, names: Iterable[str]) -> Iterator[Row]:
             yield row
 
 
+def _phrases(results: Results, rows: Iterable[Row]) -> list[str]:
+    """What rows lack, each said once, with the settings that choose another."""
+    settings: dict[str, list[str]] = {}
+    for row in rows:
+        settings.setdefault(_missing(results, row), []).extend(filter(None, [_setting(results, row)]))
+    return [said + _choosing(list(dict.fromkeys(chosen))) for said, chosen in settings.items()]
+
+
+def _choosing(settings: Sequence[str]) -> str:
+    """Which settings choose another, in brackets; blank if there are none."""
+    chooses = "chooses" if len(settings) == 1 else "choose"
+    return f" (--set {' and '.join(settings)} {chooses} another)" if settings else ""
+
+
+def _setting(results: Results, row: Row) -> str:
+    """The setting that chooses which row or number a lookup reads, blank if none does."""
+    if row.kind not in LOOKUPS or row.name in results.given or not row.column[1] or _elsewhere(results, row):
+        return ""
+    return row.column[1] if row.kind == "hardware" else _naming(results, results.template.row(row.column[1]))
+
+
 def _missing(results: Results, row: Row) -> str:
     """What a row lacks whose precedents are known: an input its value, a lookup its row or number."""
     if other := _elsewhere(results, row):
@@ -132,12 +152,9 @@ def _missing(results: Results, row: Row) -> str:
         _, said, why = row.note.partition("N/A ")
         return f"{row.name} is {said}{why}" if said else f"{row.name} is N/A by its formula ({row.formula})"
     if row.kind in BY_ID and row.column[1]:  # these tables have no blanks: the row is missing
-        setting = _naming(results, results.template.row(row.column[1]))
-        advice = f" (--set {setting} chooses another)" if setting else ""
-        return f"there is no {row.kind} {results.value(row.column[1])!r}{advice}"
+        return f"there is no {row.kind} {results.value(row.column[1])!r}"
     if row.kind == "hardware" and row.column[1]:
-        chosen = results.value(row.column[1])
-        return f"the chip has no {row.column[0]}_{chosen} in the hardware table (--set {row.column[1]} chooses another)"
+        return f"the chip has no {_column(results, row)} in the hardware table"
     others = given_by(row.column[0]) if row.kind == "hardware" else ()
     giving = f" ({' and '.join(others)} would give it)" if others else ""
     return f"{row.name} is not in the {row.kind} table{giving}"
