@@ -199,7 +199,7 @@ def test_a_parameter_at_its_limit_is_said_to_be_there(tmp_path: Path) -> None:
     """
     trained = "train,training,llama3-8b,h100-sxm,n_chips={0} mesh_fsdp={0} batch_tokens={1} seq_len=4096,"
     trained += "step_time_expected,{2},s,ours"
-    steps = ((64, 2**20, 1.375), (32, 2**20, 2.675), (64, 2**21, 2.625), (16, 2**20, 5.25))
+    steps = ((64, 2**20, 1.4), (32, 2**20, 2.73), (64, 2**21, 2.68), (16, 2**20, 5.355))
     own = runs(tmp_path / "runs.csv", *(trained.format(*step) for step in steps))
     moved = [line for line in command("fit", own, "-o", tmp_path / "mine.csv").splitlines() if " -> " in line]
     limits = {line.split()[0]: line.endswith("from 4 runs, at its limit") for line in moved if "from 4 runs" in line}

@@ -14,7 +14,7 @@ from planner.validation.expected_times import predicted
 from planner.validation.judged import Judged, validated
 from planner.validation.runs import models_of, read, shipped
 
-REMADE = re.compile("remat|repeated")
+REMADE = re.compile("remat|repeated|kept in fp")  # what was kept, or in how many bits, is not what the settings say
 """What a run says of recomputation where its settings don't say it: not stated, of a policy of its own, on the host."""
 
 
@@ -25,8 +25,8 @@ def published() -> list[Judged]:
 
 
 def test_every_published_run_has_an_answer(published: list[Judged]) -> None:
-    """None of the 1,957 runs is without an expected number, a range and a bound."""
-    assert len(published) == 1957
+    """None of the 1,993 runs is without an expected number, a range and a bound."""
+    assert len(published) == 1993
     for row in published:
         assert None not in (row.expected, row.low, row.high, row.bound, row.null), row.run.id
 
@@ -41,7 +41,7 @@ def test_no_run_is_faster_than_its_bound(published: list[Judged]) -> None:
 
 
 def test_published_runs_pass_the_checks(published: list[Judged]) -> None:
-    """At least 95 % of the training runs whose settings say what they repeat pass every check, memory among them.
+    """At least 95 % of the training runs whose settings say what they keep pass every check, memory among them.
 
     A check is N/A where a price or a published count of parameters is not known.
     """
@@ -91,8 +91,8 @@ def test_a_parameter_names_the_runs_that_tell_of_it(published: list[Judged]) -> 
 
 
 def test_a_chip_without_training_runs_trains_as_fast_as_its_matmuls_suggest() -> None:
-    """An MI300X multiplies at some 0.57 of the share of its peak that other GPUs reach, and no training of one is
-    fitted: its share in training is that of GPUs times as much, and it says so. A chip with neither has that of GPUs.
+    """No training on a GH200 or a Gaudi 3 is fitted: their share of the peak in training is that of GPUs times what
+    their matmuls reach over others', and they say so. An MI300X's matmuls reach some 0.57 of what others' do.
     """
     with (data.folder("hardware_db") / "calibrations.csv").open(encoding="utf-8") as file:
         rows = {(each["calibration"], each["parameter"]): each for each in csv.DictReader(file)}
@@ -100,7 +100,7 @@ def test_a_chip_without_training_runs_trains_as_fast_as_its_matmuls_suggest() ->
     def number(owner: str, name: str) -> float:
         return float(rows[owner, name]["value"])
 
-    for owner in ("mi300x", "gh200", "gaudi3"):
+    for owner in ("gh200", "gaudi3"):
         own, of_gpus = (number(each, "gemm_efficiency") for each in (owner, "gpu"))
         expected = number("gpu", "train_matmul_efficiency") * own / of_gpus
         assert number(owner, "train_matmul_efficiency") == pytest.approx(expected, rel=2e-3)  # of four digits
