@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.catalog.databases import Databases
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.workbooks import by_name, cached, few_rows, smaller
@@ -24,11 +25,13 @@ def dashboard(tmp_path: Path, **others: str) -> dict[str, list[object]]:
     return lines_of(tmp_path, ["fleet"], HEAD, {**FLEET, **others})
 
 
-def lines_of(tmp_path: Path, templates: list[str], head: str, rows: dict[str, str]) -> dict[str, list[object]]:
+def lines_of(
+    tmp_path: Path, templates: list[str], head: str, rows: dict[str, str], databases: Databases = FEW
+) -> dict[str, list[object]]:
     """The lines of Dashboard by name of some templates, each with its values in the scenarios of some rows."""
     scenarios, path = tmp_path / "fleet.csv", tmp_path / "fleet.xlsx"
     scenarios.write_text("\n".join([head, *(f"{name},{cells}" for name, cells in rows.items())]), encoding="utf-8")
-    path.write_bytes(build(smaller(plan_of((), (), templates, scenarios, (), FEW))))
+    path.write_bytes(build(smaller(plan_of((), (), templates, scenarios, (), databases))))
     grid = cached(path)
     values = grid["Dashboard"]
     found = {
@@ -67,6 +70,23 @@ def test_what_misses_a_target_is_not_the_cheapest(lines: dict[str, list[object]]
     """A cheaper plan that is too slow does not pass."""
     assert lines["verdict.beside"][3] == "Does not pass"
     assert lines["verdict.beside"][1] == "Cheapest that passes"
+
+
+def test_what_has_no_cost_is_not_said_to_fail(tmp_path: Path) -> None:
+    """A chip without a price fits and fails no check; of one without memory nothing can be told, nor what to change."""
+    chips = tmp_path / "chips.csv"
+    chips.write_text(
+        "id,kind,peak_bf16,hbm_bytes,hbm_bandwidth,network,scaleup_bandwidth,max_chips,price_per_chip_hour\n"
+        "priced,gpu,1e15,80e9,3e12,switch,450e9,8,4\nunpriced,gpu,1e15,80e9,3e12,switch,450e9,8,\n"
+        "blank,gpu,1e15,,3e12,switch,450e9,8,4\nsmall,gpu,1e15,4e9,3e12,switch,450e9,8,4\n",
+        encoding="utf-8",
+    )
+    rows = {name: f"llama3-8b,{name},2,8" for name in ("priced", "unpriced", "blank", "small")}
+    databases = Databases(FEW.models_csv, chips, only=True)
+    lines = lines_of(tmp_path, ["inference"], "id,model,hardware,n_chips,batch", rows, databases)
+    assert lines["verdict"] == ["Fits", "Fits; numbers are missing", "Can't be told", "Does not fit"]
+    assert lines["verdict.beside"] == ["Cheapest that passes", "No cost to compare", "Can't be told", "Does not pass"]
+    assert lines["verdict.change"][2] == "Can't be told"
 
 
 def test_another_demand_is_another_problem(tmp_path: Path) -> None:

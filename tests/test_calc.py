@@ -124,9 +124,11 @@ def test_json(planner):
 
 
 def test_what_another_network_has_is_no_reason_to_ask(planner):
-    """A number that only a torus has is said to be of one, not to be missing in the table."""
+    """A number that only a torus has is said to be of one, not to be missing in the table; so is another way to pay."""
     found = json.loads(planner("calc", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "--json").stdout)["missing"]
     assert found["torus_axes"] == "torus_axes is of a torus alone"
+    found = json.loads(planner("calc", "inference", "-m", "llama3-8b", "-H", "gb300", "--json").stdout)["missing"]
+    assert found["price_reserved_1y"] == "price_reserved_1y is for price_basis=reserved_1y alone"
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ sliding_window=128 n_global_layers=1 -> n_local_layers=1 window=128
 max_context=512 -> n_local_layers=0 window=512
 n_global_layers=1 max_context=512 -> n_local_layers=1 window=N/A
 n_full_attn_layers=1 linear_attn_params_per_layer=7 -> n_linear_layers=1 attention=hybrid
-n_linear_layers=1 -> n_full_attention_layers=1 n_local_layers=0 attention=hybrid
+n_linear_layers=1 -> n_full_attention_layers=1 n_local_layers=0 attention=hybrid linear_attention_params_layer=N/A
+n_linear_layers=0 -> n_full_attention_layers=2 linear_attention_params_layer=0
 n_linear_layers=1 attention=hybrid -> n_full_attention_layers=1
 n_linear_layers=1 sliding_window=128 -> n_full_attention_layers=1 n_local_layers=1 window=128
 attention=hybrid -> n_full_attention_layers=N/A n_linear_layers=N/A

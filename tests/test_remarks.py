@@ -19,13 +19,14 @@ from tests.workbooks import sheet_of
 
 def test_what_drafts_make_of_a_decode_step_is_told() -> None:
     """By hand: of four drafts accepted by 80 % a step makes (1 - 0.8^5) / 0.2 = 3.36 tokens; 4 * 1.5 ms and a step that
-    takes as long as one without them, as its weights are read once, are a token's time. The headlines stay, and no
-    warning says that nothing reads the drafts.
+    verifies them are a token's time: it takes as long as one of five times the batch with a fifth of the context, whose
+    cache is as large. The headlines stay, and no warning says that nothing reads the drafts.
     """
-    words = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "batch=8"]
+    words = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8"]
+    wide, words = [*words, "batch=40", "context_len=1600"], [*words, "batch=8", "context_len=8000"]
     plain, done = run(*words), run(*words, "n_draft_tokens=4", "acceptance_rate=0.8", "draft_time=0.0015")
     assert "Warning" not in done.stderr
-    step = json.loads(run(*words, "--get", "decode_step_time_expected", "--json").stdout)["decode_step_time_expected"]
+    step = json.loads(run(*wide, "--get", "decode_step_time_expected", "--json").stdout)["decode_step_time_expected"]
     (said,) = (line for line in done.stdout.splitlines() if "draft" in line)
     token = f"{(0.006 + step) / 3.3616 * 1e3:.2f} ms"
     assert said == (

@@ -201,3 +201,12 @@ def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
     package.write(path)
     (check,) = (check for check in gather(path).untold if check.label == "The scenario's id is its own")
     assert (check.meaning.partition(" id ")[0], check.fails) == ("one", False)
+
+
+def test_a_blank_input_is_said_to_be_blank(tmp_path: Path) -> None:
+    """Of a matmul whose sizes aren't typed yet, each is blank in its cell: it isn't typed as None."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, (), ["h100-sxm"], ["matmul"])
+    said = markdown(gather(path))
+    assert "None" not in said
+    assert "tokens is blank in Inputs" in said.replace("\\", "")

@@ -115,3 +115,21 @@ def test_the_best_of_one_objective_are_bars_with_their_ranges(tmp_path: Path) ->
     assert len(found.table.rows) == 3
     assert all(row[1].text in picture.alt or row[1].value for row in found.table.rows)
     assert picture.svg.count('class="limit point"') == 3
+
+
+def test_brackets_in_the_label_of_a_count_are_no_unit(tmp_path: Path) -> None:
+    """`Tokens (B)` are tokens and not bytes, and `(1 or 0)` is no unit; what has a unit in its head keeps it."""
+    path = tmp_path / "plan.xlsx"
+    with of_few_rows():
+        command("optimize", "matmul_activation", "-H", "h100-sxm", "--alone", "--minimize", "expected_time", "--over",
+                "tokens=1024,2048", "--over", "is_fused=0,1", "--set", "d_in=8192", "d_out=8192", "--top", "4",
+                "--workbook", str(path))  # fmt: skip
+    (found,) = gather(path).searches
+    columns = {column.name: (at, column) for at, column in enumerate(found.numbers.columns)}
+    said = {}
+    for name in ("tokens", "is_fused"):
+        at, column = columns[name]
+        assert column.unit == "1"
+        said[column.label] = {row[at].text for row in found.numbers.rows}
+    assert said == {"Tokens (B)": {"1,024", "2,048"}, "Activation fused into the matmul (1 or 0)": {"0", "1"}}
+    assert columns["expected_time"][1].unit == "s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -156,3 +157,26 @@ def test_the_largest_batch_that_was_tried_is_told() -> None:
         found = optimum(wanted, [objective(wanted.template, "output_tokens_per_second_expected", is_least=False)], 2)
         told = " ".join(search_text.of_search(wanted, found))
         assert ("has the largest batch that was tried, 65,536" in told) is is_told
+
+
+def test_what_has_no_range_is_searched_over_several_chips() -> None:
+    """A bound has no range: the best of each chip is told without one, and no chance that it beats the first. By hand:
+    16 GB of bf16 over the bandwidth of an H200 and of an H100 are as 4.8 to 3.35.
+    """
+    chips = ("-H", "h200-sxm", "-H", "h100-sxm")
+    output = command("optimize", "inference", "-m", "llama3-8b", *chips, "--alone", "--over", "batch=8", "--minimize",
+                     "param_time", "--top", "2")  # fmt: skip
+    assert re.search(r"^2 +h100-sxm +4.\d+ ms +\+43.3 % ", output, re.M)
+    assert re.search(r"^llama3-8b on h100-sxm  4.\d+ ms$", output, re.M)
+
+
+def test_a_chip_whose_memory_is_not_known_is_told(tmp_path: Path) -> None:
+    """Its plans fail no check of memory, and pass none either."""
+    chips = tmp_path / "chips.csv"
+    chips.write_text("id,kind,peak_bf16,hbm_bytes,hbm_bandwidth\nblank,gpu,1e15,,3e12\nknown,gpu,1e15,80e9,1e12\n")
+    ask = ("optimize", "inference", "-m", "llama3-8b", "--hardware-csv", str(chips), "--alone", "--over", "batch=8",
+           "--minimize", "decode_step_time_expected", "--top", "1", "-H")  # fmt: skip
+    said = "Whether plans of blank fit in memory can't be told: hbm_bytes is not in the hardware table."
+    assert said in command(*ask, "blank")
+    assert said in command(*ask, "known", "-H", "blank")
+    assert "fit in memory can't be told" not in command(*ask, "known")

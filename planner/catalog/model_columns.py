@@ -70,7 +70,6 @@ _FIELDS = (
     _count(
         "linear_attention_params_layer",
         "Parameters of a linear attention layer",
-        blank=0.0,
         aliases=("linear_attn_params_per_layer",),
     ),
     _count("recurrent_state_elements", "Elements of a sequence's recurrent states in all layers", blank=0.0),
@@ -170,6 +169,7 @@ _RULES: dict[str, Callable[..., Value]] = {
     "v_head_dim": lambda kv_lora_rank, head_dim: None if kv_lora_rank else head_dim,
     "n_full_attention_layers": _softmax_layers,
     "n_linear_layers": lambda n_layers, n_full_attention_layers: n_layers - n_full_attention_layers,
+    "linear_attention_params_layer": lambda n_linear_layers: None if n_linear_layers else 0.0,
     "attention": _attention,
     "n_global_layers": lambda n_full_attention_layers, window=None: n_full_attention_layers if window is None else 0.0,
     "n_local_layers": lambda n_full_attention_layers, n_global_layers: max(

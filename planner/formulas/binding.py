@@ -14,6 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from planner.formulas import thresholds
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import Headline
+from planner.formulas.in_use import in_use
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Call, Formula, Name, Node, children, names_of, parse, walk
 from planner.formulas.units import parse_unit, unit_of
@@ -204,12 +205,13 @@ COUNTS = ("1", "chip")  # units of parts that explain nothing to a reader
 def kept_by(here: Results, there: Results, target: str) -> str:
     """Why a target doesn't move: `Time to read the weights (param_time) binds decode_step_time`.
 
-    Blank if what binds moves too. `here` and `there` are two plans that differ in one input. Of several constraints the
-    one closest to the target counts.
+    Blank if what binds moves too. `here` and `there` are two plans that differ in one input. Of several constraints of
+    rows that the target is made of in `here`, the one closest to the target counts.
     """
-    for each in reversed(on_the_way(here.template, [target])):
+    used = in_use(here, target)
+    for each in reversed([way for way in on_the_way(here.template, [target]) if way.row.name in used]):
         found = what_binds(each, here.number) if each.unit not in COUNTS else None
-        if found is None:
+        if found is None or not used.issuperset(parse(found.binding.text).names):
             continue
         part = found.binding
         values = here.number(part.text), there.number(part.text)

@@ -73,6 +73,9 @@ class Results(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Array:
         return self.arrays[self.template.row(name).name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.template.by_name  # a name that is unknown is a UserError elsewhere
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.template.by_name)
 

@@ -15,6 +15,7 @@ from planner.formulas.evaluation import Facts, Results
 from planner.formulas.lookups import only_on
 from planner.formulas.template import BY_ID, CALCULATED, LOOKUPS, Row
 
+TOPOLOGY = "topology"
 FITTED = ("calibration", "stack")
 """Kinds of rows whose numbers are fitted to published runs, or are priors."""
 
@@ -143,7 +144,8 @@ def _setting(results: Results, row: Row) -> str:
 def _missing(results: Results, row: Row) -> str:
     """What a row lacks whose precedents are known: an input its value, a lookup its row or number."""
     if other := _elsewhere(results, row):
-        return f"{row.name} is of a {other} alone"
+        setting = only_on(row)[0]
+        return f"{row.name} is {f'of a {other}' if setting == TOPOLOGY else f'for {setting}={other}'} alone"
     if row.kind == "input":
         return f"{row.name} is not set"
     if row.name in results.given:

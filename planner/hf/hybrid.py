@@ -32,7 +32,11 @@ def delta_net(config: Config, row: ModelRow) -> int:
     """Parameters of a gated delta net: projections and gates, two numbers per head, a convolution, the output."""
     value_heads = config.said("linear_num_value_heads", least=1)
     value_dim = config.said("linear_value_head_dim", least=1)
-    keys = config.said("linear_num_key_heads", least=1) * config.said("linear_key_head_dim", least=1)
+    key_heads = config.said("linear_num_key_heads", least=1)
+    if value_heads % key_heads:
+        what = f"is no multiple of linear_num_key_heads {key_heads}, each of which serves as many of them"
+        raise config.fault("linear_num_value_heads", what, "correct the one or the other")
+    keys = key_heads * config.said("linear_key_head_dim", least=1)
     values = value_heads * value_dim
     convolution = (2 * keys + values) * config.said("linear_conv_kernel_dim", least=1)
     projections = row.count("d_model") * (2 * keys + 2 * values + 2 * value_heads) + values * row.count("d_model")
@@ -215,11 +219,19 @@ RECURRENT_GEMMA = Family(
 
 
 def _kimi_kinds(config: Config, row: ModelRow) -> list[str]:
-    """The 1-based layers in `linear_attn_config`, else every fourth after the first, have global attention."""
-    full = config.part("linear_attn_config").items("full_attn_layers", int)
-    number = row.count("n_layers")
-    full = [index + 1 for index in range(4, number, 4)] if full is None else full
-    return ["full" if index + 1 in full else "linear" for index in range(number)]
+    """The 1-based layers in `linear_attn_config`, else every fourth after the first, have global attention.
+
+    Raises UserError unless the two lists that it may have share out all layers.
+    """
+    part, number = config.part("linear_attn_config"), row.count("n_layers")
+    full, linear = (part.items(name, int) for name in ("full_attn_layers", "kda_layers"))
+    every = range(1, number + 1)
+    if full is None:
+        full = list(range(5, number + 1, 4)) if linear is None else [each for each in every if each not in linear]
+    if linear is not None and sorted([*full, *linear]) != list(every):
+        what = f"and full_attn_layers don't share out the layers 1 to {number}"
+        raise part.fault("kda_layers", what, "name each layer once, in one of the two")
+    return ["full" if each in full else "linear" for each in every]
 
 
 def _kimi_sizes(config: Config) -> tuple[int, int, int]:

@@ -64,10 +64,12 @@ def _block(config: Config, row: ModelRow, inner: int, *, norm: bool = True, bias
 
     The output projection has a bias if the input projection has one, unless specified.
     """
-    biased = config.flag("mamba_proj_bias")
+    biased, heads = config.flag("mamba_proj_bias"), config.said("mamba_n_heads", least=1)
+    _check_channels(config, inner, heads)
+    _check_groups(config, "mamba_n_groups", heads)
     return Mamba2(
         row.count("d_model"),
-        config.said("mamba_n_heads", least=1),
+        heads,
         inner,
         config.said("mamba_n_groups", least=1),
         config.said("mamba_d_state", least=1),
@@ -77,6 +79,23 @@ def _block(config: Config, row: ModelRow, inner: int, *, norm: bool = True, bias
         biased,
         biased if bias_out is None else bias_out,
     )
+
+
+def _check_channels(config: Config, inner: int, heads: int) -> None:
+    """Raise UserError unless the heads share the channels evenly, with the width that the config may say."""
+    if inner % heads:
+        raise config.fault("mamba_n_heads", f"does not divide the {inner} channels", "correct the one or the other")
+    if config.value("mamba_d_head") in (None, "auto"):
+        return
+    if config.said("mamba_d_head", least=1) * heads != inner:
+        what = f"times {heads} heads is not the {inner} channels"
+        raise config.fault("mamba_d_head", what, 'correct it, or write "auto"')
+
+
+def _check_groups(config: Config, name: str, heads: int) -> None:
+    """Raise UserError unless the groups, each of which shares its inputs of the state, divide the heads."""
+    if heads % config.said(name, least=1):
+        raise config.fault(name, f"does not divide the {heads} heads of state spaces", "correct the one or the other")
 
 
 def _expanded(config: Config, row: ModelRow) -> int:
@@ -249,6 +268,7 @@ def _nemotron_layers(config: Config, _: ModelRow) -> ColumnValue:
 
 def _nemotron_mamba(config: Config, row: ModelRow) -> Mamba2:
     heads, biased = config.said("mamba_num_heads", least=1), config.flag("use_bias")
+    _check_groups(config, "n_groups" if config.value("n_groups") is not None else "mamba_n_groups", heads)
     return Mamba2(
         row.count("d_model"),
         heads,

@@ -255,6 +255,6 @@ def _said(plan: Plan, row: Quantity, key: str, spot: Spot, value: Value) -> str:
     if row.text.startswith("Inputs["):
         return f"the input {row.name} is blank"
     if row in plan.overrides or row in plan.inputs:
-        return f"{row.name} is typed as {value} in {spot}"
+        return f"{row.name} is {'blank' if value in (None, '') else f'typed as {value}'} in {spot}"
     what = "is N/A" if value == CellError("#N/A") else f"is {value}"
     return f"{row.title} {what} by its formula ({row.text}, {spot})"

@@ -145,7 +145,10 @@ def _asked(sheet: Sheet, below: int) -> list[tuple[str, str]]:
 def _column(
     cells: CellFigures, sheet: Sheet, looks: Sequence[Look], names: int, rows: Sequence[int], place: int
 ) -> tuple[FigureColumn, float]:
-    """A column in its quantity's unit, and the factor from the cells' unit to it."""
+    """A column in its quantity's unit, and the factor from the cells' unit to it.
+
+    A head has no unit for counts: what is in brackets there, as in `Tokens (B)`, is part of the label.
+    """
     name, label = sheet.text(names, place), sheet.text(names - 1, place)
     if not any(isinstance(cells.plan.at(sheet.name, row, place), float) for row in rows):
         return FigureColumn(name, label, "text"), 1.0
@@ -159,7 +162,8 @@ def _column(
     try:
         return FigureColumn(name, short, known), factor(unit.rstrip(")"), known)
     except ValueError:
-        return FigureColumn(name, short, unit.rstrip(")")), 1.0
+        is_count = quantity is not None and known in COUNTED
+        return FigureColumn(name, label, known) if is_count else FigureColumn(name, short, unit.rstrip(")")), 1.0
 
 
 def _figure(cells: CellFigures, sheet: Sheet, row: int, place: int, column: FigureColumn, scale: float) -> Figure:

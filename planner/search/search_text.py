@@ -13,7 +13,8 @@ from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas.binding import of_headline
 from planner.formulas.expected import BEYOND, chip_calibration, of_runs_in
-from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headlines
+from planner.formulas.explanation import missing
+from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
 from planner.search import sensible
@@ -111,6 +112,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         more = f"--over {sensible.BATCH}={most:.0f}..{16 * most:.0f}*2"
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     yield from _nearly_full(found)
+    yield from _untold_memory(found)
     if found.of_each:
         yield from _of_each(asked, found)
 
@@ -137,10 +139,20 @@ def _nearly_full(found: Found) -> Iterator[str]:
             return
 
 
+def _untold_memory(found: Found) -> Iterator[str]:
+    """A line for each chip of the listed plans of which it can't be told whether they fit in memory, and why."""
+    untold: dict[str, str] = {}
+    for plan in (*found.plans, *found.of_each):
+        check = memory_check(headline_template(plan.results.template))
+        if check and plan.results.value(check) is None:
+            untold[plan.subject.hardware or plan.subject.said] = ", ".join(missing(plan.results, [check]))
+    for chip, why in untold.items():
+        yield f"Whether plans of {chip} fit in memory can't be told: {why}."
+
+
 def passed(asked: Request, found: Found) -> str:
     """How many plans pass, and what they pass; and how many others there are, of which one may fail several."""
-    passing = "passes" if found.passed == 1 else "pass"
-    said = f"{found.passed:,} {passing} {'every check and condition' if asked.conditions else 'every check'}"
+    said = f"{found.passed:,} pass{'es' * (found.passed == 1)} every check{' and condition' * bool(asked.conditions)}"
     if not (failing := found.tried - found.passed):
         return said
     fail = "fails" if failing == 1 else "fail"

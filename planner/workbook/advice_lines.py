@@ -76,8 +76,11 @@ def _said(each: Lines, label: str, name: str = "") -> tuple[str, ...]:
 
 
 def _most(each: Lines) -> str:
-    """The formula of the part that takes most of the expected step, in words; a blank text if it has no parts."""
-    if not each.whole:
+    """The formula of the part that takes most of the expected step, in words; a blank text if it has no parts.
+
+    So it is of a step without a range, whose decimals have no line.
+    """
+    if not each.whole or each.whole.row.name not in each.digits:
         return '""'
     first, last = each.parts.start, each.parts.stop - 1
     area, row = f"{HERE}{first}:{HERE}{last}", each.rows[each.whole.row.name]

@@ -30,7 +30,7 @@ from planner.workbook.dashboard_lines import UNSEEN, Lines, LineWriter
 from planner.workbook.dashboard_units import Units
 from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
-from planner.workbook.verdict import BESIDE, FAILED, FrontTexts, Verdict, write_failures, write_words
+from planner.workbook.verdict import BESIDE, FAILED, UNTOLD, FrontTexts, Verdict, write_failures, write_words
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import address, column_letters
 from planner.xlsx.grid import HERE
@@ -44,7 +44,7 @@ PURPOSE = (
 WIDTHS, EACH = (40, 11, 40, 20, 70), 28.0  # EACH: a scenario's
 CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and sources
 CHIPS = "n_chips"
-BEST, FAILS = "Cheapest that passes", "Does not pass"
+BEST, FAILS, NO_COST = "Cheapest that passes", "Does not pass", "No cost to compare"
 SEVERAL = "marked below"
 EMPTY = "Charts of a workload that it isn't meant for stay empty."
 
@@ -207,10 +207,11 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int) -> None:
     if not each.cost or not each.fits or not asked_for:
         return
     sheet, over = each.sheet, writer.page.columns.over  # its text column counts as 0 if the range is a direct argument
-    key, passes, cost, cheaper, best, least, mark = range(writer.at, writer.at + 7)
+    key, passes, cost, cheaper, best, least, why, mark = range(writer.at, writer.at + 8)
     asked = "&".join(f'" "&{sheet.here(name)}' for name in asked_for if name in sheet.template.by_name)
     same = f"{over(key)}={HERE}{key}"
     times = f'FIXED({HERE}{cost}/{HERE}{least},2)&"x the cheapest\'s cost"'
+    told = f'IFERROR(IF({HERE}{each.fits}=0,"{FAILS}","{NO_COST}"),"{UNTOLD}")'
     lines = (
         ("what is asked for", "text", "",
          writer.guarded(sheet, f'IFERROR({HERE}{layout.MODEL_ROW}&{asked},"")', '""')),
@@ -222,8 +223,10 @@ def _mark_best(writer: LineWriter, each: Lines, n_failed: int) -> None:
         ("is the cheapest that passes", "1", "best", f"IF({HERE}{passes}=1,IF({HERE}{cheaper}=0,1,0),0)"),
         ("cost of the cheapest that passes", "1", "least",
          f"IFERROR(SUMPRODUCT(({same})*1,{over(best)},{over(cost)})/SUMPRODUCT(({same})*1,{over(best)}),0)"),
+        ("why it can't be compared", "text", "apart",
+         f'IF({HERE}{passes}=1,"",IF({HERE}{n_failed}>0,"{FAILS}",{told}))'),
         ("beside the others", "text", "beside",
-         f'IF(SUMPRODUCT(({same})*1)<2,"",IF({HERE}{passes}=0,"{FAILS}",IF({HERE}{best}=1,"{BEST}",{times})))'),
+         f'IF(SUMPRODUCT(({same})*1)<2,"",IF({HERE}{passes}=0,{HERE}{why},IF({HERE}{best}=1,"{BEST}",{times})))'),
     )  # fmt: skip
     for label, unit, name, formula in lines:
         is_text = unit == "text"

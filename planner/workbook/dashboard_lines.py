@@ -80,6 +80,7 @@ class LineWriter:
     at: int  # the next free row
     meant: int = 0  # the row of a scenario's workload; 0 for none
     labels: set[str] = field(default_factory=set)
+    bounds: set[tuple[str, str]] = field(default_factory=set)  # by template and row: what binds them has a line
     headings: dict[str, int] = field(default_factory=dict)  # of workloads that can be chosen
 
     def write(self, sheet: CalculationSheet) -> Lines:
@@ -242,8 +243,9 @@ class LineWriter:
         """Write a closed line with what binds the bound, and the margin."""
         row, constraints, at = each.binds, self.constraints, self.at
         place = constraints.place(lines.sheet, row.name) if constraints and row else None
-        if constraints is None or row is None or place is None:
+        if constraints is None or row is None or place is None or (bound := (lines.template, row.name)) in self.bounds:
             return
+        self.bounds.add(bound)  # two headlines may have the same
         name = constraints.page.name
         said = (f"{row.label}: bound by", "text", "", f"{name} row {place}", "and how far the next is")
         self.add(said, f"{name}!{HERE}{place}")

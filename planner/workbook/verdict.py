@@ -109,7 +109,7 @@ class Verdict:
             for rows in zip(*((each.change, each.binds, each.basis) for each in leading), strict=True)
         )
         mended = f'IF({HERE}{mend}="","{UNKNOWN}",{HERE}{mend})' if mend else f'"{UNKNOWN}"'
-        self._text(CHANGE, f'IF({HERE}{self.at}="{FAILS}",{mended},{change})', LONG)
+        self._text(CHANGE, f'IFERROR(IF({HERE}{self.at}="{FAILS}",{mended},{change}),"{UNTOLD}")', LONG)
         self._text(BINDS, f'IFERROR({binds},"{UNTOLD}")', LONG)
         self._text(BASIS, f'IFERROR({basis},"{UNTOLD}")', LONG)
 

@@ -1,0 +1,86 @@
+"""Configs whose linear layers can't be: heads that don't share out the channels, layers of two kinds or of none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.catalog import load_models
+from tests.hf_configs import Config, Run, add_config, config_of, refused
+
+SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 64}
+SPACES = {"mamba_n_heads": 8, "mamba_n_groups": 2, "mamba_d_state": 8, "mamba_d_conv": 4, "mamba_expand": 2}
+BAMBA: Config = {
+    **SIZES, **SPACES, "model_type": "bamba", "num_hidden_layers": 2, "intermediate_size": 64,
+    "attn_layer_indices": [1],
+}  # fmt: skip
+FALCON: Config = {**SIZES, **SPACES, "model_type": "falcon_h1", "num_hidden_layers": 2, "intermediate_size": 64}
+NEMOTRON: Config = {
+    **SIZES, "model_type": "nemotron_h", "intermediate_size": 64, "hybrid_override_pattern": "M-*-", "n_groups": 2,
+    "mamba_num_heads": 8, "mamba_head_dim": 16, "ssm_state_size": 8, "conv_kernel": 4,
+}  # fmt: skip
+LISTS = {"full_attn_layers": [2, 4], "kda_layers": [1, 3]}
+KDA = {"num_heads": 4, "head_dim": 16, "short_conv_kernel_size": 4}
+
+
+def kimi(**lists: list[int]) -> Config:
+    """A config of Kimi Linear of four layers, with these lists of them."""
+    config = config_of("deepseek-v3", model_type="kimi_linear", architectures=..., num_hidden_layers=4)
+    return {**config, "num_nextn_predict_layers": 0, "linear_attn_config": {**KDA, **lists}}
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Add a config to mine.csv in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return add_config
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        (
+            BAMBA | {"mamba_n_heads": 6, "mamba_n_groups": 1},
+            "mamba_n_heads 6 does not divide the 128 channels; correct",
+        ),
+        (
+            BAMBA | {"mamba_d_head": 8},
+            'mamba_d_head 8 times 8 heads is not the 128 channels; correct it, or write "auto"',
+        ),
+        (BAMBA | {"mamba_n_groups": 3}, "mamba_n_groups 3 does not divide the 8 heads of state spaces"),
+        (FALCON | {"mamba_d_ssm": 100}, "mamba_n_heads 8 does not divide the 100 channels"),
+        (FALCON | {"mamba_d_ssm": 96, "mamba_d_head": 16}, "mamba_d_head 16 times 8 heads is not the 96 channels"),
+        (NEMOTRON | {"n_groups": 3}, "n_groups 3 does not divide the 8 heads of state spaces; correct the one or the"),
+        (
+            config_of("qwen3-next-80b-a3b", linear_num_value_heads=40),
+            "linear_num_value_heads 40 is no multiple of linear_num_key_heads 16, each of which serves as many of them",
+        ),
+        (
+            kimi(full_attn_layers=[2], kda_layers=[1, 3]),
+            "linear_attn_config.kda_layers [1, 3] and full_attn_layers don't share out the layers 1 to 4; name each",
+        ),
+        (kimi(full_attn_layers=[1, 3], kda_layers=[0, 2]), "linear_attn_config.kda_layers [0, 2] and full_attn_layers"),
+        (kimi(full_attn_layers=[2, 3, 4], kda_layers=[1, 3]), "kda_layers [1, 3] and full_attn_layers don't share out"),
+    ],
+)
+def test_linear_layers_that_contradict_themselves(add: Run, config: Config, says: str) -> None:
+    """transformers refuses such a config too, or its code fails on it: no row is written."""
+    assert says in refused(add(config))
+    assert not Path("mine.csv").exists()
+
+
+@pytest.mark.parametrize("config", [BAMBA, FALCON | {"mamba_d_ssm": 96, "mamba_d_head": 12}, NEMOTRON])
+def test_state_spaces_whose_heads_share_the_channels(add: Run, config: Config) -> None:
+    """Where nothing contradicts, and where the config leaves the width of a head out, it is read."""
+    done = add(config, "--id", "mine")
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("left_out", [None, *LISTS])
+def test_either_list_of_layers_is_enough(add: Run, left_out: str | None) -> None:
+    """Kimi Linear's code asks for its linear layers: the others have global attention, whichever list is there."""
+    done = add(kimi(**{name: layers for name, layers in LISTS.items() if name != left_out}), "--id", "mine")
+    assert done.exit_code == 0, done.output
+    row = load_models(Path("mine.csv")).row("mine")
+    assert [row[name] for name in ("n_layers", "n_full_attention_layers", "n_linear_layers")] == [4, 2, 2]
