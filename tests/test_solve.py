@@ -155,6 +155,15 @@ def test_a_time_is_at_most_and_a_rate_at_least() -> None:
     }  # fmt: skip
 
 
+def test_a_share_that_is_lost_is_at_most() -> None:
+    """Seven of 47 steps of eight stages are a bubble at 40 microbatches, 0.149; seven of 46 at 39."""
+    plan = ["calc", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=64", "mesh_pipeline=8"]
+    said = run(*plan, "--solve", "n_microbatches", "--for", "pipeline_bubble_fraction=0.15").stdout
+    assert said.startswith(
+        "n_microbatches = 40 is the smallest whole number with pipeline_bubble_fraction at most 0.15"
+    )
+
+
 def test_the_command_says_and_prints_it() -> None:
     """The line names answer, neighbours and crossing; --json has the same numbers, and --get rows at the answer."""
     words = [*INFERENCE, "--solve", "batch", "--for", "decode_step_time=0.02"]

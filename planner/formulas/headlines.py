@@ -33,6 +33,7 @@ OF_RUNS = "80 % of published runs"
 OF_ANY_RUNS = "80 % of runs"  # where runs of the user's own may be among those that were fitted to
 FITTING = ("check", "needed", "room")  # the kinds about fitting in memory
 EITHER = "either"  # in the column `better`: neither way is, whatever the unit
+WASTE = frozenset({"bubble", "excess", "idle", "imbalance"})  # words of the names of shares that are better small
 _COSTS = frozenset({"s", "h", "byte", "bit", "FLOP", "USD", "chip", "W"})
 MOST = 12  # most headlines of a template without its own
 
@@ -200,12 +201,14 @@ def levers(template: str) -> list[str]:
 
 
 def better(template: str, name: str, unit: str) -> str:
-    """Whether `less` or `more` of a template's row is better: as dashboard.csv says, else by its unit.
+    """Whether `less` or `more` of a template's row is better: as dashboard.csv says, else by its name and unit.
 
-    Blank if neither is. `unit` is % for a share.
+    Blank if neither is. `unit` is % for a share; one of a bubble or another waste is better small.
     """
     said = next((cells["better"] for cells in _named(template, "headline") if cells["name"] == name), "")
-    return said.replace(EITHER, "") if said else usually_better(unit)
+    if said:
+        return said.replace(EITHER, "")
+    return usually_better(unit) if WASTE.isdisjoint(name.split("_")) else "less"
 
 
 def usually_better(unit: str) -> str:
