@@ -49,7 +49,7 @@ class Recalculated:
     @property
     def note(self) -> str:
         """A line of text for the user."""
-        line = f"{self.n_formulas:,} formulas, {self.n_changed:,} rewritten ({self.engine})"
+        line = f"{self.n_formulas:,} formulas, {self.n_changed:,} values written ({self.engine})"
         for cells, (*verbs, rest) in (
             (self.skipped, ("has", "have", "no value until a spreadsheet program opens the file")),
             (self.kept, ("keeps", "keep", "the value that the last program saved")),
