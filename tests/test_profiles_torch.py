@@ -299,12 +299,23 @@ def test_a_device_that_stops_early_is_not_idle_until_the_others(tmp_path):
 
 def test_kernels_of_a_time_below_zero_are_told(tmp_path):
     """Some versions of Kineto write such: they take no time, and a reader sees how many there are."""
-    events = [torch_kernel("gemm", 0, 10), torch_kernel("gemm", 20, -10), torch_kernel("gemm", 40, -5)]
+    events = [torch_kernel("gemm", 0, 10), torch_kernel("gemm", 20, -10), torch_kernel("gemm", 40, float("nan"))]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"traceEvents": events}))
     found = read(path)
-    assert found.notes == ("a.json: 2 kernels of a time below 0 counted as 0",)
+    assert found.notes == ("a.json: 2 kernels of a time below 0, or of none, counted as 0",)
     assert found.devices[0].parts.compute == pytest.approx(10e-6)
+
+
+@pytest.mark.parametrize("wrong", [{"dur": 1e30}, {"ts": "soon"}, {"ts": 1e30}])
+def test_kernels_without_a_time_are_told(tmp_path, wrong):
+    """They are left out, and a reader sees how many there are."""
+    events = [torch_kernel("gemm", 0, 10), torch_kernel("gemm", 20, 10) | wrong, torch_kernel("gemm", 40, 5)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = read(path)
+    assert found.notes == ("a.json: 1 event left out whose begin or duration is no time",)
+    assert found.devices[0].parts.compute == pytest.approx(15e-6)
 
 
 def test_an_int8_matmul_gives_32_bits(tmp_path):

@@ -71,7 +71,7 @@ class KinetoEvents:
         self._processes: set[str] = set()
         self._lanes: defaultdict[int, set[str]] = defaultdict(set)  # by device, the processes of its kernels
         self.count = 0
-        self.below_zero = 0  # kernels with negative durations, which some versions write
+        self.of_no_time = 0  # kernels without a duration, or with a negative one, which some versions write
 
     def add(self, event: dict[str, Any]) -> None:
         """Add an event of the file."""
@@ -95,7 +95,7 @@ class KinetoEvents:
         if kind in _KERNELS:
             device = _number(args.get("device", event.get("pid")))
             self._lanes[device].add(str(event.get("pid")))
-            self.below_zero += duration < 0
+            self.of_no_time += duration < 0 or event.get("dur") is None
             text = self._text(
                 name, kind, *("" if (found := args.get(key)) is None else str(found) for key in COLLECTIVE)
             )
@@ -122,6 +122,11 @@ class KinetoEvents:
 
     def _text(self, *parts: str) -> int:
         return self._texts.setdefault(parts, len(self._texts))
+
+    @property
+    def untimed(self) -> int:
+        """How many events were left out because their begin or duration is no time of this trace."""
+        return self._clock.untimed
 
     @property
     def merged_of(self) -> str:

@@ -282,8 +282,10 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
             what = f"this trace is of rank {rank}, and says that its run has {ranks}, numbered from 0"
             raise UserError(what, place=Place(path), remedy="correct its distributedInfo: of which run is it?")
         made.facts[RANKS] = str(ranks)
-    if below := sum(each.below_zero for each in torch.values()):
-        made.notes.append(f"{path.name}: {counted(below, 'kernel')} of a time below 0 counted as 0")
+    if without := sum(each.of_no_time for each in torch.values()):
+        made.notes.append(f"{path.name}: {counted(without, 'kernel')} of a time below 0, or of none, counted as 0")
+    if untimed := sum(each.untimed for each in torch.values()):
+        made.notes.append(f"{path.name}: {counted(untimed, 'event')} left out whose begin or duration is no time")
     for label, each in torch.items():
         recordings = each.recordings(described, label or name, asked)
         made.devices += [device for one in recordings if (device := summarise(one))]

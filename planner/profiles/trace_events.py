@@ -182,6 +182,7 @@ class Clock:
         self._take = take
         self._waiting: list[tuple[dict[str, Any], float, int]] = []
         self._base: float | None = None
+        self.untimed = 0  # events left out for their times
 
     @property
     def base(self) -> float:
@@ -193,8 +194,10 @@ class Clock:
         try:
             microseconds, duration = float(event["ts"]), round(float(event.get("dur") or 0) * _US)
         except (KeyError, TypeError, ValueError, OverflowError):
+            self.untimed += 1
             return
         if not isfinite(microseconds) or abs(microseconds) > _LATEST or abs(duration) > FAR:
+            self.untimed += 1
             return
         if self._base is not None:
             self._give(self._base, event, microseconds, duration)
@@ -216,6 +219,8 @@ class Clock:
     def _give(self, base: float, event: dict[str, Any], microseconds: float, duration: int) -> None:
         if _is_near(base, microseconds):
             self._take(event, round((microseconds - base) * _US), duration)
+        else:
+            self.untimed += 1
 
 
 def _is_near(known: float, microseconds: float) -> bool:
