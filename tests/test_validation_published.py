@@ -14,7 +14,7 @@ from planner.validation.expected_times import predicted
 from planner.validation.judged import Judged, validated
 from planner.validation.runs import models_of, read, shipped
 
-REMADE = re.compile("remat|repeated|kept in fp")  # what was kept, or in how many bits, is not what the settings say
+REMADE = re.compile("remat|repeated|kept in fp8")  # what was kept, or in how many bits, the settings do not say
 """What a run says of recomputation where its settings don't say it: not stated, of a policy of its own, on the host."""
 
 
