@@ -177,6 +177,24 @@ def test_what_is_read_is_not_warned_of(planner, words):
                                                if "--all" in words else "")  # fmt: skip
 
 
+DENSE = ("calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8")
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["expert_weight_bits=4"], ["expert_weight_bits"]),  # of a model without experts
+        (["expert_weight_bits=4", "hop_latency=2e-6", "batch=9"], ["expert_weight_bits", "hop_latency"]),
+        (["batch=9", "prompt_len=77", "hop_latency=1e-6"], []),  # the last is the default
+        (["expert_weight_bits=4", "--get", "decode_step_time_expected"], []),
+    ],
+)
+def test_what_changes_no_printed_number_is_named(planner, words, named):
+    """A setting that is read, and that no number of the summary would miss in this plan."""
+    said = [f"Warning: {name} was set, and changes none of these numbers in this plan" for name in named]
+    assert planner(*DENSE, *words).stderr.splitlines() == said
+
+
 def test_what_another_input_follows_is_read(planner):
     """FSDP ways that nobody named follow the chips, so that what reads the ways reads the chips."""
     words = [*PLAN, "n_chips=64", "seq_len=512", "mesh_data=2", "--get", "mesh_fsdp", "seq_len"]

@@ -64,7 +64,7 @@ def calc(
     plan = plan_of(template, model, hardware, own_tables(models_csv, hardware_csv, calibrations_csv, only=only))
     given = values(plan.template, texts(settings))
     plan.warn_of_untaken(given)
-    for warning in unread(plan.template, given, None):
+    for warning in unread(plan.template, given, None).values():
         progress.warn(warning)
     return plan.calculated(given)
 

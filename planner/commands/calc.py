@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from planner.catalog import Value
     from planner.catalog.databases import Databases
     from planner.formulas.evaluation import Results
-    from planner.formulas.template import Template
 
 
 @click.command("calc", cls=Greedy, context_settings={"show_default": True})
@@ -77,7 +76,8 @@ def command(
         return
     calculation = plan.calculated(given)
     everything = None if in_full or as_json else leading.asked(loaded)
-    _warn_unread(loaded, given, asking.named(loaded, whys) or names or everything)
+    chosen = asking.named(loaded, whys) or names
+    _warn_unread(plan, given, chosen or everything, is_summary=not chosen)
     if whys:
         click.echo(calculation.why(*whys, depth=depth))
     elif as_json:
@@ -102,17 +102,27 @@ def _refuse_together(first: Mapping[str, object], others: Mapping[str, object]) 
         raise UserError(f"{asked[0]} and {asked[1]} ask for different answers", remedy="write one of them")
 
 
-def _warn_unread(template: Template, given: Mapping[str, Value], asked: Sequence[str] | None) -> None:
-    """Warn of settings that affect neither the printed rows, nor whether the plan fits, nor a check on them."""
+def _warn_unread(
+    plan: PreparedPlan, given: Mapping[str, Value], asked: Sequence[str] | None, *, is_summary: bool = False
+) -> None:
+    """Warn of settings that affect neither the printed rows, nor whether the plan fits, nor a check on them.
+
+    In a summary, also of those that are read and change nothing in this plan.
+    """
     from planner import progress
-    from planner.formulas.asking import unread
+    from planner.formulas.asking import unread, without_effect
     from planner.formulas.headlines import headline_template, memory_check
 
+    template = plan.template
     fits = memory_check(headline_template(template))
     checks = template.of_kind("check")
     targets = given.keys() - {name for row in template.rows if row.kind != "check" for name in row.reads}
     names_of_checks = [row.name for row in checks if row.name == fits or not targets.isdisjoint(row.reads)]
-    for warning in unread(template, given, None if asked is None else [*asked, *names_of_checks]):
+    warnings = unread(template, given, None if asked is None else [*asked, *names_of_checks])
+    if is_summary and asked and plan.calculated(given)[asked[0]] is not None:  # with blanks nothing can be told
+        printed = {*asked, *(row.name for row in checks)} - given.keys()
+        warnings = without_effect(plan.prepared, given, printed) | warnings
+    for warning in warnings.values():
         progress.warn(warning)
 
 
@@ -171,7 +181,7 @@ def _solve(
     template, is_own = plan.template, plan.databases.calibrations_csv is not None
     aim = solve.parse_target(template, target)
     solution = solve.solve(template, plan.facts, with_followers(template, given, unknown), unknown, aim)
-    _warn_unread(template, {name: value for name, value in given.items() if name != unknown}, [aim.row.name, *wanted])
+    _warn_unread(plan, {name: value for name, value in given.items() if name != unknown}, [aim.row.name, *wanted])
     if unknown in given:
         progress.warn(f"--solve {unknown} replaces --set {unknown}={digits(given[unknown])}")
     if as_json:

@@ -1,14 +1,18 @@
-"""Rows that a user asks for by name or pattern, and settings that none of the requested rows reads."""
+"""Rows that a user asks for by name or pattern, and settings that don't change the requested rows."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any
 
+from planner.catalog import Value
 from planner.errors import UserError, closest
 from planner.formulas.following import leading_inputs
+from planner.formulas.partial import Prepared
 from planner.formulas.template import Row, Template
+from planner.progress import unsaid
 
 WILD = "*?["  # characters that make a name a pattern
 ALIKE = 0.75  # least similarity of an unused name and the intended one
@@ -34,8 +38,8 @@ def _matching(template: Template, text: str) -> list[str]:
     return found
 
 
-def unread(template: Template, given: Collection[str], asked: Iterable[str] | None) -> Iterator[str]:
-    """A sentence for each name in `given` on which none of the `asked` rows (None: all) depends.
+def unread(template: Template, given: Collection[str], asked: Iterable[str] | None) -> dict[str, str]:
+    """A sentence for each name in `given` on which none of the `asked` rows (None: all) depends, by the name.
 
     It names a dependent to ask for, or a similar number that is used instead.
     """
@@ -44,11 +48,29 @@ def unread(template: Template, given: Collection[str], asked: Iterable[str] | No
     else:
         read = template.closure(asked, given)
     read |= leading_inputs(template, given, read)
+    return {name: _unread(template, template.row(name), read) for name in given if name not in read}
+
+
+def _unread(template: Template, row: Row, read: Collection[str]) -> str:
+    what = f"{row.name} was set, and nothing you asked for reads it"
+    instead = _instead(template, row, read)
+    return f"{what}: {instead}" if instead else what
+
+
+def without_effect(plan: Prepared, given: Mapping[str, Value], asked: Collection[str]) -> dict[str, str]:
+    """A sentence for each value in `given` without which all `asked` rows are the same, by its name.
+
+    Such are the bits of a dense model's experts. A value that its row would have anyway isn't meant, nor one without
+    which the others contradict one another.
+    """
+    results, found = plan.results(given), dict[str, str]()
     for name in given:
-        if name not in read:
-            what = f"{name} was set, and nothing you asked for reads it"
-            instead = _instead(template, template.row(name), read)
-            yield f"{what}: {instead}" if instead else what
+        with unsaid(), suppress(UserError):
+            others = plan.results({each: value for each, value in given.items() if each != name})
+            is_other = others.value(name) != results.value(name)
+            if is_other and all(others.value(each) == results.value(each) for each in asked):
+                found[name] = f"{name} was set, and changes none of these numbers in this plan"
+    return found
 
 
 def _instead(template: Template, row: Row, read: Collection[str]) -> str:
