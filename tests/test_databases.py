@@ -36,6 +36,7 @@ phi-3.5-moe phi-4 phi-4-mini falcon-7b falcon-40b falcon-180b palm-8b palm-540b 
 bloom-176b opt-125m opt-6.7b opt-13b opt-30b opt-66b opt-175b glm-4.5 glm-4.5-air command-r command-r-plus
 command-a yi-6b yi-34b gpt-neox-20b pythia-12b mpt-7b dbrx jamba-52b nemotron-4-340b grok-1 smollm2-135m
 smollm3-3b deepseek-moe-16b glm-5 glm-5.2 minimax-text-01 minimax-m2.5 minimax-m3 seed-oss-36b gpt3-125m
+nemotron3-nano-30b-a3b nemotron3-super-120b-a12b
 """
 HARDWARE_IDS = """
 tpu-v2 tpu-v3 tpu-v4 tpu-v4i tpu-v5e tpu-v5p tpu-v6e tpu-v7x tpu-8t tpu-8i v100-sxm2-32 v100-sxm2-16 a100-sxm-40

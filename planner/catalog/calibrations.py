@@ -75,6 +75,7 @@ PARAMETERS = (
     Parameter("fsdp_exposure", "FSDP and data-parallel communication that no work hides, over its bound", "1", 0, 2),
     Parameter("expert_exposure", "Expert communication that no work hides, over its bound", "1", 0, 2),
     Parameter("pipeline_exposure", "Pipeline communication that no work hides, over its bound", "1", 0, 4),
+    Parameter("train_scan_passes", "Passes over a recurrent state that a token takes in training", "1", 0, 20),
     Parameter("slice_wait", "Wait for the slowest slice at each doubling of slices, over the step", "1", 0, 0.5),
     Parameter("serve_matmul_efficiency", "Share of the peak that serving matmuls of many tokens reach", "1", 0.3, 1),
     Parameter("matmul_ramp", "Smallest dimension at which a matmul reaches half of its best", "1", 0, 2000),
@@ -86,9 +87,7 @@ PARAMETERS = (
     ),
     Parameter("serve_cache_speed", "Speed of the cache's reads over that of others while serving", "1", 0.2, 1),
     Parameter("serve_expert_overhead", "Time that a layer with experts adds to a pass while serving", "s", 0, 1e-3),
-    Parameter(
-        "serve_scan_time", "Time that a layer with a recurrent state takes for a token of a prompt", "s", 0, 1e-4
-    ),
+    Parameter("serve_scan_time", "Time of a layer with a recurrent state for a token of a prompt", "s", 0, 1e-4),
     Parameter("sparse_attention_heads", "Query heads that a kernel of sparse attention works on at once", "1", 1, 256),
     Parameter(
         "sparse_attention_efficiency", "Share of the peak that sparse attention of a prompt reaches", "1", 0.05, 1

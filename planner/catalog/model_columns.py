@@ -45,6 +45,7 @@ _FIELDS = (
     _count("n_moe_layers", "Layers with experts", at_most="n_layers"),
     _size("d_ff", "Feed-forward dimension", required=True),
     _count("d_ff_expert", "Feed-forward dimension of an expert", aliases=("moe_d_ff",)),
+    _count("expert_latent_dim", "Latent dimension of experts (0: none)", blank=0.0, aliases=("moe_latent_dim",)),
     _count("n_shared_experts", "Shared experts", blank=0.0, aliases=("moe_shared_experts",)),
     _count("d_ff_shared", "Feed-forward dimension of a shared expert", aliases=("moe_shared_d_ff",)),
     _flag("n_shared_gate", "Gate on the shared expert (1 or 0)", aliases=("moe_shared_gate",)),

@@ -130,23 +130,6 @@ def one_shared(width: ColumnRule) -> ColumnRules:
     }
 
 
-def narrower(config: Config, row: ModelRow, name: str, latent: int, ways: str) -> int:
-    """`moe_intermediate_size` scaled down for experts on a latent width, to count like experts on the model's.
-
-    `name` is the field with the latent width; `ways` says, for the note, where the projections to it and back are
-    counted.
-    """
-    width = config.said("moe_intermediate_size", least=1)
-    equal, rest = divmod(width * latent, row.count("d_model"))
-    if rest:
-        raise config.fault(name, "makes experts of no whole width in columns", NO_ROW)
-    config.note(
-        f"experts work on {latent} numbers: of a width of {width} they stand with {equal}, as many parameters and "
-        f"as much work; the ways to these numbers and back stand {ways}"
-    )
-    return equal
-
-
 def n_shared(config: Config, _: ModelRow) -> ColumnValue:
     """`n_shared_experts` with the width of the routed ones; null means none."""
     names = ("n_shared_experts", "num_shared_experts")

@@ -262,7 +262,7 @@ def kimi_delta(config: Config, row: ModelRow) -> int:
 
 def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
     if config.value("routed_expert_hidden_size") is not None:
-        what, remedy = "gives the experts an input of a width of its own, which has no column", NO_ROW
+        what, remedy = "gives the experts a width of their own, whose projections have no column", NO_ROW
         raise config.fault("routed_expert_hidden_size", what, remedy)
     return config.count("num_local_experts", "num_experts") or n_routed(config, row)
 

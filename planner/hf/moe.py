@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, HUNYUAN, KV_SAID, LLAMA, MUSE_GLIMMER, OLMO2, QWEN2, QWEN3, SINKS
-from planner.hf.experts import all_sparse, by_step, experts, interleaved, narrower, one_shared, step_sparse, unbiased
+from planner.hf.experts import (
+    all_sparse,
+    by_step,
+    experts,
+    interleaved,
+    one_shared,
+    step_sparse,
+    unbiased,
+    where_experts,
+)
 from planner.hf.layers import (
     all_full,
     all_local,
@@ -285,12 +294,8 @@ MUSE_SPARK = Family(
         "head_dim": head_dim(64),
         "norms_per_layer": 5,
         "router_score_bias": True,
-        **experts(
-            size("num_local_experts"),
-            CHOSEN,
-            all_sparse,
-            width=lambda config, row: narrower(config, row, "moe_hidden_size", _pooled(config), "in attention"),
-        ),
+        **experts(size("num_local_experts"), CHOSEN, all_sparse),
+        "moe_latent_dim": where_experts(lambda config, _: _pooled(config)),
         "extra_params_per_layer": lambda config, row: _ways(config, row) // row.count("n_layers") or None,
         "extra_params_total": _muse_rest,
     },

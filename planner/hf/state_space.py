@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from planner.errors import Place, UserError
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID, LLAMA
-from planner.hf.experts import experts, narrower, where_experts
+from planner.hf.experts import experts, where_experts
 from planner.hf.layers import attention, check_length, n_linear
 from planner.hf.moe import GRANITEMOESHARED
 from planner.hf.rules import MOST_LAYERS, ColumnValue, Family, ModelRow, apart, maybe, size, taken
@@ -110,7 +110,7 @@ def _falcon(config: Config, row: ModelRow) -> Mamba2:
 
 
 def _falcon_rest(config: Config, row: ModelRow) -> ColumnValue:
-    config.note("the state-space block of each layer counts with its matrices; its scan is not counted")
+    config.note("the state-space block of each layer counts with its matrices; its scan takes time and counts no FLOPs")
     return row.count("n_layers") * _falcon(config, row).vectors
 
 
@@ -304,15 +304,8 @@ def _nemotron_states(config: Config, row: ModelRow) -> ColumnValue:
     return number * _nemotron_mamba(config, row).states if number else None
 
 
-def _nemotron_width(config: Config, row: ModelRow) -> ColumnValue:
-    """An expert's width, scaled down if experts work on a latent width smaller than the model's."""
-    latent = _latent(config)
-    if not latent:
-        return config.said("moe_intermediate_size", least=1)
-    return narrower(config, row, "moe_latent_size", latent, "in the shared expert")
-
-
 def _latent(config: Config) -> int:
+    """What experts read of a token, if it is projected for them; the shared expert stands for the projections."""
     return config.count("moe_latent_size", least=1) or 0
 
 
@@ -336,8 +329,8 @@ NEMOTRON_H = Family("nemotron_h", {
         lambda config, _: config.said("n_routed_experts", least=1) if "moe" in _nemotron_blocks(config) else 0,
         size("num_experts_per_tok"),
         lambda config, _: [kind == "moe" for kind in _nemotron_blocks(config) if kind in ("mlp", "moe")],
-        width=_nemotron_width,
     ),
+    "moe_latent_dim": where_experts(lambda config, _: _latent(config) or None),
     "moe_shared_experts": where_experts(lambda _, __: 1),
     "moe_shared_d_ff": where_experts(
         lambda config, _: config.said("moe_shared_expert_intermediate_size", least=1) + _latent(config)
