@@ -173,6 +173,7 @@ UNMEASURED = {
         64.0, 0, "FlashMLA on Hopper, for which vLLM and SGLang pad a chip's heads"
     ),
     ("b200", "sparse_attention_heads"): Prior(128.0, 0, "FlashMLA on Blackwell, for which vLLM pads a chip's heads"),
+    ("gb300", "sparse_attention_heads"): Prior(128.0, 0, "FlashMLA on Blackwell, for which vLLM pads a chip's heads"),
     ("mi300x", "sparse_attention_heads"): Prior(16.0, 0, "TileLang's kernel, which SGLang runs on AMD's GPUs"),
     ("tpu", "sparse_attention_heads"): Prior(1.0, 0, "no such kernel is published: none is padded"),
     ("any", "sparse_layer_host_time"): Prior(
@@ -180,6 +181,8 @@ UNMEASURED = {
     ),
     ("tpu", "sparse_layer_host_time"): Prior(0.0, 0, "a compiled program: no host between its operations"),
     ("tpu", "expert_layer_host_time"): Prior(0.0, 0, "a compiled program: no host between its operations"),
+    ("gb300", "gemm_efficiency"): Prior(0.74, 0, "as B200's single matmuls"),
+    ("gb300", "collective_efficiency"): Prior(0.71, 0, "as B200's collectives"),
     ("any", "attention_speed"): Prior(1.0, 0, "as a matmul of its dimensions: kernels that are fused"),
     ("any", "attention_read_speed"): Prior(1.0, 0, "as other reads: kernels that are fused"),
     ("any", "narrow_expert_overhead"): Prior(0.0, 0, "as experts in 16 bits"),
