@@ -111,6 +111,26 @@ def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
     assert set(sensible.space(more, more.subjects[0], alone=False).axes[0].columns["mesh_tensor"]) == {16}
 
 
+@pytest.mark.parametrize(
+    ("template", "settings", "ways", "most"),
+    [
+        ("inference", ["n_chips=16", "slice_x=4", "slice_y=4"], "serve_tensor", 2),
+        ("training", ["n_chips=16", "slice_x=4", "slice_y=4"], "mesh_tensor", 2),
+        ("training", ["n_chips=16", "slice_x=16"], "mesh_tensor", 1),
+        ("inference", [], "serve_tensor", 3),
+    ],
+)
+def test_tensor_ways_lie_along_axes_that_the_slice_has_with_two_chips_on_each(template, settings, ways, most):
+    """A v5p slice of 4x4 has two axes and not the three of its torus; two chips make one axis, not a part of three."""
+    wanted = asked(template, "llama3-8b", ["tpu-v5p"], settings)
+    found = sensible.space(wanted, wanted.subjects[0], alone=False).axes[0].columns
+    axes, tensor = found["tensor_axes"], np.where(found[ways] == 0, found["n_chips"], found[ways])
+    assert set(axes) == {0, *range(2, most + 1)}
+    assert (tensor[axes > 1] >= 2 ** axes[axes > 1]).all()
+    apart = found.get("prefill_tensor", np.zeros(len(axes)))
+    assert (apart[(axes > 1) & (apart > 1)] >= 2 ** axes[(axes > 1) & (apart > 1)]).all()
+
+
 MATMUL = ["matmul", "-H", "h100-sxm", "tpu-v6e", "--minimize", "expected_time", "--set", "d_out=8192",
           "--maximize", "tokens", "--over", "tokens=1024..8192*2"]  # fmt: skip
 SERVING = ["inference", "-m", "llama3-70b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and", TOKEN]
