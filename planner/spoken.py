@@ -79,7 +79,7 @@ def where_goes(label: str, what: str = "") -> str:
 
 
 def spoken(value: float | None, unit: str, like: float | None = None) -> str:
-    """A number with its unit; N/A for None. A fraction is shown in percent if its `unit` is `%`.
+    """A number with its unit; N/A for None. A fraction is shown in percent if its `unit` is `%`, whole chips in full.
 
     `like` is a number whose scale it shares: if that is shown in days, so is this, unless it would be a small part of
     a day or thousands of days.
@@ -102,6 +102,8 @@ def spoken(value: float | None, unit: str, like: float | None = None) -> str:
         steps = [(factor, factor, f"{word}B") for factor, word in _STEPS]
         factor, word = _scale(value, like, [*steps, (0.0, 1.0, "bytes")])
         return f"{rounded(value / factor)} {word}"
+    if unit == "chip" and value == int(value):
+        return printed(value, unit)
     return f"{rounded(value)} {_UNITS.get(unit, unit)}".rstrip()
 
 
