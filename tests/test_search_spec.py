@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import planner
 from planner import progress
 from planner.errors import UserError
 from planner.formulas import library
@@ -14,6 +15,7 @@ from planner.search.conditions import with_conditions
 from planner.search.request import values_over
 from planner.search.space import PlanAxis, PlanSpace
 from planner.search.sweep import SweptPlans
+from tests.commands import run
 from tests.searches import TOKEN, asked
 
 
@@ -133,3 +135,21 @@ def test_a_condition_leaves_the_plans_that_meet_it():
     kept = whole[TOKEN] < 0.015
     assert 0 < kept.sum() < len(kept)
     assert all(np.array_equal(met[name], whole[name][kept]) for name in whole)
+
+
+def test_a_sweep_counts_the_plans_that_fail_a_check():
+    """Llama 3 70B's 141 GB are more than one H100 has; two have room for 1 sequence of 8,192 tokens, not for 64."""
+    over = ["batch=1,64", "n_chips=1,2"]
+    plans = SweptPlans(asked("inference", "llama3-70b", ["h100-sxm"], (), over), [TOKEN], ["check_fits_memory"])
+    assert [len(part[TOKEN]) for part in plans.parts()] == [4]
+    assert (plans.failing.plans, plans.failing.failing, dict(plans.failing.of)) == (4, 3, {"check_fits_memory": 3})
+    sweep = ["sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", *over, "--get", TOKEN]
+    said = run(*sweep)
+    assert said.stderr == (
+        "Check failed in 3 of 4 plans: Weights and caches fit (check_fits_memory) in 3; "
+        "--where check_fits_memory leaves them out\n"
+    )
+    assert len(said.stdout.splitlines()) == 5
+    assert not run(*sweep, "--where", "check_fits_memory").stderr
+    frame = planner.sweep("inference", model="llama3-70b", hardware="h100-sxm", over={"n_chips": [1, 2]}, get=TOKEN)
+    assert frame.attrs["failing"] == {"check_fits_memory": 1}
