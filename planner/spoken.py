@@ -129,8 +129,8 @@ def between(low: float | None, high: float | None, unit: str, like: float | None
 
 
 def percent(share: float | None, digits: int = 1, *, signed: bool = False) -> str:
-    """A fraction in percent with `digits` decimals: `9.6 %`, or signed `-8 %`; N/A for None."""
-    return "N/A" if share is None else f"{100 * share:{'+' if signed else ''}.{digits}f} %"
+    """A fraction in percent with `digits` decimals: `9.6 %`, or signed `-8 %`, `+1,340 %`; N/A for None."""
+    return "N/A" if share is None else f"{100 * share:{'+' if signed else ''},.{digits}f} %"
 
 
 def rounded(value: float) -> str:

@@ -13,7 +13,7 @@ from planner.formulas import library
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
-from planner.spoken import between, spoken, within
+from planner.spoken import between, percent, spoken, within
 from planner.validation.nearest import nearest
 from tests.commands import command
 from tests.first_screens import SERVING, TRAINING, calc
@@ -47,6 +47,13 @@ def plan_of(name: str, **more: float | str) -> Results:
 def test_numbers_as_people_say_them(value: float | None, unit: str, text: str) -> None:
     """Three digits, and units that people speak: milliseconds, days, percent, dollars; whole chips in full."""
     assert spoken(value, unit) == text
+
+
+def test_percents_have_their_thousands_apart() -> None:
+    """As every other number has, with and without a sign."""
+    assert [percent(134.2, 0, signed=True), percent(-0.08, 0, signed=True), percent(10.5)] == [
+        "+13,420 %", "-8 %", "1,050.0 %",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
