@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import openpyxl
 import pytest
 
 from planner.report.contents import Section
 from planner.report.gather import gather
-from tests.workbooks import Grid, by_name, few_rows, of_scenarios
+from tests.workbooks import Grid, by_name, cached, few_rows, of_scenarios
 
 FLEET = "id,model,hardware,n_chips,batch,request_rate,prompt_len,generate_len,context_len\n"
 FLEET += "one,llama3-8b,h100-sxm,1,64,40,2000,500,2500\n"
@@ -16,11 +18,17 @@ BOUND_BY = ": bound by"
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Grid, Section]:
-    """The cached values of a workbook of one fleet, and the section of its report with the fleet's numbers."""
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workbook of one fleet."""
     folder = tmp_path_factory.mktemp("fleet")
-    grid = of_scenarios(folder, FLEET, ["fleet"], few_rows(("llama3-8b",), ("h100-sxm",)))
-    return grid, gather(folder / "plan.xlsx").headlines[0]
+    of_scenarios(folder, FLEET, ["fleet"], few_rows(("llama3-8b",), ("h100-sxm",)))
+    return folder / "plan.xlsx"
+
+
+@pytest.fixture(scope="module")
+def built(path: Path) -> tuple[Grid, Section]:
+    """Its cached values, and the section of its report with the fleet's numbers."""
+    return cached(path), gather(path).headlines[0]
 
 
 def test_the_chips_of_a_fleet_are_whole(built: tuple[Grid, Section]) -> None:
@@ -42,3 +50,9 @@ def test_what_binds_is_told_of_the_bound_and_not_of_what_is_asked_for(built: tup
     ]
     notes = {grid["Dashboard"][f"E{at[name]}"] for name in ("target_first_token_time", "target_token_time")}
     assert notes == {"what is asked for"}
+
+
+def test_the_waterfall_is_named_after_the_time_that_it_draws(path: Path) -> None:
+    """A fleet's is that to the first token, which is no step."""
+    titles = [each.title.tx.rich.p[0].r[0].t for each in openpyxl.load_workbook(path)["Dashboard"]._charts]
+    assert "From bound to expected: where the time to first token under load goes" in titles
