@@ -87,6 +87,8 @@ def test_blocks_hold_every_plan_once_and_in_order(size):
         ('OR(weight_dtype="int8",n_chips=16)', False),
         ("check_fits_memory", True),
         ("100ms>decode_step_time_expected", True),
+        ("cost_per_million_tokens_expected<=$0.2k", True),
+        ("cost_per_million_tokens_expected<=$1", False),
     ],
 )
 def test_a_condition_is_a_formula_whose_numbers_have_units(where, holds):
@@ -116,6 +118,8 @@ def test_a_condition_without_a_unit_says_what_it_is_read_in(capsys):
         ("n_chips>2)", "unexpected ')'"),
         ("", "the formula is empty"),
         ("n_chips+8GB>2", "8GB"),
+        ("n_chips>2 and batch<4", "unexpected 'and'; write AND(one,other)"),
+        ("cost_per_million_tokens_expected<$2h", "'h' is unexpected in '$2h'"),
     ],
 )
 def test_a_condition_with_a_fault_is_refused_in_one_line(where, said):
