@@ -157,3 +157,17 @@ def test_a_sweep_counts_the_plans_that_fail_a_check():
     assert not run(*sweep, "--where", "check_fits_memory").stderr
     frame = planner.sweep("inference", model="llama3-70b", hardware="h100-sxm", over={"n_chips": [1, 2]}, get=TOKEN)
     assert frame.attrs["failing"] == {"check_fits_memory": 1}
+
+
+def test_what_is_varied_or_set_and_changes_nothing_shown_is_told():
+    """Drafts are in no time but that of a token with drafts; the reserve of memory is read by a check alone."""
+    plan = ["inference", "-m", "llama3-8b", "-H", "h100-sxm"]
+    unread = "Warning: n_draft_tokens was set, and nothing you asked for reads it"
+    over, kept = ["--over", "n_draft_tokens=0..2"], ["--set", "n_chips=1", "hbm_reserve_bytes=8e9"]
+    assert unread in run("sweep", *plan, *kept, *over, "--get", TOKEN).stderr
+    assert not run("sweep", *plan, *kept, *over, "--get", "speculative_token_time").stderr
+    search = ["optimize", *plan, *kept, "batch=1", "n_draft_tokens=2", "--minimize"]
+    assert unread in run(*search, TOKEN).stderr
+    assert "hbm_reserve_bytes was set" not in run(*search, TOKEN).stderr
+    with pytest.warns(UserWarning, match="n_draft_tokens was set"):
+        planner.sweep("inference", model="llama3-8b", hardware="h100-sxm", over={"n_draft_tokens": [1, 2]}, get=TOKEN)

@@ -45,6 +45,7 @@ def sweep(
     asked = request(str(template), models, chips, texts(settings), _overs(over), wheres, databases, backend)
     checks = [row.name for row in asked.template.of_kind("check")]
     found = SweptPlans(asked, wanted(asked.template, _several(get)), checks)
+    asked.warn_unread(found.wanted)
     frame = _frame(found.columns, list(found.parts()))
     frame.attrs["failing"] = dict(found.failing.of)
     return frame

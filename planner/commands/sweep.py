@@ -52,6 +52,7 @@ def command(
         sharing = ALONE if output is None else among
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, sharing)
         sweep = SweptPlans(asked, wanted(asked.template, names), [row.name for row in asked.template.of_kind("check")])
+        asked.warn_unread(sweep.wanted)
     with among.agreed():
         if output is None:
             from planner.search.search_text import first_lines

@@ -93,6 +93,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
 
     Raises UserError if no plan passes, or an objective is N/A in all of them, with what is missing.
     """
+    asked.warn_unread(each.row.name for each in objectives)
     return _Search(asked, objectives, alone).found(top)
 
 
