@@ -79,7 +79,7 @@ def where_goes(label: str, what: str = "") -> str:
 
 
 def spoken(value: float | None, unit: str, like: float | None = None) -> str:
-    """A number with its unit; N/A for None. A fraction is shown in percent if its `unit` is `%`.
+    """A number with its unit; N/A for None. A fraction is shown in percent if its `unit` is `%`, whole chips in full.
 
     `like` is a number whose scale it shares: if that is shown in days, so is this, unless it would be a small part of
     a day or thousands of days.
@@ -102,6 +102,8 @@ def spoken(value: float | None, unit: str, like: float | None = None) -> str:
         steps = [(factor, factor, f"{word}B") for factor, word in _STEPS]
         factor, word = _scale(value, like, [*steps, (0.0, 1.0, "bytes")])
         return f"{rounded(value / factor)} {word}"
+    if unit == "chip" and value == int(value):
+        return printed(value, unit)
     return f"{rounded(value)} {_UNITS.get(unit, unit)}".rstrip()
 
 
@@ -127,8 +129,8 @@ def between(low: float | None, high: float | None, unit: str, like: float | None
 
 
 def percent(share: float | None, digits: int = 1, *, signed: bool = False) -> str:
-    """A fraction in percent with `digits` decimals: `9.6 %`, or signed `-8 %`; N/A for None."""
-    return "N/A" if share is None else f"{100 * share:{'+' if signed else ''}.{digits}f} %"
+    """A fraction in percent with `digits` decimals: `9.6 %`, or signed `-8 %`, `+1,340 %`; N/A for None."""
+    return "N/A" if share is None else f"{100 * share:{'+' if signed else ''},.{digits}f} %"
 
 
 def rounded(value: float) -> str:

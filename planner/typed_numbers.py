@@ -225,7 +225,12 @@ class _Parser:
         else:
             found = repr(self.tokens[self.at][1]) if self.at < len(self.tokens) else "the end"
             raise ValueError(f"a number is wanted before {found} in {self.text!r}")
-        return _of(number, before or self.take("unit"))
+        if not before:
+            return _of(number, self.take("unit"))
+        scale = self.take("unit")  # $2 million
+        if scale and not is_scale(scale):
+            raise ValueError(f"{scale!r} is unexpected in {self.text!r}")
+        return _of(number * (parsed(scale)[0] if scale else 1), before)
 
 
 def _of(number: Fraction, unit: str) -> _Quantity:

@@ -294,3 +294,12 @@ def test_a_call_knows_only_the_calibrations_that_it_is_given(tmp_path: Path) -> 
         planner.calc("matmul", hardware="a", hardware_csv=chips, **sizes)
     assert planner.hardware(chips).loc["a", "calibration"] == "mine"
     assert 'no stack "mine"' in refused("calc", "training", "-m", "gpt2", "-H", "h100-sxm", "--set", "stack=mine")
+
+
+def test_the_plans_of_a_search_are_no_frame_of_scenarios(tmp_path: Path) -> None:
+    """Its frame has results beside inputs: the error names what makes scenarios of them, and nothing is written."""
+    found = planner.optimize("matmul", hardware="h100-sxm", over={"d_out": [1024, 2048]}, tokens=64, d_in=1024,
+                             minimize="expected_time")  # fmt: skip
+    with pytest.raises(planner.UserError, match=r"planner\.optimize\(\.\.\., workbook="):
+        planner.build(found, tmp_path / "plan.xlsx")
+    assert not list(tmp_path.iterdir())

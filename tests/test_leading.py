@@ -13,7 +13,7 @@ from planner.formulas import library
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
-from planner.spoken import between, spoken, within
+from planner.spoken import between, percent, spoken, within
 from planner.validation.nearest import nearest
 from tests.commands import command
 from tests.first_screens import SERVING, TRAINING, calc
@@ -40,12 +40,20 @@ def plan_of(name: str, **more: float | str) -> Results:
         (3.94e-12, "s", "under 1 ns"), (-3.94e-12, "s", "above -1 ns"),
         (0, "s", "0 s"), (0.29313, "%", "29.3 %"), (22_017_537, "USD", "$22.0 million"), (1.4298, "USD", "$1.43"),
         (10.8, "USD", "$10.80"), (0.01234, "USD", "$0.0123"), (77_640, "USD", "$77,600"), (356_412, "1/s", "356,000"),
-        (9.999, "1/s", "10.0"), (85.9e9, "byte", "85.9 GB"), (None, "s", "N/A"),
+        (9.999, "1/s", "10.0"), (85.9e9, "byte", "85.9 GB"), (None, "s", "N/A"), (1, "chip", "1 chip"),
+        (33, "chip", "33 chips"), (11_616, "chip", "11,616 chips"), (10.26, "chip", "10.3 chips"),
     ],
 )  # fmt: skip
 def test_numbers_as_people_say_them(value: float | None, unit: str, text: str) -> None:
-    """Three digits, and units that people speak: milliseconds, days, percent, dollars."""
+    """Three digits, and units that people speak: milliseconds, days, percent, dollars; whole chips in full."""
     assert spoken(value, unit) == text
+
+
+def test_percents_have_their_thousands_apart() -> None:
+    """As every other number has, with and without a sign."""
+    assert [percent(134.2, 0, signed=True), percent(-0.08, 0, signed=True), percent(10.5)] == [
+        "+13,420 %", "-8 %", "1,050.0 %",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

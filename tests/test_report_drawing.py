@@ -10,11 +10,11 @@ import pytest
 
 import planner
 from planner.errors import UserError
-from planner.report.bar_chart import PARTS
+from planner.report.bar_chart import PARTS, Bar, BarPart, bar_chart
 from planner.report.contents import FigureTable, Picture
 from planner.report.documents import page
 from planner.report.sensitivities import BAR, ROW, SMALL
-from planner.report.svg import PALETTE, Drawing, lines, tick
+from planner.report.svg import PALETTE, Drawing, lines, tick, width_of
 from planner.report.write import alone, write, written_beside
 from planner.xlsx.atomic import write_atomically
 from tests.reports import reported, small_workbook
@@ -35,6 +35,19 @@ def test_long_times_have_ticks_that_tell_them_apart() -> None:
     assert [tick(seconds, "s") for seconds in (1.5, 1e6, 1_250_000.0)] == [
         "1.5\N{NO-BREAK SPACE}s", "1,000,000\N{NO-BREAK SPACE}s", "1,250,000\N{NO-BREAK SPACE}s",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("bound", [0.05, 0.45, 0.5, 0.55, 0.95])
+def test_the_line_of_a_bound_crosses_no_text(bound: float) -> None:
+    """The text in a bar is beside the line across it, wherever that is; the text above the bar ends above the line."""
+    bar = Bar(0, "a plan", "28.75 GB of 288.0 GB", [BarPart(0, 1.0, "the part", "370 ms")], limit=bound)
+    root = xml.dom.minidom.parseString(bar_chart("words", [bar], ["Work"], "s")).documentElement
+    (line,) = (each for each in root.getElementsByTagName("line") if each.getAttribute("class") == "limit")
+    x, top = float(line.getAttribute("x1")), float(line.getAttribute("y1"))
+    texts = {each.firstChild.nodeValue: each for each in root.getElementsByTagName("text")}
+    middle, half = float(texts["370 ms"].getAttribute("x")), width_of("370 ms") / 2
+    assert abs(middle - x) > half
+    assert float(texts[bar.said].getAttribute("y")) + 4 < top  # what hangs below the line of writing
 
 
 def test_a_drawing_stands_alone() -> None:

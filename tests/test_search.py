@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from planner.catalog.databases import Databases
-from planner.formulas.evaluation import evaluate
+from planner.formulas.evaluation import evaluate, text_of
 from planner.formulas.following import with_followers
 from planner.search import layout_rules, sensible
 from planner.search.found import objective
@@ -109,6 +109,45 @@ def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
         "training", "llama3.1-405b", ["h100-sxm"], ["n_chips=1024", "batch_tokens=8388608"], ["mesh_tensor=16"]
     )
     assert set(sensible.space(more, more.subjects[0], alone=False).axes[0].columns["mesh_tensor"]) == {16}
+
+
+@pytest.mark.parametrize(
+    ("template", "settings", "ways", "most"),
+    [
+        ("inference", ["n_chips=16", "slice_x=4", "slice_y=4"], "serve_tensor", 2),
+        ("training", ["n_chips=16", "slice_x=4", "slice_y=4"], "mesh_tensor", 2),
+        ("training", ["n_chips=16", "slice_x=16"], "mesh_tensor", 1),
+        ("inference", [], "serve_tensor", 3),
+    ],
+)
+def test_tensor_ways_lie_along_axes_that_the_slice_has_with_two_chips_on_each(template, settings, ways, most):
+    """A v5p slice of 4x4 has two axes and not the three of its torus; two chips make one axis, not a part of three."""
+    wanted = asked(template, "llama3-8b", ["tpu-v5p"], settings)
+    found = sensible.space(wanted, wanted.subjects[0], alone=False).axes[0].columns
+    axes, tensor = found["tensor_axes"], np.where(found[ways] == 0, found["n_chips"], found[ways])
+    assert set(axes) == {0, *range(2, most + 1)}
+    assert (tensor[axes > 1] >= 2 ** axes[axes > 1]).all()
+    apart = found.get("prefill_tensor", np.zeros(len(axes)))
+    assert (apart[(axes > 1) & (apart > 1)] >= 2 ** axes[(axes > 1) & (apart > 1)]).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "width", "made", "is_counted"),
+    [
+        ("gemma-7b", 3072, 4 * 3072 + 4 * 16 * 256 + 3 * 24576, False),
+        ("llama3-8b", 4096, 4 * 4096 + 2 * 32 * 128 + 2 * 8 * 128 + 3 * 14336, True),
+    ],
+)
+def test_keeping_everything_is_searched_only_if_all_that_layers_make_is_counted(model, width, made, is_counted):
+    """`none` counts 20 widths of the model: a layer of Gemma 7B makes 33, which `selective` counts, one of Llama 17.
+
+    By hand: the block's inputs with their norms, queries, keys, values and answers, and three feed-forward matrices.
+    """
+    wanted = asked("training", model, ["h100-sxm"], ["n_chips=8"])
+    tried = {text_of(each) for axis in sensible.space(wanted, wanted.subjects[0], alone=False).axes
+             for each in axis.columns.get("remat", [])}  # fmt: skip
+    assert (made <= 20 * width) == is_counted == ("none" in tried)
+    assert tried >= {"block", "selective"}
 
 
 MATMUL = ["matmul", "-H", "h100-sxm", "tpu-v6e", "--minimize", "expected_time", "--set", "d_out=8192",

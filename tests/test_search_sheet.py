@@ -10,6 +10,7 @@ import openpyxl
 import pytest
 from openpyxl.worksheet.worksheet import Worksheet
 
+from planner.book.read_plan import read_plan
 from planner.catalog.databases import Databases
 from planner.check.run import check
 from planner.formulas.evaluation import evaluate
@@ -159,3 +160,13 @@ def test_assumptions_say_a_unit_once_and_repeat_their_head(tmp_path: Path) -> No
     assert sheet.print_title_rows == f"${head}:${head}"
     for _, value, unit, *_ in sheet.iter_rows(min_row=head + 1):
         assert not unit.value or '"' not in value.number_format
+
+
+def test_a_scenario_of_a_found_plan_is_named_after_the_chips_that_prefill_alone(tmp_path):
+    """Of two plans that decode on four chips, the one with two more that prefill is named so, and not by a number."""
+    path = tmp_path / "plan.xlsx"
+    command("optimize", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=4", "batch=12",
+            "serve_tensor=4", "prefill_tensor=2", "--alone", "--over", "prefill_chips=0,2", "--top", "2",
+            "--minimize", TOKEN, "--and", COST, "--workbook", str(path))  # fmt: skip
+    names = {scenario.title for scenario in read_plan(path).scenarios}
+    assert names == {"llama3-70b 4 h100-sxm", "llama3-70b 4 h100-sxm, prefill 2"}

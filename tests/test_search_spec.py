@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import planner
 from planner import progress
 from planner.errors import UserError
 from planner.formulas import library
@@ -14,6 +15,7 @@ from planner.search.conditions import with_conditions
 from planner.search.request import values_over
 from planner.search.space import PlanAxis, PlanSpace
 from planner.search.sweep import SweptPlans
+from tests.commands import run
 from tests.searches import TOKEN, asked
 
 
@@ -85,6 +87,8 @@ def test_blocks_hold_every_plan_once_and_in_order(size):
         ('OR(weight_dtype="int8",n_chips=16)', False),
         ("check_fits_memory", True),
         ("100ms>decode_step_time_expected", True),
+        ("cost_per_million_tokens_expected<=$0.2k", True),
+        ("cost_per_million_tokens_expected<=$1", False),
     ],
 )
 def test_a_condition_is_a_formula_whose_numbers_have_units(where, holds):
@@ -114,6 +118,8 @@ def test_a_condition_without_a_unit_says_what_it_is_read_in(capsys):
         ("n_chips>2)", "unexpected ')'"),
         ("", "the formula is empty"),
         ("n_chips+8GB>2", "8GB"),
+        ("n_chips>2 and batch<4", "unexpected 'and'; write AND(one,other)"),
+        ("cost_per_million_tokens_expected<$2h", "'h' is unexpected in '$2h'"),
     ],
 )
 def test_a_condition_with_a_fault_is_refused_in_one_line(where, said):
@@ -133,3 +139,35 @@ def test_a_condition_leaves_the_plans_that_meet_it():
     kept = whole[TOKEN] < 0.015
     assert 0 < kept.sum() < len(kept)
     assert all(np.array_equal(met[name], whole[name][kept]) for name in whole)
+
+
+def test_a_sweep_counts_the_plans_that_fail_a_check():
+    """Llama 3 70B's 141 GB are more than one H100 has; two have room for 1 sequence of 8,192 tokens, not for 64."""
+    over = ["batch=1,64", "n_chips=1,2"]
+    plans = SweptPlans(asked("inference", "llama3-70b", ["h100-sxm"], (), over), [TOKEN], ["check_fits_memory"])
+    assert [len(part[TOKEN]) for part in plans.parts()] == [4]
+    assert (plans.failing.plans, plans.failing.failing, dict(plans.failing.of)) == (4, 3, {"check_fits_memory": 3})
+    sweep = ["sweep", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--over", *over, "--get", TOKEN]
+    said = run(*sweep)
+    assert said.stderr == (
+        "Check failed in 3 of 4 plans: Weights and caches fit (check_fits_memory) in 3; "
+        "--where check_fits_memory leaves them out\n"
+    )
+    assert len(said.stdout.splitlines()) == 5
+    assert not run(*sweep, "--where", "check_fits_memory").stderr
+    frame = planner.sweep("inference", model="llama3-70b", hardware="h100-sxm", over={"n_chips": [1, 2]}, get=TOKEN)
+    assert frame.attrs["failing"] == {"check_fits_memory": 1}
+
+
+def test_what_is_varied_or_set_and_changes_nothing_shown_is_told():
+    """Drafts are in no time but that of a token with drafts; the reserve of memory is read by a check alone."""
+    plan = ["inference", "-m", "llama3-8b", "-H", "h100-sxm"]
+    unread = "Warning: n_draft_tokens was set, and nothing you asked for reads it"
+    over, kept = ["--over", "n_draft_tokens=0..2"], ["--set", "n_chips=1", "hbm_reserve_bytes=8e9"]
+    assert unread in run("sweep", *plan, *kept, *over, "--get", TOKEN).stderr
+    assert not run("sweep", *plan, *kept, *over, "--get", "speculative_token_time").stderr
+    search = ["optimize", *plan, *kept, "batch=1", "n_draft_tokens=2", "--minimize"]
+    assert unread in run(*search, TOKEN).stderr
+    assert "hbm_reserve_bytes was set" not in run(*search, TOKEN).stderr
+    with pytest.warns(UserWarning, match="n_draft_tokens was set"):
+        planner.sweep("inference", model="llama3-8b", hardware="h100-sxm", over={"n_draft_tokens": [1, 2]}, get=TOKEN)

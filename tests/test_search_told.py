@@ -57,6 +57,16 @@ def test_plans_whose_objective_is_unknown_are_told_with_what_is_missing():
     assert missing in refused(*search, "-H", "h800-sxm")
 
 
+def test_a_chip_without_a_network_is_given_one_in_its_row(tmp_path):
+    """What joins its chips is named in its row, from which further numbers follow; no number is typed for a text."""
+    path = tmp_path / "chips.csv"
+    path.write_text("id,kind,peak_bf16,hbm_bytes,hbm_bandwidth,price_per_chip_hour\nlone,gpu,1e15,96e9,4e12,3\n")
+    search = ["optimize", "inference", "-m", "llama3-8b", "-H", "lone", "--hardware-csv", str(path), "--minimize", COST]
+    said = refused(*search, "--set", "n_chips=4", "serve_tensor=4")
+    assert "; give its row of --hardware-csv network, scaleup_bandwidth and max_chips, or plan one chip" in said
+    assert "Best " in command(*search, "--set", "n_chips=1")
+
+
 def test_what_is_off_a_best_of_0_is_not_told():
     """A part of a step may be 0 in the best plans: the others are no share off it, and nothing fails."""
     output = command("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=512",

@@ -254,3 +254,13 @@ def test_elasticities_are_written_into_the_workbook(tmp_path: Path) -> None:
             assert row[1] == each.row.name
             assert [row[3], *row[4:6]] == [pytest.approx(each.value), *map(pytest.approx, sides)]
     assert "--write is for a workbook" in refused("sensitivity", "inference", "--write")
+
+
+def test_the_default_of_a_fleet_is_a_time_and_no_number_of_chips() -> None:
+    """Whole chips jump or stay: by default the time to first token is told, which the prompt's length moves."""
+    found = planner.sensitivity(
+        "fleet", model="llama3-8b", hardware="h100-sxm", n_chips=1, batch=64, request_rate=20, prompt_len=2000,
+        generate_len=500, context_len=2500,
+    )  # fmt: skip
+    assert found.attrs["of"][0] == "first_token_time_loaded"
+    assert found.loc["prompt_len", "elasticity_more"] > 0.5

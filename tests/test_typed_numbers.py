@@ -31,7 +31,7 @@ UNITS = ("1", "s", "byte/chip", "byte/s/chip", "FLOP/s/chip", "USD/h/chip", "1/s
         ("8k", "chip", 8000), ("30k", "USD/chip", 30e3), ("2*3", "s", 6), ("2 million", "USD", 2e6),
         (" 10 ms ", "s", 0.01), ("5/s", "1/s", 5), ("2E", "1", 2e18), ("12 days", "s", 12 * 86400),
         ("200B", "1", 2e11), ("0.2T", "1", 2e11), ("1.5 B tokens", "1", 1.5e9), ("3*70B", "1", 2.1e11),
-        ("16GB/2B", "1", 8e9), ("200B", "byte", 200),
+        ("16GB/2B", "1", 8e9), ("200B", "byte", 200), ("$2 million", "USD", 2e6), ("$2.5k", "USD/chip", 2500),
     ],
 )  # fmt: skip
 def test_what_a_text_writes(text: str, unit: str, wanted: float) -> None:

@@ -10,6 +10,7 @@ from planner import csvfile, progress
 from planner.api import warned
 from planner.api.calc import File, own_tables
 from planner.collector import still
+from planner.errors import UserError
 from planner.regularfile import refuse_existing, refuse_other
 from planner.workbook import book
 from planner.workbook.lacking import unanswered, without
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 NAME = Path("the frame")  # how errors refer to it
+OF_A_SEARCH = "is_tie"  # a column that only the frames of planner.optimize have, among results that are no inputs
 
 
 @warned
@@ -42,6 +44,9 @@ def build(
     hardware, and any row of a template. Columns that are missing have the template's defaults.
     Raises UserError for the same reasons as the command; also if the file exists, unless `force` is true.
     """
+    if OF_A_SEARCH in frame.columns:
+        remedy = 'planner.optimize(..., workbook="plan.xlsx") writes its plans as scenarios'
+        raise UserError(f"{NAME} is what planner.optimize returned", remedy=remedy)
     output = Path(path)
     refuse_other(output, ".xlsx", "a workbook")
     refuse_existing(output, force=force, by="force=True")

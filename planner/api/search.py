@@ -36,14 +36,19 @@ def sweep(
     """Calculate every combination of the values of `over`, the last one varying fastest: a row for each plan.
 
     `get` names the rows of the template that become columns, by default the headlines. `where` takes conditions over
-    any row that plans must meet. Several models and chips are all swept. `attrs["units"]` has the units.
+    any row that plans must meet. Several models and chips are all swept. `attrs` has the `units`, and how many of the
+    plans fail each check (`failing`): they are in the table all the same.
     Raises UserError for the same reasons as `planner sweep`.
     """
     databases = own_tables(models_csv, hardware_csv, calibrations_csv, only=only).databases
     models, chips, wheres = map(_several, (model, hardware, where))
     asked = request(str(template), models, chips, texts(settings), _overs(over), wheres, databases, backend)
-    found = SweptPlans(asked, wanted(asked.template, _several(get)))
-    return _frame(found.columns, list(found.parts()))
+    checks = [row.name for row in asked.template.of_kind("check")]
+    found = SweptPlans(asked, wanted(asked.template, _several(get)), checks)
+    asked.warn_unread(found.wanted)
+    frame = _frame(found.columns, list(found.parts()))
+    frame.attrs["failing"] = dict(found.failing.of)
+    return frame
 
 
 @warned

@@ -24,7 +24,13 @@ TOP = 20
 @click.option("-m", "--model", metavar="MODEL", help="A model's id, as `planner models list` shows it.")
 @click.option("-H", "--hardware", metavar="CHIP", help="A chip's id, as `planner hardware list` shows it.")
 @settings
-@click.option("--of", "name", metavar="NAME", default="", help="The output; by default the template's first headline.")
+@click.option(
+    "--of",
+    "name",
+    metavar="NAME",
+    default="",
+    help="The output; by default the first headline that is no number of chips.",
+)
 @click.option(
     "--top", type=click.IntRange(min=0), default=TOP, show_default=True, help="How many to print; 0 prints all."
 )

@@ -37,7 +37,8 @@ def command(
     """Calculate TEMPLATE for every combination of the values of --over; the last one named varies fastest.
 
     --over model=a,b and --over hardware=a,b vary models and chips. An input whose default depends on another, such as
-    FSDP ways on chips, is adjusted for each plan. --where takes a formula over any row of the template.
+    FSDP ways on chips, is adjusted for each plan. --where takes a formula over any row of the template. How many plans
+    fail a check is told on stderr; they are in the table all the same.
     """
     from planner.processes import ALONE
     from planner.search import table_files
@@ -50,7 +51,8 @@ def command(
             table_files.check_writable(output, among)
         sharing = ALONE if output is None else among
         asked = request(template, models, chips, settings, overs, wheres, databases, backend, sharing)
-        sweep = SweptPlans(asked, wanted(asked.template, names))
+        sweep = SweptPlans(asked, wanted(asked.template, names), [row.name for row in asked.template.of_kind("check")])
+        asked.warn_unread(sweep.wanted)
     with among.agreed():
         if output is None:
             from planner.search.search_text import first_lines
@@ -61,5 +63,9 @@ def command(
             of = f" of {sweep.count:,}" if wheres else ""
             parts = f", in {among.count} parts" if among.count > 1 else ""
             said = f"Wrote {output}: {count:,}{of} plans, {len(sweep.columns)} columns{parts}."
+        for other in among.gather(sweep.failing)[1:]:
+            sweep.failing.add(other)  # which the first process tells
     if among.is_first:
+        if failing := sweep.failing.words(asked.template):
+            click.echo(failing, err=True)
         click.echo(said)

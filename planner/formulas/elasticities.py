@@ -26,6 +26,7 @@ from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import CALCULATED, Row, Template
 
 QUANTITIES = ("input", "model", "hardware", "calibration", "stack")  # the kinds of rows that are varied
+CHIP = "chip"  # the unit of whole chips
 STEP = 2.0**-13  # relative step of a continuous quantity: small for its curvature, large for rounding
 NOTHING = 1e-9  # smaller elasticities are rounding errors
 KINK, BENT = 0.01, 4.0  # least difference of the sides at a kink: relative to the larger, and per length of the step
@@ -111,11 +112,14 @@ class Sensitivity:
 def default_row(template: Template) -> str:
     """The row to use if the user names none: the template's first headline.
 
-    Raises UserError for a template without headlines.
+    Whole chips, as of a fleet, follow a quantity by jumps: then it is the first headline with another unit. Raises
+    UserError for a template without headlines.
     """
     found = headlines(template)
     if not found:
         raise UserError(f"{template.name} has no output", remedy="name a row with --of")
+    if found[0].row.unit == CHIP:
+        return next((each.row.name for each in found if each.row.unit not in (CHIP, "1")), found[0].row.name)
     return found[0].row.name
 
 

@@ -256,7 +256,9 @@ class _Parser:
         except RecursionError:
             raise FormulaError("the formula nests too deeply", 0, "split it into rows") from None
         if self.token.kind != "end":
-            raise FormulaError(f"unexpected {self.token.text!r}", self.token.start)
+            function = self.token.text.upper()
+            remedy = f"write {function}(one,other)" if function in ("AND", "OR") else ""
+            raise FormulaError(f"unexpected {self.token.text!r}", self.token.start, remedy)
         if _depth(root) > DEEPEST:
             raise FormulaError("the formula nests too deeply", 0, "split it into rows")
         return root

@@ -84,20 +84,26 @@ def _bar(drawing: Drawing, bar: Bar, scale: Scale, top: float) -> None:
     drawing.text(LEFT + 14, top + 10, cut(bar.name, max(room, 12)), fill=svg.INK, class_="ink")
     ink = {"fill": BAD, "class_": "bad", "font_weight": "bold"} if bar.is_over else {}
     drawing.text(RIGHT, top + 10, bar.said, "end", **ink)
-    y, begin = top + 20, 0.0
+    y, begin, limit = top + 20, 0.0, None if bar.limit is None else scale(bar.limit)
     for part in bar.parts:
         x, wide = scale(begin), scale(begin + part.length) - scale(begin)
         begin += part.length
         kind = part.kind % len(PARTS)
         look = {"fill": PARTS[kind], "stroke": svg.PAPER, "stroke_width": 0.8, "class_": f"p{kind} point"}
         drawing.rect(x, y, max(wide, 0.5), BAR, f"{bar.name}\n{part.title}", **look)
-        if svg.width_of(part.label) + 10 < wide:
-            inside(drawing, x + wide / 2, y + BAR / 2, part.label, "middle")
-    if bar.limit is not None:
-        limit = scale(bar.limit)
-        drawing.line(limit, y - 4, limit, y + BAR + 1, stroke=svg.INK, stroke_width=2.0, class_="limit")
+        if (middle := _middle(x, x + wide, part.label, limit)) is not None:
+            inside(drawing, middle, y + BAR / 2, part.label, "middle")
+    if limit is not None:
+        drawing.line(limit, y - 1, limit, y + BAR + 1, stroke=svg.INK, stroke_width=2.0, class_="limit")
     if bar.range:
         _whisker(drawing, bar, scale, *bar.range, y + BAR + 4)
+
+
+def _middle(left: float, right: float, words: str, line: float | None) -> float | None:
+    """The middle of a text in a segment, on the wider side of a line across it; None if there is no room for it."""
+    if line is not None and left < line < right:
+        left, right = (left, line) if line - left > right - line else (line, right)
+    return (left + right) / 2 if svg.width_of(words) + 10 < right - left else None
 
 
 def inside(drawing: Drawing, x: float, y: float, words: str, anchor: str, kind: str = "on", **look: Any) -> None:

@@ -18,7 +18,8 @@ from planner.formulas.units import ONE, parse_unit, unit_of
 from planner.plausible import PER_CENT
 
 _LITERAL = re.compile(
-    r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[A-Za-z$\u00b5\u03bc]+(?:/[A-Za-z]+(?!\w))*(?![\w(]))?"
+    r"(?<![\w.])\$?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+    r"(?:\s*(?!(?:and|or)\b)[A-Za-z$\u00b5\u03bc]+(?:/[A-Za-z]+(?!\w))*(?![\w(]))?"
 )
 _TEXT = re.compile(r'"[^"]*"')
 

@@ -19,6 +19,20 @@ REMATS = ("block", "save_dot_except_mlp", "minimal", "selective", "none")
 
 The counts `mlp` and `matmuls` are less than frameworks hold; what the link to the host takes is in no expected time.
 """
+WIDTHS = ("whole_width", "d_model", "full_checkpoints")
+"""Rows with what a layer makes for a token, the model's width, and as how many of these `none` counts it."""
+
+SLICE = ("slice_x", "slice_y", "slice_z")
+"""The inputs with the shape of a slice."""
+
+
+def remats(values: Values) -> tuple[str, ...]:
+    """The remat policies to try with a model: without `none` if its layers make more than that counts for any model.
+
+    `values` has the rows `WIDTHS`.
+    """
+    made, width, counted = (number(values, name) for name in WIDTHS)
+    return REMATS if made <= counted * width else tuple(each for each in REMATS if each != "none")
 
 
 def is_even(layers: float, stages: int) -> bool:
@@ -40,10 +54,18 @@ def most_tensor_ways(values: Values, axes: float) -> float:
     node, most, torus = (number(values, name, 1.0) for name in ("node_size", "max_chips", "torus_axes"))
     if values.get("topology") != "torus":
         return node
-    given, longest = values.get("slice_x"), values.get("longest_axis")
-    is_given = isinstance(given, float) and given > 0 and isinstance(longest, float)
-    side = longest if is_given else most ** (1 / torus) * (1 + 1e-9)
-    return float(side ** max(1.0, axes))  # type: ignore[operator]
+    side = max(_slice(values), default=most ** (1 / torus) * (1 + 1e-9))
+    return float(side ** max(1.0, axes))
+
+
+def least_tensor_ways(axes: float) -> float:
+    """The fewest tensor ways that lie along `axes` torus axes (0: one): two on each of several."""
+    return 2.0**axes if axes > 1 else 1.0
+
+
+def _slice(values: Values) -> list[float]:
+    """The chips along each axis of a slice; empty if its shape isn't given."""
+    return [number(values, name, 1.0) for name in SLICE] if number(values, SLICE[0]) > 0 else []
 
 
 def number(values: Values, name: str, otherwise: float = 0.0) -> float:
@@ -53,8 +75,14 @@ def number(values: Values, name: str, otherwise: float = 0.0) -> float:
 
 
 def torus_axes(values: Values) -> list[int]:
-    """The numbers of torus axes over which ways may extend, 0 for one: without a slice's shape, a plan's default."""
-    most = int(number(values, "torus_axes", 1.0)) if values.get("topology") == "torus" else 1
+    """The numbers of torus axes over which ways may extend, 0 for one: without a slice's shape, a plan's default.
+
+    A slice whose shape is given has those along which it has several chips.
+    """
+    if values.get("topology") != "torus":
+        return [0]
+    given = _slice(values)
+    most = sum(chips > 1 for chips in given) if given else int(number(values, "torus_axes", 1.0))
     return [0, *range(2, most + 1)]
 
 

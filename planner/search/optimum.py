@@ -93,6 +93,7 @@ def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone:
 
     Raises UserError if no plan passes, or an objective is N/A in all of them, with what is missing.
     """
+    asked.warn_unread(each.row.name for each in objectives)
     return _Search(asked, objectives, alone).found(top)
 
 
@@ -199,10 +200,12 @@ class _Search:
         if unknown:
             names = [each.row.name for each in self.objectives]
             lacking = explanation.blanks(unknown[0].results, names)
-            remedy = " ".join(f"--set {row.name}={typed_numbers.such_as(row.unit)}" for row in lacking)
+            remedy = " ".join(["type", *(f"--set {row.name}={typed_numbers.such_as(row.unit)}" for row in lacking)])
+            if any(row.name == explanation.TOPOLOGY for row in lacking):  # from which its other numbers follow
+                remedy = "give its row of --hardware-csv network, scaleup_bandwidth and max_chips, or plan one chip"
             why = ", ".join(found.why) or "their formulas have no number"
             what = f"{' and '.join(names)} N/A in every plan that passes: {why}"
-            return UserError(what, remedy=f"type {remedy}" if remedy else "")
+            return UserError(what, remedy=remedy if lacking else "")
         template, conditions = self.asked.template, self.asked.conditions
         most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
         labels = {name: template.row(name).label for name, _ in most}

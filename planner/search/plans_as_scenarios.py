@@ -24,7 +24,7 @@ from planner.scenario.add import NewScenario, add
 from planner.scenario.new_column import identified
 from planner.scenario.which import CHIP, ID, MODEL, free_identifier
 from planner.search.found import Found, FoundPlan
-from planner.search.optimum import KINDS
+from planner.search.optimum import APART, KINDS
 from planner.search.plans_sheet import head
 from planner.search.request import Request
 from planner.search.search_sheet import NAME, PURPOSE, Now, fill, listed
@@ -158,12 +158,12 @@ def _free(book: Book, name: str) -> str:
 
 
 def _names(plans: Sequence[FoundPlan]) -> list[str]:
-    """The name of each plan: its model, chips and ways, with a number appended to repeated ones."""
+    """The name of each plan: model, chips, ways, and chips that prefill alone, with a number after repeated ones."""
     found: list[str] = []
     for plan in plans:
         ways = [
-            f"{name.partition('_')[2]} {value:g}"
-            for name in KINDS
+            f"{name.partition('_')[2] if name in KINDS else 'prefill'} {value:g}"
+            for name in (*KINDS, APART)
             if isinstance(value := plan.moved.get(name), float) and value > 1
         ]
         chips = plan.results.value("n_chips") if "n_chips" in plan.results else None

@@ -74,6 +74,13 @@ class Request:
         """The names varied by --over."""
         return {name for axis in self.axes for name in axis.columns}
 
+    def warn_unread(self, rows: Iterable[str]) -> None:
+        """Warn of what is set or varied and read by none of these rows, nor by a condition or a check."""
+        read = [*rows, *self.conditions, *(row.name for row in self.template.of_kind("check"))]
+        names = [*self.given, *(name for axis in self.axes for name in axis.columns)]
+        for warning in asking.unread(self.template, names, read):
+            progress.warn(warning)
+
 
 def request(
     template: str,

@@ -13,8 +13,8 @@ from planner.search.space import PlanAxis
 
 NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
 SPLIT = ("prefill_chips", "prefill_tensor")  # chips dedicated to prefill, separate from those that decode
-READ = ("n_chips", "n_layers", "n_experts", "topology", "node_size", "max_chips", "torus_axes", "longest_axis",
-        "slice_x", "tensor_axes")  # fmt: skip
+READ = ("n_chips", "n_layers", "n_experts", "topology", "node_size", "max_chips", "torus_axes", "tensor_axes",
+        *layout_rules.SLICE)  # fmt: skip
 OWN = {*NAMES, *SPLIT}  # the inputs that layouts set, or keep as given
 MOST_CHIPS = 512  # most chips tried if no number is given
 MOST_TIMES = 4  # largest ratio of prefill chips to decode chips, and vice versa
@@ -58,9 +58,10 @@ def _splits(
         most = min(MOST_CHIPS - count, count * MOST_TIMES)
         counts = [0.0, *(each for each in chip_counts(values) if count / MOST_TIMES <= each <= most)]
     ways = {tensor or count / data / stages, _powers(layout_rules.most_tensor_ways(values, axes))[-1]}
+    least = layout_rules.least_tensor_ways(axes)
     for chips in counts:
         for each in fixed.get("prefill_tensor") or (sorted({min(each, chips) for each in ways}) if chips else [0.0]):
-            if not each or chips % each == 0:
+            if each <= 1 or (chips % each == 0 and each >= least):
                 yield chips, each
 
 
@@ -75,7 +76,7 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
                 chips_of_stage = count / stages
                 for data in fixed.get("serve_data") or divisors(int(chips_of_stage)):
                     ways = chips_of_stage / data
-                    if ways != int(ways) or (axes > 1 and ways == 1):
+                    if ways != int(ways) or ways < layout_rules.least_tensor_ways(axes):
                         continue
                     if "serve_tensor" not in fixed and ways > most:
                         continue

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,10 +12,13 @@ from planner import progress
 from planner.errors import UserError
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import text_of
-from planner.formulas.template import Row
+from planner.formulas.template import Row, Template
 from planner.search.computing import Plans
 from planner.search.request import Request, Subject
 from planner.search.space import PlanBlock, PlanSpace
+from planner.spoken import few
+
+NAMED = 3  # most checks that are named
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,39 @@ class SweepColumn:
 Part = Mapping[str, np.ndarray]  # a block of the table: an array per column (dtype object for texts), NaN for N/A
 
 
+@dataclass
+class Failing:
+    """Of the plans in the table, how many there are, how many fail a check, and how many each check."""
+
+    plans: int = 0
+    failing: int = 0
+    of: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Failing) -> None:
+        """Add the counts of further plans."""
+        self.plans, self.failing = self.plans + other.plans, self.failing + other.failing
+        self.of.update(other.of)
+
+    def words(self, template: Template) -> str:
+        """How many plans fail, which checks, and how to leave them out; blank if none fails."""
+        most = self.of.most_common()
+        each = [f"{template.row(name).label} ({name}) in {count:,}" for name, count in most]
+        left = " ".join(f"--where {name}" for name, _ in most)
+        remedy = f"; {left} leaves them out" if len(most) <= NAMED else ""
+        return f"Check failed in {self.failing:,} of {self.plans:,} plans: {few(each, NAMED)}{remedy}" if most else ""
+
+
 @dataclass(frozen=True)
 class SweptPlans:
-    """The plans of a request, models and chips first, then its axes, with the shown rows of each."""
+    """The plans of a request, models and chips first, then its axes, with the shown rows of each.
+
+    `failing` counts the plans of the `parts` made so far that fail one of `checks`.
+    """
 
     asked: Request
     wanted: Sequence[str]
+    checks: Sequence[str] = ()
+    failing: Failing = field(default_factory=Failing)
 
     def __post_init__(self) -> None:
         if not self.asked.axes and len(self.asked.subjects) < 2:
@@ -66,8 +97,9 @@ class SweptPlans:
         is_empty = among.count == 1  # another process may have plans if this one has none
         shared = f", shared by {among.count} processes" if among.count > 1 else ""
         for at, subject in enumerate(self.asked.subjects):
-            for block, part in self._of(subject, at * each):
+            for block, (part, failing) in self._of(subject, at * each):
                 done += block.count
+                self.failing.add(failing)
                 progress.step(f"{done:,} of {self.count:,} plans{shared}")
                 is_empty = is_empty and not len(part[self.columns[0].name])
                 yield part
@@ -75,12 +107,12 @@ class SweptPlans:
         if is_empty:
             raise UserError(f"none of {self.count:,} plans meets the conditions", remedy="ask for less in --where")
 
-    def _of(self, subject: Subject, first: int) -> Iterator[tuple[PlanBlock, Part]]:
+    def _of(self, subject: Subject, first: int) -> Iterator[tuple[PlanBlock, tuple[Part, Failing]]]:
         asked, columns = self.asked, self.columns
-        rows = [*self.wanted, *asked.conditions]
+        rows = [*self.wanted, *asked.conditions, *self.checks]
         plans = Plans(asked.template, subject.facts, asked.given, PlanSpace(asked.axes), rows, asked.backend)
 
-        def table(block: PlanBlock, found: dict[str, Array]) -> Part:
+        def table(block: PlanBlock, found: dict[str, Array]) -> tuple[Part, Failing]:
             kept = met(found, asked.conditions, block)
             part: dict[str, np.ndarray] = {}
             for column in columns:
@@ -91,9 +123,18 @@ class SweptPlans:
                 array = found[column.name] if column.name in found else block.arrays[column.name]
                 flat = block.flat(texts(array) if column.unit == "text" else array)
                 part[column.name] = flat if kept is None else flat[kept]
-            return part
+            return part, _failing({name: found[name] == 0 for name in self.checks}, block, kept)
 
         return plans.each(table, asked.among.share(first, self.count))
+
+
+def _failing(fails: Mapping[str, np.ndarray], block: PlanBlock, kept: np.ndarray | None) -> Failing:
+    """The counts of a block's plans in the table; a check that is N/A fails nowhere."""
+    among = np.ones(block.count, dtype=bool) if kept is None else kept
+    failed = {name: block.flat(each) & among for name, each in fails.items() if np.any(each)}
+    anywhere = np.logical_or.reduce(list(failed.values())) if failed else np.False_
+    counts = {name: int(np.count_nonzero(each)) for name, each in failed.items()}
+    return Failing(int(among.sum()), int(np.count_nonzero(anywhere)), Counter({k: n for k, n in counts.items() if n}))
 
 
 def met(found: Mapping[str, Array], conditions: Sequence[str], block: PlanBlock) -> np.ndarray | None:

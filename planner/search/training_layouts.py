@@ -15,7 +15,7 @@ SCHEDULE = ("n_microbatches", "pipeline_interleave")
 OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes")  # the inputs that layouts set, or keep as given
 READ = (
     "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
-    "max_chips", "torus_axes", "longest_axis", "slice_x", "tensor_axes", "slices_are",
+    "max_chips", "torus_axes", "tensor_axes", "slices_are", *layout_rules.SLICE,
 )  # fmt: skip
 
 
@@ -59,8 +59,7 @@ def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) 
 
 def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
     """By name, whether a number of ways is sensible."""
-    tensor = layout_rules.most_tensor_ways(values, axes)
-    fewest = 1 if axes <= 1 else 2  # one way needs no further axes
+    fewest, tensor = layout_rules.least_tensor_ways(axes), layout_rules.most_tensor_ways(values, axes)
     heads, experts = layout_rules.number(values, "n_heads", 1.0), layout_rules.number(values, "n_experts", 1.0)
     layers, context = (
         layout_rules.number(values, "n_layers", 1.0),

@@ -180,14 +180,15 @@ class LineWriter:
         first = self.at
         for row in each.rows:
             self._number(lines, each, row, row.name in proved)
+        self._bound(lines, each)  # below the bound, so that it is read as what binds that
         asked = self._asked(lines, each)
-        self._bound(lines, each)
         if not each.has_range or not (lines.memory or lines.template in self.used):
             return
         name = each.row.name
         lines.digits[name] = self.at
         said = (f"{each.said}: digits", "1", f"{name}.digits", "", "of its range in words")
-        self.add(said, self.units.digits(self.units.in_words(each.row, f"{HERE}{first}")), "plan_formula", "0")
+        decimals = self.units.digits(self.units.in_words(each.row, f"{HERE}{first}"))
+        self.add(said, "0" if each.row.unit == "chip" else decimals, "plan_formula", "0")  # chips are whole
         self.close(range(first + 1, self.at))
         self.texts(self.at, f"{each.said}: {OF_ANY_RUNS}", f"{name}.said", "in words", "plan_aside_label")
         self.page.across(self.at, self._said(lines, each, first, asked), ASIDE[bool(asked)], "@")
@@ -222,7 +223,7 @@ class LineWriter:
         lines.rows[row.name] = at
         leads, has_range = row.name == each.row.name, len(each.rows) > 1
         end = next((end for end in RANGE if row.name.endswith(end)), "")
-        texts = (row.note, row.source) if leads else (RANGE_NOTES[end],)
+        texts = (row.note, row.source) if leads else ("what is asked for" if row is each.target else RANGE_NOTES[end],)
         source = joined("" if is_proved else layout.UNPROVED, *texts)
         label = self._label(sheet, each.said if leads else row.label)
         self.describe(at, (label, row.said_in, row.name, sheet.page.name, source))

@@ -17,6 +17,7 @@ from openpyxl.chart.marker import DataPoint
 from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
+from planner.spoken import where_goes, within
 from planner.workbook import charts
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import PERCENT, SAID, number_format
@@ -34,16 +35,17 @@ STEP, BOUND, PART = "8FAADC", charts.PALE, "F4B266"  # light, since values are p
 
 @dataclass(frozen=True)
 class ExpectedParts:
-    """The position of the block: the rows of the step, its bound and its parts."""
+    """The position of the block: the rows of the step, its bound and its parts; and the name of their time."""
 
     page: Page
     rows: range
     unit: str
+    name: str = "Step"
 
     def chart(self) -> BarChart:
         """The waterfall: the step and its bound from 0, each part from the end of the previous one."""
-        title = "From bound to expected: where the time of a step goes"
-        chart = charts.bars(title, "Part of the step", self.unit, 35)
+        title = f"From bound to expected: {within(where_goes(self.name))}"
+        chart = charts.bars(title, "Its part", self.unit, 35)
         chart.legend = None
         begins, times = (self._column(column) for column in (BEGINS, TIME))
         hidden, bars = charts.bar(begins, TITLES[BEGINS], None), charts.bar(times, TITLES[TIME], PART)
@@ -75,7 +77,8 @@ def write(writer: LineWriter, inputs: Inputs, made: Sequence[Lines], selector: s
     units = list(dict.fromkeys(each.whole.row.said_in for each in steps))
     rows = _Writer(page, writer.plan, steps, workload, selector, at + 1).write()
     writer.at = rows.stop + 1
-    return ExpectedParts(page, rows, f"Time ({units[0]})" if len(units) == 1 else "Time, in the unit of the table")
+    unit = f"Time ({units[0]})" if len(units) == 1 else "Time, in the unit of the table"
+    return ExpectedParts(page, rows, unit, steps[0].whole.said if len(steps) == 1 else ExpectedParts.name)
 
 
 @dataclass(frozen=True)
