@@ -78,7 +78,7 @@ class Request:
         """Warn of what is set or varied and read by none of these rows, nor by a condition or a check."""
         read = [*rows, *self.conditions, *(row.name for row in self.template.of_kind("check"))]
         names = [*self.given, *(name for axis in self.axes for name in axis.columns)]
-        for warning in asking.unread(self.template, names, read):
+        for warning in asking.unread(self.template, names, read).values():
             progress.warn(warning)
 
 
