@@ -216,6 +216,23 @@ def test_measured_cases_and_their_error(tmp_path: Path) -> None:
     assert len(report.comparison.rows) == 2  # those that were measured
 
 
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_the_bound_with_efficiencies_is_shown_where_it_is_another(tmp_path: Path, share: float) -> None:
+    """While all efficiencies are 1 it repeats the bound, beside which stands what is predicted."""
+    sheet = parse_sheets(Package.read(small_workbook()))["Comparison"]
+    names = {str(cell.value): ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if ref.endswith("5")}
+    path = edited(tmp_path, "Comparison", **{f"{names['measured_time']}6": 2.4e-7})
+    book = openpyxl.load_workbook(path)
+    for name in ("compute_efficiency", "memory_efficiency"):
+        book["Comparison"][f"{names[name]}6"] = share
+    book.save(path)
+    table = gather(path).comparison
+    assert table is not None
+    shown = {column.label: figure.number for column, figure in zip(table.columns, table.rows[0], strict=True)}
+    assert shown["Bound"] < shown["Predicted"]
+    assert shown.get("Bound with efficiencies", shown["Bound"]) == pytest.approx(shown["Bound"] / share)
+
+
 def test_times_without_a_prediction_are_counted_as_left_out(tmp_path: Path) -> None:
     """Of four measured times two are of other hardware, one of which, and one of ours, has no prediction."""
     sheet = parse_sheets(Package.read(small_workbook()))["Comparison"]
