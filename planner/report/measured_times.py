@@ -179,7 +179,8 @@ def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, un
 
 def _says_something(name: str, cases: list[MeasuredCase]) -> bool:
     if name == "calibrated_time":
-        return any(not same_value(case.figures[name].value, case.figures["bound_time"].value, AS_BOUND) for case in cases)
+        pairs = [(case.figures[name].value, case.figures["bound_time"].value) for case in cases]
+        return any(not same_value(*pair, AS_BOUND) for pair in pairs)
     return any(case.figures[name].value not in (None, "") for case in cases)
 
 
