@@ -36,16 +36,16 @@ def test_a_run_of_another_chip_is_refused(plan: Path) -> None:
     assert record(plan, "--time", "1ms", "-H", "TPU v5e").exit_code == 0
 
 
-@pytest.mark.parametrize("device", ["TPU v6 lite", "tpu-v6e", "NVIDIA H100 80GB HBM3"])
+@pytest.mark.parametrize("device", ["TPU v6 lite", "tpu-v6e", "NVIDIA H100 80GB HBM3", "A100", "NVIDIA H100"])
 def test_a_run_on_another_device_is_refused(plan: Path, device: str) -> None:
-    """--device that names another chip, as its driver or as planner calls it, is refused as -H is; nothing is written.
-    The chip's own device is taken, and one that nobody knows."""
+    """--device that names another chip, as its driver, as planner or as people call it, is refused as -H is; nothing is
+    written. The chip's own device is taken, and one that nobody knows."""
     before = plan.read_bytes()
     done = record(plan, "--time", "9ms", "--device", device)
     assert done.exit_code == 2
     assert f"tpu_v5e is a plan of tpu-v5e, and {device} is said to have run it; " in done.output
     assert plan.read_bytes() == before
-    for own in ("TPU v5 lite", "our rack 7"):
+    for own in ("TPU v5 lite", "our rack 7", "tpu-v5"):
         assert record(plan, "--time", "9ms", "--device", own).exit_code == 0
 
 
@@ -115,6 +115,12 @@ def test_a_word_of_another_unit_says_with_which_option(serves: Path) -> None:
     assert "tps is no time; tell it with --tokens-per-second N" in said
     said = refused("record", serves, "--scenario", SERVES, "--tokens-per-second", "800", "--of", "tpot")
     assert "tpot is no rate; tell it with --time TIME" in said
+
+
+def test_of_what_is_no_row_the_headlines_are_told(serves: Path) -> None:
+    """A word that resembles none: what a run is usually told of stands first, not a step's parts by the alphabet."""
+    said = refused("record", serves, "--scenario", SERVES, "--time", "2s", "--of", "e2e")
+    assert "plans no e2e; known: decode_step_time_expected, time_per_output_token_expected, time_to_first_token" in said
 
 
 @pytest.mark.parametrize(

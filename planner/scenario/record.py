@@ -17,7 +17,7 @@ from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
 from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered, print_run, taken_out
-from planner.errors import Place, UserError, nearest
+from planner.errors import NEAR, Place, UserError, closest, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
 from planner.formulas.synonyms import meant
@@ -221,7 +221,9 @@ def _measured(plans: Sequence[Planned], stated: StatedRun, place: Place, none: s
                 return own, row
     names = [name for _, known in rows for name in known]
     what = f"{none} {stated.row or stated.kind}"
-    remedy = nearest(stated.row, names) if stated.row and names else "planner record --help lists what can be told"
+    remedy = "planner record --help lists what can be told"
+    if stated.row and names:  # headlines come first: a step's parts are seldom measured
+        remedy = nearest(stated.row, names) if closest(stated.row, names, 1, NEAR) else f"known: {few(names)}"
     for unit in OPTIONS:
         in_unit = [_rows(each, unit) for each in plans]
         if stated.row and any(stated.row in found or meant(stated.row, found) for found in in_unit):
