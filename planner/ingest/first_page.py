@@ -5,17 +5,18 @@ Each is shown next to the corresponding part of the plan, if there is a plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner.ingest.chips import Chips
-from planner.ingest.operation_rows import Peaks, Waste, largest, rows
+from planner.ingest.operation_rows import OperationRow, Peaks, Waste, largest, rows
 from planner.profiles.profile import HOW_FOUND, Profile, mean_parts, spread
 from planner.spoken import PERCENT, cut, percent, spoken
 
 SECONDS, COUNT = "s", "1"
 GAPS = 3  # number of largest gaps to list
 MUCH_BETWEEN = 1.05  # ratio of step distance to step time above which it is mentioned
+NEARLY_ALL = 0.95  # share of the computing time from which its waste is known on the whole
 LONGEST = 60  # most characters of an operation's name in a line
 EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_part_time"), ("efficiency_part_time",)
 
@@ -242,14 +243,15 @@ def _host(profile: Profile) -> Iterator[PageLine]:
 
 def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator[PageLine]:
     own = plan.part(LOST) if plan else None
-    listed = (replace(row.one, name=row.name) for row in rows(profile, peaks))
-    found = largest(profile, listed, peaks)
+    listed = rows(profile, peaks)
+    found = largest(profile, (replace(row.one, name=row.name) for row in listed), peaks)
     label = "Largest waste"
     if found is None:
         lacking = filter(None, ["no operation has FLOPs or bytes", profile.lacks.get("bytes")])
         yield PageLine(label, None, SECONDS, *_planned(own), peaks.why or ": ".join(lacking))
         return
-    yield PageLine(label, found.wasted, SECONDS, *_planned(own), _about(found, parts_of(profile)))
+    about = f"{_about(found, parts_of(profile))}{_told_share(listed)}"
+    yield PageLine(label, found.wasted, SECONDS, *_planned(own), about)
 
 
 def _about(found: Waste, of: str) -> str:
@@ -257,6 +259,14 @@ def _about(found: Waste, of: str) -> str:
         f"{of}: {short(found.name)}, {percent(found.efficiency)} of its roofline, bound by {found.bound}; "
         "its time x (1 - efficiency)"
     )
+
+
+def _told_share(listed: Sequence[OperationRow]) -> str:
+    """Of which share of the computing time the waste is known, in words; blank if of nearly all."""
+    computing = [row for row in listed if row.one.part == "compute"]
+    known = sum(row.one.self_time for row in computing if row.efficiency is not None)
+    share = known / (sum(row.one.self_time for row in computing) or 1.0)
+    return f"; known of {percent(share)} of the time that computes" if share < NEARLY_ALL else ""
 
 
 def _planned(own: tuple[str, float] | None) -> tuple[float | None, str]:
