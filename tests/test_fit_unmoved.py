@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import command
+from tests.commands import command, refused
 from tests.test_fit_told import runs
 
 STEP = "train,training,llama3-70b,h100-sxm,n_chips={} batch_tokens=4M seq_len=8192 stack={},step_time_expected,{},s,us"
@@ -41,6 +41,20 @@ def test_why_no_parameter_moves(tmp_path: Path, lines: list[str], why: str) -> N
     """
     (line,) = [line for line in said(tmp_path, *lines).splitlines() if "no parameter is moved: " in line]
     assert re.search(why, line)
+
+
+def test_runs_that_are_not_used_move_nothing(tmp_path: Path) -> None:
+    """Two matmuls eight times slower than expected are too far off to be used, and the read that took twice as long is
+    alone: no stack, and a question whether they are of that chip."""
+    lines = [
+        "matmul,matmul,,h100-sxm,tokens=4096 d_in=4096 d_out=4096,expected_time,1.6,ms,us",
+        "matmul,matmul,,h100-sxm,tokens=8192 d_in=8192 d_out=8192,expected_time,13,ms,us",
+        "matmul,elementwise,,h100-sxm,n_elements=1G n_operands=1 n_ops=1 element_bytes=2,expected_time,3,ms,us",
+    ]
+    told = refused("fit", runs(tmp_path / "runs.csv", *lines), "-o", tmp_path / "mine.csv")
+    assert "none of 3 runs can be fitted to: a: far off what is expected" in told
+    assert "are they of that chip?" in told
+    assert not (tmp_path / "mine.csv").exists()
 
 
 def test_each_stack_of_the_runs_is_named(tmp_path: Path) -> None:
