@@ -18,7 +18,7 @@ from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
 from planner.fit import fit_sheet, written
-from planner.fit.runs_to_fit import OWN, runs_of_csv, runs_of_workbook
+from planner.fit.runs_to_fit import OF_CASE, OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import FAR_OFF, OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
 from planner.scenario.exported_tables import CALIBRATIONS
@@ -56,6 +56,11 @@ class FittedFile:
     def first(self) -> str:
         """The name of the first stack."""
         return self.stacks[0].id
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether cases of Comparison, each of which has a stack of its own there, are among the runs in use."""
+        return any(each.is_used and each.run.id.startswith(OF_CASE) for own in self.stacks for each in own.runs)
 
     @property
     def is_moved(self) -> bool:

@@ -25,6 +25,7 @@ from planner.measure.records import Measurement, parse_key
 from planner.validation.runs import Run, read
 
 OWN = "own"  # the source of runs that don't come from a CSV of runs
+OF_CASE = "row "  # how the label of a measured case begins; that of a recorded run doesn't
 OF_NOISE = {"noisy", "drift", "few_samples"}
 ENOUGH = 3  # sound runs needed per template, so that the median is confirmed by another
 BY_TIME = {"collective"}  # templates whose short and long runs determine different parameters
@@ -77,7 +78,7 @@ def _of_case(row: CaseRow, databases: Databases) -> Run:
     template = row.template.name if row.template else ""
     flags, time = row.text("flags"), row.number_in("measured_time") or 0.0
     fault = f"{FLAGGED}{flags}" if flags else ""
-    label = f"row {row.number}: {row.text('case_label')}"
+    label = f"{OF_CASE}{row.number}: {row.text('case_label')}"
     run = _operation(label, template, row.inputs, row.text("hardware_id"), time, fault, databases)
     return replace(run, jax=jax_of(row.text("measured_source")))
 
