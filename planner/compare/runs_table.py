@@ -133,9 +133,19 @@ def numbered(sheet: ComparisonSheet) -> list[tuple[int, RecordedRun]]:
     return [(row.number, run) for row in rows if (run := _read(row)) is not None]
 
 
+UNREAD = "its measured cell holds no number, or its unit is unknown"
+
+
+def unread(sheet: ComparisonSheet) -> list[int]:
+    """The rows of runs that `read` leaves out, as a person typed another text over their number or their unit."""
+    known = dict(numbered(sheet))
+    return [number for number in sheet.run_rows if number not in known]
+
+
 def measured_cell(sheet: ComparisonSheet, number: int) -> str:
-    """The address of the measured number of the run in a row."""
-    return address(number, _columns(sheet)["run_measured"])
+    """The address of the measured number of the run in a row; without a column of it, of the run's name."""
+    columns = _columns(sheet)
+    return address(number, columns.get("run_measured", columns[RUN_HEAD]))
 
 
 def _read(row: CaseRow) -> RecordedRun | None:

@@ -57,9 +57,18 @@ def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> t
 def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table) -> tuple[list[Run], str]:
     """The measured cases of a Comparison and its table of runs, and their devices."""
     cases = [_of_case(row, databases) for row in sheet.rows if row.number_in("measured_time")]
-    runs = [_of_run(f"run {at}", run, databases, models) for at, run in enumerate(runs_table.read(sheet), 1)]
-    named = [row.text("device") for row in sheet.rows] + [run.device for run in runs_table.read(sheet)]
+    recorded = dict(runs_table.numbered(sheet))
+    runs = [
+        _of_run(f"run {at}", recorded[number], databases, models) if number in recorded else _unread(at, number)
+        for at, number in enumerate(sheet.run_rows, 1)
+    ]
+    named = [row.text("device") for row in sheet.rows] + [run.device for run in recorded.values()]
     return [*with_noisy(cases), *runs], ", ".join(dict.fromkeys(filter(None, named)))
+
+
+def _unread(at: int, number: int) -> Run:
+    """The run of a row, by its place and number, that can't be read."""
+    return Run(f"run {at}: row {number}", "", "", "", "", "", 0.0, OWN, {}, fault=runs_table.UNREAD)
 
 
 def _of_measurement(identifier: str, row: Measurement, databases: Databases, chip: str) -> Run:
@@ -124,6 +133,8 @@ def _of_run(identifier: str, run: runs_table.RecordedRun, databases: Databases, 
         fault = f"{run.template or 'no template'} has no row {run.row or 'of a blank name'}"
     if not fault:
         fault = number_fault(run.measured, known[run.row].unit)
+    if not fault and not run.inputs:
+        fault = "its row has no inputs of the plan; planner record writes them"
     for table, name in ((databases.hardware, run.chip), (models, run.model)):
         if not fault and name and not table.has(name):
             fault = f"no {name!r} in the databases"
