@@ -79,6 +79,20 @@ def test_cases_are_said_to_have_stacks_of_their_own(tmp_path: Path) -> None:
     )
 
 
+def test_a_case_whose_time_is_no_number_is_told(tmp_path: Path) -> None:
+    """A time with a decimal comma, typed into its cell, is a text: it is named among the runs that aren't used."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    command("record", path, "--time", "12ms")
+    sheet = find(Package.read(path))
+    book = load_workbook(path)
+    for row, text in zip(sheet.rows, ("0,012", " "), strict=False):
+        book["Comparison"].cell(row.number, sheet.columns["measured_time"]).value = text
+    book.save(path)
+    said = command("fit", path, "-o", tmp_path / "mine.csv")
+    assert f"1 run, it is no measured number above 0: row {sheet.rows[0].number}: " in said
+
+
 def test_a_workbook_of_whose_runs_nothing_moves_stays_as_it_was(tmp_path: Path) -> None:
     """A run as expected moves no parameter: the workbook keeps its bytes, without a copy beside it, and that is said. A
     stack that other runs brought is written anew all the same.

@@ -16,7 +16,7 @@ from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import runs_table
 from planner.compare.checked_measurements import checked_measurements, number_fault
-from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, is_missing
 from planner.compare.row_of_measurement import jax_of
 from planner.errors import Place, UserError
 from planner.formulas import library
@@ -56,7 +56,8 @@ def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> t
 
 def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table) -> tuple[list[Run], str]:
     """The measured cases of a Comparison and its table of runs, and their devices."""
-    cases = [_of_case(row, databases) for row in sheet.rows if row.number_in("measured_time")]
+    timed = [row for row in sheet.rows if not is_missing(time := row.value("measured_time")) and str(time).strip()]
+    cases = [_of_case(row, databases) for row in timed]
     recorded = dict(runs_table.numbered(sheet))
     runs = [
         _of_run(f"run {at}", recorded[number], databases, models) if number in recorded else _unread(at, number)
