@@ -28,6 +28,7 @@ VALUES_ONLY = "values only: the sheet had no row of this template to copy"
 # typed as in the copied row, unless the measurement has its own
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
 UNLINKED = "no prediction: {} has no network in the hardware table"
+UNSHIPPED = "no prediction: {} is a chip of your own; planner update brings the formulas of the row"
 
 
 class UnknownCaseError(UserError):
@@ -46,6 +47,7 @@ class AppendedRows:
     copies: list[NewRow] = field(default_factory=list)
     contents: dict[str, Content] = field(default_factory=dict)
     like: dict[str, str] = field(default_factory=dict)
+    unpredicted: list[str] = field(default_factory=list)  # the chips of values that lack a prediction: no shipped ones
 
 
 def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[str, Value]]]) -> AppendedRows:
@@ -66,6 +68,9 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
         source = last.get(template)
         if source is None:
             typed |= _prediction(template, inputs, one)
+            if _is_unshipped(one.hardware_id):
+                note = {NOTE: UNSHIPPED.format(one.hardware_id)}
+                new.unpredicted.append(one.hardware_id)
             typed[NOTE] = "; ".join([VALUES_ONLY, *note.values()])
             _type(sheet, number, typed, sheet.rows[-1] if sheet.rows else None, new)
             continue
@@ -89,6 +94,13 @@ def _is_unlinked(template: str, chip: str) -> bool:
 
     row = hardware().rows.get(chip)
     return row is not None and not row["topology"]
+
+
+def _is_unshipped(chip: str) -> bool:
+    """Whether a chip is none of the shipped hardware table, from which values are predicted."""
+    from planner.compare.prediction import hardware  # here, for it loads numpy
+
+    return bool(chip) and not hardware().has(chip)
 
 
 def _labels(sheet: ComparisonSheet) -> dict[str, str]:
