@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
 import pytest
 
 from planner.compare.comparison_sheet import find
+from planner.compare.runs_table import RecordedRun
 from planner.formulas.library import load
 from planner.measure.records import case_key
+from planner.scenario.record import said
 from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.workbook.book import build
@@ -164,6 +167,14 @@ def test_the_only_scenario_needs_no_name(plan: Path, tmp_path: Path) -> None:
     )
     unknown = refused("record", str(two), "--time", "9ms", "--of", "nosuch")
     assert "no scenario of it plans nosuch" in unknown  # whichever was run
+
+
+def test_a_range_is_said_in_one_unit() -> None:
+    """Beside a measured time of seconds an expected tenth of one is in ms, as the ends of its range are."""
+    one = RecordedRun("a", "a", "inference", "x_expected", "First token", "ms", 9.0, 0.102, 0.0918, 0.12, 0.02, "today")
+    assert said(one).endswith(" times the expected 102 ms, outside of its range of 91.8 ms to 120 ms")
+    near = replace(one, measured=0.11)
+    assert said(near).endswith("110 ms, 1.08 times the expected 102 ms, within its range of 91.8 ms to 120 ms")
 
 
 def test_what_is_far_off_is_said_in_units_of_its_own(plan: Path) -> None:

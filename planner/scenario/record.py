@@ -42,6 +42,7 @@ EXPECTED, BOUND = "_expected", "_bound"
 PREDICTED = "Expected"  # the word that the labels of such rows begin with
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units of a run's number, each with its own option
 MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # largest values: 300 years; more tokens/s than any machine
+ALIKE = 5.0  # largest factor between two numbers that are said in one unit: the ends of a range are near as well
 OPTIONS = {TIME: "--time TIME", RATE: "--tokens-per-second N", SHARE: "--mfu SHARE"}  # by unit
 
 
@@ -147,7 +148,7 @@ def said(run: RecordedRun) -> str:
     unit, line = run.said_in, _called(run)
     if run.expected is None or run.ratio is None:
         return f"{line}; nothing is expected of it, for the plan's number is N/A"
-    like = run.expected if likely_unit.is_far(run.ratio) else run.measured
+    like = run.measured if 1 / ALIKE < run.ratio < ALIKE else run.expected
     line += f", {shown(run.ratio, '1', DIGITS)} times the expected {spoken(run.expected, unit, like)}"
     if ABOVE_PEAK in run.flags:
         return f"{line}; it beats its bound of {spoken(run.bound, unit, like)}: flagged {run.flags}"
