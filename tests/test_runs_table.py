@@ -184,6 +184,14 @@ def test_what_is_far_off_is_said_in_units_of_its_own(plan: Path) -> None:
     assert said.count("min") == 1
 
 
+def test_a_run_without_a_bound_has_its_column_s_formulas(serves: Path) -> None:
+    """Below runs with one: its ratio to the bound shows nothing, and check finds nothing."""
+    for of in ("tpot", "tpot", "tpot", "prefill_time"):
+        record(serves, "--time", "1 s", "--of", of, scenario=SERVES)
+    assert runs(serves)[-1].bound is None
+    assert "findings" not in command("check", serves)
+
+
 def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:
     """A time that the chip can't reach is most likely of another unit."""
     assert "flagged above_peak" in record(plan, "--time", "9us").output

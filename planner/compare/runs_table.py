@@ -210,7 +210,7 @@ def appended(sheet: ComparisonSheet, run: RecordedRun) -> tuple[int, dict[str, C
     cells = {name: value for name, value in _cells(run) if name in columns}
     contents |= {address(number, columns[name]): value for name, value in cells.items()}
     for name, over in RATIOS.items():
-        if {name, over, "run_measured"} <= columns.keys() and isinstance(cells.get(over), float):
+        if {name, over, "run_measured"} <= columns.keys():
             measured, other = (address(number, columns[each]) for each in ("run_measured", over))
             contents[address(number, columns[name])] = CellFormula(f'IF({other}="","",{measured}/{other})')
     contents |= _keys(columns, sheet.runs_header or number - 1, number)
