@@ -225,6 +225,14 @@ def test_a_calibration_that_no_file_has_is_told(tmp_path: Path) -> None:
         assert (found, "there is no calibration 'mycal'" in output) == (code, code == 2), output
 
 
+def test_measurements_of_a_chip_of_ones_own_ask_for_its_file(tmp_path: Path) -> None:
+    """Of a chip that planner hardware add measured, without the CSV that has it."""
+    key = case_key("matmul", {"tokens": 4096.0, "d_in": 4096.0, "d_out": 4096.0})
+    write_measurements(tmp_path / "m.csv", [measurement(key, hardware_id="laptop")])
+    said = refused("fit", tmp_path / "m.csv", "-o", tmp_path / "mine.csv")
+    assert "row 1: no accelerator 'laptop'; --hardware-csv FILE reads chips of your own" in said
+
+
 def test_measurements_of_no_chip_ask_for_one(tmp_path: Path) -> None:
     """Where none names a chip the option that does is named, and nobody is told to measure again."""
     key = case_key("matmul", {"tokens": 4096.0, "d_in": 4096.0, "d_out": 4096.0})

@@ -25,6 +25,7 @@ from planner.measure.records import Measurement, parse_key
 from planner.validation.runs import Run, read
 
 OWN = "own"  # the source of runs that don't come from a CSV of runs
+NO_CHIP = "no accelerator"  # how the fault of an unknown chip begins
 OF_CASE = "row "  # how the label of a measured case begins; that of a recorded run doesn't
 OF_NOISE = {"noisy", "drift", "few_samples"}
 ENOUGH = 3  # sound runs needed per template, so that the median is confirmed by another
@@ -108,7 +109,7 @@ def _operation(
         if EXPECTED not in known:
             fault = f"nothing is expected of {template or 'a case that no template has'}"
         elif not databases.hardware.has(hardware):
-            fault = f"no accelerator {hardware!r}" if hardware else "it names no chip; -H CHIP names one for all such"
+            fault = f"{NO_CHIP} {hardware!r}" if hardware else "it names no chip; -H CHIP names one for all such"
         else:
             fault = number_fault(time, "s") or fault
     chip = _identified(databases.hardware, hardware)
