@@ -32,7 +32,7 @@ COLUMNS = (
     ("flags", "Flags", "text"),
 )
 ERROR = FigureColumn("error", "Error of the prediction", "%")
-ERROR_NOTE = "Error: how far the measured time is from the predicted one, measured over predicted less 1."
+ERROR_NOTE = "Error: predicted over measured less 1, above 0 where the case ran faster than predicted."
 ALWAYS = ("case_label", "predicted_time", "measured_time")
 AS_BOUND = 1e-9  # relative difference up to which the bound with efficiencies is the bound
 CLOSE = 1.4  # largest good ratio of measured to predicted, as on the sheet
@@ -79,10 +79,10 @@ class MeasuredCase:
 
     @property
     def error(self) -> Figure:
-        """The ratio minus 1."""
+        """How far off the prediction is, of measured, as runs are said to be off: predicted over measured minus 1."""
         if self.ratio.number <= 0:
             return Figure(None, "%", self.ratio.text, self.ratio.cell, self.ratio.why, True)
-        value = self.ratio.number - 1
+        value = 1 / self.ratio.number - 1
         return Figure(value, "%", percent(value, signed=True), self.ratio.cell, "", True)
 
     @property
