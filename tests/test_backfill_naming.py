@@ -42,6 +42,23 @@ def test_a_chip_that_the_workbook_lacks_is_said_again(plan: Path) -> None:
         assert done.output.count("tpu-v5ee is not on Hardware: the prediction of 1 row is N/A until it is") == 1
 
 
+def test_a_chip_by_the_name_that_its_driver_has_is_told_by_its_id(plan: Path) -> None:
+    """What nvidia-smi and JAX call a chip resembles no id."""
+    done = backfill(plan, measurement(keys(plan)[1], hardware_id="NVIDIA H100 80GB HBM3"))
+    assert "JAX calls h100-sxm so: write that as its hardware_id" in done.output
+
+
+def test_a_key_that_is_none_is_told_with_its_line(plan: Path) -> None:
+    """In the second row of the CSV: a label, whose key is told, and a text that nothing is called."""
+    before, label = plan.read_bytes(), rows(plan)[2].text("case_label")
+    for text, said in ((label, f"write its key, {keys(plan)[2]}"), ("whatever", "write the key of a case")):
+        done = backfill(plan, measurement(keys(plan)[0]), measurement(text))
+        assert done.exit_code == 2
+        assert "line 3, column case_key: " in done.output
+        assert said in done.output
+    assert plan.read_bytes() == before
+
+
 def test_a_chip_of_a_template_that_the_sheet_lacks_is_said(plan: Path) -> None:
     """A new row without a formula waits for nothing; its chip may be mistyped all the same."""
     done = backfill(plan, measurement("training|n_chips=4", hardware_id="tpu-v5ee"))

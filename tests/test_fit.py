@@ -149,6 +149,16 @@ def test_each_group_of_runs_has_an_error_of_its_own(slower: tuple[Path, str], tm
     assert lines == ["3 runs of matmuls", "1 run of training"]
 
 
+def test_the_error_of_runs_left_out_is_told(slower: tuple[Path, str], tmp_path: Path) -> None:
+    """That of the runs that were fitted is smaller than later runs', whose is like that of each left out: the
+    calibrations' own. Where nothing moved there is none to tell."""
+    (told,) = re.findall(r"% -> [\d.]+ %, ([\d.]+) % with each left out;", slower[1])
+    (error,) = {line.split(",")[8] for line in slower[0].read_text().splitlines() if ",gemm_efficiency," in line}
+    assert float(told) == pytest.approx(100 * float(error), abs=0.1)
+    usual = matmuls(tmp_path / "runs.csv", [1.0] * 3)
+    assert "left out" not in command("fit", usual, "-o", tmp_path / "mine.csv")
+
+
 def test_runs_as_expected_move_nothing(tmp_path: Path) -> None:
     """Runs that take what is expected leave every parameter as it is shipped."""
     (together,) = predicted(plans("matmul"), OURS, models_of(OURS))
@@ -213,6 +223,14 @@ def test_a_calibration_that_no_file_has_is_told(tmp_path: Path) -> None:
         words = ["fit", runs, "--hardware-csv", chips, "--only", "-o", tmp_path / "mine.csv", "--force"]
         found, output = invoked(*words)
         assert (found, "there is no calibration 'mycal'" in output) == (code, code == 2), output
+
+
+def test_measurements_of_a_chip_of_ones_own_ask_for_its_file(tmp_path: Path) -> None:
+    """Of a chip that planner hardware add measured, without the CSV that has it."""
+    key = case_key("matmul", {"tokens": 4096.0, "d_in": 4096.0, "d_out": 4096.0})
+    write_measurements(tmp_path / "m.csv", [measurement(key, hardware_id="laptop")])
+    said = refused("fit", tmp_path / "m.csv", "-o", tmp_path / "mine.csv")
+    assert "row 1: no accelerator 'laptop'; --hardware-csv FILE reads chips of your own" in said
 
 
 def test_measurements_of_no_chip_ask_for_one(tmp_path: Path) -> None:

@@ -66,6 +66,33 @@ def test_what_became_of_the_workbook_is_said(tmp_path: Path) -> None:
     assert wrote.startswith(f"Wrote {path.with_name('plan-calibrations.csv')}")
 
 
+def test_cases_are_said_to_have_stacks_of_their_own(tmp_path: Path) -> None:
+    """The stack of Inputs isn't that of Comparison's cases: of those that were fitted, fit says so."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    for row in [row for row in find(Package.read(path)).rows if row.text("template") == "matmul"][:3]:
+        expected = row.number_in("expected_time")
+        command("record", path, "--case", row.number, "--time", f"{1.5 * expected}s")
+    assert (
+        "choose the stack mine on Inputs to expect by it, and as the software stack of cases on Comparison"
+        in command("fit", path)
+    )
+
+
+def test_a_case_whose_time_is_no_number_is_told(tmp_path: Path) -> None:
+    """A time with a decimal comma, typed into its cell, is a text: it is named among the runs that aren't used."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, [], ["tpu-v5e"], ["matmul"], **SIZES)
+    command("record", path, "--time", "12ms")
+    sheet = find(Package.read(path))
+    book = load_workbook(path)
+    for row, text in zip(sheet.rows, ("0,012", " "), strict=False):
+        book["Comparison"].cell(row.number, sheet.columns["measured_time"]).value = text
+    book.save(path)
+    said = command("fit", path, "-o", tmp_path / "mine.csv")
+    assert f"1 run, it is no measured number above 0: row {sheet.rows[0].number}: " in said
+
+
 def test_a_workbook_of_whose_runs_nothing_moves_stays_as_it_was(tmp_path: Path) -> None:
     """A run as expected moves no parameter: the workbook keeps its bytes, without a copy beside it, and that is said. A
     stack that other runs brought is written anew all the same.

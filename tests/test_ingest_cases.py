@@ -95,7 +95,8 @@ def test_what_ran_for_no_time_is_no_case(tmp_path: Path, seconds: tuple[float, f
 
 
 def test_a_device_goes_by_its_name_in_the_file() -> None:
-    """The name as the hardware table has it; another's --device is refused, and an unknown name has the closest."""
+    """The name as the hardware table has it; another's --device is refused, and an unknown name has the
+    closest, by the id that --device takes."""
     table = hardware()
     assert chip_of(of(operation(), kind="TPU v5"), "", table).id == "tpu-v5p"
     assert chip_of(of(operation(), kind="TPU v6 Lite"), "", table).id == "tpu-v6e"
@@ -103,7 +104,7 @@ def test_a_device_goes_by_its_name_in_the_file() -> None:
     with pytest.raises(UserError, match="is of TPU v5, which is tpu-v5p"):
         chip_of(of(operation()), "tpu-v6e", table)
     unknown = chip_of(of(operation(), kind="AMD Instinct MI300X VF"), "", table)
-    assert (unknown.id, "the closest: AMD Instinct MI300X" in unknown.said) == ("", True)
+    assert (unknown.id, "the closest: mi300x, AMD Instinct MI300X; say" in unknown.said) == ("", True)
     assert chip_of(of(operation(), kind="AMD Instinct MI300X VF"), "mi300x", table).id == "mi300x"
 
 

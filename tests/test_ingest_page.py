@@ -124,6 +124,16 @@ def test_the_largest_waste_is_of_the_operations_as_they_are_listed() -> None:
     assert "fusion (500 alike)" in found.note
 
 
+def test_the_largest_waste_says_of_how_much_time_a_waste_is_known() -> None:
+    """Beside matmuls whose sizes nobody told, a small fill is the only one that wastes anything: 1 of 10 ms."""
+    peaks, fill = Peaks(1e12, 1e12), operation("fill", count=1, total=1e-3, median=1e-3, self_time=1e-3, bytes=1e6)
+    gemm = replace(fill, name="gemm", total=9e-3, median=9e-3, self_time=9e-3, bytes=None, flops=None)
+    sent = replace(gemm, name="all-reduce.1", part="communication")
+    for operations, said in (((fill, gemm, sent), "; known of 10.0 % of the time that computes"), ((fill, sent), "")):
+        found = {line.label: line for line in first_page.lines(of(*operations), None, peaks)}["Largest waste"]
+        assert found.note.partition("(1 - efficiency)")[2] == said
+
+
 def test_the_largest_waste_is_of_the_program_whose_runs_are_the_steps() -> None:
     """A long operation of another program, as a prefill between decode steps, is no part of a step."""
     made = of(

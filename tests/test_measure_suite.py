@@ -179,6 +179,8 @@ def test_an_unknown_case_and_another_chip_are_refused() -> None:
         measuring.of_suite("quick", ["Add 4M", "Matmull 128 bf16"])
     with pytest.raises(UserError, match="this machine is no tpu-v5e"):
         measuring.of_suite("quick", [], "tpu-v5e")
+    with pytest.raises(UserError, match=r'no accelerator "laptop"; .* --hardware-csv FILE reads one of your own'):
+        measuring.of_suite("quick", [], "laptop")
 
 
 def test_the_cases_are_listed() -> None:

@@ -6,10 +6,12 @@ import json
 
 import pytest
 
-from planner.ingest.first_page import between_steps, lines
+from planner.ingest.first_page import PlannedStep, between_steps, lines
 from planner.ingest.operation_rows import Peaks
 from planner.profiles.reading import read
+from tests.commands import command
 from tests.test_profiles_torch import torch_event, torch_kernel
+from tests.workbooks import write_small
 
 
 def test_torch_steps_of_a_free_annotation(tmp_path):
@@ -97,7 +99,8 @@ def test_the_time_between_steps_is_told(tmp_path):
     assert between_steps(read(path)).startswith("100 us from step to step, 70 % of it between them: ")
 
 
-def test_steps_that_overlap_on_the_device_are_told(tmp_path):
+@pytest.fixture
+def overlapping(tmp_path):
     """A step's gather begins 40 us before the one before it ends: each lasts 140 us, and one ends every 100."""
     events = []
     for n in range(4):
@@ -110,11 +113,32 @@ def test_steps_that_overlap_on_the_device_are_told(tmp_path):
         ]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def test_steps_that_overlap_on_the_device_are_told(overlapping):
+    """Beside the time that each lasts stands that from step to step, and a line says which a run's is."""
+    path = overlapping
     found = {line.label: line for line in lines(read(path), None, Peaks(None, None))}
     assert [found[name].measured for name in ("Step time", "From step to step")] == pytest.approx([140e-6, 100e-6])
     assert found["From step to step"].note.endswith("to the end of the next: they overlap on the device")
     assert found["Largest waste"].note == "no operation has FLOPs or bytes: PyTorch's trace has none of kernels"
-    assert between_steps(read(path)) == "100 us from step to step, which overlap: a run is as fast as that"
+    assert (
+        between_steps(read(path)) == "steps overlap: each lasts 140 us, and one ends every 100 us, as fast as a run is"
+    )
+
+
+def test_a_run_of_overlapping_steps_takes_what_it_takes_from_step_to_step(overlapping, tmp_path):
+    """The plan expects how often a step ends: so says the run beside it, and its MFU. A first token waits for all of
+    its step."""
+    at = PlannedStep("Step", 50e-6, mfu=0.4, is_paced=True)
+    found = {line.label: line for line in lines(read(overlapping), at, Peaks(None, None))}
+    assert (found["Step time"].plan, found["From step to step"].plan) == (None, 50e-6)
+    assert found["MFU on the plan's FLOPs"].measured == pytest.approx(0.4 * 50 / 100)
+    for template, of, said in (("training", (), ": Step 100 us, "), ("inference", ("--of", "ttft"), " load 140 us, ")):
+        path = tmp_path / f"{template}.xlsx"
+        write_small(path, ["llama3-8b"], ["tpu-v5p"], [template])
+        assert said in command("ingest", overlapping, "--into", path, "--device", "tpu-v5p", *of)
 
 
 def test_what_was_launched_before_the_capture_is_of_no_step(tmp_path):

@@ -207,13 +207,30 @@ def test_measured_cases_and_their_error(tmp_path: Path) -> None:
     assert report.comparison is not None
     at = {name.name: index for index, name in enumerate(report.comparison.columns)}
     row = report.comparison.rows[0]
-    ratio = row[at["time_ratio"]].value
-    assert isinstance(ratio, float)
-    assert row[at["error"]].value == pytest.approx(ratio - 1)
+    predicted, measured = (row[at[name]].number for name in ("predicted_time", "measured_time"))
+    assert row[at["time_ratio"]].value == pytest.approx(measured / predicted)
+    assert row[at["error"]].value == pytest.approx((predicted - measured) / measured)  # as runs are off by
     assert "2 of" in report.accuracy
     assert "1 of them flagged" in report.accuracy
     assert "predicted-measured" in {picture.id for picture in report.pictures}
     assert len(report.comparison.rows) == 2  # those that were measured
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_the_bound_with_efficiencies_is_shown_where_it_is_another(tmp_path: Path, share: float) -> None:
+    """While all efficiencies are 1 it repeats the bound, beside which stands what is predicted."""
+    sheet = parse_sheets(Package.read(small_workbook()))["Comparison"]
+    names = {str(cell.value): ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if ref.endswith("5")}
+    path = edited(tmp_path, "Comparison", **{f"{names['measured_time']}6": 2.4e-7})
+    book = openpyxl.load_workbook(path)
+    for name in ("compute_efficiency", "memory_efficiency"):
+        book["Comparison"][f"{names[name]}6"] = share
+    book.save(path)
+    table = gather(path).comparison
+    assert table is not None
+    shown = {column.label: figure.number for column, figure in zip(table.columns, table.rows[0], strict=True)}
+    assert shown["Bound"] < shown["Predicted"]
+    assert shown.get("Bound with efficiencies", shown["Bound"]) == pytest.approx(shown["Bound"] / share)
 
 
 def test_times_without_a_prediction_are_counted_as_left_out(tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
 import pytest
 
 from planner.compare.comparison_sheet import find
+from planner.compare.runs_table import RecordedRun
 from planner.formulas.library import load
 from planner.measure.records import case_key
+from planner.scenario.record import said
 from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.workbook.book import build
@@ -36,16 +39,16 @@ def test_a_run_of_another_chip_is_refused(plan: Path) -> None:
     assert record(plan, "--time", "1ms", "-H", "TPU v5e").exit_code == 0
 
 
-@pytest.mark.parametrize("device", ["TPU v6 lite", "tpu-v6e", "NVIDIA H100 80GB HBM3"])
+@pytest.mark.parametrize("device", ["TPU v6 lite", "tpu-v6e", "NVIDIA H100 80GB HBM3", "A100", "NVIDIA H100"])
 def test_a_run_on_another_device_is_refused(plan: Path, device: str) -> None:
-    """--device that names another chip, as its driver or as planner calls it, is refused as -H is; nothing is written.
-    The chip's own device is taken, and one that nobody knows."""
+    """--device that names another chip, as its driver, as planner or as people call it, is refused as -H is; nothing is
+    written. The chip's own device is taken, and one that nobody knows."""
     before = plan.read_bytes()
     done = record(plan, "--time", "9ms", "--device", device)
     assert done.exit_code == 2
     assert f"tpu_v5e is a plan of tpu-v5e, and {device} is said to have run it; " in done.output
     assert plan.read_bytes() == before
-    for own in ("TPU v5 lite", "our rack 7"):
+    for own in ("TPU v5 lite", "our rack 7", "tpu-v5"):
         assert record(plan, "--time", "9ms", "--device", own).exit_code == 0
 
 
@@ -117,6 +120,12 @@ def test_a_word_of_another_unit_says_with_which_option(serves: Path) -> None:
     assert "tpot is no rate; tell it with --time TIME" in said
 
 
+def test_of_what_is_no_row_the_headlines_are_told(serves: Path) -> None:
+    """A word that resembles none: what a run is usually told of stands first, not a step's parts by the alphabet."""
+    said = refused("record", serves, "--scenario", SERVES, "--time", "2s", "--of", "e2e")
+    assert "plans no e2e; known: decode_step_time_expected, time_per_output_token_expected, time_to_first_token" in said
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -160,11 +169,27 @@ def test_the_only_scenario_needs_no_name(plan: Path, tmp_path: Path) -> None:
     assert "no scenario of it plans nosuch" in unknown  # whichever was run
 
 
+def test_a_range_is_said_in_one_unit() -> None:
+    """Beside a measured time of seconds an expected tenth of one is in ms, as the ends of its range are."""
+    one = RecordedRun("a", "a", "inference", "x_expected", "First token", "ms", 9.0, 0.102, 0.0918, 0.12, 0.02, "today")
+    assert said(one).endswith(" times the expected 102 ms, outside of its range of 91.8 ms to 120 ms")
+    near = replace(one, measured=0.11)
+    assert said(near).endswith("110 ms, 1.08 times the expected 102 ms, within its range of 91.8 ms to 120 ms")
+
+
 def test_what_is_far_off_is_said_in_units_of_its_own(plan: Path) -> None:
     """A time of minutes that should be milliseconds: the expected one is not a fraction of a minute."""
     said = run("record", str(plan), "--time", "10min").output.split("\n")[0]
     assert "10.0 min" in said
     assert said.count("min") == 1
+
+
+def test_a_run_without_a_bound_has_its_column_s_formulas(serves: Path) -> None:
+    """Below runs with one: its ratio to the bound shows nothing, and check finds nothing."""
+    for of in ("tpot", "tpot", "tpot", "prefill_time"):
+        record(serves, "--time", "1 s", "--of", of, scenario=SERVES)
+    assert runs(serves)[-1].bound is None
+    assert "findings" not in command("check", serves)
 
 
 def test_a_run_that_beats_its_bound_is_flagged(plan: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from planner.report.exports import as_csv
@@ -31,6 +32,31 @@ def test_a_report_has_a_section_of_the_runs(plan: Path) -> None:
     assert "9.00 ms" in said
     assert said[-1].endswith("a note")
     assert "your runs" in as_csv(report)
+
+
+@pytest.mark.parametrize(("column", "text"), [("run_measured", "9,5"), ("run_unit", "bananas")])
+def test_a_run_that_can_not_be_read_is_told(plan: Path, column: str, text: str) -> None:
+    """A number with a decimal comma, or an unknown unit, that a person typed over a run's: a report, a check and a fit
+    name its row. A run without inputs, typed whole by hand, is of no plan that could be expected.
+    """
+    for time in ("12ms", "12.1ms", "12.2ms", "12.3ms"):
+        record(plan, "--time", time)
+    book = openpyxl.load_workbook(plan)
+    sheet = book["Comparison"]
+    header = next(row for row in sheet.iter_rows() if row[0].value == "run_on")
+    at = {str(cell.value): cell.column for cell in header}
+    first = header[0].row + 1
+    sheet.cell(first, at[column]).value = text
+    sheet.cell(first + 1, at["run_inputs"]).value = None
+    book.save(plan)
+    why = "its measured cell holds no number, or its unit is unknown"
+    (own,) = gather(plan).own
+    assert len(own.rows) == 3
+    assert own.notes == (f"Left out is row {first} of Comparison: {why}.",)
+    assert f"the run in row {first} is in no report and no fit: {why}" in " ".join(run("check", plan).output.split())
+    said = command("fit", plan, "-o", plan.with_suffix(".csv"))
+    assert f"  1 run, {why}: run 1: row {first}\n" in said
+    assert "  1 run, its row has no inputs of the plan; planner record writes them: run 2: " in said
 
 
 def test_a_report_says_each_run_with_its_unit(serves: Path) -> None:

@@ -105,6 +105,14 @@ def test_the_best_median_of_several_sizes_counts(timed: Callable[[Rate], list[st
     assert "Note: peak_fp8: fp8 is not implemented" in done.output
 
 
+def test_the_id_of_a_shipped_chip_is_told(timed: Callable[[Rate], list[str]]) -> None:
+    """A plan of it would silently be of this machine; a name of one's own needs no note."""
+    timed(lambda case: at(case.memory_bytes / 2e10 if case.template == "elementwise" else case.flops / 1e11, case))
+    note = "h100-sxm is the id of a shipped chip too: where my.csv is given, yours counts"
+    assert note in add(name="h100-sxm").output
+    assert "shipped" not in add().output
+
+
 def test_a_row_that_is_there_is_refused_before_anything_is_measured(timed: Callable[[Rate], list[str]]) -> None:
     """One line with the place and exit code 2; with --force the row is replaced, and every other byte stays."""
     before = b"id,peak_bf16,hbm_bytes,hbm_bandwidth,note\nother,1e12,16GB,1e11,\xc3\xa9\nLaptop,2e12,8GB,5e10,\n"

@@ -8,8 +8,10 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from planner.compare.appended_rows import VALUES_ONLY
 from planner.update.outcome import Updated, lines
 from planner.update.update import update_file
+from tests.backfills import backfill, measurement, rows
 from tests.merges import planner
 from tests.short_data import of_few_rows
 from tests.test_update import GOLDEN
@@ -58,7 +60,7 @@ def test_what_a_person_typed_is_named(plan: Path) -> None:
     inputs.cell(row_of(book, "Inputs", "kv_dtype"), 6).value = None
     columns = {cases.cell(5, column).value: column for column in range(1, cases.max_column + 1)}
     for row, name, value in ((7, "tokens", 300), (8, "measured_time", 1e-5), (9, "note", "strange"),
-                             (10, "hardware_id", "h100-sxm")):  # fmt: skip
+                             (7, "note", VALUES_ONLY), (10, "hardware_id", "h100-sxm")):  # fmt: skip
         cases.cell(row, columns[name]).value = value
     blank = next(cell for cell in chips[6] if cell.value is None)
     blank.value = 5
@@ -89,3 +91,26 @@ def test_without_a_memory_defaults_are_no_person_s(tmp_path: Path) -> None:
     with of_few_rows():
         done, _ = update_file(GOLDEN / "default.xlsx", output=tmp_path / "plan.xlsx")
     assert named(done, "Inputs") == {"weight_dtype: int8", "kv_dtype: int8"}
+
+
+def test_an_update_brings_the_formulas_of_values_and_takes_their_note_away(plan: Path) -> None:
+    """A collective of a chip of one's own, backfilled where the sheet has none: without a prediction, which is said;
+    with one after an update, and without the note."""
+    path, mine = plan.with_name("collective.xlsx"), "my-chip"
+    write_small(path, ["llama3-70b"], ["tpu-v5e"], ["transformer"])
+    book = openpyxl.load_workbook(path)
+    table = book["Hardware"]
+    ids = {table.cell(row, 1).value: row for row in range(6, table.max_row + 1) if table.cell(row, 1).value}
+    source, added = ids["tpu-v5e"], max(ids.values()) + 1
+    for column in range(1, table.max_column + 1):
+        table.cell(added, column).value = table.cell(source, column).value
+    table.cell(added, 1).value = mine
+    book.save(path)
+    key = "collective|array_bytes=4194304,axis_size=4,collective=all_gather"
+    said = backfill(path, measurement(key, 1e-3, hardware_id=mine)).output
+    assert f"1 new row has no prediction for {mine}, a chip of your own: planner update brings their formulas" in said
+    assert rows(path)[-1].number_in("predicted_time") is None
+    update_file(path)
+    row = next(row for row in rows(path) if row.text("hardware_id") == mine)
+    assert row.number_in("predicted_time")
+    assert row.text("note") == ""

@@ -126,6 +126,7 @@ FAULTS = [
     (line(TRAINED.replace("mesh_fsdp", "mesh_fdsp")), "training has no row 'mesh_fdsp'"),
     (line(TRAINED.replace("mesh_fsdp=8", "mesh_fsdp")), "'mesh_fsdp' is not name=value"),
     (line(TRAINED + " step_flops=1"), "step_flops is calculated: no run sets it"),
+    (line(TRAINED + " seq_len=64"), "seq_len is set twice"),
     (line(output="step_tme"), "training has no row 'step_tme'"), (line(output="seq_len"), "seq_len is no number"),
     (line().replace(",training,training,", ",training,trainings,"), "no template 'trainings'"),
     (line().replace("llama3-8b", ""), "it names no model"),

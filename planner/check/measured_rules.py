@@ -17,7 +17,7 @@ TIME, PREDICTED = "measured_time", "predicted_time"
 
 @rule(37, "A measured number is less than 100 times off what is expected.")
 def measured_numbers(book: Book) -> Iterator[Fault]:
-    """Measured times of cases and numbers of recorded runs that are likely in another unit; just notes."""
+    """Measured times of cases and numbers of recorded runs that are likely in another unit, or none; just notes."""
     sheet = found_in(book.package, book.parsed)
     if sheet is None:
         return
@@ -26,6 +26,9 @@ def measured_numbers(book: Book) -> Iterator[Fault]:
     for number, run in runs_table.numbered(sheet):
         if run.expected and (what := likely_unit.remark(run.measured, run.expected, run.said_in)):
             yield _doubted(sheet, runs_table.measured_cell(sheet, number), f"{run.quantity}: {what}")
+    for number in runs_table.unread(sheet):
+        what = f"the run in row {number} is in no report and no fit: {runs_table.UNREAD}"
+        yield Fault(sheet.name, runs_table.measured_cell(sheet, number), what, "type them again", "note", "note")
 
 
 def _case(book: Book, sheet: ComparisonSheet, row: CaseRow) -> Iterator[Fault]:

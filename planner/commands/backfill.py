@@ -18,7 +18,8 @@ def command(file: Path, measurements: Path) -> None:
     Each time goes to the row with the key of its case; a case without a row is appended. Nothing else in FILE
     changes except the values that depend on these times. Running it again changes nothing.
     """
-    from planner.compare.checked_measurements import checked_measurements
+    from planner.compare.appended_rows import UnknownCaseError
+    from planner.compare.checked_measurements import checked_measurements, place_of
     from planner.compare.landing import backfill
     from planner.errors import Place, UserError
 
@@ -26,4 +27,8 @@ def command(file: Path, measurements: Path) -> None:
         what, remedy = "this is a workbook, and no CSV of measurements", "name the workbook first, and then the CSV"
         raise UserError(what, place=Place(measurements), remedy=remedy)
 
-    say(file, backfill(file, checked_measurements(measurements)).lines())
+    try:
+        done = backfill(file, checked_measurements(measurements))
+    except UnknownCaseError as error:
+        raise error.at(place_of(measurements, error.key)) from None
+    say(file, done.lines())

@@ -48,6 +48,7 @@ def command(
     if filled is not None:
         note = f"Sheet {filled.sheet}: what was fitted, and which runs were used"
         note += f"; choose the stack {found.first} on Inputs to expect by it"
+        note += ", and as the software stack of cases on Comparison" if found.has_cases else ""
         say(file, [*lines(filled.updated, 4, rest=""), note, *as_it_was(filled.backup)])
     elif into is not None:
         say(

@@ -13,6 +13,7 @@ from itertools import count
 from planner.catalog import Value as Known
 from planner.compare.comparison_cases import LABELS, label_of
 from planner.compare.comparison_sheet import KEY, NOTE, RESULTS, SHOWN, CaseRow, ComparisonSheet, listed_chips
+from planner.compare.row_of_measurement import called_so
 from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
@@ -27,6 +28,15 @@ VALUES_ONLY = "values only: the sheet had no row of this template to copy"
 # typed as in the copied row, unless the measurement has its own
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
 UNLINKED = "no prediction: {} has no network in the hardware table"
+UNSHIPPED = "no prediction: {} is a chip of your own; planner update brings the formulas of the row"
+
+
+class UnknownCaseError(UserError):
+    """A measurement whose `key` is that of no row and describes no case."""
+
+    def __init__(self, key: str, what: str, remedy: str) -> None:
+        self.key = key
+        super().__init__(what, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,7 @@ class AppendedRows:
     copies: list[NewRow] = field(default_factory=list)
     contents: dict[str, Content] = field(default_factory=dict)
     like: dict[str, str] = field(default_factory=dict)
+    unpredicted: list[str] = field(default_factory=list)  # the chips of values that lack a prediction: no shipped ones
 
 
 def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[str, Value]]]) -> AppendedRows:
@@ -57,6 +68,9 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
         source = last.get(template)
         if source is None:
             typed |= _prediction(template, inputs, one)
+            if _is_unshipped(one.hardware_id):
+                note = {NOTE: UNSHIPPED.format(one.hardware_id)}
+                new.unpredicted.append(one.hardware_id)
             typed[NOTE] = "; ".join([VALUES_ONLY, *note.values()])
             _type(sheet, number, typed, sheet.rows[-1] if sheet.rows else None, new)
             continue
@@ -82,27 +96,40 @@ def _is_unlinked(template: str, chip: str) -> bool:
     return row is not None and not row["topology"]
 
 
+def _is_unshipped(chip: str) -> bool:
+    """Whether a chip is none of the shipped hardware table, from which values are predicted."""
+    from planner.compare.prediction import hardware  # here, for it loads numpy
+
+    return bool(chip) and not hardware().has(chip)
+
+
 def _labels(sheet: ComparisonSheet) -> dict[str, str]:
     """The labels of the sheet's cases by key; for a repeated case the first row's."""
     return {key: label for row in reversed(sheet.rows) if (label := row.text("case_label")) for key in row.keys}
 
 
 def _case_of(measured: Measurement, sheet: ComparisonSheet) -> tuple[str, Mapping[str, Known]]:
-    """The template and inputs of a measurement. Raises UserError for a key that doesn't describe a case."""
+    """The template and inputs of a measurement. Raises UnknownCaseError for a key that doesn't describe a case."""
+    key = measured.case_key
     try:
-        template, inputs = parse_key(measured.case_key)
+        template, inputs = parse_key(key)
         known = _inputs_of(template)
     except (ValueError, UserError) as error:
-        what = f"no row of {sheet.name} has the key {measured.case_key!r}, and it is no case: {error}"
-        raise UserError(what, remedy="give the row that it is meant for this key") from None
+        called = next((row for row in sheet.rows if row.text("case_label").lower() == key.strip().lower()), None)
+        if called is not None:
+            what = f"{key!r} is the label of row {called.number} of {sheet.name}, and no key"
+            raise UnknownCaseError(key, what, f"write its key, {min(called.keys)}") from None
+        what = f"no row of {sheet.name} has the key {key!r}, and it is no case: {error}"
+        remedy = "write the key of a case, as planner measure --list shows it, or type this one into the row's key cell"
+        raise UnknownCaseError(key, what, remedy) from None
     inputs = {name: known[name] for name in EXPECTING if name in known} | inputs
     unknown = next((name for name in inputs if name not in known), None)
     if unknown:
-        raise UserError(f"{measured.case_key!r}: {template} has no input {unknown}", remedy=nearest(unknown, known))
+        raise UnknownCaseError(key, f"{key!r}: {template} has no input {unknown}", nearest(unknown, known))
     rows = library.load(template).of_kind("input")
     if lacking := [row.name for row in rows if row.default is None and inputs.get(row.name) is None]:
-        what = f"no row of {sheet.name} has the key {measured.case_key!r}, which lacks {few(lacking)}"
-        raise UserError(what, remedy="write the whole key, as planner measure --list shows it")
+        what = f"no row of {sheet.name} has the key {key!r}, which lacks {few(lacking)}"
+        raise UnknownCaseError(key, what, "write the whole key, as planner measure --list shows it")
     return template, inputs
 
 
@@ -201,10 +228,16 @@ def unknown_chips(
         return []
     lowered = {name.lower() for name in found.kinds}  # as the formula compares them
     return [
-        f"{chip} is not on {found.on}{_waits(count)}; " + (nearest(chip, found.kinds) or f"add it to {found.on}")
+        f"{chip} is not on {found.on}{_waits(count)}; {_meant(chip, found.kinds) or f'add it to {found.on}'}"
         for chip, count in waiting.items()
         if chip.lower() not in lowered
     ]
+
+
+def _meant(chip: str, kinds: Mapping[str, str]) -> str:
+    """The chip that is meant: the one whose JAX device kind this is, else the nearest id."""
+    called = called_so(chip, kinds)
+    return f"JAX calls {' or '.join(called)} so: write that as its hardware_id" if called else nearest(chip, kinds)
 
 
 def _waits(count: int) -> str:

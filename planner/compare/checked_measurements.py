@@ -76,6 +76,12 @@ def checked_measurements(path: Path) -> list[Measurement]:
     return [row for _, row in rows]
 
 
+def place_of(path: Path, key: str) -> Place:
+    """Where the first row with a case key, as `checked_measurements` returns it, stands in its file."""
+    lines = (line for line, row in numbered(path) if _as_now(row).case_key == key)
+    return Place(path, next(lines, None), "case_key")
+
+
 def _as_now(row: Measurement) -> Measurement:
     """The row with its case key and inputs as planner writes them now."""
     key, inputs = key_as_ours(row.case_key), row.inputs

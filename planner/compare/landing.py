@@ -7,7 +7,7 @@ key, `planner measure` and `planner record` know it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -69,6 +69,7 @@ class Landing:
     far_slower: list[tuple[str, str]] = field(default_factory=list)  # those of another unit, it seems: the same
     timed: list[tuple[str, str]] = field(default_factory=list)  # templates and chips of rows whose times are landed
     unknown_chips: list[str] = field(default_factory=list)  # lines about chips of these that the workbook hasn't
+    unpredicted: list[str] = field(default_factory=list)  # chips of new rows of values without a prediction
     left_alone: list[str] = field(default_factory=list)  # chips: the new times' device is unknown
     too_short: str = ""  # a line about a person's ranges that end above new rows
     recalculated: Recalculated | None = None
@@ -145,7 +146,17 @@ class Landing:
         ]
         return [
             *pairs,
-            *filter(None, [self.kept(), *self.unknown_chips, self.too_fast(), self.too_slow(), self.too_short]),
+            *filter(
+                None,
+                [
+                    self.kept(),
+                    *self.unknown_chips,
+                    *self.unformulated(),
+                    self.too_fast(),
+                    self.too_slow(),
+                    self.too_short,
+                ],
+            ),
         ]
 
     def kept(self) -> str:
@@ -158,6 +169,13 @@ class Landing:
             f"{rows} of {chips} and the new one's device isn't known to be that: left alone; say the device by its "
             "hardware_id in the CSV (planner measure -H, planner ingest --device), or clear the measured times"
         )
+
+    def unformulated(self) -> Iterator[str]:
+        """A line for each chip of the user's whose new rows are values without a prediction, if the workbook has it."""
+        for chip, count in Counter(self.unpredicted).items():
+            if not any(line.startswith(f"{chip} is not on ") for line in self.unknown_chips):
+                rows = "1 new row has" if count == 1 else f"{count:,} new rows have"
+                yield f"{rows} no prediction for {chip}, a chip of your own: planner update brings their formulas"
 
     def too_fast(self) -> str:
         """A line about times below what the rows' chips allow; blank if there are none."""
@@ -224,6 +242,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
         for name, value in row.items()
     }
     before = replace(package, parts=dict(package.parts))
+    landing.unpredicted = new.unpredicted
     if new.measured:
         landing.too_short = too_short(package, sheet, parsed)
         extend_tables(package, sheet, new.measured)

@@ -135,11 +135,13 @@ def of_suite(
 ) -> list[Case]:
     """The cases of a suite with their predictions. `hardware` is the chip's id, needed if JAX can't identify it.
 
-    A chip in the user's CSV takes precedence over a shipped one. Raises UserError if no case is selected.
+    A chip in the user's CSV takes precedence over a shipped one. Raises UserError if no case is selected, and for a
+    chip that is unknown or that this machine isn't.
     """
     kept, table = listed(suite, only, mesh), catalog.load_hardware(hardware_csv, only=False)
     own = catalog.load_hardware(hardware_csv) if hardware_csv else None
     found = _here(device_kinds(table))
+    hardware = table.identify(hardware) if hardware else ""
     if hardware and hardware not in found:
         known = ", ".join(found) or "none that the hardware table knows"
         raise UserError(f"this machine is no {hardware}", remedy=f"by its device kind it is: {known}")

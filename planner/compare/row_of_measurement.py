@@ -76,9 +76,12 @@ def called_so(said: str, kinds: Mapping[str, str]) -> tuple[str, ...]:
 def is_other(said: str, chip: str, kinds: Mapping[str, str]) -> bool:
     """Whether a device, as named by its driver or the user, is another chip than `chip`.
 
-    `kinds` has the JAX device kind of each known chip. An unknown device counts as no other chip.
+    `kinds` has the JAX device kind of each known chip. A text that is the beginning of some chips' names, such as A100,
+    is one of these. An unknown device counts as no other chip.
     """
-    named = called_so(said, kinds)
+    word = said.strip().lower()
+    begun = [each for each, kind in kinds.items() if each.lower().startswith(word) or kind.lower().startswith(word)]
+    named = called_so(said, kinds) or begun
     return bool(chip and named) and not any(is_chip(chip, each) for each in named)
 
 

@@ -133,9 +133,19 @@ def numbered(sheet: ComparisonSheet) -> list[tuple[int, RecordedRun]]:
     return [(row.number, run) for row in rows if (run := _read(row)) is not None]
 
 
+UNREAD = "its measured cell holds no number, or its unit is unknown"
+
+
+def unread(sheet: ComparisonSheet) -> list[int]:
+    """The rows of runs that `read` leaves out, as a person typed another text over their number or their unit."""
+    known = dict(numbered(sheet))
+    return [number for number in sheet.run_rows if number not in known]
+
+
 def measured_cell(sheet: ComparisonSheet, number: int) -> str:
-    """The address of the measured number of the run in a row."""
-    return address(number, _columns(sheet)["run_measured"])
+    """The address of the measured number of the run in a row; without a column of it, of the run's name."""
+    columns = _columns(sheet)
+    return address(number, columns.get("run_measured", columns[RUN_HEAD]))
 
 
 def _read(row: CaseRow) -> RecordedRun | None:
@@ -200,7 +210,7 @@ def appended(sheet: ComparisonSheet, run: RecordedRun) -> tuple[int, dict[str, C
     cells = {name: value for name, value in _cells(run) if name in columns}
     contents |= {address(number, columns[name]): value for name, value in cells.items()}
     for name, over in RATIOS.items():
-        if {name, over, "run_measured"} <= columns.keys() and isinstance(cells.get(over), float):
+        if {name, over, "run_measured"} <= columns.keys():
             measured, other = (address(number, columns[each]) for each in ("run_measured", over))
             contents[address(number, columns[name])] = CellFormula(f'IF({other}="","",{measured}/{other})')
     contents |= _keys(columns, sheet.runs_header or number - 1, number)

@@ -106,7 +106,8 @@ def add(name: str, to: Path, *, force: bool, budget_s: float, progress: Callable
     texts = {column: _text(value) for column, value in cells.items()}
     completed(HARDWARE, texts, to)  # tells what is doubtful of it
     put(HARDWARE, to, texts, force=force)
-    return AddedHost(list(figures.values()), list(_notes(timed, figures, known)))
+    notes = [f"{name} is the id of a shipped chip too: where {to} is given, yours counts"] if shipped.has(name) else []
+    return AddedHost(list(figures.values()), [*notes, *_notes(timed, figures, known)])
 
 
 class _Budget:

@@ -123,7 +123,8 @@ class OwnFit:
             best = min(worth, key=lambda name: self._cost(tried[name], spread))
             moved = tried[best]
             left.remove(best)
-        return self._settled(self._confirmed(self._pruned(moved, WORTH * (1 + math.log(count)))), self.weights)
+        confirmed = self._confirmed(self._pruned(moved, WORTH * (1 + math.log(count))))
+        return self._believed(self._settled(confirmed, self.weights))
 
     def _pruned(self, moved: dict[str, float], worth: float) -> dict[str, float]:
         """The fitted parameters without those that later additions made redundant."""
@@ -151,6 +152,19 @@ class OwnFit:
             if len(self.runs) > 1 and 2 * (here - left_out).sum() > WORTH:
                 break
             moved = {name: value for name, value in moved.items() if name != determined[-1]}
+        return moved
+
+    def _believed(self, moved: dict[str, float]) -> dict[str, float]:
+        """The fitted parameters without those that no run in use determines, the last first: runs too far off to be
+        used move nothing. Nor does a single run in use, but for parameters that no published run determines.
+        """
+        while moved:
+            used = self.is_used(moved)
+            told = used if used.sum() > 1 else np.zeros_like(used)
+            idle = [name for name in moved if not self._is_undetermined(name) and not self.n_determining(name, told)]
+            if not idle:
+                break
+            moved = self._settled({name: value for name, value in moved.items() if name != idle[-1]}, self.weights)
         return moved
 
     def _gain(self, name: str, before: Mapping[str, float], after: Mapping[str, float], spread: float) -> float:

@@ -18,8 +18,8 @@ from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
 from planner.fit import fit_sheet, written
-from planner.fit.runs_to_fit import OWN, runs_of_csv, runs_of_workbook
-from planner.fit.stack import OwnCalibration, OwnRun, fitted_stacks
+from planner.fit.runs_to_fit import NO_CHIP, OF_CASE, OWN, runs_of_csv, runs_of_workbook
+from planner.fit.stack import FAR_OFF, OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
 from planner.scenario.exported_tables import CALIBRATIONS
 from planner.terminal_table import counted
@@ -56,6 +56,11 @@ class FittedFile:
     def first(self) -> str:
         """The name of the first stack."""
         return self.stacks[0].id
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether cases of Comparison, each of which has a stack of its own there, are among the runs in use."""
+        return any(each.is_used and each.run.id.startswith(OF_CASE) for own in self.stacks for each in own.runs)
 
     @property
     def is_moved(self) -> bool:
@@ -129,6 +134,10 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
         why = next((f": {each.run.id}: {each.why_not}" for each in skipped), "")
         what = f"none of {counted(len(runs), 'run')} can be fitted to{why}" if runs else "there are no measured runs"
         remedy = "" if runs else "planner measure, planner backfill and planner record bring some"
+        if NO_CHIP in why:
+            remedy = "--hardware-csv FILE reads chips of your own"
+        elif FAR_OFF in why:
+            remedy = "are they of that chip? planner hardware add --this-host measures this machine as one"
         raise UserError(what, place=Place(path), remedy=remedy)
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
     origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))

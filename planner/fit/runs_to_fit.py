@@ -16,7 +16,7 @@ from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.compare import runs_table
 from planner.compare.checked_measurements import checked_measurements, number_fault
-from planner.compare.comparison_sheet import CaseRow, ComparisonSheet
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, is_missing
 from planner.compare.row_of_measurement import jax_of
 from planner.errors import Place, UserError
 from planner.formulas import library
@@ -25,6 +25,8 @@ from planner.measure.records import Measurement, parse_key
 from planner.validation.runs import Run, read
 
 OWN = "own"  # the source of runs that don't come from a CSV of runs
+NO_CHIP = "no accelerator"  # how the fault of an unknown chip begins
+OF_CASE = "row "  # how the label of a measured case begins; that of a recorded run doesn't
 OF_NOISE = {"noisy", "drift", "few_samples"}
 ENOUGH = 3  # sound runs needed per template, so that the median is confirmed by another
 BY_TIME = {"collective"}  # templates whose short and long runs determine different parameters
@@ -55,10 +57,20 @@ def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> t
 
 def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table) -> tuple[list[Run], str]:
     """The measured cases of a Comparison and its table of runs, and their devices."""
-    cases = [_of_case(row, databases) for row in sheet.rows if row.number_in("measured_time")]
-    runs = [_of_run(f"run {at}", run, databases, models) for at, run in enumerate(runs_table.read(sheet), 1)]
-    named = [row.text("device") for row in sheet.rows] + [run.device for run in runs_table.read(sheet)]
+    timed = [row for row in sheet.rows if not is_missing(time := row.value("measured_time")) and str(time).strip()]
+    cases = [_of_case(row, databases) for row in timed]
+    recorded = dict(runs_table.numbered(sheet))
+    runs = [
+        _of_run(f"run {at}", recorded[number], databases, models) if number in recorded else _unread(at, number)
+        for at, number in enumerate(sheet.run_rows, 1)
+    ]
+    named = [row.text("device") for row in sheet.rows] + [run.device for run in recorded.values()]
     return [*with_noisy(cases), *runs], ", ".join(dict.fromkeys(filter(None, named)))
+
+
+def _unread(at: int, number: int) -> Run:
+    """The run of a row, by its place and number, that can't be read."""
+    return Run(f"run {at}: row {number}", "", "", "", "", "", 0.0, OWN, {}, fault=runs_table.UNREAD)
 
 
 def _of_measurement(identifier: str, row: Measurement, databases: Databases, chip: str) -> Run:
@@ -77,7 +89,7 @@ def _of_case(row: CaseRow, databases: Databases) -> Run:
     template = row.template.name if row.template else ""
     flags, time = row.text("flags"), row.number_in("measured_time") or 0.0
     fault = f"{FLAGGED}{flags}" if flags else ""
-    label = f"row {row.number}: {row.text('case_label')}"
+    label = f"{OF_CASE}{row.number}: {row.text('case_label')}"
     run = _operation(label, template, row.inputs, row.text("hardware_id"), time, fault, databases)
     return replace(run, jax=jax_of(row.text("measured_source")))
 
@@ -97,7 +109,7 @@ def _operation(
         if EXPECTED not in known:
             fault = f"nothing is expected of {template or 'a case that no template has'}"
         elif not databases.hardware.has(hardware):
-            fault = f"no accelerator {hardware!r}" if hardware else "it names no chip; -H CHIP names one for all such"
+            fault = f"{NO_CHIP} {hardware!r}" if hardware else "it names no chip; -H CHIP names one for all such"
         else:
             fault = number_fault(time, "s") or fault
     chip = _identified(databases.hardware, hardware)
@@ -123,6 +135,8 @@ def _of_run(identifier: str, run: runs_table.RecordedRun, databases: Databases, 
         fault = f"{run.template or 'no template'} has no row {run.row or 'of a blank name'}"
     if not fault:
         fault = number_fault(run.measured, known[run.row].unit)
+    if not fault and not run.inputs:
+        fault = "its row has no inputs of the plan; planner record writes them"
     for table, name in ((databases.hardware, run.chip), (models, run.model)):
         if not fault and name and not table.has(name):
             fault = f"no {name!r} in the databases"

@@ -41,6 +41,7 @@ UNSTATED = 0.2  # error of a calibration that doesn't state one
 NEEDED = {"calibration_id", "stack"}  # a template without these rows has nothing to fit
 TELLING = tuple(stack for stack in STACKS if stack != IDEAL)  # stacks with factors that runs can determine
 NOTHING = "nothing is fitted of it"
+FAR_OFF = "far off what is expected"
 FLAGS = {
     "training": "own_training",
     "serving": "own_serving",
@@ -233,7 +234,7 @@ def far_off(used: NDArray[np.bool_]) -> str:
     others = used.size - 1
     if 2 * used.sum() > others:
         return "far off the others"
-    return "far off what is expected" + (", and so are most of the others" if others else "")
+    return FAR_OFF + (", and so are most of the others" if others else "")
 
 
 def _why_unfitted(together: Together, at: int) -> str:

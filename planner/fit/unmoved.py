@@ -15,7 +15,8 @@ MOST = 3  # most parameters to name
 
 def why_unmoved(fit: OwnFit, names: Sequence[str]) -> str:
     """Why the fit moved none of the parameters `names`, none of which was fitted before."""
-    counted = fit.weights > 0
+    used = fit.is_used({})  # an outlier that isn't contradicts nothing
+    counted = used if used.any() else fit.weights > 0
     off = np.exp(-fit.residuals({})[counted]) - 1  # expected over measured
     known = [name for name in names if fit.known.get(name, 0) > 0]
     telling = [name for name in known if fit.n_determining(name)]

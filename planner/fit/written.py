@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from planner import csvfile, terminal_table
 from planner.catalog import Table
 from planner.catalog.calibrations import BY_NAME, COLUMNS, OF_STACKS, running
+from planner.fit.chip import candidates
 from planner.fit.stack import FittedParameter, OwnCalibration, OwnRun
 from planner.spoken import few, percent
 from planner.validation.parameters import GROUPS
@@ -76,7 +77,7 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
         for group, why in own.unmoved:
             of = "" if len(own.unmoved) == 1 and not own.moved else f" of {group}"
             yield f"  no parameter{of} is moved: {why}"
-        yield from _errors(used)
+        yield from _errors(own, used)
     if " " in origin.jax:
         versions = origin.jax.replace(" ", " and ")
         yield f"the runs were measured with several versions of JAX, {versions}: how they differ is mixed in"
@@ -106,15 +107,25 @@ def _over(own: OwnCalibration) -> str:
     return f"stacks {counts}; it has the factors of {own.base}"
 
 
-def _errors(used: Sequence[OwnRun]) -> Iterator[str]:
-    """The median error before and after, a line for each group of parameters, since these are fitted separately."""
+def _errors(own: OwnCalibration, used: Sequence[OwnRun]) -> Iterator[str]:
+    """The median error before and after, a line for each group of parameters, since these are fitted separately.
+
+    Where a parameter was moved, the error of the runs when each is left out follows, as that of later runs is like it.
+    """
     ratios: dict[str, list[tuple[float, float]]] = {}
     for each in used:
         group = next((group.name for group in GROUPS if each.run.judged_as in group.kinds), "")
         if each.before and each.after:
             ratios.setdefault(group, []).append((abs(each.before - 1), abs(each.after - 1)))
+    left_out = {group.name: _left_out(own, candidates(group)) for group in GROUPS}
     for last, (group, errors) in enumerate(ratios.items(), 1 - len(ratios)):
         before, after = (median(side) for side in zip(*errors, strict=True))
         of = "the runs" if len(ratios) == 1 else f"{terminal_table.counted(len(errors), 'run')} of {group}"
         end = "" if last else "; all else stays as shipped"
-        yield f"  median error of {of} {percent(before)} -> {percent(after)}{end}"
+        yield f"  median error of {of} {percent(before)} -> {percent(after)}{left_out.get(group, '')}{end}"
+
+
+def _left_out(own: OwnCalibration, names: Container[str]) -> str:
+    """The error of the runs that moved some of these parameters, each left out; blank where none was moved."""
+    errors = [each.error for each in own.moved if each.name in names and each.error is not None]
+    return f", {percent(errors[0])} with each left out" if errors else ""

@@ -70,7 +70,8 @@ def chip_of(profile: Profile, said: str, hardware: Table) -> Chip:
 def _why(profile: Profile, kinds: Mapping[str, str]) -> str:
     if profile.device:
         near = closest(profile.device, kinds.values(), cutoff=errors.NEAR)
-        return f"the hardware table has no chip that is called so{f'; the closest: {near[0]}' if near else ''}"
+        ids = " or ".join(called_so(near[0], kinds)) if near else ""
+        return f"the hardware table has no chip that is called so{f'; the closest: {ids}, {near[0]}' if near else ''}"
     return profile.lacks.get("device", "the file names no device")
 
 

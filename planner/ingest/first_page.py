@@ -5,17 +5,18 @@ Each is shown next to the corresponding part of the plan, if there is a plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from planner.ingest.chips import Chips
-from planner.ingest.operation_rows import Peaks, Waste, largest, rows
+from planner.ingest.operation_rows import OperationRow, Peaks, Waste, largest, rows
 from planner.profiles.profile import HOW_FOUND, Profile, mean_parts, spread
 from planner.spoken import PERCENT, cut, percent, spoken
 
 SECONDS, COUNT = "s", "1"
 GAPS = 3  # number of largest gaps to list
 MUCH_BETWEEN = 1.05  # ratio of step distance to step time above which it is mentioned
+NEARLY_ALL = 0.95  # share of the computing time from which its waste is known on the whole
 LONGEST = 60  # most characters of an operation's name in a line
 EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_part_time"), ("efficiency_part_time",)
 
@@ -24,7 +25,8 @@ EXPOSED, IDLE, LOST = ("exposed_part_time",), ("bubble_part_time", "overhead_par
 class PlannedStep:
     """The plan's numbers for the profiled step, in seconds; `parts` are its parts by name, with labels.
 
-    `is_other_chip` says that the profile is of another chip than the plan, so that the plan's MFU doesn't apply.
+    `is_other_chip` says that the profile is of another chip than the plan, so that the plan's MFU doesn't apply;
+    `is_paced` that it plans how often a step ends, and not how long one takes from its begin, as of a first token.
     """
 
     label: str
@@ -35,6 +37,7 @@ class PlannedStep:
     parts: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     chips: float | None = None
     is_other_chip: bool = False
+    is_paced: bool = False
 
     def part(self, names: tuple[str, ...]) -> tuple[str, float] | None:
         """The first of these parts that the plan has, as (label, seconds)."""
@@ -95,6 +98,18 @@ def step_seconds(profile: Profile) -> float | None:
     return spread(times)[0] if times else None
 
 
+def pace(profile: Profile) -> tuple[float, float, int] | None:
+    """Median, interquartile range and number of what a run's step takes; None if the profile has no steps.
+
+    It is as long as a step lasts on its device, or as from step to step where steps overlap much.
+    """
+    if not profile.step_times:
+        return None
+    lasting, distances = spread(profile.step_times), profile.step_distances
+    apart = spread(distances) if distances else lasting
+    return apart if _overlap(lasting[0], apart[0]) else lasting
+
+
 def between_steps(profile: Profile) -> str:
     """A line on the time between steps, or on their overlap, if significant; otherwise blank.
 
@@ -105,7 +120,8 @@ def between_steps(profile: Profile) -> str:
     if step is None or whole is None:
         return ""
     if _overlap(step, whole):
-        return f"{spoken(whole, SECONDS, step)} from step to step, which overlap: a run is as fast as that"
+        lasting = spoken(step, SECONDS, whole)
+        return f"steps overlap: each lasts {lasting}, and one ends every {spoken(whole, SECONDS)}, as fast as a run is"
     if whole <= MUCH_BETWEEN * step:
         return ""
     return (
@@ -121,11 +137,17 @@ def _overlap(step: float, whole: float) -> bool:
 
 def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
     times = profile.step_times
-    planned = (plan.expected, f"expected: {plan.label}") if plan else (None, "")
+    planned = apart = (plan.expected, f"expected: {plan.label}") if plan else (None, "")
     if not times:
         yield PageLine("Step time", None, SECONDS, *planned, profile.lacks.get("steps", "the profile has no step"))
         return
     median, deviation, n = spread(times)
+    distances = profile.step_distances
+    whole = spread(distances)[0] if distances else median
+    if plan and plan.is_paced and _overlap(median, whole):
+        planned = None, ""
+    else:
+        apart = None, ""
     said = [f"median of {n} steps" if n > 1 else "n = 1" if profile.found != "whole" else ""]
     said.append("on the device that takes longest for it" if _is_shared(profile, n) else "")
     note = ": ".join(filter(None, (", ".join(filter(None, said)), HOW_FOUND[profile.found])))
@@ -141,12 +163,10 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
     if _is_mean(profile):
         what = "over all steps and devices: what the parts of a step add up to"
         yield PageLine("Step time: mean", profile.step_parts.span, SECONDS, note=what)
-    if distances := profile.step_distances:
-        whole = spread(distances)[0]
+    if distances:
         what = "they overlap on the device" if _overlap(median, whole) else "with what is between them"
-        yield PageLine(
-            "From step to step", whole, SECONDS, note=f"median from the end of a step to the end of the next: {what}"
-        )
+        note = f"median from the end of a step to the end of the next: {what}"
+        yield PageLine("From step to step", whole, SECONDS, *apart, note)
     yield PageLine("Steps", float(n), COUNT)
 
 
@@ -185,7 +205,8 @@ def other_chips(chips: Chips, plan: PlannedStep | None) -> str:
 
 
 def _utilisation(profile: Profile, plan: PlannedStep | None) -> PageLine:
-    seconds = step_seconds(profile)
+    step = pace(profile)
+    seconds = step[0] if step else None
     label = "MFU on the plan's FLOPs"
     if plan is None:
         return PageLine(label, None, PERCENT, note="no plan to take the FLOPs from: --into plan.xlsx --scenario ID")
@@ -242,14 +263,15 @@ def _host(profile: Profile) -> Iterator[PageLine]:
 
 def _waste(profile: Profile, plan: PlannedStep | None, peaks: Peaks) -> Iterator[PageLine]:
     own = plan.part(LOST) if plan else None
-    listed = (replace(row.one, name=row.name) for row in rows(profile, peaks))
-    found = largest(profile, listed, peaks)
+    listed = rows(profile, peaks)
+    found = largest(profile, (replace(row.one, name=row.name) for row in listed), peaks)
     label = "Largest waste"
     if found is None:
         lacking = filter(None, ["no operation has FLOPs or bytes", profile.lacks.get("bytes")])
         yield PageLine(label, None, SECONDS, *_planned(own), peaks.why or ": ".join(lacking))
         return
-    yield PageLine(label, found.wasted, SECONDS, *_planned(own), _about(found, parts_of(profile)))
+    about = f"{_about(found, parts_of(profile))}{_told_share(listed)}"
+    yield PageLine(label, found.wasted, SECONDS, *_planned(own), about)
 
 
 def _about(found: Waste, of: str) -> str:
@@ -257,6 +279,14 @@ def _about(found: Waste, of: str) -> str:
         f"{of}: {short(found.name)}, {percent(found.efficiency)} of its roofline, bound by {found.bound}; "
         "its time x (1 - efficiency)"
     )
+
+
+def _told_share(listed: Sequence[OperationRow]) -> str:
+    """Of which share of the computing time the waste is known, in words; blank if of nearly all."""
+    computing = [row for row in listed if row.one.part == "compute"]
+    known = sum(row.one.self_time for row in computing if row.efficiency is not None)
+    share = known / (sum(row.one.self_time for row in computing) or 1.0)
+    return f"; known of {percent(share)} of the time that computes" if share < NEARLY_ALL else ""
 
 
 def _planned(own: tuple[str, float] | None) -> tuple[float | None, str]:

@@ -37,7 +37,7 @@ from planner.profiles.profile_files import named
 from planner.profiles.step_kinds import DECODE, phase
 from planner.report.expectation import planned
 from planner.report.figures import CellFigures
-from planner.scenario.record import DECODED, TIME, TRAINED, StatedRun, put, said, snapshot
+from planner.scenario.record import DECODED, STEPS, TIME, TRAINED, StatedRun, put, said, snapshot
 from planner.scenario.which import scenario_of
 from planner.spoken import PERCENT, few, percent
 from planner.terminal_table import counted
@@ -187,9 +187,12 @@ def _chips(run: RecordedRun) -> str:
 
 def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> tuple[RecordedRun, PlannedStep]:
     """The profile's step as a run, and the plan's numbers for such a step."""
-    times = found.profile.step_times
+    times, stated = found.profile.step_times, StatedRun("", TIME, row)
     seconds, deviation, n = spread(times) if times else (float("inf"), 0.0, 0)
-    run = snapshot(plan, which.id or which.name, StatedRun("", TIME, row), seconds)
+    run = snapshot(plan, which.id or which.name, stated, seconds)
+    if run.row in STEPS and (of_run := first_page.pace(found.profile)) and of_run[0] < seconds:
+        seconds, deviation, n = of_run
+        run = snapshot(plan, which.id or which.name, stated, seconds)
     if times and not row and run.row == DECODED and (why := no_decode_step(found.profile, run.inputs or {})):
         remedy = "say what one is, as --of prefill_time or --of time_to_first_token"
         if any(phase(kind.name) == DECODE for kind in step_kinds(found.profile.devices)):
@@ -237,8 +240,9 @@ def _planned(plan: Plan, which: Scenario, run: RecordedRun) -> PlannedStep:
         mfu = at_peak / run.expected if at_peak else None
     chips = (run.inputs or {}).get("n_chips")
     return PlannedStep(
-        run.quantity, run.expected, run.low, run.high, mfu, parts, chips if isinstance(chips, float) else None
-    )
+        run.quantity, run.expected, run.low, run.high, mfu, parts, chips if isinstance(chips, float) else None,
+        is_paced=run.row in STEPS,
+    )  # fmt: skip
 
 
 def _choose(landing: Landing, found: Ingested) -> None:

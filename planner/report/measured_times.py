@@ -13,6 +13,7 @@ from planner.report.figures import CellFigures
 from planner.report.svg import Drawing, Scale
 from planner.spoken import percent, shown
 from planner.terminal_table import counted
+from planner.xlsx.cellvalue import same_value
 
 COLUMNS = (
     ("case_label", "Case", "text"),
@@ -22,7 +23,8 @@ COLUMNS = (
     ("device", "Measured on", "text"),
     ("bound", "Bound by", "text"),
     ("predicted_time", "Predicted", "s"),
-    ("calibrated_time", "Predicted with efficiencies", "s"),
+    ("bound_time", "Bound", "s"),
+    ("calibrated_time", "Bound with efficiencies", "s"),
     ("measured_time", "Measured", "s"),
     ("time_ratio", "Measured over predicted", "1"),
     ("roofline_share", "Share of the roofline", "%"),
@@ -30,8 +32,9 @@ COLUMNS = (
     ("flags", "Flags", "text"),
 )
 ERROR = FigureColumn("error", "Error of the prediction", "%")
-ERROR_NOTE = "Error: how far the measured time is from the predicted one, measured over predicted less 1."
+ERROR_NOTE = "Error: predicted over measured less 1, above 0 where the case ran faster than predicted."
 ALWAYS = ("case_label", "predicted_time", "measured_time")
+AS_BOUND = 1e-9  # relative difference up to which the bound with efficiencies is the bound
 CLOSE = 1.4  # largest good ratio of measured to predicted, as on the sheet
 
 
@@ -76,10 +79,10 @@ class MeasuredCase:
 
     @property
     def error(self) -> Figure:
-        """The ratio minus 1."""
+        """How far off the prediction is, of measured, as runs are said to be off: predicted over measured minus 1."""
         if self.ratio.number <= 0:
             return Figure(None, "%", self.ratio.text, self.ratio.cell, self.ratio.why, True)
-        value = self.ratio.number - 1
+        value = 1 / self.ratio.number - 1
         return Figure(value, "%", percent(value, signed=True), self.ratio.cell, "", True)
 
     @property
@@ -103,7 +106,7 @@ class ComparedCases:
         return [case for case in self.cases if case.is_measured]
 
     def table(self) -> FigureTable:
-        """The measured cases, without empty columns, or the calibrated time if it repeats the ideal one."""
+        """The measured cases, without empty columns, or the bound with efficiencies where these are all 1."""
         cases = self.measured
         kept = [FigureColumn(*column) for column in COLUMNS if column[0] in ALWAYS or _says_something(column[0], cases)]
         at = next((index for index, column in enumerate(kept, 1) if column.name == "time_ratio"), len(kept))
@@ -176,7 +179,8 @@ def _figure(cells: CellFigures, sheet: str, row: int, column: int, name: str, un
 
 def _says_something(name: str, cases: list[MeasuredCase]) -> bool:
     if name == "calibrated_time":
-        return any(case.figures[name].value != case.figures["predicted_time"].value for case in cases)
+        pairs = [(case.figures[name].value, case.figures["bound_time"].value) for case in cases]
+        return any(not same_value(*pair, AS_BOUND) for pair in pairs)
     return any(case.figures[name].value not in (None, "") for case in cases)
 
 

@@ -17,7 +17,7 @@ from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
 from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered, print_run, taken_out
-from planner.errors import Place, UserError, nearest
+from planner.errors import NEAR, Place, UserError, closest, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
 from planner.formulas.synonyms import meant
@@ -42,6 +42,7 @@ EXPECTED, BOUND = "_expected", "_bound"
 PREDICTED = "Expected"  # the word that the labels of such rows begin with
 TIME, RATE, SHARE = "s", "1/s", PERCENT  # the units of a run's number, each with its own option
 MOST = {TIME: 1e10, RATE: 1e15, SHARE: 1.0}  # largest values: 300 years; more tokens/s than any machine
+ALIKE = 5.0  # largest factor between two numbers that are said in one unit: the ends of a range are near as well
 OPTIONS = {TIME: "--time TIME", RATE: "--tokens-per-second N", SHARE: "--mfu SHARE"}  # by unit
 
 
@@ -147,7 +148,7 @@ def said(run: RecordedRun) -> str:
     unit, line = run.said_in, _called(run)
     if run.expected is None or run.ratio is None:
         return f"{line}; nothing is expected of it, for the plan's number is N/A"
-    like = run.expected if likely_unit.is_far(run.ratio) else run.measured
+    like = run.measured if 1 / ALIKE < run.ratio < ALIKE else run.expected
     line += f", {shown(run.ratio, '1', DIGITS)} times the expected {spoken(run.expected, unit, like)}"
     if ABOVE_PEAK in run.flags:
         return f"{line}; it beats its bound of {spoken(run.bound, unit, like)}: flagged {run.flags}"
@@ -221,7 +222,9 @@ def _measured(plans: Sequence[Planned], stated: StatedRun, place: Place, none: s
                 return own, row
     names = [name for _, known in rows for name in known]
     what = f"{none} {stated.row or stated.kind}"
-    remedy = nearest(stated.row, names) if stated.row and names else "planner record --help lists what can be told"
+    remedy = "planner record --help lists what can be told"
+    if stated.row and names:  # headlines come first: a step's parts are seldom measured
+        remedy = nearest(stated.row, names) if closest(stated.row, names, 1, NEAR) else f"known: {few(names)}"
     for unit in OPTIONS:
         in_unit = [_rows(each, unit) for each in plans]
         if stated.row and any(stated.row in found or meant(stated.row, found) for found in in_unit):

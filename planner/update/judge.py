@@ -45,6 +45,8 @@ class Judge:
             if filled and self._is_name_of_planners(at):
                 self.done.renewed.append(self.place(final))
                 return False
+            if other is not None and self._typed.is_note_on_values(at):
+                return False  # the row has formulas now
             if filled:
                 self._note_typed(at, final)
             elif self._typed.is_emptied(at):

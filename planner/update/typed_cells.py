@@ -57,6 +57,15 @@ class TypedCells:
         """Whether a cell holds the measured time of a case."""
         return self.is_cases and self.old.columns.get(at[1]) == TIME
 
+    def is_note_on_values(self, at: Position) -> bool:
+        """Whether a cell is planner's note that its case has values in place of formulas, though its chip has links."""
+        is_one = self.is_cases and self.old.columns.get(at[1]) == NOTE and self._starts(at, (VALUES_ONLY,))
+        return is_one and UNLINKED.partition("{}")[2] not in str(self.old.sheet.value(*at))
+
+    def _starts(self, at: Position, beginnings: tuple[str, ...]) -> bool:
+        """Whether a cell's text begins with one of these."""
+        return str(self.old.sheet.value(*at)).startswith(beginnings)
+
     def _is_header_of_planners(self, at: Position) -> bool:
         """Whether a cell of a scenario's header is as planner fills it in.
 
@@ -104,7 +113,7 @@ class TypedCells:
             times = self.old.column_of.get(TIME, 0)
             is_named = case.key not in shipped or self.old.sheet.value(at[0], times) not in (None, "")
             return "" if is_named or text == self._first_chip else f"{name}: {text}"
-        if name == NOTE and text.startswith(PLANNERS_NOTES):
+        if name == NOTE and self._starts(at, PLANNERS_NOTES):
             return ""
         return "" if name in self._columns_of_planners else f"{name or 'yours'}: {text}"
 

@@ -212,6 +212,7 @@ def _completed(
 
 
 def _values(template: Template, settings: str) -> Iterator[tuple[str, Value]]:
+    given: set[str] = set()
     for setting in settings.split():
         name, equals, text = setting.partition("=")
         if not equals:
@@ -219,4 +220,7 @@ def _values(template: Template, settings: str) -> Iterator[tuple[str, Value]]:
         row = template.row(name)
         if row.kind in ("constant", "calc", "output", "check"):
             raise UserError(f"{name} is calculated: no run sets it")
+        if name in given:
+            raise UserError(f"{name} is set twice")
+        given.add(name)
         yield name, meant(row, text)
