@@ -50,6 +50,7 @@ def main() -> None:
         own = evaluate(template, known, run.values)
         fits += own.value("fits_memory") == 1
         given = {name: value for name, value in run.values.items() if name in STAY}
+        given["max_context"] = own.value("seq_len")  # some runs train a model on longer sequences than it is meant for
         asked = Request(template, [Subject(run.model, run.hardware, known)], given, [], [])
         begun = time.perf_counter()
         try:
