@@ -27,7 +27,8 @@ from planner.xlsx.sheetxml import SheetXml, TemplateCell
 VALUES_ONLY = "values only: the sheet had no row of this template to copy"
 # typed as in the copied row, unless the measurement has its own
 EFFICIENCIES = ("compute_efficiency", "memory_efficiency")
-UNLINKED = "no prediction: {} has no network in the hardware table"
+NO_NETWORK = "has no network in the hardware table"
+UNLINKED = f"no prediction: {{}} {NO_NETWORK}"
 UNSHIPPED = "no prediction: {} is a chip of your own; planner update brings the formulas of the row"
 
 
@@ -213,7 +214,7 @@ def predicted_again(sheet: ComparisonSheet, row: CaseRow, measured: Measurement)
 
 def unknown_chips(
     sheet: ComparisonSheet, parsed: Mapping[str, SheetXml], timed: Iterable[tuple[str, str]]
-) -> list[str]:
+) -> dict[str, str]:
     """A line for each chip, of the timed (template, chip) pairs, that the workbook lacks: no prediction for its cases.
 
     The rows said to wait for it are those of templates with formulas in the sheet. Empty without a list of chips.
@@ -225,13 +226,13 @@ def unknown_chips(
             waiting[chip] += template in computed
     found = listed_chips(sheet, parsed) if waiting else None
     if found is None:
-        return []
+        return {}
     lowered = {name.lower() for name in found.kinds}  # as the formula compares them
-    return [
-        f"{chip} is not on {found.on}{_waits(count)}; {_meant(chip, found.kinds) or f'add it to {found.on}'}"
+    return {
+        chip: f"{chip} is not on {found.on}{_waits(count)}; {_meant(chip, found.kinds) or f'add it to {found.on}'}"
         for chip, count in waiting.items()
         if chip.lower() not in lowered
-    ]
+    }
 
 
 def _meant(chip: str, kinds: Mapping[str, str]) -> str:

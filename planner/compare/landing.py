@@ -68,7 +68,7 @@ class Landing:
     above_peak: list[tuple[str, str]] = field(default_factory=list)  # those too fast to be true: key, label if known
     far_slower: list[tuple[str, str]] = field(default_factory=list)  # those of another unit, it seems: the same
     timed: list[tuple[str, str]] = field(default_factory=list)  # templates and chips of rows whose times are landed
-    unknown_chips: list[str] = field(default_factory=list)  # lines about chips of these that the workbook hasn't
+    unknown_chips: dict[str, str] = field(default_factory=dict)  # those of these that the workbook hasn't: a line each
     unpredicted: list[str] = field(default_factory=list)  # chips of new rows of values without a prediction
     left_alone: list[str] = field(default_factory=list)  # chips: the new times' device is unknown
     too_short: str = ""  # a line about a person's ranges that end above new rows
@@ -150,7 +150,7 @@ class Landing:
                 None,
                 [
                     self.kept(),
-                    *self.unknown_chips,
+                    *self.unknown_chips.values(),
                     *self.unformulated(),
                     self.too_fast(),
                     self.too_slow(),
@@ -173,7 +173,7 @@ class Landing:
     def unformulated(self) -> Iterator[str]:
         """A line for each chip of the user's whose new rows are values without a prediction, if the workbook has it."""
         for chip, count in Counter(self.unpredicted).items():
-            if not any(line.startswith(f"{chip} is not on ") for line in self.unknown_chips):
+            if chip not in self.unknown_chips:
                 rows = "1 new row has" if count == 1 else f"{count:,} new rows have"
                 yield f"{rows} no prediction for {chip}, a chip of your own: planner update brings their formulas"
 

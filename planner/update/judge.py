@@ -42,16 +42,7 @@ class Judge:
                 self._say_unasked(at, final)
             return False
         if self.is_open(at, other):
-            if filled and self._is_name_of_planners(at):
-                self.done.renewed.append(self.place(final))
-                return False
-            if other is not None and self._typed.is_note_on_values(at):
-                return False  # the row has formulas now
-            if filled:
-                self._note_typed(at, final)
-            elif self._typed.is_emptied(at):
-                self.done.cleared.append(f"{self.place(final)} ({self.old.rows[at[0]]})")
-            return True
+            return self._keeps_typed(at, other, final)
         if at[0] in self.own_rows:
             if self.merge.base.is_row(self.old, at[0]):
                 self._note_unasked(at, final)
@@ -87,6 +78,20 @@ class Judge:
             self.done.remarks.append(said)
             return False
         self._note_kept(at, other, self.place(final))
+        return True
+
+    def _keeps_typed(self, at: Position, other: Position | None, final: Position) -> bool:
+        """Whether a cell that is meant to be typed into stays: all but names and notes that planner filled in."""
+        filled = is_filled(self.old, *at)
+        if filled and self._is_name_of_planners(at):
+            self.done.renewed.append(self.place(final))
+            return False
+        if other is not None and self._typed.is_note_on_values(at):
+            return False  # the row has formulas now
+        if filled:
+            self._note_typed(at, final)
+        elif self._typed.is_emptied(at):
+            self.done.cleared.append(f"{self.place(final)} ({self.old.rows[at[0]]})")
         return True
 
     def is_open(self, at: Position, other: Position | None) -> bool:

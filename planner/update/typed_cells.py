@@ -11,7 +11,7 @@ from planner.align.keys import COMPARISON, KeyedSheet
 from planner.book.scenario_columns import identifier
 from planner.book.tables import HEADER
 from planner.catalog import Value as Known
-from planner.compare.appended_rows import UNLINKED, VALUES_ONLY
+from planner.compare.appended_rows import NO_NETWORK, UNLINKED, VALUES_ONLY
 from planner.compare.comparison_cases import label_of, listed
 from planner.compare.comparison_sheet import NOTE
 from planner.formulas.input_values import typed
@@ -60,7 +60,7 @@ class TypedCells:
     def is_note_on_values(self, at: Position) -> bool:
         """Whether a cell is planner's note that its case has values in place of formulas, though its chip has links."""
         is_one = self.is_cases and self.old.columns.get(at[1]) == NOTE and self._starts(at, (VALUES_ONLY,))
-        return is_one and UNLINKED.partition("{}")[2] not in str(self.old.sheet.value(*at))
+        return is_one and NO_NETWORK not in str(self.old.sheet.value(*at))
 
     def _starts(self, at: Position, beginnings: tuple[str, ...]) -> bool:
         """Whether a cell's text begins with one of these."""
