@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 
 from planner.formulas.following import divisors
 from planner.search import layout_rules
@@ -12,7 +13,8 @@ from planner.search.space import PlanAxis
 
 WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context")
 SCHEDULE = ("n_microbatches", "pipeline_interleave")
-OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes")  # the inputs that layouts set, or keep as given
+SHARED = "shares_context_state"
+OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes", SHARED)  # the inputs that layouts set, or keep as given
 READ = (
     "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
     "max_chips", "torus_axes", "tensor_axes", "slices_are", *layout_rules.SLICE,
@@ -20,7 +22,9 @@ READ = (
 
 
 def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> PlanAxis | None:
-    """The layouts for each number of chips: ways, microbatches, chunks, and torus axes of the tensor ways.
+    """The layouts for each number of chips: ways, microbatches, chunks, torus axes, and the context ways' state.
+
+    The axes are those of the tensor ways; several context ways hold copies of the state, or shares of it.
 
     `values` are the plan's own (`READ`); `fixed` are the values of names that are set or varied otherwise.
     """
@@ -36,7 +40,7 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
         for axes in fixed.get("tensor_axes", layout_rules.torus_axes(values)):
             allowed = _allowed(values, axes)
             for ways in _shared_out(int(each), fixed, allowed) if each == int(each) else ():
-                data, fsdp, _, expert, stages, _ = ways
+                data, fsdp, _, expert, stages, context = ways
                 stages *= joined
                 if stages > 1 and not layout_rules.is_even(layers, int(stages)) and "mesh_pipeline" not in fixed:
                     continue
@@ -45,8 +49,9 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
                 )
                 for number in numbers:
                     chunks = fixed.get("pipeline_interleave") or layout_rules.chunks(layers, int(stages), int(number))
-                    for chunk in chunks:
-                        yield (count, slices, *ways, number, chunk, axes)
+                    shared = fixed.get(SHARED) or ([0.0, 1.0] if context > 1 else [0.0])
+                    for chunk, shares in product(chunks, shared):
+                        yield (count, slices, *ways, number, chunk, axes, shares)
 
 
 def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) -> Sequence[float]:
