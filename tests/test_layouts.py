@@ -254,7 +254,8 @@ SHARED: dict[str, float | str] = {"seq_len": 4096, "zero_stage": 1, "remat": "no
 DEEPSEEK = trained(
     "deepseek-v3", 2048, 15360 * 4096, 15360 * 4096 * 2.664e6 * 3600 / (14.8e12 * 2048),
     "DeepSeek-V3, sections 3.2 and 4.2: 14.8T tokens in 2.664M hours of an H800", chip="h800-sxm", compute_dtype="fp8",
-    mesh_pipeline=16, mesh_expert=64, mesh_data=2, n_microbatches=120, routed_nodes=4, dispatch_dtype="fp8", **SHARED,
+    mesh_pipeline=16, mesh_expert=64, mesh_data=2, n_microbatches=120, routed_nodes=4, dispatch_dtype="fp8",
+    **{**SHARED, "remat": "minimal_with_context"},  # section 3.2.3: norms and up-projections are repeated
 )  # fmt: skip
 TRAINED = [
     llama(8192, 8192, 430, mesh_fsdp=64),

@@ -131,25 +131,6 @@ def test_tensor_ways_lie_along_axes_that_the_slice_has_with_two_chips_on_each(te
     assert (apart[(axes > 1) & (apart > 1)] >= 2 ** axes[(axes > 1) & (apart > 1)]).all()
 
 
-@pytest.mark.parametrize(
-    ("model", "width", "made", "is_counted"),
-    [
-        ("gemma-7b", 3072, 4 * 3072 + 4 * 16 * 256 + 3 * 24576, False),
-        ("llama3-8b", 4096, 4 * 4096 + 2 * 32 * 128 + 2 * 8 * 128 + 3 * 14336, True),
-    ],
-)
-def test_keeping_everything_is_searched_only_if_all_that_layers_make_is_counted(model, width, made, is_counted):
-    """`none` counts 20 widths of the model: a layer of Gemma 7B makes 33, which `selective` counts, one of Llama 17.
-
-    By hand: the block's inputs with their norms, queries, keys, values and answers, and three feed-forward matrices.
-    """
-    wanted = asked("training", model, ["h100-sxm"], ["n_chips=8"])
-    tried = {text_of(each) for axis in sensible.space(wanted, wanted.subjects[0], alone=False).axes
-             for each in axis.columns.get("remat", [])}  # fmt: skip
-    assert (made <= 20 * width) == is_counted == ("none" in tried)
-    assert tried >= {"block", "selective"}
-
-
 MATMUL = ["matmul", "-H", "h100-sxm", "tpu-v6e", "--minimize", "expected_time", "--set", "d_out=8192",
           "--maximize", "tokens", "--over", "tokens=1024..8192*2"]  # fmt: skip
 SERVING = ["inference", "-m", "llama3-70b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and", TOKEN]

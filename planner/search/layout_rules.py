@@ -19,20 +19,9 @@ REMATS = ("block", "save_dot_except_mlp", "minimal", "selective", "none")
 
 The counts `mlp` and `matmuls` are less than frameworks hold; what the link to the host takes is in no expected time.
 """
-WIDTHS = ("whole_width", "d_model", "full_checkpoints")
-"""Rows with what a layer makes for a token, the model's width, and as how many of these `none` counts it."""
 
 SLICE = ("slice_x", "slice_y", "slice_z")
 """The inputs with the shape of a slice."""
-
-
-def remats(values: Values) -> tuple[str, ...]:
-    """The remat policies to try with a model: without `none` if its layers make more than that counts for any model.
-
-    `values` has the rows `WIDTHS`.
-    """
-    made, width, counted = (number(values, name) for name in WIDTHS)
-    return REMATS if made <= counted * width else tuple(each for each in REMATS if each != "none")
 
 
 def is_even(layers: float, stages: int) -> bool:

@@ -66,12 +66,10 @@ def space(asked: Request, subject: Subject, *, alone: bool) -> PlanSpace:
         )
     joined = PlanAxis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})
     rest = [axis for axis in asked.axes if not set(axis.columns) & (own | set(read))]
-    return PlanSpace([joined, *rest, *_further_axes(template, subject, fixed, asked.given)])
+    return PlanSpace([joined, *rest, *_further_axes(template, fixed, asked.given)])
 
 
-def _further_axes(
-    template: Template, subject: Subject, fixed: Mapping[str, object], given: Mapping[str, Value]
-) -> list[PlanAxis]:
+def _further_axes(template: Template, fixed: Mapping[str, object], given: Mapping[str, Value]) -> list[PlanAxis]:
     """The further axes of a search besides layouts, for inputs that aren't set or varied."""
     free = [name for name in ("remat", "zero_stage", BATCH) if name in template.by_name]
     found = []
@@ -82,8 +80,7 @@ def _further_axes(
         if name == BATCH:
             found.append(PlanAxis({name: serving_layouts.BATCHES}))
         else:
-            remats = layout_rules.remats(_values(template, subject, given, layout_rules.WIDTHS))
-            choices = [code(each) for each in remats] if row.unit == "text" else [0.0, 1.0, 2.0, 3.0]
+            choices = [code(each) for each in layout_rules.REMATS] if row.unit == "text" else [0.0, 1.0, 2.0, 3.0]
             found.append(PlanAxis({name: np.array(choices)}))
     return found
 
