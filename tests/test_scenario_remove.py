@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,15 @@ def test_the_file_as_it_was_stays_beside(plan: Path, built: bytes) -> None:
     assert (plan.parent / "plan.bak.xlsx").read_bytes() == built
     assert f"The file as it was: {plan.parent / 'plan.bak.xlsx'}" in done.output
     assert "removed tpu_v5e, column F of Inputs, Dashboard, Matmul, Constraints, Checks." in done.output
+
+
+def test_no_formula_was_edited_by_it(plan: Path) -> None:
+    """`diff` tells of the first scenario that it went, and of no other cell: the Dashboard's first line stays."""
+    write_small(plan, ["llama3-8b"], CHIPS[:2], ["inference"], n_chips=4)
+    command("scenario", "remove", plan, SERVING[0])
+    told = json.loads(run("diff", "--json", plan.parent / "plan.bak.xlsx", plan).output)
+    assert [(each["what"], each["name"]) for each in told["structure"]] == [("scenario", SERVING[0])]
+    assert told["formulas"] == []
 
 
 def work(book: openpyxl.Workbook) -> None:

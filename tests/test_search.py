@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from planner.catalog.databases import Databases
-from planner.formulas.evaluation import evaluate, text_of
+from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.search import layout_rules, sensible
 from planner.search.found import objective

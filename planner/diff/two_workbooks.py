@@ -94,7 +94,8 @@ class _Comparison:
             if not (_is_of(one, here, changed_inputs) or _is_of(two, there, changed_inputs.values()))
         ]
         for here, there in cells:
-            if not (here and there and self._is_same(one, two, here, there)):
+            stayed = here or (there if there and _is_of_removed(one, two, there) else None)
+            if not (stayed and there and self._is_same(one, two, stayed, there)):
                 self._report(one, two, here, there)
         self.difference.ratios |= ratios(two, self.difference.inputs)
         before, after = self._formats
@@ -227,6 +228,14 @@ def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Positi
                 continue
             if there is not None or (key[0] in rows and key[1] in columns):
                 yield (at, there) if mine is ours else (None, at)
+
+
+def _is_of_removed(one: Matched, two: Matched, at: Position) -> bool:
+    """Whether a cell of the old sheet is in the column of a scenario that the new one lacks.
+
+    The Dashboard's first line starts in the first scenario's column, and stays there when that scenario goes.
+    """
+    return at[1] in one.scenarios and one.columns[at[1]] not in two.columns.values()
 
 
 def _changed_inputs(one: Matched, two: Matched) -> dict[int, int]:
