@@ -161,18 +161,23 @@ def test_hops_are_whole():
 
 
 def test_what_lies_beyond_the_runs_is_told():
-    """A plan on 64 tensor ways of H100s, and one that serves on 256 TPUs, says why it is extrapolated."""
+    """A plan on 64 tensor ways of H100s, one that serves on 256 TPUs and one of Trainium say why they are extrapolated.
+
+    Trainium is neither, and its expected numbers are fitted to few runs of its own.
+    """
     mesh = {"n_chips": 512, "mesh_fsdp": 8, "mesh_tensor": 64}
     wide = results("training", "llama3-70b", "h100-sxm", **mesh)
     usual = results("training", "llama3-70b", "h100-sxm", n_chips=512, mesh_fsdp=512)
     served = results("inference", "llama3-70b", "tpu-v5e", n_chips=256, cache_by_batch=1)
+    other = results("training", "llama3-8b", "trainium2", n_chips=64, mesh_fsdp=2, mesh_tensor=32)
     told = [
         list(notes(lambda name, each=each: each.value(name) if name in each.template.by_name else None, 1))
-        for each in (wide, usual, served)
+        for each in (wide, usual, served, other)
     ]
     assert told == [
         ["Extrapolated: no run of GPUs that the expected numbers are fitted to has so many tensor ways."], [],
         ["Extrapolated: no run of TPUs that the expected numbers are fitted to has so many chips."],
+        ["Extrapolated: no run that the expected numbers are fitted to has so many tensor ways."],
     ]  # fmt: skip
 
 

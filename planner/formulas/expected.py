@@ -20,6 +20,7 @@ from planner.terminal_table import counted
 
 IDEAL = "ideal"
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
+FITTED = {"tpu": " of TPUs", "neuron": ""}  # by the start of a calibration: whose runs it is fitted to, if not GPUs'
 """Calibrations for chips without published runs, and the chips of which they are the median."""
 DRAFTS = (
     "n_draft_tokens", "acceptance_rate", "draft_time", "speculative_step_time", "tokens_per_verify",
@@ -125,8 +126,8 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         if is_own and is_told:
             yield f"Extrapolated: too few of your runs, to which the expected numbers are fitted, have {beyond}."
         else:
-            family = "TPUs" if str(calibration).startswith("tpu") else "GPUs"
-            yield f"Extrapolated: no run of {family} that the expected numbers are fitted to has {beyond}."
+            family = next((said for start, said in FITTED.items() if str(calibration).startswith(start)), " of GPUs")
+            yield f"Extrapolated: no run{family} that the expected numbers are fitted to has {beyond}."
 
 
 def _of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
