@@ -219,6 +219,15 @@ def test_a_plus_is_read_as_the_word() -> None:
     ]  # fmt: skip
 
 
+def test_a_model_is_meant_by_its_repository() -> None:
+    """A Hugging Face repository is its model, in any case; another of the same model is told the nearest ids."""
+    models = load_models()
+    known = ("meta-llama/Meta-Llama-3-70B", "qwen/qwen3-235b-a22b")
+    assert [models.identify(text) for text in known] == ["llama3-70b", "qwen3-235b-a22b"]
+    with pytest.raises(UserError, match="did you mean gemma3-27b or "):
+        models.identify("google/gemma-3-27b-it")
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [

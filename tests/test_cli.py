@@ -93,7 +93,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         ([*MATMUL, "--set", "tokens"], "--set 'tokens' is not name=value; write --set batch=32"),
         ([*MATMUL, "--set", "=4"], "--set '=4' is not name=value; write --set batch=32"),
         ([*MATMUL, "--set", "tokens", "4"], "--set 'tokens' is not name=value; write --set tokens=4"),
-        (["calc", "transformer", "-m", "meta-llama/Meta-Llama-3-70B"], "did you mean llama3-70b?"),
+        (["calc", "transformer", "-m", "meta-llama/Meta-Llama-3-70B-Instruct"], "did you mean llama3-70b or "),
         (["calc", "transformer", "-m", "zzzz"], "; planner models list shows all, --models FILE reads one of your own"),
         (["calc", "matmul", "-H", "zzzz"], "list shows all, --hardware-csv FILE reads one of your own"),
         (["calc", "training", "--get", "step_time"], "no row 'step_time'; here it is step_time_expected"),

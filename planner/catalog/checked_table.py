@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from planner import data
 from planner.catalog.columns import Column, Value
-from planner.errors import UserError, nearest
+from planner.errors import NEAR, UserError, closest, nearest
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -26,7 +26,10 @@ NOUNS = {
 }
 LISTED = ("models", "hardware")
 """The tables that a command lists."""
-OWN_FILES = {"models": "--models FILE reads one of your own", "hardware": "--hardware-csv FILE reads one of your own"}
+OWN_FILES = {
+    "models": "--models FILE reads one of your own, which planner models add makes of a config.json",
+    "hardware": "--hardware-csv FILE reads one of your own",
+}
 """The option that supplies a model or chip that no shipped table has."""
 
 
@@ -60,6 +63,11 @@ class Ids:
 
 def _letters(text: str) -> str:
     return "".join(character for character in text.lower().replace("+", "plus") if character.isalnum())
+
+
+def _untuned(repository: str) -> str:
+    """The name of a Hugging Face repository without its owner and the word for how the model was tuned."""
+    return re.sub(r"(?i)-(?:instruct|chat|it|hf|base|pt)\b", "", repository.rpartition("/")[2])
 
 
 def _words(text: str) -> list[str]:
@@ -102,11 +110,22 @@ class Table:
     filled: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
     def identify(self, text: str) -> str:
-        """The id that a text means, by `Ids`. Raises UserError naming the nearest id."""
-        found = self._ids.meant(text)
-        if found is None:
-            raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=self._meant(text))
-        return found
+        """The id that a text means, by `Ids` or as the one Hugging Face repository of a row.
+
+        Raises UserError naming the nearest id.
+        """
+        if (found := self._ids.meant(text)) is not None:
+            return found
+        if len(known := self._of_repository(text)) == 1:
+            return known[0]
+        raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=self._meant(text))
+
+    def _of_repository(self, text: str) -> list[str]:
+        """The ids of a Hugging Face repository, `owner/name`: their checkpoint's, or else their source's."""
+        if "/" not in text:
+            return []
+        told = [each for each, row in self.rows.items() if str(row.get("hf_id") or "").lower() == text.lower()]
+        return told or [each for each, source in self.sources.items() if text in source.split()]
 
     def has(self, text: str) -> bool:
         """Whether a text means one of the ids, as for `identify`."""
@@ -118,17 +137,21 @@ class Table:
 
     def _meant(self, text: str) -> str:
         """The remedy for an unknown id: the ids of the Hugging Face repository that it names, else the nearest."""
-        of_repository = [each for each, source in self.sources.items() if "/" in text and text in source.split()]
-        if of_repository:
-            return f"did you mean {' or '.join(of_repository[:3])}?"
-        if named := self._named(text):
-            return f"did you mean {' or '.join(named[:3])}?"
+        if near := self._of_repository(text) or self._of_alike(text) or self._named(text):
+            return f"did you mean {' or '.join(near[:3])}?"
         remedy = nearest(text, self.rows)
         is_listed = remedy.endswith("...") and self.kind in LISTED
         if not is_listed:
             return remedy
         own = f", {OWN_FILES[self.kind]}" if self.path.parent in _folders() else ""
         return f"{remedy.removesuffix(', ...')} and others; planner {self.kind} list shows all{own}"
+
+    def _of_alike(self, text: str) -> list[str]:
+        """The ids of the checkpoints whose names are most similar to that of a Hugging Face repository."""
+        if "/" not in text:
+            return []
+        known = {_untuned(str(row.get("hf_id") or identifier)): identifier for identifier, row in self.rows.items()}
+        return [known[each] for each in closest(_untuned(text), known, 3, NEAR)]
 
     def _named(self, text: str) -> list[str]:
         """The ids of which each word of a text begins a word of the id or name; exact matches first."""
