@@ -38,6 +38,7 @@ _TOLD = (  # options of planner record, by a pattern of the number; of several t
     (rb'(?:avg_ttft_ms"|average time-to-first-token \[TTFT\] \(ms\)): *' + _NUMBER, "--time {}ms --of ttft"),
     (rb'time_to_first_token": *\{[^}]{0,200}?"avg": *' + _NUMBER, "--time {}ms --of ttft"),
     (rb'Time To First Token \(ms\),"?' + _NUMBER, "--time {}ms --of ttft"),
+    (rb'(?:median_e2e(?:l|_latency)_ms"|Median E2EL? (?:Latency )?\(ms\)): *' + _NUMBER, "--time {}ms --of e2e"),
     (rb'"avg_latency": ' + _NUMBER, "--time {}s --of static_batch_time"),
     (rb'"median_decode_latency": ' + _NUMBER, "--time {}s"),
     (rb'"prefill_latency": ' + _NUMBER, "--time {}s --of prefill_time"),
@@ -57,7 +58,8 @@ _TOLD = (  # options of planner record, by a pattern of the number; of several t
     (rb"\bmfu: *" + _NUMBER + rb" ?%", "--mfu {}%"),
 )  # fmt: skip
 _IN_FLIGHT = re.compile(rb'(?i)(?:max(?:imum)? request concurrency|"max_concurrency"): *(\d+)')
-_ALONE, _LOADED = "--of ttft", "--of time_to_first_token_full"  # a first token without load, and with a full batch
+_LOADED = {"--of ttft": "--of time_to_first_token_full", "--of e2e": "--of request_time_full"}
+"""What is timed with a full batch, by its name without load."""
 _EACH = tuple((re.compile(pattern, re.IGNORECASE), option) for pattern, option in _TOLD)
 
 
@@ -73,7 +75,9 @@ def recognized(text: bytes) -> tuple[str, str] | None:
         if numbers := pattern.findall(text):
             found.setdefault(_kind_of(option), option.format(_plain(numbers[-1])))
     options = " or ".join(found.values()) or _OPTIONS
-    return kind, _GENERAL.format(options if in_flight == 1 else options.replace(_ALONE, _LOADED))
+    for alone, loaded in _LOADED.items():
+        options = options.replace(alone, loaded) if in_flight > 1 else options
+    return kind, _GENERAL.format(options)
 
 
 def _kind_of(option: str) -> str:

@@ -38,6 +38,15 @@ LOGS = {
         '{"max_concurrency": 1, "median_ttft_ms": 88.1, "median_tpot_ms": 11.2}\n',
         "a benchmark's result", "--time 11.2ms --of tpot or --time 88.1ms --of ttft",
     ),
+    "sglang bench_serving, printed, so many requests in flight": (
+        "Max request concurrency:                 64\nMedian E2E Latency (ms):   9120.55\nMedian TTFT (ms):  118.02\n",
+        "a benchmark's result",
+        "--time 118.02ms --of time_to_first_token_full or --time 9120.55ms --of request_time_full",
+    ),
+    "vllm bench serve, JSON, end to end": (
+        '{"max_concurrency": 1, "median_ttft_ms": 88.1, "median_e2el_ms": 5700.5}\n',
+        "a benchmark's result", "--time 88.1ms --of ttft or --time 5700.5ms --of e2e",
+    ),
     "sglang bench_one_batch": (
         '{"run_name": "default", "prefill_latency": 0.812, "median_decode_latency": 0.0182, "total_latency": 3.12}',
         "a benchmark's result", "--time 0.0182s or --time 0.812s --of prefill_time",

@@ -31,8 +31,9 @@ def command(
 
     A run of a scenario is a row of the table of runs below the cases, with what the plan expects of it now; later
     edits of the plan leave that number as it is. --of says what was timed: by default the training step or the
-    decode step; else time_per_output_token (tpot), time_to_first_token (ttft, on an idle machine),
-    time_to_first_token_full (with as many requests in flight as the batch), prefill_time or static_batch_time.
+    decode step; else time_per_output_token (tpot), time_to_first_token (ttft) or request_time (end to end) on an idle
+    machine, time_to_first_token_full or request_time_full with as many requests in flight as the batch, prefill_time
+    or static_batch_time.
 
     --remove takes such a run out again; those below it move up. The old file is kept as FILE.bak.xlsx.
     """
