@@ -29,11 +29,6 @@ _NAMED = 4  # most step kinds or files to name
 _MINOR = 0.05  # least time of another kind to mention, relative to the chosen steps
 _REMEDY = "give the files of one run"
 _CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
-_UNKNOWN = {
-    "xplane": "the file doesn't name the device",
-    "trace.json": "a trace.json doesn't name the device: the .xplane.pb or overview_page may",
-    "kineto": "the trace doesn't name the device",
-}
 
 
 def read(*paths: Path, asked: str = "") -> Profile:
@@ -180,7 +175,7 @@ def _lacks(
         "compute": apart or has_communication,
     }
     reasons = {
-        "device": next((_UNKNOWN[each] for each in formats if each in _UNKNOWN), "the files don't name the device"),
+        "device": "the files don't name the device",
         "steps": "no marker, and no program that repeats for much of the time: all of it counts as one step (n = 1)",
         "programs": "no operation names its program",
         "shapes": "the operations come without their HLO text",

@@ -302,7 +302,10 @@ def lacking(formats: Iterable[str]) -> dict[str, str]:
 
 _MIXED = "the tool has most collectives in the rows of what needs them: hlo_stats tells them apart"
 _LACKS = {
+    "xplane": {"device": "the file doesn't name the device"},
+    "trace.json": {"device": "a trace.json doesn't name the device: the .xplane.pb or overview_page may"},
     "kineto": {
+        "device": "the trace doesn't name the device",
         "programs": "PyTorch's trace has kernels and operators, and no compiled programs",
         "flops": "counted from the shapes of matmuls; the trace has none of other operators",
         "bytes": "PyTorch's trace has none of kernels",

@@ -6,7 +6,6 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,10 +79,7 @@ class _Tally:
 
     def __init__(self, recording: Recording) -> None:
         self._of = recording
-        self._count: Integers = np.zeros(0, np.int64)
-        self._total: npt.NDArray[np.float64] = np.zeros(0)
-        self._own: npt.NDArray[np.float64] = np.zeros(0)
-        self._of_steps: npt.NDArray[np.float64] = np.zeros(0)  # self time within steps
+        self._sums: npt.NDArray[np.float64] = np.zeros((4, 0))  # of each kind: runs, time, self time, that in steps
         self._samples: dict[int, list[Integers]] = defaultdict(list)
         self._n_samples, self._stride = 0, 1
         self._busy = 0
@@ -130,12 +126,9 @@ class _Tally:
         kinds = self._of.kinds
         holds = np.array([self._of.nested or kind.opcode in HOLDERS for kind in kinds], bool)
         own = parts.self_times(events.begin, events.end, holds[events.kinds])
-        self._count = _grown(self._count, n) + np.bincount(events.kinds, minlength=n)
-        self._total = _grown(self._total, n) + np.bincount(events.kinds, duration, n)
-        self._own = _grown(self._own, n) + np.bincount(events.kinds, own, n)
-        if events.steps is not None:
-            mine = events.steps >= 0
-            self._of_steps = _grown(self._of_steps, n) + np.bincount(events.kinds[mine], own[mine], n)
+        in_steps = own if events.steps is None else np.where(events.steps >= 0, own, 0)
+        self._sums = np.pad(self._sums, ((0, 0), (0, n - self._sums.shape[1])))
+        self._sums += [np.bincount(events.kinds, each, n) for each in (None, duration, own, in_steps)]
         for kind, places in grouped(events.kinds):
             self._samples[kind].append(duration[places[:: self._stride]])
         self._n_samples += len(events) // self._stride
@@ -213,27 +206,21 @@ class _Tally:
     def _rows(self) -> tuple[Operation, ...]:
         rows = []
         for at, kind in enumerate(self._of.kinds):
-            if at < len(self._count) and self._count[at]:
+            if at in self._samples:
                 times = np.concatenate(self._samples[at]).astype(np.float64) * PS
-                own, total = float(self._own[at]) * PS, float(self._total[at]) * PS
+                count, *sums = self._sums[:, at].tolist()
+                total, own, in_steps = (each * PS for each in sums)
                 middle = float(times[0] if len(times) == 1 else np.median(times))  # of most there is one
-                of_steps = float(self._of_steps[at]) * PS if self._known_steps else None
-                rows.append(
-                    replace(
-                        kind, count=int(self._count[at]), total=total, median=middle, self_time=own, times=times,
-                        step_time=of_steps,
-                    )
-                )  # fmt: skip
+                of_steps = in_steps if self._known_steps else None
+                made = replace(
+                    kind, count=int(count), total=total, median=middle, self_time=own, times=times, step_time=of_steps
+                )
+                rows.append(made)
         return tuple(sorted(rows, key=lambda row: -row.self_time))
 
     def _largest(self) -> tuple[Gap, ...]:
         name = self._of.kinds
         return tuple(Gap(length * PS, name[a].name, name[b].name) for length, _, a, b in self._gaps)
-
-
-def _grown(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
-    """The array extended with zeros to a length."""
-    return np.pad(array, (0, n - len(array)))
 
 
 def _step(marked: Marked, begin: int, end: int, labels: npt.NDArray[np.float64]) -> Step:
