@@ -20,7 +20,7 @@ from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
 from planner.formulas.library import load
 from planner.ingest import profile_sheet
-from planner.ingest.step_kind import no_decode_step
+from planner.ingest.decode_steps import no_decode_step
 from planner.measure.records import case_key
 from planner.profiles import reading
 from planner.profiles.reading import read as read_profile

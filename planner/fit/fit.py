@@ -17,7 +17,7 @@ from planner.catalog.columns import refuse_new_id
 from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
-from planner.fit import fit_sheet, written
+from planner.fit import fit_output, fit_sheet
 from planner.fit.runs_to_fit import NO_CHIP, OF_CASE, OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import FAR_OFF, OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
@@ -47,7 +47,7 @@ class FittedFile:
 
     stacks: list[OwnCalibration]
     skipped: list[OwnRun]
-    origin: written.Provenance
+    origin: fit_output.Provenance
     databases: Databases
     is_workbook: bool
     known: Collection[str] = ()  # the stacks that the workbook has
@@ -69,7 +69,7 @@ class FittedFile:
 
     def lines(self) -> Iterator[str]:
         """The summary to print."""
-        return written.lines(self.stacks, self.skipped, self.origin)
+        return fit_output.lines(self.stacks, self.skipped, self.origin)
 
     def write(self, target: Path, into: Path | None) -> FilledWorkbook | None:
         """Write the CSV of calibrations, and the stacks into a workbook if they move anything; returns that outcome.
@@ -77,7 +77,7 @@ class FittedFile:
         Raises UserError as writing and updating do; for a workbook with a template of the user's, which only `planner
         update` supports, the CSV is written nevertheless.
         """
-        text = written.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
+        text = fit_output.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
         write_atomically(target, text.encode())
         if into is None or not self.is_moved:
             return None
@@ -140,7 +140,7 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
             remedy = "are they of that chip? planner hardware add --this-host measures this machine as one"
         raise UserError(what, place=Place(path), remedy=remedy)
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
-    origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))
+    origin = fit_output.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))
     return FittedFile(stacks, skipped, origin, databases, is_workbook, _stacks(plan) if plan else ())
 
 

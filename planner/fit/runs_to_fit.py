@@ -61,16 +61,16 @@ def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table
     cases = [_of_case(row, databases) for row in timed]
     recorded = dict(runs_table.numbered(sheet))
     runs = [
-        _of_run(f"run {at}", recorded[number], databases, models) if number in recorded else _unread(at, number)
+        _of_run(f"run {at}", recorded[number], databases, models) if number in recorded else _unreadable(at, number)
         for at, number in enumerate(sheet.run_rows, 1)
     ]
     named = [row.text("device") for row in sheet.rows] + [run.device for run in recorded.values()]
     return [*with_noisy(cases), *runs], ", ".join(dict.fromkeys(filter(None, named)))
 
 
-def _unread(at: int, number: int) -> Run:
+def _unreadable(at: int, number: int) -> Run:
     """The run of a row, by its place and number, that can't be read."""
-    return Run(f"run {at}: row {number}", "", "", "", "", "", 0.0, OWN, {}, fault=runs_table.UNREAD)
+    return Run(f"run {at}: row {number}", "", "", "", "", "", 0.0, OWN, {}, fault=runs_table.WHY_UNREADABLE)
 
 
 def _of_measurement(identifier: str, row: Measurement, databases: Databases, chip: str) -> Run:

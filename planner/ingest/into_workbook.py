@@ -26,11 +26,11 @@ from planner.compare.runs_table import RecordedRun
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
 from planner.ingest.chips import Chip, Chips, chip_of, chips_of
+from planner.ingest.decode_steps import no_decode_step
 from planner.ingest.first_page import PageLine, PlannedStep
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
-from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
 from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, REPLICAS, Profile, spread, step_kinds
 from planner.profiles.profile_files import named
@@ -77,7 +77,7 @@ def ingested(
     for path in paths:
         if not path.exists():
             raise UserError("there is no such file or folder", place=Place(path))
-    reading.refuse_foreign(paths)
+    reading.refuse_unsupported(paths)
     table = hardware()
     if device:
         table.identify(device)

@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 from planner import progress
 from planner.errors import Place, UserError
-from planner.profiles.foreign import GIVE
+from planner.profiles.unsupported import GIVE
 
 EVENTS = "traceEvents"
 _GZIP = b"\x1f\x8b"

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from planner.profiles.device_events import FAR, PS, Events, Recording, distinct, grouped, looked_up
 from planner.profiles.kineto_operators import Operator, has_plain_inputs, kernel_operation
 from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
-from planner.profiles.parts import part, union
 from planner.profiles.planes import Columns, Integers
 from planner.profiles.profile import Operation
+from planner.profiles.step_parts import part, union
 from planner.profiles.trace_events import Clock
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}

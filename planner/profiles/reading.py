@@ -14,10 +14,10 @@ from shlex import quote
 
 from planner import progress
 from planner.errors import Place, UserError
-from planner.profiles import replicas, sources, tools
+from planner.profiles import profile_source, replicas, tools
 from planner.profiles.profile import ALL_CORES, CORES, RANKS, Device, Profile, Step, StepKind, step_kinds, whole_steps
 from planner.profiles.profile_files import Files, host, host_of_tool, profile_files
-from planner.profiles.sources import ProfileSource
+from planner.profiles.profile_source import ProfileSource
 from planner.profiles.step_kinds import phase
 from planner.profiles.tool_table import ToolTable
 from planner.spoken import few
@@ -46,14 +46,14 @@ def read(*paths: Path, asked: str = "") -> Profile:
     for file in found.files:
         progress.step(f"reading {file.name}")
         try:
-            parts.append(sources.read_file(file, asked))
-        except sources.UnknownJsonError:
+            parts.append(profile_source.read_file(file, asked))
+        except profile_source.UnknownJsonError:
             if file in paths or (file == found.files[-1] and not parts):
                 raise
     profile = _joined(parts, found)
     if not profile.devices:
         what = "no device ran anything in this profile"
-        raise UserError(what, place=Place(found.files[0]), remedy=sources.TRACE)
+        raise UserError(what, place=Place(found.files[0]), remedy=profile_source.TRACE)
     if asked and not any(_is_of_kind(step) for device in profile.devices for step in device.steps):
         there = _in_words(step_kinds(profile.devices))
         what = f"no step of this profile is one of {asked!r}: " + (
@@ -63,12 +63,12 @@ def read(*paths: Path, asked: str = "") -> Profile:
     return profile
 
 
-def refuse_foreign(paths: Sequence[Path]) -> None:
+def refuse_unsupported(paths: Sequence[Path]) -> None:
     """Raise UserError, in less than a second, for files that are no profiles, or folders without one."""
     profile_files(paths)
     for path in paths:
         if not path.is_dir():
-            sources.refuse_foreign(path)
+            profile_source.refuse_unsupported(path)
 
 
 def _of_phase(files: tuple[Path, ...], asked: str) -> tuple[Path, ...]:
@@ -87,7 +87,7 @@ def _of_phase(files: tuple[Path, ...], asked: str) -> tuple[Path, ...]:
 
 
 def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
-    """One profile from several sources. A profile without devices is left to the caller to report.
+    """One profile from several profile_source. A profile without devices is left to the caller to report.
 
     Raises UserError if the files can't be of one run.
     """
@@ -183,7 +183,7 @@ def _lacks(
         if any(each.flops_from == "file" for each in computing)
         else "the events have none: counted from the programs' HLO for matmuls and convolutions",
         "bytes": _CUSTOM if any(each.flops_from == "file" for each in computing) else "the events have none",
-    } | sources.lacking(formats)
+    } | profile_source.lacking(formats)
     return {key: reason for key, reason in reasons.items() if not there.get(key, False)}
 
 

@@ -15,9 +15,9 @@ from math import isfinite, nan
 
 from planner.profiles import hlo_text, wire
 from planner.profiles.hlo_text import Instruction, backend_contraction, dot_flops, ring_size
-from planner.profiles.parts import collective, part
 from planner.profiles.planes import Plane, Stats
 from planner.profiles.profile import Operation, Part, Shape
+from planner.profiles.step_parts import collective, part
 from planner.profiles.wire import Fields, Value
 
 Programs = dict[str, dict[str, Instruction]]  # program's name and id, such as `jit_f(12)` -> its instructions by name

@@ -18,8 +18,8 @@ from planner.recalc.array_idioms import is_array_idiom, may_be_array
 from planner.recalc.dependents import Dependents, dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
+from planner.recalc.engine_cells import cells_read, in_columns, only_read
 from planner.recalc.formula_reads import may_read_further
-from planner.recalc.given_cells import cells_read, in_columns, only_read
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
