@@ -133,7 +133,7 @@ def numbered(sheet: ComparisonSheet) -> list[tuple[int, RecordedRun]]:
     return [(row.number, run) for row in rows if (run := _read(row)) is not None]
 
 
-WHY_UNREADABLE = "its measured cell holds no number, or its unit is unknown"
+UNREADABLE = "its measured cell holds no number, or its unit is unknown"
 
 
 def unreadable_rows(sheet: ComparisonSheet) -> list[int]:

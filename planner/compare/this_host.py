@@ -254,7 +254,7 @@ def _cells(
 
 
 def _is_part(device_memory: float | None, known: Mapping[str, Value]) -> bool:
-    """Whether a device with `held` bytes of memory is only a part of the chip that the database knows."""
+    """Whether a device with so many bytes of memory is only a part of the chip that the database knows."""
     whole = known.get("hbm_bytes")
     return device_memory is not None and isinstance(whole, float) and device_memory < PART_OF_CHIP * whole
 

@@ -70,7 +70,7 @@ def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table
 
 def _unreadable(at: int, number: int) -> Run:
     """The run of a row, by its place and number, that can't be read."""
-    return Run(f"run {at}: row {number}", "", "", "", "", "", 0.0, OWN, {}, fault=runs_table.WHY_UNREADABLE)
+    return Run(f"run {at}: row {number}", "", "", "", "", "", 0.0, OWN, {}, fault=runs_table.UNREADABLE)
 
 
 def _of_measurement(identifier: str, row: Measurement, databases: Databases, chip: str) -> Run:

@@ -30,7 +30,7 @@ class Fit:
 
 
 class RunIds(NamedTuple):
-    """What is called up for each run: the ids, each once, and which of them each run has; blank for none."""
+    """The calibration, or the stack, of each run: the distinct ids, and the index of each run's; blank for none."""
 
     known: list[str]
     at: NDArray[np.int_]
@@ -80,7 +80,7 @@ class Part:
         return self.stacks if row.kind == "stack" else self.calibrations
 
     def or_usual(self, name: str, numbers: Numbers, runs: NDArray[np.int_] | slice) -> Numbers:
-        """A looked-up row's numbers of some runs; of stacks that no fit has a number for, the shipped one."""
+        """A looked-up row's numbers for some runs, with the shipped number for stacks that the fit has none for."""
         if name not in self.usual:
             return numbers
         return np.where(np.isnan(numbers), self.usual[name][runs], numbers)
@@ -92,9 +92,9 @@ class Part:
         return [each if isinstance(each, float) else known[each] for each in origins]
 
     def origin(self, row: Row, identifier: str, known: Container[Key]) -> Key | float:
-        """Where the number of a row comes from on a stack or calibration: one of the keys `known`, or the number.
+        """The key in `known` of a row's number for a stack or calibration, or the number itself.
 
-        It is NaN for a stack that has none.
+        It is NaN for a stack without one.
         """
         if row.kind == "stack":
             return key if (key := (identifier, row.column[0])) in known else np.nan
@@ -102,7 +102,7 @@ class Part:
 
 
 def chosen_of(compute: Partial, values: Mapping[str, Array], outputs: NDArray[np.int_]) -> Numbers:
-    """Of each run the wanted row at its place in `outputs`, for new values of the changing rows."""
+    """The wanted row of each run, by its index in `outputs`, for new values of the changing rows."""
     columns = [*compute(values).values()]
     if len(columns) == 1:
         return spread(columns[0], len(outputs))
@@ -112,17 +112,11 @@ def chosen_of(compute: Partial, values: Mapping[str, Array], outputs: NDArray[np
     return found[outputs, np.arange(len(outputs))]
 
 
-def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str) -> float:
-    """A parameter of a calibration: its own, that of its kind, that of all; where none is fitted, where fits begin.
-
-    What no run tells of has the number that its prior gives to such chips.
-    """
-    found = origin(fit.calibrations, families, calibration, name)
-    return found if isinstance(found, float) else fit.calibrations[found]
-
-
 def origin(known: Container[Key], families: Mapping[str, str], calibration: str, name: str) -> Key | float:
-    """The key, one of those `known`, that has a parameter of a calibration; or the number where none has it."""
+    """The key in `known` of a calibration's parameter: its own, that of its kind or that of all chips.
+
+    If none is known, the parameter's number: that of its prior, else the starting value of a fit.
+    """
     for owner in (calibration, families.get(calibration, ""), COMMON):
         if (owner, name) in known:
             return owner, name
@@ -132,7 +126,7 @@ def origin(known: Container[Key], families: Mapping[str, str], calibration: str,
 
 
 def parts_of(together: Sequence[Together], group: Group, families: Mapping[str, str]) -> list[Part]:
-    """Of each template the runs of a group's kinds on its chips, of which anything can be expected."""
+    """By template, the runs of a group's kinds on its kinds of chips that have an expected number."""
     found = []
     for each in together:
         has_answer = np.isfinite(each.expected)
