@@ -11,9 +11,8 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from planner.cli import group
 from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import read as read_runs
@@ -31,6 +30,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from tests import sample_profile
 from tests.backfills import backfill, measurement, rows
+from tests.commands import run as command
 from tests.workbooks import write_small
 
 ID = "llama3_8b_on_tpu_v5p"
@@ -81,11 +81,6 @@ def profiles_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "read", cache(read_profile))
         yield
-
-
-def command(*words: object) -> Result:
-    """Run planner with these words."""
-    return CliRunner().invoke(group, [str(word) for word in words])
 
 
 def ingest(profile: Path, plan: Path, *more: str) -> Result:

@@ -103,28 +103,19 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     Raises UserError for an unreadable file, a name that a shipped stack or calibration has, and if there is no run to
     fit.
     """
-    if not name.strip() or name.strip().upper() in ("N/A", "NA"):
-        raise UserError(f"{name!r} can't be the name of a stack", remedy="give yours a word with --name")
-    try:
-        refuse_new_id(name)
-    except UserError as error:
-        raise UserError(f"--name: {error.what}", remedy=error.remedy) from None
-    if databases.stacks.has(name) or databases.calibration.has(name):
-        raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")
-    is_workbook = path.suffix.lower() in WORKBOOKS
+    _refuse_name(name, databases)
+    is_workbook, known = path.suffix.lower() in WORKBOOKS, set[str]()
     with TemporaryDirectory(prefix="fit-") as folder:
-        given, plan = _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None)
-        aside = fit_sheet.set_aside(plan.book.sheets.values()) if plan else set[fit_sheet.Key]()
-        models = models_of(given)
-        runs, devices = (
-            runs_of_csv(path, given, models, chip)
-            if plan is None
-            else runs_of_workbook(find(plan.book.package, plan.book.parsed), given, models)
-        )
-        set_to_0 = (fit_sheet.key_of(run.id, run.measured) in aside for run in runs)
-        runs = [
-            replace(run, fault=fit_sheet.BY_HAND) if is_so else run for run, is_so in zip(runs, set_to_0, strict=True)
-        ]
+        if is_workbook:
+            given, plan = _of_workbook(path, databases, Path(folder))
+            models, known = models_of(given), _stacks(plan)
+            runs, devices = runs_of_workbook(find(plan.book.package, plan.book.parsed), given, models)
+            aside = fit_sheet.set_aside(plan.book.sheets.values())
+            by_hand = {run.id for run in runs if fit_sheet.key_of(run.id, run.measured) in aside}
+            runs = [replace(run, fault=fit_sheet.BY_HAND) if run.id in by_hand else run for run in runs]
+        else:
+            given, models = databases, models_of(databases)
+            runs, devices = runs_of_csv(path, given, models, chip)
         named = [replace(run, source=path.name) if run.source == OWN else run for run in runs]
         found = fitted_stacks([run for run in named if not run.fault], given, models, name)
     stacks = [own for own in found if any(each.is_used for each in own.runs)]
@@ -141,7 +132,19 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
         raise UserError(what, place=Place(path), remedy=remedy)
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
     origin = fit_output.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))
-    return FittedFile(stacks, skipped, origin, databases, is_workbook, _stacks(plan) if plan else ())
+    return FittedFile(stacks, skipped, origin, databases, is_workbook, known)
+
+
+def _refuse_name(name: str, databases: Databases) -> None:
+    """Raise UserError for a name that no stack can have, or that one of the databases has already."""
+    if not name.strip() or name.strip().upper() in ("N/A", "NA"):
+        raise UserError(f"{name!r} can't be the name of a stack", remedy="give yours a word with --name")
+    try:
+        refuse_new_id(name)
+    except UserError as error:
+        raise UserError(f"--name: {error.what}", remedy=error.remedy) from None
+    if databases.stacks.has(name) or databases.calibration.has(name):
+        raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")
 
 
 def _stacks(plan: Plan) -> set[str]:

@@ -170,11 +170,6 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
     yield PageLine("Steps", float(n), COUNT)
 
 
-def _devices(profile: Profile) -> int:
-    """The number of devices with steps."""
-    return sum(bool(device.steps) for device in profile.devices)
-
-
 def _is_shared(profile: Profile, steps: int) -> bool:
     """Whether any of this number of steps ran on several devices, unlike those of replicas."""
     return sum(len(device.steps) for device in profile.devices) > steps
@@ -182,7 +177,8 @@ def _is_shared(profile: Profile, steps: int) -> bool:
 
 def _is_mean(profile: Profile) -> bool:
     """Whether the parts of a step are averaged over steps or devices."""
-    return len(profile.step_times) > 1 or (_devices(profile) > 1 and bool(profile.step_times))
+    n_steps = len(profile.step_times)
+    return n_steps > 1 or (n_steps == 1 and _is_shared(profile, n_steps))
 
 
 def _chips(chips: Chips | None, plan: PlannedStep | None) -> Iterator[PageLine]:

@@ -216,8 +216,8 @@ def _of_json(path: Path, asked: str) -> ProfileSource:
 
     rest = json_document.walk(path, take)
     for each in ranks.values():
-        each.settle()
-    traced.settle()
+        each.clock.settle()
+    traced.clock.settle()
     described = rest if isinstance(rest, dict) else {}
     torch = {label: each for label, each in ranks.items() if each.count}
     if why := unsupported.by_processes({} if torch else described, traced.processes):
@@ -287,7 +287,7 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
         made.facts[RANKS] = str(ranks)
     if without := sum(each.of_no_time for each in torch.values()):
         made.notes.append(f"{path.name}: {counted(without, 'kernel')} of a time below 0, or of none, counted as 0")
-    if untimed := sum(each.untimed for each in torch.values()):
+    if untimed := sum(each.clock.untimed for each in torch.values()):
         made.notes.append(f"{path.name}: {counted(untimed, 'event')} left out whose begin or duration is no time")
     for label, each in torch.items():
         recordings = each.recordings(described, label or name, asked)

@@ -109,11 +109,8 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
         devices = [each if _has_steps(each) else replace(each, steps=()) for each in devices]
     _refuse_mixed_kinds(parts)
     notes = [*_notes(parts, files), *_note_of_kinds(devices)]
-    whole = [replace(each, steps=whole_steps(each.steps)) if _are_runs(each) else each for each in devices]
-    if cut := sum(len(each.steps) for each in devices) - sum(len(each.steps) for each in whole):
-        steps, are = ("1 step", "is cut off, and doesn't") if cut == 1 else (f"{cut} steps", "are cut off, and don't")
-        notes.append(f"{steps} at an end of the capture {are} count")
-        devices = whole
+    devices, of_cut = _without_cut_steps(devices)
+    notes += of_cut
     names = {device.kind for device in devices}
     device = names.pop() if len(names) == 1 else None
     for each in devices[:1]:
@@ -125,6 +122,16 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
     return Profile(
         tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks, tuple(notes)
     )
+
+
+def _without_cut_steps(devices: list[Device]) -> tuple[list[Device], list[str]]:
+    """The devices without first and last steps that the capture truncated, and a note if there are any."""
+    whole = [replace(each, steps=whole_steps(each.steps)) if _are_runs(each) else each for each in devices]
+    cut = sum(len(each.steps) for each in devices) - sum(len(each.steps) for each in whole)
+    if not cut:
+        return devices, []
+    steps, are = ("1 step", "is cut off, and doesn't") if cut == 1 else (f"{cut} steps", "are cut off, and don't")
+    return whole, [f"{steps} at an end of the capture {are} count"]
 
 
 def _is_of_kind(step: Step) -> bool:
