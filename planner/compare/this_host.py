@@ -17,7 +17,8 @@ from planner import catalog
 from planner.catalog import Value
 from planner.catalog.columns import refuse_new_id
 from planner.compare.comparison_cases import ComparisonCase
-from planner.compare.measuring import device_kinds, predicted
+from planner.compare.measuring import predicted
+from planner.compare.row_of_measurement import device_kinds
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices

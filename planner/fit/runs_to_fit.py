@@ -17,7 +17,7 @@ from planner.catalog.databases import Databases
 from planner.compare import runs_table
 from planner.compare.checked_measurements import checked_measurements, number_fault
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, is_missing
-from planner.compare.row_of_measurement import jax_of
+from planner.compare.row_of_measurement import EXPECTED, jax_of
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure.measurements_csv import REQUIRED
@@ -34,7 +34,6 @@ ALIKE = 10  # times within this factor determine the same parameter
 COUNTS_HALF = "counts half"  # the remark on such a run
 COUNTS = 0.5  # weight of a noisy run, relative to a sound one
 FLAGGED = "flagged: "  # prefix of the fault of a run whose guards failed
-EXPECTED = "expected_time"  # the template row that an operation's measured time is compared with
 
 
 def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> tuple[list[Run], str]:
