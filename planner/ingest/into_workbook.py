@@ -74,9 +74,6 @@ def ingested(
     can take minutes, so what can be known before is checked first, the greater problem first: raises UserError for a
     file that is no profile, an unknown chip, a workbook that can't be used, an unknown row or scenario; and as reading.
     """
-    for path in paths:
-        if not path.exists():
-            raise UserError("there is no such file or folder", place=Place(path))
     reading.refuse_unsupported(paths)
     table = hardware()
     if device:

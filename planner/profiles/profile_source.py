@@ -79,7 +79,7 @@ def read_file(path: Path, asked: str) -> ProfileSource:
 
 
 def refuse_unsupported(path: Path) -> None:
-    """Raise UserError for a file that its name, its beginning, or if it is small its content tells to be no profile."""
+    """Raise UserError for a file that is no profile, judging by its name and beginning; a small JSON is read whole."""
     if _is_json(_head_of_profile(path)) and path.stat().st_size <= run_logs.MOST:
         read_file(path, "")
 

@@ -69,7 +69,7 @@ def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> 
     formulas = formula_cells(sheets)
     engine = Engine(package, sheets)
     values = _values(engine, sheets, formulas)
-    # To ask the engine takes four times as long as to see in its text that a formula has one value.
+    # Asking the engine takes four times as long as seeing in a formula's text that it has a single value.
     values |= dict.fromkeys(engine.spills(cell for cell, at in formulas.items() if may_be_array(at.formula)), ARRAY)
     unknown = _unknown(values, sheets, formulas)
     wrong = _disagreements(engine, values, formulas) if unknown and is_as_saved else {}

@@ -49,7 +49,7 @@ def _texts(item: Element) -> list[str]:
 
 
 def kept_elsewhere(package: Package) -> set[str]:
-    """The sheets of other workbooks whose values this one caches, folded, as in references: `[1]data`."""
+    """The sheets of other workbooks whose values this one caches, case-folded, as in references: `[1]data`."""
     workbook, found = package.workbook_part(), set[str]()
     links = {link.id: link.target for link in package.relationships(workbook) if link.target in package.parts}
     for number, element in enumerate(every(package.tree(workbook), "externalReference"), 1):
