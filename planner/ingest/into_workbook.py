@@ -100,7 +100,7 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         which = scenario_of(plan, scenario)
         run, step = _run(plan, which, found, row, note)
         said_of_run, place = "the profile has no step: no run is recorded", None
-        if first_page.step_seconds(found.profile) is not None:
+        if found.profile.step_times:
             progress.step("recording the run")
             sheet = find(package, plan.book.parsed)
             known = next((row for row, old in runs_table.numbered(sheet) if _is_same(old, run)), 0)

@@ -32,7 +32,7 @@ def programs(planes: Iterable[Plane]) -> Programs:
     bare: dict[str, list[str]] = {}  # names without an id, as in older profiles
     for plane in planes:
         if plane.name == METADATA:
-            for name, stats in plane.kinds.values():
+            for name, stats in plane.kinds().values():
                 proto = next(
                     (value for key, value in stats.items() if key.lower().replace("_", " ") == "hlo proto"), None
                 )

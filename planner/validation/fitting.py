@@ -59,11 +59,11 @@ class Fitter:
         numbers = np.array([each.start for each in self.unknown])
         is_of_experts = np.array([each.name in self.group.of_experts for each in self.unknown])
         if not is_of_experts.any():
-            return self.as_fit(self._solved(mask, ~is_of_experts, numbers))
+            return self.cells.fit(self._solved(mask, ~is_of_experts, numbers))
         for rows, moving in ((mask & ~self.is_moe, ~is_of_experts), (mask & self.is_moe, is_of_experts)):
             if rows.any():
                 numbers = self._solved(rows, moving, numbers)
-        return self.as_fit(numbers)
+        return self.cells.fit(numbers)
 
     def _solved(self, mask: NDArray[np.bool_], moving: NDArray[np.bool_], numbers: Numbers) -> Numbers:
         """The numbers with the moving ones fitted to the runs of the mask."""
@@ -105,10 +105,6 @@ class Fitter:
     def expected(self, fit: Fit) -> Numbers:
         """The expected number of every run with these parameters."""
         return np.concatenate([part.expected(fit) for part in self.parts])
-
-    def as_fit(self, numbers: Numbers) -> Fit:
-        """A solution's numbers as parameters of calibrations and stacks, with the rest from the earlier group's fit."""
-        return self.cells.fit(numbers)
 
     def _cells(self) -> Cells:
         """The parameters as products of a solution's numbers and those of the earlier group's fit."""

@@ -152,7 +152,9 @@ class _MovingPart:
         of_runs = {row.name: read[row.name][part.ids(row).at[runs]] for row in part.lookups}
         affects = {name: moved[:, each] for name, each in of_runs.items()}
         self.read = {name: each for name, each in of_runs.items() if affects[name].any()}
-        stays = {name: self._values(name, cells[each], runs) for name, each in of_runs.items() if name not in self.read}
+        stays = {
+            name: part.or_usual(name, cells[each], runs) for name, each in of_runs.items() if name not in self.read
+        }
         self.compute = part.compute.at(runs).knowing(stays)
         self.at, self.run = np.nonzero(np.any(list(affects.values()), axis=0))
 
@@ -161,17 +163,16 @@ class _MovingPart:
         """The partial computation of each affected run, for the points around one."""
         return self.compute.at(self.run)
 
-    def _values(self, name: str, numbers: Numbers, runs: Places) -> Numbers:
-        return self.part.or_usual(name, numbers, runs)
-
     def expected(self, cells: Numbers) -> Numbers:
-        values = {name: self._values(name, cells[each], self.runs) for name, each in self.read.items()}
+        values = {name: self.part.or_usual(name, cells[each], self.runs) for name, each in self.read.items()}
         return chosen_of(self.compute, values, self.part.outputs[self.runs])
 
     def around(self, cells: Numbers) -> Numbers:
         """The expected number of each affected run, for each point."""
         runs = self.runs[self.run]
-        values = {name: self._values(name, cells[self.at, each[self.run]], runs) for name, each in self.read.items()}
+        values = {
+            name: self.part.or_usual(name, cells[self.at, each[self.run]], runs) for name, each in self.read.items()
+        }
         return chosen_of(self.compute_around, values, self.part.outputs[runs])
 
 
