@@ -104,13 +104,16 @@ class Fitter:
 
     def expected(self, fit: Fit) -> Numbers:
         """The expected number of every run with these parameters."""
-        return np.concatenate([part.expected(fit) for part in self.parts])
+        cells = Cells(0)
+        cells.hold(fit)
+        read, nothing = [read_by(part, cells) for part in self.parts], np.empty(0)
+        every = np.ones(len(self.measured), bool)
+        return Moving(self.parts, cells, read, every, nothing.astype(int), nothing).expected(nothing)
 
     def _cells(self) -> Cells:
         """The parameters as products of a solution's numbers and those of the earlier group's fit."""
         cells, places = Cells(len(self.unknown)), {(each.owner, each.name): at for at, each in enumerate(self.unknown)}
-        cells.calibrations = {key: cells.add(cells.stays(value)) for key, value in self.fixed.calibrations.items()}
-        cells.stacks = {key: cells.add(cells.stays(value)) for key, value in self.fixed.stacks.items()}
+        cells.hold(self.fixed)
         for (owner, name), at in places.items():
             if self.unknown[at].deviates:
                 cell = cells.add(places[self.families[owner], name], at, bounds(name))

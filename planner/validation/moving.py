@@ -35,6 +35,11 @@ class Cells:
         self._stay = [1.0]  # the numbers that stay, after those that move
         self._products: list[tuple[int, int, float, float]] = []
 
+    def hold(self, fit: Fit) -> None:
+        """Add the parameters of a fit as cells that stay."""
+        self.calibrations |= {key: self.add(self.stays(value)) for key, value in fit.calibrations.items()}
+        self.stacks |= {key: self.add(self.stays(value)) for key, value in fit.stacks.items()}
+
     def stays(self, number: float) -> int:
         """The place of a number that stays."""
         self._stay.append(number)

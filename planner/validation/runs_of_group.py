@@ -69,12 +69,6 @@ class Part:
         self.compute = recomputed(template, {**arrays, **alike}, names, wanted.tolist())
         self.usual = {row.name: arrays[row.name] for row in self.lookups if row.kind == "stack"}
 
-    def expected(self, fit: Fit) -> Numbers:
-        """What is expected of each run."""
-        numbers = {row.name: np.array(self._numbers(row, fit))[self.ids(row).at] for row in self.lookups}
-        values = {name: self.or_usual(name, each, slice(None)) for name, each in numbers.items()}
-        return chosen_of(self.compute, values, self.outputs)
-
     def ids(self, row: Row) -> RunIds:
         """The stacks or the calibrations of the runs, whichever a row is looked up by."""
         return self.stacks if row.kind == "stack" else self.calibrations
@@ -84,12 +78,6 @@ class Part:
         if name not in self.usual:
             return numbers
         return np.where(np.isnan(numbers), self.usual[name][runs], numbers)
-
-    def _numbers(self, row: Row, fit: Fit) -> list[float]:
-        """The number of a fit for each of the ids by which a row is looked up."""
-        known = fit.stacks if row.kind == "stack" else fit.calibrations
-        origins = [self.origin(row, identifier, known) for identifier in self.ids(row).known]
-        return [each if isinstance(each, float) else known[each] for each in origins]
 
     def origin(self, row: Row, identifier: str, known: Container[Key]) -> Key | float:
         """The key in `known` of a row's number for a stack or calibration, or the number itself.
