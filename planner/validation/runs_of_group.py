@@ -57,7 +57,7 @@ class Part:
         self.families = families
         self.measured, self.is_moe = together.measured[chosen], together.is_moe[chosen]
         self.range_power = together.range_power[chosen]
-        self.is_rate, self.bound = together.is_rate[chosen], together.bound[chosen]
+        self.is_rate = together.is_rate[chosen]
         arrays = {name: spread(array, count)[chosen] for name, array in together.results.arrays.items()}
         self.calibrations = RunIds.of(arrays["calibration_id"], families)
         self.stacks = RunIds.of(arrays["stack"], STACKS)
