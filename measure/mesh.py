@@ -10,6 +10,8 @@ from math import inf, prod
 from planner.errors import UserError, nearest
 
 AXES = ("data", "fsdp", "tensor", "expert", "context", "pipeline")
+STEP_AXES = ("data", "fsdp", "tensor")  # over which a transformer step is sharded; it is replicated over any others
+MATMUL_WAYS = ("tokens_ways", "d_in_ways_left", "d_in_ways_right", "d_out_ways")  # inputs of a sharded matmul
 FORM = "write axes as data=2,tensor=4"
 MOST_DIGITS = 9  # of the number of devices on an axis
 SEVERAL = "+"  # joins the axes of a group that spans several

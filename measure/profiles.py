@@ -21,7 +21,7 @@ from statistics import median
 import numpy as np
 
 from planner.errors import Place, UserError
-from planner.profiles import parts, wire, xspace
+from planner.profiles import step_parts, wire, xspace
 from planner.profiles.device_events import PS
 from planner.profiles.planes import Event, Plane
 
@@ -93,7 +93,7 @@ def _cpu_runs(plane: Plane, module: str) -> list[float]:
 def busy_time(events: Iterable[Event]) -> float:
     """Seconds during which at least one of the events ran (the union of their intervals)."""
     times = np.array(sorted((event.start_ps, event.end_ps) for event in events), np.int64).reshape(-1, 2)
-    return parts.union(times[:, 0], times[:, 1]) * PS
+    return step_parts.union(times[:, 0], times[:, 1]) * PS
 
 
 def _is_of(event: Event, module: str) -> bool:

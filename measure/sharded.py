@@ -21,7 +21,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from planner.errors import nearest
 from planner.measure import cases, spread
-from planner.measure.mesh import SEVERAL, MeshSpec, group_size
+from planner.measure.mesh import MATMUL_WAYS, SEVERAL, STEP_AXES, MeshSpec, group_size
 from planner.measure.records import Inputs
 from planner.measure.transformer import StepShape, Whole, in_layers
 from planner.measure.workload import Arguments, CaseSkipped, Operand, Workload
@@ -29,7 +29,6 @@ from planner.measure.workload import Arguments, CaseSkipped, Operand, Workload
 SPREAD = ("collective", "sharded_matmul", "sharded_step")
 """Templates whose cases run on a mesh."""
 CHUNKS = ("collective-permute",)  # the HLO operations of a collective matmul
-WAYS = ("tokens_ways", "d_in_ways_left", "d_in_ways_right", "d_out_ways")
 Matmul = Callable[[jax.Array, jax.Array], jax.Array]
 
 
@@ -71,7 +70,7 @@ def _ways(template: str, given: Arguments) -> int:
         if size is None:
             raise CaseSkipped("no machine has a group of so many devices")
         return round(size)
-    ways = {count for name in WAYS if (count := given.count(name, 1)) > 1}
+    ways = {count for name in MATMUL_WAYS if (count := given.count(name, 1)) > 1}
     if len(ways) != 1:
         raise CaseSkipped("no case lies over two axes: set one number of ways, and 1")
     return ways.pop()
@@ -84,7 +83,7 @@ def sharded_matmul(given: Arguments, mesh: Mesh, axis: str, ways: int) -> Worklo
     Overlapped means a collective matmul: chunks are sent while others are multiplied.
     """
     tokens, d_in, d_out = (given.count(name) for name in ("tokens", "d_in", "d_out"))
-    rows, left, right, columns = (given.count(name, 1) > 1 for name in WAYS)
+    rows, left, right, columns = (given.count(name, 1) > 1 for name in MATMUL_WAYS)
     shares, scatters, overlaps = (
         given.count(name, 0, least=0) for name in ("shares_axis", "scatters_output", "is_overlapped")
     )
@@ -169,7 +168,7 @@ class Ways(Whole):
     """The communication of a step over data, FSDP and tensor axes. An axis that the mesh lacks does nothing."""
 
     def __init__(self, spec: MeshSpec) -> None:
-        self._data, self._fsdp, self._tensor = (name if name in spec.names else "" for name in MESH)
+        self._data, self._fsdp, self._tensor = (name if name in spec.names else "" for name in STEP_AXES)
 
     def gathered(self, matrix: jax.Array, dimension: int) -> jax.Array:
         """The whole matrix of a tensor shard, gathered over FSDP; its gradient is reduce-scattered."""
@@ -202,13 +201,9 @@ def _left(axis: str, x: jax.Array) -> jax.Array:
     return total
 
 
-MESH = ("data", "fsdp", "tensor")
-"""The axes over which a step is sharded; it is replicated over any others."""
-
-
 def sharded_step(given: Arguments, spec: MeshSpec, mesh: Mesh) -> Workload:
     """Transformer layers over the mesh: sequences over data and FSDP, heads and feed-forward over tensor."""
-    data, fsdp, tensor = (_same_ways(given, spec, name) for name in MESH)
+    data, fsdp, tensor = (_same_ways(given, spec, name) for name in STEP_AXES)
     whole, split = StepShape.of(given), Ways(spec)
     if whole.batch % (data * fsdp) or whole.d_model % fsdp:
         raise CaseSkipped(f"{data * fsdp} ways can't split {whole.batch} sequences, or {fsdp} its d_model, evenly")
@@ -240,7 +235,7 @@ class Layout:
     """The partitions of a step's arrays over the axes of a mesh."""
 
     def __init__(self, spec: MeshSpec) -> None:
-        data, self._fsdp, self._tensor = (name if name in spec.names else None for name in MESH)
+        data, self._fsdp, self._tensor = (name if name in spec.names else None for name in STEP_AXES)
         self._batch = tuple(name for name in (data, self._fsdp) if name) or None
 
     def placed(self, step: StepShape, operands: tuple[Operand, ...], n_layers: int) -> tuple[Operand, ...]:

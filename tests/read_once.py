@@ -20,7 +20,7 @@ from planner.book import sheet, workbook
 from planner.book.tables import LineTable
 from planner.catalog.databases import Databases
 from planner.formulas.template import Template
-from planner.recalc import engine, evidence, inmemory
+from planner.recalc import built_values, engine, evidence
 from planner.recalc.evidence import Judgement, computed
 from planner.report import expectation
 from planner.validation import judged, nearest
@@ -216,7 +216,7 @@ def install() -> None:
     workbook_part.SheetXml = _parsed_once  # type: ignore[assignment, misc]
     workbook.computed = _computed_once
     engine.Engine._plain = _plain_once  # type: ignore[method-assign]
-    inmemory.Engine = BuiltEngine  # type: ignore[misc]
+    built_values.Engine = BuiltEngine  # type: ignore[misc]
     evidence.Engine = BuiltEngine.of  # type: ignore[assignment, misc]
     workbook.Sheet = ReadOnceSheet  # type: ignore[misc]
     workbook.line_table = _line_table_once

@@ -28,7 +28,7 @@ from planner.validation.fitting import Fitter
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS, START
 from planner.validation.runs import Run, models_of, read, shipped
-from planner.validation.runs_of_group import Fit, value_of
+from planner.validation.runs_of_group import Fit, origin
 from tests.backfills import measurement
 from tests.commands import command, invoked, refused
 from tests.own_runs import CALIBRATION, CHIP, NOISE, plans, timed
@@ -125,7 +125,8 @@ def test_three_runs_of_an_unseen_source_help() -> None:
             told = [run for at, run in enumerate(theirs) if at in three]
             rest = Fitter(each, predicted([run for run in theirs if run not in told], OURS, models), families, Fit())
             fit = unseen[source]
-            known = {(at, name): value_of(fit, families, at, name) for at in families for name in names}
+            origins = {(at, name): origin(fit.calibrations, families, at, name) for at in families for name in names}
+            known = {at: fit.calibrations.get(of, of) for at, of in origins.items()}
             mine = Fitter(each, predicted(told, OURS, models), families, Fit())
             own_fit = OwnFit(mine, chip, {name: known[chip, name] for name in names}, 0.1, fit.stacks)
             moved = known | {(chip, name): value for name, value in own_fit.fit(candidates(each)).items()}

@@ -13,9 +13,9 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.compare.checked_measurements import checked_measurements
 from planner.fit.fit import fit
+from planner.fit.fit_output import Provenance, calibrations_csv
 from planner.fit.runs_to_fit import COUNTS, ENOUGH, runs_of_csv, with_noisy
 from planner.fit.stack import OwnCalibration, fitted_stacks
-from planner.fit.written import Provenance, calibrations_csv
 from planner.measure.measurements_csv import write_measurements
 from planner.validation.expected_times import Numbers, predicted
 from planner.validation.runs import Run, models_of

@@ -13,8 +13,8 @@ from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import read
 from planner.errors import UserError
 from planner.fit.fit import FittedFile
+from planner.fit.fit_output import Provenance
 from planner.fit.stack import OwnCalibration
-from planner.fit.written import Provenance
 from planner.xlsx.opc import Package
 from tests.commands import command
 from tests.own_runs import CHIP

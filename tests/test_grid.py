@@ -14,7 +14,7 @@ from openpyxl.comments import Comment
 from openpyxl.worksheet.table import Table, TableColumn
 
 from planner.recalc import recalculate
-from planner.recalc.inmemory import values_of
+from planner.recalc.built_values import values_of
 from planner.workbook import cell_styles, saving
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import GREY, RED

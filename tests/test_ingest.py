@@ -11,16 +11,15 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from planner.cli import group
 from planner.compare.checked_measurements import checked_measurements
 from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import read as read_runs
 from planner.errors import UserError
 from planner.formulas.library import load
 from planner.ingest import profile_sheet
-from planner.ingest.step_kind import no_decode_step
+from planner.ingest.decode_steps import no_decode_step
 from planner.measure.records import case_key
 from planner.profiles import reading
 from planner.profiles.reading import read as read_profile
@@ -31,6 +30,7 @@ from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from tests import sample_profile
 from tests.backfills import backfill, measurement, rows
+from tests.commands import run as command
 from tests.workbooks import write_small
 
 ID = "llama3_8b_on_tpu_v5p"
@@ -81,11 +81,6 @@ def profiles_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "read", cache(read_profile))
         yield
-
-
-def command(*words: object) -> Result:
-    """Run planner with these words."""
-    return CliRunner().invoke(group, [str(word) for word in words])
 
 
 def ingest(profile: Path, plan: Path, *more: str) -> Result:

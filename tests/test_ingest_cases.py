@@ -15,11 +15,11 @@ from planner.errors import UserError
 from planner.fit.runs_to_fit import runs_of_workbook
 from planner.ingest import first_page, profile_text
 from planner.ingest.chips import Chip, Chips, chip_of, chips_of
+from planner.ingest.decode_steps import no_decode_step
 from planner.ingest.first_page import PlannedStep
 from planner.ingest.into_workbook import ingested
 from planner.ingest.operation_rows import Peaks
 from planner.ingest.profiled_cases import cases_of
-from planner.ingest.step_kind import no_decode_step
 from planner.profiles.profile import Shape
 from planner.profiles.reading import read as read_profile
 from planner.xlsx.opc import Package

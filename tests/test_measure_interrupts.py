@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from planner.cli import group
 from planner.measure import clock, interrupts
 from planner.measure.measurements_csv import read_measurements
 from planner.measure.timing import LoopTime, Timing, summarize
+from tests import commands
 from tests.backfills import rows
 
 STEADY = summarize([2e-3] * 7)
@@ -58,7 +58,7 @@ def measure(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
             return CANNED
 
         monkeypatch.setattr(clock, "time_workload", timed)
-        return CliRunner().invoke(group, ["measure", *words])
+        return commands.run("measure", *words)
 
     return run
 

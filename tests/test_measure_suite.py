@@ -10,9 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from planner.cli import group
 from planner.compare import comparison_cases as cases
 from planner.compare import measuring
 from planner.compare.case_keys import complete_key
@@ -23,6 +21,7 @@ from planner.measure.measurements_csv import keep_measurements, read_measurement
 from planner.measure.records import Measurement
 from planner.measure.timed_cases import Case, measure_cases
 from planner.measure.timing import BRISK, Rules
+from tests.commands import run
 
 QUICK = Rules(warmup_s=0.0, sample_s=0.0, contested_s=0.0, loop_s=0.003, profiled_calls=3)
 MEASURED = Measurement(case_key="k", hardware_id="tpu-v5e", t_median=1.0, status="measured")
@@ -161,14 +160,14 @@ def test_every_row_is_in_the_file_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [[], ["--suite", "quick"], ["plan.xlsx", "--suite", "quick", "--csv", "m.csv"]])
 def test_a_workbook_or_a_suite_with_a_csv(words: list[str]) -> None:
     """Anything else is a matter of usage."""
-    done = CliRunner().invoke(group, ["measure", *words])
+    done = run("measure", *words)
     assert done.exit_code == 2
     assert "give a workbook, or --suite" in done.output
 
 
 def test_a_workbook_names_its_own_chips() -> None:
     """-H beside a workbook would be ignored: it is refused."""
-    done = CliRunner().invoke(group, ["measure", "plan.xlsx", "-H", "tpu-v5e"])
+    done = run("measure", "plan.xlsx", "-H", "tpu-v5e")
     assert done.exit_code == 2
     assert "each row names its chip" in done.output
 
@@ -185,7 +184,7 @@ def test_an_unknown_case_and_another_chip_are_refused() -> None:
 
 def test_the_cases_are_listed() -> None:
     """Label and key of each that the texts mean, and nothing is measured."""
-    done = CliRunner().invoke(group, ["measure", "--suite", "quick", "--list", "--case", "Add 4M", "--case", "MLP 256"])
+    done = run("measure", "--suite", "quick", "--list", "--case", "Add 4M", "--case", "MLP 256")
     called = {line.split("  ")[0] for line in done.output.splitlines()}
     assert called == {"Add 4M fp32", "MLP 256 x 512 x 2048"}
 

@@ -203,7 +203,7 @@ def test_the_group_of_a_permute(pairs, expected):
     proto = b"".join(
         _message(52, _number(1, a) + _number(2, b)) for a, b in json.loads(f"[{pairs}]".translate(BRACKETS))
     )
-    assert xla._group_size(wire.grouped(memoryview(proto))) == expected
+    assert xla._groups(wire.grouped(memoryview(proto))) == (expected, None)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.recalc import recalculate
-from planner.recalc.given_formulas import given
+from planner.recalc.engine_formulas import given
 from planner.xlsx.cellvalue import NA, CellError, Value, same_value
 from planner.xlsx.markup import escaped
 from planner.xlsx.opc import Package

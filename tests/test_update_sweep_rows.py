@@ -62,14 +62,6 @@ def fixture_built(tmp_path_factory: pytest.TempPathFactory, few_cases: None, swe
     return path.read_bytes()
 
 
-@pytest.fixture
-def plan(built: bytes, tmp_path: Path) -> Path:
-    """A copy of it."""
-    path = tmp_path / "plan.xlsx"
-    path.write_bytes(built)
-    return path
-
-
 def test_cases_are_told_by_their_values(plan: Path) -> None:
     """What reads a case follows its value, or is #REF! and said to be; a chart draws the whole table, and is no second.
 

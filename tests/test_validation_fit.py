@@ -79,7 +79,7 @@ def test_derivatives_are_quotients_of_what_is_expected(refitted: tuple[Path, Fit
     every, no = np.ones(len(fitter.measured), bool), np.zeros(len(start), bool)
 
     def logarithms(found: Numbers) -> Numbers:
-        return np.log(fitter.expected(fitter.as_fit(found)))
+        return np.log(fitter.expected(fitter.cells.fit(found)))
 
     moving = fitter.moving(every, ~no, start)
     here, derivatives = moving.differentiated(lambda expected, _: np.log(expected), limits)

@@ -26,8 +26,8 @@ def measured_numbers(book: Book) -> Iterator[Fault]:
     for number, run in runs_table.numbered(sheet):
         if run.expected and (what := likely_unit.remark(run.measured, run.expected, run.said_in)):
             yield _doubted(sheet, runs_table.measured_cell(sheet, number), f"{run.quantity}: {what}")
-    for number in runs_table.unread(sheet):
-        what = f"the run in row {number} is in no report and no fit: {runs_table.UNREAD}"
+    for number in runs_table.unreadable_rows(sheet):
+        what = f"the run in row {number} is in no report and no fit: {runs_table.UNREADABLE}"
         yield Fault(sheet.name, runs_table.measured_cell(sheet, number), what, "type them again", "note", "note")
 
 

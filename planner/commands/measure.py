@@ -128,11 +128,12 @@ def _workbook(file: Path, asked: Asked) -> None:
 def _suite(suite: str, csv: Path, asked: Asked) -> None:
     from planner import catalog
     from planner.compare import measuring
+    from planner.compare.row_of_measurement import device_kinds
     from planner.measure.timing import BRISK, STANDARD
 
     interrupts.check()
     with asked.together.agreed():
-        kinds = measuring.device_kinds(catalog.load_hardware(asked.hardware_csv, only=False))
+        kinds = device_kinds(catalog.load_hardware(asked.hardware_csv, only=False))
         cases = measuring.of_suite(suite, asked.only, asked.hardware, asked.hardware_csv, asked.mesh)
     done = _measured(cases, kinds, BRISK if suite == "quick" else STANDARD, asked)
     _refuse_nothing(csv, done)

@@ -89,7 +89,7 @@ def appended(sheet: ComparisonSheet, cases: Sequence[tuple[Measurement, Mapping[
 
 def _is_unlinked(template: str, chip: str) -> bool:
     """Whether a case spans several chips of a kind whose network isn't in the hardware table."""
-    if template not in LABELS or not chip:
+    if template not in LABELS:
         return False
     from planner.compare.prediction import hardware  # here, for it loads numpy
 

@@ -15,15 +15,13 @@ from planner.formulas import library
 from planner.formulas.include import Scope, bound_inputs, parse_include
 from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
-from planner.measure.mesh import group_size
+from planner.measure.mesh import MATMUL_WAYS, STEP_AXES, group_size
 from planner.measure.records import case_key, in_digits, parse_key
 from planner.spoken import cut
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
 SUITES = ("quick", "full")  # the full one has the quick one's cases too
 PREFIXES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-MESH = ("data", "fsdp", "tensor")
-WAYS = ("tokens_ways", "d_in_ways_left", "d_in_ways_right", "d_out_ways")
 KEY_SHOWN = 40  # letters of a key in a line of text: a whole one may have hundreds
 SHAPES = {
     "matmul_activation": (("n_matmuls", "tokens", "d_in", "d_out"), "compute_dtype"),
@@ -119,7 +117,7 @@ def _collective(inputs: Mapping[str, Value]) -> str:
 
 
 def _matmul(inputs: Mapping[str, Value]) -> str:
-    found = [_number(inputs, name) for name in WAYS]
+    found = [_number(inputs, name) for name in MATMUL_WAYS]
     tokens, left, right, columns = (ways > 1 for ways in found)
     overlapped = _number(inputs, "is_overlapped", 0)
     if _number(inputs, "shares_axis", 0):
@@ -137,7 +135,7 @@ def _matmul(inputs: Mapping[str, Value]) -> str:
 def _step(inputs: Mapping[str, Value]) -> str:
     is_decode = _number(inputs, "query_len") < _number(inputs, "kv_len")
     kind = "train step" if _number(inputs, "is_training", 0) else "decode step" if is_decode else "forward"
-    ways = ", ".join(f"{name} {ways:g}" for name in MESH if (ways := _number(inputs, f"mesh_{name}")) > 1)
+    ways = ", ".join(f"{name} {ways:g}" for name in STEP_AXES if (ways := _number(inputs, f"mesh_{name}")) > 1)
     names = ("n_layers", "batch", "query_len", "kv_len", "d_model")
     return f"Sharded {kind} {' x '.join(f'{_number(inputs, name):g}' for name in names)} over {ways or 1}"
 

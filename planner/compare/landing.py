@@ -41,6 +41,7 @@ from planner.compare.row_of_measurement import (
 from planner.compare.runs_table import make_room
 from planner.measure.records import Measurement, parse_key
 from planner.recalc import Recalculated, edit
+from planner.terminal_table import counted
 from planner.xlsx.address import address
 from planner.xlsx.atomic import locked
 from planner.xlsx.cellvalue import Value, same_value
@@ -144,58 +145,49 @@ class Landing:
             "change the Chip to compare like with like"
             for (chip, here), count in Counter(self.other_hardware).items()
         ]
-        return [
-            *pairs,
-            *filter(
-                None,
-                [
-                    self.kept(),
-                    *self.unknown_chips.values(),
-                    *self.unformulated(),
-                    self.too_fast(),
-                    self.too_slow(),
-                    self.too_short,
-                ],
-            ),
-        ]
+        about_chips = [self._kept(), *self.unknown_chips.values(), *self._unformulated()]
+        return [*filter(None, [*pairs, *about_chips, self.too_fast(), self._too_slow(), self.too_short])]
 
-    def kept(self) -> str:
+    def _kept(self) -> str:
         """A line about times that were kept because the new ones' device is unknown; blank if there are none."""
         if not self.left_alone:
             return ""
-        count, chips = len(self.left_alone), ", ".join(dict.fromkeys(self.left_alone))
-        rows = "1 row holds a time" if count == 1 else f"{count:,} rows hold times"
+        chips = ", ".join(dict.fromkeys(self.left_alone))
+        rows = _rows_that(len(self.left_alone), "holds a time", "hold times")
         return (
             f"{rows} of {chips} and the new one's device isn't known to be that: left alone; say the device by its "
             "hardware_id in the CSV (planner measure -H, planner ingest --device), or clear the measured times"
         )
 
-    def unformulated(self) -> Iterator[str]:
+    def _unformulated(self) -> Iterator[str]:
         """A line for each chip of the user's whose new rows are values without a prediction, if the workbook has it."""
         for chip, count in Counter(self.unpredicted).items():
             if chip not in self.unknown_chips:
-                rows = "1 new row has" if count == 1 else f"{count:,} new rows have"
+                rows = _rows_that(count, "has", "have", "new row")
                 yield f"{rows} no prediction for {chip}, a chip of your own: planner update brings their formulas"
 
     def too_fast(self) -> str:
         """A line about times below what the rows' chips allow; blank if there are none."""
         if not self.above_peak:
             return ""
-        count, first = len(self.above_peak), case_in_words(*self.above_peak[0])
-        rows = "1 row is" if count == 1 else f"{count:,} rows are"
+        first, rows = case_in_words(*self.above_peak[0]), _rows_that(len(self.above_peak), "is", "are")
         return (
             f"{rows} faster than the chip's peak FLOP/s and bandwidth allow, such as {first}: "
             f"flagged {ABOVE_PEAK}; is the time in seconds, of one run, on that chip?"
         )
 
-    def too_slow(self) -> str:
+    def _too_slow(self) -> str:
         """A line about times that seem to be in another unit; blank if there are none."""
         if not self.far_slower:
             return ""
-        count, first = len(self.far_slower), case_in_words(*self.far_slower[0])
-        rows = "1 row takes" if count == 1 else f"{count:,} rows take"
+        first, rows = case_in_words(*self.far_slower[0]), _rows_that(len(self.far_slower), "takes", "take")
         times = f"{likely_unit.FAR:,.0f} times what is expected or more"
         return f"{rows} {times}, such as {first}: is the time in seconds, of one run?"
+
+
+def _rows_that(count: int, does: str, do: str, noun: str = "row") -> str:
+    """The subject of a sentence with its verb: `1 row is`, `2 rows are`."""
+    return f"{counted(count, noun)} {does if count == 1 else do}"
 
 
 def backfill(path: Path, measured: Sequence[Measurement]) -> Landing:

@@ -21,7 +21,7 @@ from planner.compare.comparison_cases import ComparisonCase, closest_labels, is_
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, listed_chips
 from planner.compare.landing import Landing, land
 from planner.compare.prediction import predict
-from planner.compare.row_of_measurement import OTHER_HARDWARE
+from planner.compare.row_of_measurement import OTHER_HARDWARE, device_kinds
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices, interrupts, sharded, spread
@@ -167,11 +167,6 @@ def predicted(case: ComparisonCase, chip: str, table: Table | None = None) -> Ca
 
 def _platform() -> str:
     return "cpu" if clock.devices()[0].platform == "cpu" else "accelerator"
-
-
-def device_kinds(table: Table) -> dict[str, str]:
-    """The JAX device kind of each chip in a hardware table; blank if it has none."""
-    return {key: str(row["jax_device_kind"] or "") for key, row in table.rows.items()}
 
 
 def kinds_in(package: Package) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from math import isnan
 
+from planner.catalog import Table
 from planner.catalog.checked_table import Ids
 from planner.compare import likely_unit
 from planner.compare.case_keys import complete_key
@@ -66,6 +67,11 @@ def _distance(row: CaseRow, measured: Measurement) -> tuple[bool, bool, bool, in
 def is_chip(chip: str, other: str) -> bool:
     """Whether two chip ids are equal ignoring case, as formulas compare them."""
     return chip.lower() == other.lower()
+
+
+def device_kinds(table: Table) -> dict[str, str]:
+    """The JAX device kind of each chip in a hardware table; blank if it has none."""
+    return {key: str(row["jax_device_kind"] or "") for key, row in table.rows.items()}
 
 
 def called_so(said: str, kinds: Mapping[str, str]) -> tuple[str, ...]:

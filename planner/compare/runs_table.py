@@ -133,10 +133,10 @@ def numbered(sheet: ComparisonSheet) -> list[tuple[int, RecordedRun]]:
     return [(row.number, run) for row in rows if (run := _read(row)) is not None]
 
 
-UNREAD = "its measured cell holds no number, or its unit is unknown"
+UNREADABLE = "its measured cell holds no number, or its unit is unknown"
 
 
-def unread(sheet: ComparisonSheet) -> list[int]:
+def unreadable_rows(sheet: ComparisonSheet) -> list[int]:
     """The rows of runs that `read` leaves out, as a person typed another text over their number or their unit."""
     known = dict(numbered(sheet))
     return [number for number in sheet.run_rows if number not in known]

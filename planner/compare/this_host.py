@@ -17,7 +17,8 @@ from planner import catalog
 from planner.catalog import Value
 from planner.catalog.columns import refuse_new_id
 from planner.compare.comparison_cases import ComparisonCase
-from planner.compare.measuring import device_kinds, predicted
+from planner.compare.measuring import predicted
+from planner.compare.row_of_measurement import device_kinds
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure import clock, devices
@@ -254,7 +255,7 @@ def _cells(
 
 
 def _is_part(device_memory: float | None, known: Mapping[str, Value]) -> bool:
-    """Whether a device with `held` bytes of memory is only a part of the chip that the database knows."""
+    """Whether a device with so many bytes of memory is only a part of the chip that the database knows."""
     whole = known.get("hbm_bytes")
     return device_memory is not None and isinstance(whole, float) and device_memory < PART_OF_CHIP * whole
 

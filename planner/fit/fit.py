@@ -17,7 +17,7 @@ from planner.catalog.columns import refuse_new_id
 from planner.catalog.databases import Databases
 from planner.compare.comparison_sheet import find
 from planner.errors import Place, UserError
-from planner.fit import fit_sheet, written
+from planner.fit import fit_output, fit_sheet
 from planner.fit.runs_to_fit import NO_CHIP, OF_CASE, OWN, runs_of_csv, runs_of_workbook
 from planner.fit.stack import FAR_OFF, OwnCalibration, OwnRun, fitted_stacks
 from planner.scenario.export import export
@@ -47,7 +47,7 @@ class FittedFile:
 
     stacks: list[OwnCalibration]
     skipped: list[OwnRun]
-    origin: written.Provenance
+    origin: fit_output.Provenance
     databases: Databases
     is_workbook: bool
     known: Collection[str] = ()  # the stacks that the workbook has
@@ -69,7 +69,7 @@ class FittedFile:
 
     def lines(self) -> Iterator[str]:
         """The summary to print."""
-        return written.lines(self.stacks, self.skipped, self.origin)
+        return fit_output.lines(self.stacks, self.skipped, self.origin)
 
     def write(self, target: Path, into: Path | None) -> FilledWorkbook | None:
         """Write the CSV of calibrations, and the stacks into a workbook if they move anything; returns that outcome.
@@ -77,7 +77,7 @@ class FittedFile:
         Raises UserError as writing and updating do; for a workbook with a template of the user's, which only `planner
         update` supports, the CSV is written nevertheless.
         """
-        text = written.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
+        text = fit_output.calibrations_csv(self.stacks, self.databases.stacks, self.origin)
         write_atomically(target, text.encode())
         if into is None or not self.is_moved:
             return None
@@ -103,28 +103,19 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
     Raises UserError for an unreadable file, a name that a shipped stack or calibration has, and if there is no run to
     fit.
     """
-    if not name.strip() or name.strip().upper() in ("N/A", "NA"):
-        raise UserError(f"{name!r} can't be the name of a stack", remedy="give yours a word with --name")
-    try:
-        refuse_new_id(name)
-    except UserError as error:
-        raise UserError(f"--name: {error.what}", remedy=error.remedy) from None
-    if databases.stacks.has(name) or databases.calibration.has(name):
-        raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")
-    is_workbook = path.suffix.lower() in WORKBOOKS
+    _refuse_name(name, databases)
+    is_workbook, known = path.suffix.lower() in WORKBOOKS, set[str]()
     with TemporaryDirectory(prefix="fit-") as folder:
-        given, plan = _of_workbook(path, databases, Path(folder)) if is_workbook else (databases, None)
-        aside = fit_sheet.set_aside(plan.book.sheets.values()) if plan else set[fit_sheet.Key]()
-        models = models_of(given)
-        runs, devices = (
-            runs_of_csv(path, given, models, chip)
-            if plan is None
-            else runs_of_workbook(find(plan.book.package, plan.book.parsed), given, models)
-        )
-        set_to_0 = (fit_sheet.key_of(run.id, run.measured) in aside for run in runs)
-        runs = [
-            replace(run, fault=fit_sheet.BY_HAND) if is_so else run for run, is_so in zip(runs, set_to_0, strict=True)
-        ]
+        if is_workbook:
+            given, plan = _of_workbook(path, databases, Path(folder))
+            models, known = models_of(given), _stacks(plan)
+            runs, devices = runs_of_workbook(find(plan.book.package, plan.book.parsed), given, models)
+            aside = fit_sheet.set_aside(plan.book.sheets.values())
+            by_hand = {run.id for run in runs if fit_sheet.key_of(run.id, run.measured) in aside}
+            runs = [replace(run, fault=fit_sheet.BY_HAND) if run.id in by_hand else run for run in runs]
+        else:
+            given, models = databases, models_of(databases)
+            runs, devices = runs_of_csv(path, given, models, chip)
         named = [replace(run, source=path.name) if run.source == OWN else run for run in runs]
         found = fitted_stacks([run for run in named if not run.fault], given, models, name)
     stacks = [own for own in found if any(each.is_used for each in own.runs)]
@@ -140,8 +131,20 @@ def fit(path: Path, databases: Databases, name: str, device: str = "", chip: str
             remedy = "are they of that chip? planner hardware add --this-host measures this machine as one"
         raise UserError(what, place=Place(path), remedy=remedy)
     jax = sorted({each.run.jax for own in stacks for each in own.runs if each.is_used and each.run.jax})
-    origin = written.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))
-    return FittedFile(stacks, skipped, origin, databases, is_workbook, _stacks(plan) if plan else ())
+    origin = fit_output.Provenance(path.name, device or devices, datetime.now(UTC).strftime("%Y-%m-%d"), " ".join(jax))
+    return FittedFile(stacks, skipped, origin, databases, is_workbook, known)
+
+
+def _refuse_name(name: str, databases: Databases) -> None:
+    """Raise UserError for a name that no stack can have, or that one of the databases has already."""
+    if not name.strip() or name.strip().upper() in ("N/A", "NA"):
+        raise UserError(f"{name!r} can't be the name of a stack", remedy="give yours a word with --name")
+    try:
+        refuse_new_id(name)
+    except UserError as error:
+        raise UserError(f"--name: {error.what}", remedy=error.remedy) from None
+    if databases.stacks.has(name) or databases.calibration.has(name):
+        raise UserError(f"{name!r} is a stack or a calibration already", remedy="give yours another with --name")
 
 
 def _stacks(plan: Plan) -> set[str]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from planner.book.added import AddedSheet, added, is_as_written_but
 from planner.book.sheet import Sheet
 from planner.catalog.calibrations import BY_NAME
+from planner.fit.fit_output import Provenance
 from planner.fit.runs_to_fit import COUNTS_HALF
 from planner.fit.stack import OwnCalibration, OwnRun
-from planner.fit.written import Provenance
 from planner.workbook.added_sheet import FIRST_ROW
 from planner.workbook.page import Page
 from planner.xlsx.address import Position

@@ -17,7 +17,7 @@ from planner.catalog.databases import Databases
 from planner.compare import runs_table
 from planner.compare.checked_measurements import checked_measurements, number_fault
 from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, is_missing
-from planner.compare.row_of_measurement import jax_of
+from planner.compare.row_of_measurement import EXPECTED, jax_of
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure.measurements_csv import REQUIRED
@@ -34,7 +34,6 @@ ALIKE = 10  # times within this factor determine the same parameter
 COUNTS_HALF = "counts half"  # the remark on such a run
 COUNTS = 0.5  # weight of a noisy run, relative to a sound one
 FLAGGED = "flagged: "  # prefix of the fault of a run whose guards failed
-EXPECTED = "expected_time"  # the template row that an operation's measured time is compared with
 
 
 def runs_of_csv(path: Path, databases: Databases, models: Table, chip: str) -> tuple[list[Run], str]:
@@ -61,16 +60,16 @@ def runs_of_workbook(sheet: ComparisonSheet, databases: Databases, models: Table
     cases = [_of_case(row, databases) for row in timed]
     recorded = dict(runs_table.numbered(sheet))
     runs = [
-        _of_run(f"run {at}", recorded[number], databases, models) if number in recorded else _unread(at, number)
+        _of_run(f"run {at}", recorded[number], databases, models) if number in recorded else _unreadable(at, number)
         for at, number in enumerate(sheet.run_rows, 1)
     ]
     named = [row.text("device") for row in sheet.rows] + [run.device for run in recorded.values()]
     return [*with_noisy(cases), *runs], ", ".join(dict.fromkeys(filter(None, named)))
 
 
-def _unread(at: int, number: int) -> Run:
+def _unreadable(at: int, number: int) -> Run:
     """The run of a row, by its place and number, that can't be read."""
-    return Run(f"run {at}: row {number}", "", "", "", "", "", 0.0, OWN, {}, fault=runs_table.UNREAD)
+    return Run(f"run {at}: row {number}", "", "", "", "", "", 0.0, OWN, {}, fault=runs_table.UNREADABLE)
 
 
 def _of_measurement(identifier: str, row: Measurement, databases: Databases, chip: str) -> Run:

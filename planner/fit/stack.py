@@ -24,7 +24,7 @@ from planner.catalog.hardware_columns import OWN_RUNS
 from planner.compare import likely_unit
 from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
-from planner.fit.unmoved import why_unmoved
+from planner.fit.why_unmoved import why_unmoved
 from planner.formulas.expected import IDEAL
 from planner.validation.expected_times import Numbers, Together, predicted
 from planner.validation.fitting import Fitter

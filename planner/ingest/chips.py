@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from planner import errors
 from planner.catalog import Table, Value
-from planner.compare.row_of_measurement import called_so
+from planner.compare.row_of_measurement import called_so, device_kinds
 from planner.errors import UserError, closest
 from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, REPLICAS, Profile
 from planner.terminal_table import counted
@@ -53,7 +53,7 @@ def chip_of(profile: Profile, said: str, hardware: Table) -> Chip:
     Raises UserError for an id that isn't in the table, or if the file names another chip.
     """
     called = profile.device or UNKNOWN
-    kinds = {key: str(row.get("jax_device_kind") or "") for key, row in hardware.rows.items()}
+    kinds = device_kinds(hardware)
     named = called_so(called, kinds) if profile.device else ()
     if said:
         wanted = hardware.identify(said)

@@ -92,12 +92,6 @@ def short(name: str) -> str:
     return cut(name.removeprefix("void "), LONGEST)
 
 
-def step_seconds(profile: Profile) -> float | None:
-    """The median duration of a step; None if the profile has no steps."""
-    times = profile.step_times
-    return spread(times)[0] if times else None
-
-
 def pace(profile: Profile) -> tuple[float, float, int] | None:
     """Median, interquartile range and number of what a run's step takes; None if the profile has no steps.
 
@@ -115,10 +109,10 @@ def between_steps(profile: Profile) -> str:
 
     The step time in a log includes the time between steps, and counts overlapping time once.
     """
-    step, distances = step_seconds(profile), profile.step_distances
-    whole = spread(distances)[0] if distances else None
-    if step is None or whole is None:
+    times, distances = profile.step_times, profile.step_distances
+    if not times or not distances:
         return ""
+    step, whole = spread(times)[0], spread(distances)[0]
     if _overlap(step, whole):
         lasting = spoken(step, SECONDS, whole)
         return f"steps overlap: each lasts {lasting}, and one ends every {spoken(whole, SECONDS)}, as fast as a run is"
@@ -170,11 +164,6 @@ def _step(profile: Profile, plan: PlannedStep | None) -> Iterator[PageLine]:
     yield PageLine("Steps", float(n), COUNT)
 
 
-def _devices(profile: Profile) -> int:
-    """The number of devices with steps."""
-    return sum(bool(device.steps) for device in profile.devices)
-
-
 def _is_shared(profile: Profile, steps: int) -> bool:
     """Whether any of this number of steps ran on several devices, unlike those of replicas."""
     return sum(len(device.steps) for device in profile.devices) > steps
@@ -182,7 +171,7 @@ def _is_shared(profile: Profile, steps: int) -> bool:
 
 def _is_mean(profile: Profile) -> bool:
     """Whether the parts of a step are averaged over steps or devices."""
-    return len(profile.step_times) > 1 or (_devices(profile) > 1 and bool(profile.step_times))
+    return sum(len(device.steps) for device in profile.devices) > 1
 
 
 def _chips(chips: Chips | None, plan: PlannedStep | None) -> Iterator[PageLine]:

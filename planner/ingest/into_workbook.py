@@ -26,11 +26,11 @@ from planner.compare.runs_table import RecordedRun
 from planner.errors import Place, UserError
 from planner.ingest import first_page, profile_sheet
 from planner.ingest.chips import Chip, Chips, chip_of, chips_of
+from planner.ingest.decode_steps import no_decode_step
 from planner.ingest.first_page import PageLine, PlannedStep
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
-from planner.ingest.step_kind import no_decode_step
 from planner.profiles import reading
 from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, REPLICAS, Profile, spread, step_kinds
 from planner.profiles.profile_files import named
@@ -74,10 +74,7 @@ def ingested(
     can take minutes, so what can be known before is checked first, the greater problem first: raises UserError for a
     file that is no profile, an unknown chip, a workbook that can't be used, an unknown row or scenario; and as reading.
     """
-    for path in paths:
-        if not path.exists():
-            raise UserError("there is no such file or folder", place=Place(path))
-    reading.refuse_foreign(paths)
+    reading.refuse_unsupported(paths)
     table = hardware()
     if device:
         table.identify(device)
@@ -103,7 +100,7 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
         which = scenario_of(plan, scenario)
         run, step = _run(plan, which, found, row, note)
         said_of_run, place = "the profile has no step: no run is recorded", None
-        if first_page.step_seconds(found.profile) is not None:
+        if found.profile.step_times:
             progress.step("recording the run")
             sheet = find(package, plan.book.parsed)
             known = next((row for row, old in runs_table.numbered(sheet) if _is_same(old, run)), 0)

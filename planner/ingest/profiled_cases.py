@@ -202,9 +202,5 @@ def _times(same: Sequence[Operation]) -> tuple[float, float]:
 def _median(same: Sequence[Operation]) -> float:
     """The median of several operations' runs, estimated from each one's median and count."""
     ordered = sorted(same, key=lambda each: each.median)
-    half, before = sum(each.count for each in ordered) / 2, 0
-    for each in ordered:
-        before += each.count
-        if before >= half:
-            return each.median
-    return ordered[-1].median
+    runs = np.cumsum([each.count for each in ordered])
+    return ordered[int(np.searchsorted(runs, runs[-1] / 2))].median

@@ -257,9 +257,11 @@ def stepped(recording: Recording) -> None:
 def steps_of(line: AnyLine | None) -> list[Marked]:
     """The steps on a device's step line, which the profiler derived; its events are named by step number."""
     found: list[Marked] = []
-    for block in line.blocks() if line else ():
+    if line is None:
+        return found
+    for block in line.blocks():
         for key, begin, end in zip(block.kinds.tolist(), block.begin.tolist(), block.end.tolist(), strict=True):
-            name = line.kinds.get(key % UNSIGNED, ("", {}))[0] if line else ""
+            name = line.kinds.get(key % UNSIGNED, ("", {}))[0]
             digits = re.search(r"\d+", name)
             found.append(Marked(int(digits[0]) if digits else len(found), begin, end, "line"))
         if len(found) > MOST_STEPS:

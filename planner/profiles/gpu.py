@@ -29,9 +29,9 @@ from planner.profiles.device_events import (
     steps_of,
     within,
 )
-from planner.profiles.parts import merged
 from planner.profiles.planes import Columns, Event, Integers, Plane, Stats, host_events
 from planner.profiles.profile import Operation, shown
+from planner.profiles.step_parts import merged
 
 PLANE = re.compile(r"^/(?:device:)?gpu:", re.I)
 _STREAM = re.compile(r"^stream\b|^\s*#?\d+\s*\((?:compute|kernel|memcpy)", re.I)

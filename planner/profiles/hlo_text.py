@@ -58,6 +58,7 @@ def parse(text: str) -> Instruction | None:
     close = _closing(rest, opcode.end() - 1)
     attributes = rest[close:]
     operands = shapes(rest[opcode.end() : close])
+    group_size, joined = _groups(attributes)
     return Instruction(
         head[1],
         opcode[1],
@@ -65,8 +66,8 @@ def parse(text: str) -> Instruction | None:
         operands,
         _contracting(attributes),
         kernel=_kernel(attributes, operands),
-        group_size=_group_size(attributes),
-        joined=_joined(attributes),
+        group_size=group_size,
+        joined=joined,
     )
 
 
@@ -170,20 +171,17 @@ def ring_size(pairs: Iterable[tuple[int, int]]) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def _group_size(text: str) -> int | None:
-    """The group size of a collective: `[4,2]<=[8]` is four groups of two, `{{0,1},{2,3}}` two groups of two."""
+def _groups(text: str) -> tuple[int | None, int | None]:
+    """The size of a collective's groups and the devices in all of them; None for pairs, which needn't have all.
+
+    `[4,2]<=[8]` is four groups of two, `{{0,1},{2,3}}` two groups of two.
+    """
     if pairs := _PAIRS.search(text):
         numbers = [int(each) for each in re.findall(r"\d+", pairs[1])]
-        return ring_size(zip(numbers[::2], numbers[1::2], strict=True))
+        return ring_size(zip(numbers[::2], numbers[1::2], strict=True)), None
     found = _GROUPS.search(text)
     if found is None or found[4]:
-        return None
-    return int(found[2]) if found[2] else found[3].partition("}")[0].count(",") + 1
-
-
-def _joined(text: str) -> int | None:
-    """The devices in all groups of a collective: 8 for `[4,2]<=[8]`; pairs needn't have all devices."""
-    found = _GROUPS.search(text)
-    if found is None or found[4]:
-        return None
-    return int(found[1]) * int(found[2]) if found[2] else len(re.findall(r"\d+", found[3]))
+        return None, None
+    if found[2]:
+        return int(found[2]), int(found[1]) * int(found[2])
+    return found[3].partition("}")[0].count(",") + 1, len(re.findall(r"\d+", found[3]))

@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 from planner import progress
 from planner.errors import Place, UserError
-from planner.profiles.foreign import GIVE
+from planner.profiles.unsupported import GIVE
 
 EVENTS = "traceEvents"
 _GZIP = b"\x1f\x8b"
@@ -82,15 +82,8 @@ class _Walk:
         self._text, self._at, self._count, self._ended = "", 0, 0, False
 
     def document(self) -> Any:
-        """The whole document except its events."""
-        first = self._peek()
-        if first == "[":
-            return self._list()
-        if first == "{":
-            return self._object()
-        if not first:
-            raise ValueError("the file is empty")
-        raise ValueError(f"it begins with {self._text[self._at : self._at + 12]!r}")
+        """The whole document except its events. The caller has seen that it begins with a bracket."""
+        return self._list() if self._peek() == "[" else self._object()
 
     def behind(self) -> str:
         """The beginning of any text after the document; empty if there is none."""

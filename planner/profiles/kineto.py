@@ -18,9 +18,9 @@ import numpy.typing as npt
 from planner.profiles.device_events import FAR, PS, Events, Recording, distinct, grouped, looked_up
 from planner.profiles.kineto_operators import Operator, has_plain_inputs, kernel_operation
 from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
-from planner.profiles.parts import part, union
 from planner.profiles.planes import Columns, Integers
 from planner.profiles.profile import Operation
+from planner.profiles.step_parts import part, union
 from planner.profiles.trace_events import Clock
 
 _KERNELS = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op"}
@@ -57,10 +57,10 @@ def rank_label(event: dict[str, Any]) -> str:
 
 
 class KinetoEvents:
-    """Collects the events of one rank."""
+    """Collects the events of one rank; at the end of the file `clock` must be settled."""
 
     def __init__(self) -> None:
-        self._clock = Clock(self._timed)
+        self.clock = Clock(self._timed)
         self._texts: dict[tuple[str, ...], int] = {}  # operators by name, dims and types; kernels by name and arguments
         self._operators = Columns(5)  # external id, text, thread, begin, end
         self._launches = Columns(4)  # correlation, time, external id, thread (-1: of a graph)
@@ -78,11 +78,7 @@ class KinetoEvents:
         kind = str(event.get("cat", "")).lower()
         is_taken = kind in CATEGORIES or (kind == _CALLS and call(str(event.get("name", ""))))
         if is_taken and event.get("ph") == "X":
-            self._clock.add(event)
-
-    def settle(self) -> None:
-        """Process the events that are still waiting for the clock, at the end of the file."""
-        self._clock.settle()
+            self.clock.add(event)
 
     def _timed(self, event: dict[str, Any], begin: int, duration: int) -> None:
         """Add an event with known begin and duration in ps."""
@@ -124,11 +120,6 @@ class KinetoEvents:
         return self._texts.setdefault(parts, len(self._texts))
 
     @property
-    def untimed(self) -> int:
-        """How many events were left out because their begin or duration is no time of this trace."""
-        return self._clock.untimed
-
-    @property
     def merged_of(self) -> str:
         """A description of the ranks merged into this trace; empty if it wasn't merged."""
         if len(self._processes) > 1:
@@ -163,7 +154,7 @@ class KinetoEvents:
     def when(self, described: dict[str, Any]) -> tuple[float, float] | None:
         """The begin and end of the kernels in seconds since 1970. None if the trace's clock is unknown."""
         base = described.get("baseTimeNanoseconds")
-        since = (base / 1e9 if isinstance(base, int | float) else 0.0) + self._clock.base / 1e6
+        since = (base / 1e9 if isinstance(base, int | float) else 0.0) + self.clock.base / 1e6
         if since < _EPOCH or not len(self._kernels):
             return None
         _, begin, duration, *_ = self._kernels.arrays()

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.profiles.hlo_text import size
-from planner.profiles.parts import collective, part
 from planner.profiles.profile import Operation, Part, Shape
+from planner.profiles.step_parts import collective, part
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,8 @@ class Plane:
     name: str
     stats: Stats
     lines: tuple[AnyLine, ...]
-    kinds_of: Callable[[], Kinds] = field(repr=False)
+    kinds: Callable[[], Kinds] = field(repr=False)  # the names and stats of its events' metadata, by id
     forget: Callable[[], None] = field(default=lambda: None, repr=False)  # frees what can be reread
-
-    @property
-    def kinds(self) -> Kinds:
-        """The names and stats of its events' metadata, by id."""
-        return self.kinds_of()
 
     def line(self, *names: str) -> AnyLine | None:
         """The first line with one of these names."""

@@ -14,10 +14,10 @@ from shlex import quote
 
 from planner import progress
 from planner.errors import Place, UserError
-from planner.profiles import replicas, sources, tools
+from planner.profiles import profile_source, replicas, tools
 from planner.profiles.profile import ALL_CORES, CORES, RANKS, Device, Profile, Step, StepKind, step_kinds, whole_steps
 from planner.profiles.profile_files import Files, host, host_of_tool, profile_files
-from planner.profiles.sources import ProfileSource
+from planner.profiles.profile_source import ProfileSource
 from planner.profiles.step_kinds import phase
 from planner.profiles.tool_table import ToolTable
 from planner.spoken import few
@@ -29,11 +29,6 @@ _NAMED = 4  # most step kinds or files to name
 _MINOR = 0.05  # least time of another kind to mention, relative to the chosen steps
 _REMEDY = "give the files of one run"
 _CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
-_UNKNOWN = {
-    "xplane": "the file doesn't name the device",
-    "trace.json": "a trace.json doesn't name the device: the .xplane.pb or overview_page may",
-    "kineto": "the trace doesn't name the device",
-}
 
 
 def read(*paths: Path, asked: str = "") -> Profile:
@@ -51,14 +46,14 @@ def read(*paths: Path, asked: str = "") -> Profile:
     for file in found.files:
         progress.step(f"reading {file.name}")
         try:
-            parts.append(sources.read_file(file, asked))
-        except sources.UnknownJsonError:
+            parts.append(profile_source.read_file(file, asked))
+        except profile_source.UnknownJsonError:
             if file in paths or (file == found.files[-1] and not parts):
                 raise
     profile = _joined(parts, found)
     if not profile.devices:
         what = "no device ran anything in this profile"
-        raise UserError(what, place=Place(found.files[0]), remedy=sources.TRACE)
+        raise UserError(what, place=Place(found.files[0]), remedy=profile_source.TRACE)
     if asked and not any(_is_of_kind(step) for device in profile.devices for step in device.steps):
         there = _in_words(step_kinds(profile.devices))
         what = f"no step of this profile is one of {asked!r}: " + (
@@ -68,12 +63,12 @@ def read(*paths: Path, asked: str = "") -> Profile:
     return profile
 
 
-def refuse_foreign(paths: Sequence[Path]) -> None:
+def refuse_unsupported(paths: Sequence[Path]) -> None:
     """Raise UserError, in less than a second, for files that are no profiles, or folders without one."""
     profile_files(paths)
     for path in paths:
         if not path.is_dir():
-            sources.refuse_foreign(path)
+            profile_source.refuse_unsupported(path)
 
 
 def _of_phase(files: tuple[Path, ...], asked: str) -> tuple[Path, ...]:
@@ -92,7 +87,7 @@ def _of_phase(files: tuple[Path, ...], asked: str) -> tuple[Path, ...]:
 
 
 def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
-    """One profile from several sources. A profile without devices is left to the caller to report.
+    """One profile from several profile_source. A profile without devices is left to the caller to report.
 
     Raises UserError if the files can't be of one run.
     """
@@ -114,11 +109,8 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
         devices = [each if _has_steps(each) else replace(each, steps=()) for each in devices]
     _refuse_mixed_kinds(parts)
     notes = [*_notes(parts, files), *_note_of_kinds(devices)]
-    whole = [replace(each, steps=whole_steps(each.steps)) if _are_runs(each) else each for each in devices]
-    if cut := sum(len(each.steps) for each in devices) - sum(len(each.steps) for each in whole):
-        steps, are = ("1 step", "is cut off, and doesn't") if cut == 1 else (f"{cut} steps", "are cut off, and don't")
-        notes.append(f"{steps} at an end of the capture {are} count")
-        devices = whole
+    devices, of_cut = _without_cut_steps(devices)
+    notes += of_cut
     names = {device.kind for device in devices}
     device = names.pop() if len(names) == 1 else None
     for each in devices[:1]:
@@ -130,6 +122,16 @@ def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
     return Profile(
         tuple(map(str, files.files)), "+".join(formats), device, hosts, tuple(devices), facts, lacks, tuple(notes)
     )
+
+
+def _without_cut_steps(devices: list[Device]) -> tuple[list[Device], list[str]]:
+    """The devices without first and last steps that the capture truncated, and a note if there are any."""
+    whole = [replace(each, steps=whole_steps(each.steps)) if _are_runs(each) else each for each in devices]
+    cut = sum(len(each.steps) for each in devices) - sum(len(each.steps) for each in whole)
+    if not cut:
+        return devices, []
+    steps, are = ("1 step", "is cut off, and doesn't") if cut == 1 else (f"{cut} steps", "are cut off, and don't")
+    return whole, [f"{steps} at an end of the capture {are} count"]
 
 
 def _is_of_kind(step: Step) -> bool:
@@ -180,7 +182,7 @@ def _lacks(
         "compute": apart or has_communication,
     }
     reasons = {
-        "device": next((_UNKNOWN[each] for each in formats if each in _UNKNOWN), "the files don't name the device"),
+        "device": "the files don't name the device",
         "steps": "no marker, and no program that repeats for much of the time: all of it counts as one step (n = 1)",
         "programs": "no operation names its program",
         "shapes": "the operations come without their HLO text",
@@ -188,7 +190,7 @@ def _lacks(
         if any(each.flops_from == "file" for each in computing)
         else "the events have none: counted from the programs' HLO for matmuls and convolutions",
         "bytes": _CUSTOM if any(each.flops_from == "file" for each in computing) else "the events have none",
-    } | sources.lacking(formats)
+    } | profile_source.lacking(formats)
     return {key: reason for key, reason in reasons.items() if not there.get(key, False)}
 
 

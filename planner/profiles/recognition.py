@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from planner.profiles.hlo_text import size
 from planner.profiles.kineto_operators import heads_first
-from planner.profiles.parts import INDUCTOR, collective
 from planner.profiles.profile import Operation, Shape
+from planner.profiles.step_parts import INDUCTOR, collective
 
 # A TPU fusion's FLOPs include the epilogue: 2 x out x K / FLOPs is a little below 1.
 _LEAST, _MOST = 0.97, 1.0001

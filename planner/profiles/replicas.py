@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from planner.profiles.profile import RANKS, REPLICAS
-from planner.profiles.sources import ProfileSource
+from planner.profiles.profile_source import ProfileSource
 from planner.spoken import few
 from planner.terminal_table import counted
 

@@ -6,17 +6,16 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from planner import progress
-from planner.profiles import parts
+from planner.profiles import step_parts
 from planner.profiles.device_events import PS, Events, Marked, Recording, grouped, joined, stepped
-from planner.profiles.parts import HOLDERS
 from planner.profiles.planes import Integers
 from planner.profiles.profile import Device, Gap, Operation, Parts, Program, Step
+from planner.profiles.step_parts import HOLDERS
 
 GAPS = 12  # most gaps to keep
 _PIECE = 1 << 17  # events to add up at once
@@ -80,14 +79,11 @@ class _Tally:
 
     def __init__(self, recording: Recording) -> None:
         self._of = recording
-        self._count: Integers = np.zeros(0, np.int64)
-        self._total: npt.NDArray[np.float64] = np.zeros(0)
-        self._own: npt.NDArray[np.float64] = np.zeros(0)
-        self._of_steps: npt.NDArray[np.float64] = np.zeros(0)  # self time within steps
+        self._sums: npt.NDArray[np.float64] = np.zeros((4, 0))  # of each kind: runs, time, self time, that in steps
         self._samples: dict[int, list[Integers]] = defaultdict(list)
         self._n_samples, self._stride = 0, 1
         self._busy = 0
-        self._labels = np.zeros(parts.GAP + 1)
+        self._labels = np.zeros(step_parts.GAP + 1)
         self._begin: int | None = None
         self._until, self._last = 0, -1  # latest end so far, and the operation that ended then
         self._gaps: list[tuple[int, int, int, int]] = []  # (length, begin, kind before, kind after)
@@ -96,18 +92,18 @@ class _Tally:
         self._starts = np.array([step.begin for step in windows], np.int64)
         ends = np.array([step.end for step in windows], np.int64)
         self._ends = np.minimum(ends, np.append(self._starts[1:], ends[-1:])) if windows else ends
-        self._parts = np.zeros((len(windows), parts.GAP + 1))
+        self._parts = np.zeros((len(windows), step_parts.GAP + 1))
         self._known_steps: dict[int, Step] = {}
 
     def add(self, events: Events) -> None:
         """Add a sorted piece of events that is later than all pieces before it."""
         kinds = self._of.kinds
         self._operations(events, len(kinds))
-        self._busy += parts.union(events.begin, events.end)
+        self._busy += step_parts.union(events.begin, events.end)
         low = int(events.begin[0])
         if self._begin is None:
             self._begin = low
-        control, layer = parts.CONTROL, parts.LAYERS
+        control, layer = step_parts.CONTROL, step_parts.LAYERS
         layers = np.array([control if kind.opcode in HOLDERS else layer[kind.part] for kind in kinds], np.int8)
         reach = self._until if self._last >= 0 else min(low, *self._run_begins(low))
         high = int(events.end.max())
@@ -117,7 +113,7 @@ class _Tally:
             self._own_steps(events, layers)
         cuts = np.concatenate([self._starts, self._ends]) if events.steps is None else np.empty(0, np.int64)
         cuts = np.concatenate([cuts[(cuts >= reach) & (cuts <= high)], [reach, high]])
-        found = parts.segments(everything.begin, everything.end, layers[everything.kinds], cuts)
+        found = step_parts.segments(everything.begin, everything.end, layers[everything.kinds], cuts)
         self._labels += found.within(np.array([reach]), np.array([high]))[0]
         if events.steps is None and len(self._starts):
             self._parts += found.within(self._starts, self._ends)
@@ -129,13 +125,10 @@ class _Tally:
         duration = events.end - events.begin
         kinds = self._of.kinds
         holds = np.array([self._of.nested or kind.opcode in HOLDERS for kind in kinds], bool)
-        own = parts.self_times(events.begin, events.end, holds[events.kinds])
-        self._count = _grown(self._count, n) + np.bincount(events.kinds, minlength=n)
-        self._total = _grown(self._total, n) + np.bincount(events.kinds, duration, n)
-        self._own = _grown(self._own, n) + np.bincount(events.kinds, own, n)
-        if events.steps is not None:
-            mine = events.steps >= 0
-            self._of_steps = _grown(self._of_steps, n) + np.bincount(events.kinds[mine], own[mine], n)
+        own = step_parts.self_times(events.begin, events.end, holds[events.kinds])
+        in_steps = own if events.steps is None else np.where(events.steps >= 0, own, 0)
+        self._sums = np.pad(self._sums, ((0, 0), (0, n - self._sums.shape[1])))
+        self._sums += [np.bincount(events.kinds, each, n) for each in (None, duration, own, in_steps)]
         for kind, places in grouped(events.kinds):
             self._samples[kind].append(duration[places[:: self._stride]])
         self._n_samples += len(events) // self._stride
@@ -176,8 +169,8 @@ class _Tally:
         Compute of an overlapping step hides communication just as the step's own compute does.
         """
         assert events.steps is not None
-        computing = events.where(layers[events.kinds] == parts.COMPUTE)
-        begins, ends = parts.merged(computing.begin, computing.end)
+        computing = events.where(layers[events.kinds] == step_parts.COMPUTE)
+        begins, ends = step_parts.merged(computing.begin, computing.end)
         for at, places in grouped(events.steps):
             if at >= 0:
                 mine = events.where(places)
@@ -185,8 +178,8 @@ class _Tally:
                 near = slice(np.searchsorted(ends, low, "right"), np.searchsorted(begins, high))
                 begin = np.append(mine.begin, np.maximum(begins[near], low))
                 end = np.append(mine.end, np.minimum(ends[near], high))
-                layer = np.append(layers[mine.kinds], np.full(len(end) - len(mine), parts.COMPUTE, np.int8))
-                found = parts.segments(begin, end, layer, np.array([low, high]))
+                layer = np.append(layers[mine.kinds], np.full(len(end) - len(mine), step_parts.COMPUTE, np.int8))
+                found = step_parts.segments(begin, end, layer, np.array([low, high]))
                 labels = found.within(np.array([low]), np.array([high]))[0]
                 self._known_steps[at] = _step(self._windows[at], low, high, labels)
 
@@ -213,27 +206,21 @@ class _Tally:
     def _rows(self) -> tuple[Operation, ...]:
         rows = []
         for at, kind in enumerate(self._of.kinds):
-            if at < len(self._count) and self._count[at]:
+            if at in self._samples:
                 times = np.concatenate(self._samples[at]).astype(np.float64) * PS
-                own, total = float(self._own[at]) * PS, float(self._total[at]) * PS
+                count, *sums = self._sums[:, at].tolist()
+                total, own, in_steps = (each * PS for each in sums)
                 middle = float(times[0] if len(times) == 1 else np.median(times))  # of most there is one
-                of_steps = float(self._of_steps[at]) * PS if self._known_steps else None
-                rows.append(
-                    replace(
-                        kind, count=int(self._count[at]), total=total, median=middle, self_time=own, times=times,
-                        step_time=of_steps,
-                    )
-                )  # fmt: skip
+                of_steps = in_steps if self._known_steps else None
+                made = replace(
+                    kind, count=int(count), total=total, median=middle, self_time=own, times=times, step_time=of_steps
+                )
+                rows.append(made)
         return tuple(sorted(rows, key=lambda row: -row.self_time))
 
     def _largest(self) -> tuple[Gap, ...]:
         name = self._of.kinds
         return tuple(Gap(length * PS, name[a].name, name[b].name) for length, _, a, b in self._gaps)
-
-
-def _grown(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
-    """The array extended with zeros to a length."""
-    return np.pad(array, (0, n - len(array)))
 
 
 def _step(marked: Marked, begin: int, end: int, labels: npt.NDArray[np.float64]) -> Step:
@@ -242,9 +229,15 @@ def _step(marked: Marked, begin: int, end: int, labels: npt.NDArray[np.float64])
 
 def _parts(labels: npt.NDArray[np.float64], span: int) -> Parts:
     """The parts of a span from the picoseconds of each label; the uncovered rest is the gap."""
-    compute = labels[parts.COMPUTE] + labels[parts.CONTROL]
-    busy = compute + labels[parts.COMMUNICATION] + labels[parts.COPY] + labels[parts.WAIT]
-    shares = (compute, labels[parts.COMMUNICATION], labels[parts.COPY], labels[parts.WAIT], max(span - busy, 0))
+    compute = labels[step_parts.COMPUTE] + labels[step_parts.CONTROL]
+    busy = compute + labels[step_parts.COMMUNICATION] + labels[step_parts.COPY] + labels[step_parts.WAIT]
+    shares = (
+        compute,
+        labels[step_parts.COMMUNICATION],
+        labels[step_parts.COPY],
+        labels[step_parts.WAIT],
+        max(span - busy, 0),
+    )
     return Parts(*(float(share) * PS or 0.0 for share in shares))  # normalises -0.0
 
 

@@ -13,9 +13,9 @@ from typing import Any
 from planner.errors import UserError
 from planner.profiles import xla
 from planner.profiles.device_events import PS
-from planner.profiles.parts import HOLDERS, part
 from planner.profiles.planes import Stats
 from planner.profiles.profile import Operation, Parts, Program, Step, whole_steps
+from planner.profiles.step_parts import HOLDERS, part
 from planner.profiles.tool_table import Row, TableError, ToolTable, columns, number, properties, rows, time
 
 _US, _MS, _GIB = 1e-6, 1e-3, 1 << 30

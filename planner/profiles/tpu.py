@@ -22,9 +22,9 @@ from planner.profiles.device_events import (
     of_main_program,
     steps_of,
 )
-from planner.profiles.parts import union
 from planner.profiles.planes import AnyLine, Integers, Plane, Stats
 from planner.profiles.profile import CHIP_PLACE, Operation, shown
+from planner.profiles.step_parts import union
 
 PLANE = re.compile(r"^/device:(?:TPU|CUSTOM|TPU_SYSTEM)[:\d]*", re.I)
 SPARSE = re.compile(r"sparse ?core", re.I)

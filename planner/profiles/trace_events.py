@@ -62,7 +62,10 @@ class JsonLine:
 
 
 class TraceEvents:
-    """Collects device events: those on a device's lines, and host events with an operation, step or launch."""
+    """Collects device events: those on a device's lines, and host events with an operation, step or launch.
+
+    At the end of the file `clock` must be settled.
+    """
 
     def __init__(self) -> None:
         self._names: dict[Any, str] = {}
@@ -70,7 +73,7 @@ class TraceEvents:
         self._lines: dict[tuple[Any, Any], JsonLine] = {}
         self._numbers: dict[Any, dict[tuple[object, ...], int]] = {}
         self._kinds: dict[Any, Kinds] = {}
-        self._clock = Clock(self._timed)
+        self.clock = Clock(self._timed)
         self._shifts: dict[Any, int] = {}  # by device, the lead of the host's clock at its first event
         self.count = 0
 
@@ -89,11 +92,7 @@ class TraceEvents:
             args = _args(event)
             of_device = not self._names.get(_id(event, "pid"), "").startswith("/host:")
             if of_device or "hlo_op" in args or "step_num" in args or _LAUNCH in args:
-                self._clock.add(event)
-
-    def settle(self) -> None:
-        """Process the events that are still waiting for the clock, at the end of the file."""
-        self._clock.settle()
+                self.clock.add(event)
 
     def _described(self, event: dict[str, Any]) -> None:
         args = event.get("args")

@@ -11,49 +11,36 @@ Fields = dict[int, list[Any]]  # field number -> values: an int for a varint, el
 DAMAGED = (ValueError, TypeError, IndexError, struct.error, OverflowError)  # raised when reading damaged bytes
 
 
+def field(data: memoryview, at: int) -> tuple[int, Any, int]:
+    """The number and raw value of the field of a message that begins at a position, and the position after it."""
+    tag, at = varint(data, at)
+    wire = tag & 7
+    if wire == 0:
+        value, at = varint(data, at)
+        return tag >> 3, value, at
+    if wire == 2:
+        size, at = varint(data, at)
+    elif wire in (1, 5):
+        size = 8 if wire == 1 else 4
+    else:
+        raise ValueError(f"wire type {wire}")
+    after = at + size
+    if after > len(data):
+        raise ValueError("a field longer than its message")
+    return tag >> 3, data[at:after], after
+
+
 def fields(data: memoryview) -> Iterator[tuple[int, Any]]:
     """The number and raw value of each field of a message, in order."""
-    at, end = 0, len(data)
-    while at < end:
-        tag, at = varint(data, at)
-        wire = tag & 7
-        if wire == 0:
-            value, at = varint(data, at)
-            yield tag >> 3, value
-            continue
-        if wire == 2:
-            size, at = varint(data, at)
-        elif wire in (1, 5):
-            size = 8 if wire == 1 else 4
-        else:
-            raise ValueError(f"wire type {wire}")
-        if at + size > end:
-            raise ValueError("a field longer than its message")
-        yield tag >> 3, data[at : at + size]
-        at += size
+    at = 0
+    while at < len(data):
+        number, value, at = field(data, at)
+        yield number, value
 
 
 def messages(data: memoryview) -> Iterator[tuple[int, memoryview]]:
     """The number and bytes of each field of a message that may be a message itself, in order."""
     return ((number, value) for number, value in fields(data) if isinstance(value, memoryview))
-
-
-def skip(data: memoryview, at: int, end: int) -> int:
-    """The position after the field that begins here."""
-    tag, at = varint(data, at)
-    wire_type = tag & 7
-    if wire_type == 0:
-        _, at = varint(data, at)
-    elif wire_type == 2:
-        size, at = varint(data, at)
-        at += size
-    elif wire_type in (1, 5):
-        at += 8 if wire_type == 1 else 4
-    else:
-        raise ValueError(f"wire type {wire_type}")
-    if at > end:
-        raise ValueError("a field longer than its message")
-    return at
 
 
 def grouped(data: memoryview) -> Fields:

@@ -15,9 +15,9 @@ from math import isfinite, nan
 
 from planner.profiles import hlo_text, wire
 from planner.profiles.hlo_text import Instruction, backend_contraction, dot_flops, ring_size
-from planner.profiles.parts import collective, part
 from planner.profiles.planes import Plane, Stats
 from planner.profiles.profile import Operation, Part, Shape
+from planner.profiles.step_parts import collective, part
 from planner.profiles.wire import Fields, Value
 
 Programs = dict[str, dict[str, Instruction]]  # program's name and id, such as `jit_f(12)` -> its instructions by name
@@ -32,7 +32,7 @@ def programs(planes: Iterable[Plane]) -> Programs:
     bare: dict[str, list[str]] = {}  # names without an id, as in older profiles
     for plane in planes:
         if plane.name == METADATA:
-            for name, stats in plane.kinds.values():
+            for name, stats in plane.kinds().values():
                 proto = next(
                     (value for key, value in stats.items() if key.lower().replace("_", " ") == "hlo proto"), None
                 )
@@ -159,7 +159,7 @@ def _instruction(row: Fields, shapes: dict[int, tuple[Shape, ...]]) -> Instructi
     operands = tuple(shape for key in wire.numbers(row, 36) for shape in shapes.get(key, ()))
     kernel = _kernel(row, operands) if opcode == "convolution" or target.startswith("__cudnn$convForward") else None
     calls = tuple(wire.numbers(row, 38)) if opcode in ("fusion", "call", *_ASYNC) else ()
-    group, joined = _group_size(row), _joined(row)
+    group, joined = _groups(row)
     name, result = wire.text(row, 1), _shape(row)
     return Instruction(name, opcode, result, operands, _contraction(row, opcode), kernel, group, None, calls, joined)
 
@@ -209,33 +209,24 @@ def _kernel(row: Fields, operands: tuple[Shape, ...]) -> int | None:
     return math.prod(size for axis, size in enumerate(operands[1].dims) if axis != features)
 
 
-def _group_size(row: Fields) -> int | None:
-    """The group size of a collective, given as lists, an iota of groups x devices, mesh axes or pairs."""
+def _groups(row: Fields) -> tuple[int | None, int | None]:
+    """The size of a collective's groups, given as lists, an iota of groups x devices, mesh axes or pairs; and the
+    devices in all of them, None for pairs, which needn't have all.
+    """
     if pairs := [wire.grouped(blob) for blob in row.get(52, [])]:
-        return ring_size((wire.number(each, 1), wire.number(each, 2)) for each in pairs)
-    for found, listed, iota, mesh in _groups(row):
-        for blob in found.get(listed, []):
-            return len(wire.numbers(wire.grouped(blob), 1)) or None
-        for blob in found.get(iota, []):
-            return wire.number(wire.grouped(blob), 2) or None
-        for blob in found.get(mesh, []):
-            return _mesh_size(wire.grouped(blob))
-    return None
+        return ring_size((wire.number(each, 1), wire.number(each, 2)) for each in pairs), None
+    for found, listed, iota, mesh in _group_fields(row):
+        if sizes := [len(wire.numbers(wire.grouped(blob), 1)) for blob in found.get(listed, [])]:
+            return sizes[0] or None, sum(sizes) or None
+        for group in (wire.grouped(blob) for blob in found.get(iota, [])):
+            size = wire.number(group, 2)
+            return size or None, wire.number(group, 1) * size or None
+        for group in (wire.grouped(blob) for blob in found.get(mesh, [])):
+            return _mesh_size(group), math.prod(_axes(group)) or None
+    return None, None
 
 
-def _joined(row: Fields) -> int | None:
-    """The devices in all groups of a collective; None for pairs, which needn't have all."""
-    for found, listed, iota, mesh in _groups(row):
-        if lists := found.get(listed):
-            return sum(len(wire.numbers(wire.grouped(blob), 1)) for blob in lists) or None
-        for blob in found.get(iota, []):
-            return wire.number(wire.grouped(blob), 1) * wire.number(wire.grouped(blob), 2) or None
-        for blob in found.get(mesh, []):
-            return math.prod(_axes(wire.grouped(blob))) or None
-    return None
-
-
-def _groups(row: Fields) -> list[tuple[Fields, int, int, int]]:
+def _group_fields(row: Fields) -> list[tuple[Fields, int, int, int]]:
     """Where a collective's groups may be, with the numbers of the fields of lists, an iota and mesh axes."""
     inner = (wire.grouped(blob) for blob in row.get(87, []))
     return [(row, 49, 92, 93), *((each, 1, 2, 3) for each in inner)]

@@ -89,9 +89,8 @@ def _line(data: _FileBytes, view: memoryview, metadata: _Metadata) -> EventLine:
     """A line from its message: its name and begin, which are stored before and after its events."""
     described: Fields = {}
     for _, others, _ in _scanned(data, view):
-        for low, high in others:
-            for number, value in wire.fields(view[low:high]):
-                described.setdefault(number, []).append(value)
+        for number, value in others:
+            described.setdefault(number, []).append(value)
     begin_ps = wire.number(described, 3) * 1000  # the line's timestamp is in ns, its events' offsets in ps
     return EventLine(wire.text(described, 2) or wire.text(described, 11), begin_ps, metadata, data, view)
 
@@ -186,15 +185,15 @@ class _Metadata:
         self._data.release()
 
 
-def _scanned(data: _FileBytes, view: memoryview) -> Iterator[tuple[list[int], list[tuple[int, int]], int]]:
-    """For successive chunks of a line: where events begin, where its other fields are, and where the last event ends.
+def _scanned(data: _FileBytes, view: memoryview) -> Iterator[tuple[list[int], list[tuple[int, Any]], int]]:
+    """For successive chunks of a line: where events begin, its other fields, and where the last event ends.
 
     A chunk's memory is released when the next one is requested.
     """
     at, end = 0, len(view)
     while at < end:
         events: list[int] = []
-        others: list[tuple[int, int]] = []
+        others: list[tuple[int, Any]] = []
         stop = min(at + BLOCK, end)
         while at < stop:
             if view[at] == EVENT:
@@ -206,9 +205,8 @@ def _scanned(data: _FileBytes, view: memoryview) -> Iterator[tuple[list[int], li
                     size, at = wire.varint(view, at + 1)
                     at += size
             else:
-                after = wire.skip(view, at, end)
-                others.append((at, after))
-                at = after
+                number, value, at = wire.field(view, at)
+                others.append((number, value))
         if at > end:
             raise ValueError("a field longer than its message")
         yield events, others, at

@@ -24,13 +24,10 @@ from planner.xlsx.sheetxml import SheetXml
 _OWN = rb'(?: [\w:]+="[^"<]*")*'
 _FORMULA = re.compile(rb"<f" + _OWN + rb"(?:/>|>([^<]*)</f>)")
 _WITHOUT_VALUE = re.compile(rb"</f>(?:<v></v>|<v/>)?</c>")  # the end of a formula cell without a value
-_AND_TEXT = re.compile(
-    rb"<f" + _OWN + rb"/>(?:<v></v>|<v/>)?</c>"
-)  # the same for a cell whose formula text is in the anchor
+_AND_TEXT = re.compile(rb"<f" + _OWN + rb"/>(?:<v></v>|<v/>)?</c>")  # the same if the formula's text is in the anchor
+_MARKS = b't="dataTable"', b't="shared"'
 _ELSEWHERE = r"!\$?[A-Za-z]+\$?\d+(?::\$?[A-Za-z]+\$?\d+)?"
-_OWN_ROWS = re.compile(
-    _ELSEWHERE + r"|[A-Za-z]\$?(\d+)(?::\$?[A-Za-z]+\$?(\d+))?"
-)  # rows of its own sheet that it reads
+_OWN_ROWS = re.compile(_ELSEWHERE + r"|[A-Za-z]\$?(\d+)(?::\$?[A-Za-z]+\$?(\d+))?")  # rows read on its own sheet
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")  # names of sheets, and texts
 _UNCLEAR = re.compile(r"[A-Za-z] *: *\$?[A-Za-z]|\d *: *\$?\d|: *[A-Za-z.]+\(|\) *:|\d#")  # B:B, 5:5, A1:INDEX(), A1#
 
@@ -101,19 +98,15 @@ def dependents(
         name: formulas_of(_FORMULA.findall(sheet.xml) if alike is None or name not in edited else _patterns(alike))
         for name, sheet in sheets.items()
     }
-    opaque = {name for name, sheet in sheets.items() if not sheet.is_plain or texts[name].is_opaque}
-    opaque |= {
-        name for name, sheet in sheets.items() if b't="dataTable"' in sheet.xml
-    }  # what a data table reads is not in a formula's text
+    # What a data table reads is not in a formula's text, and of a shared formula only the anchor has the text.
+    tables, shared = ([name for name, each in sheets.items() if mark in each.xml] for mark in _MARKS)
+    opaque = {*tables, *(name for name, sheet in sheets.items() if not sheet.is_plain or texts[name].is_opaque)}
     names = names_of(package)
     (name, *_) = edited
     numbers, columns = new_rows.get(name, (set[int](), set[int]()))
     places = [coordinates(ref) for _, ref in cells]
     numbers, columns = numbers | {row for row, _ in places}, columns | {column for _, column in places}
-    is_shared = any(
-        b't="shared"' in sheet.xml for sheet in sheets.values()
-    )  # only a shared formula's anchor has its text
-    if alike is not None and not opaque and not is_shared:
+    if alike is not None and not opaque and not shared:
         rows = _reached_rows(alike, name, numbers, columns, frozenset())
         elsewhere = None if rows is None else _elsewhere(_at(rows, numbers, columns), name, alike, sheets, texts, names)
         if rows is not None and elsewhere is not None:
@@ -254,13 +247,14 @@ def _reached_rows(
             return None  # the rows of such a pattern may name different sheets
         reads.setdefault(column_number(column), set()).update(_own_reads(formula, row, folded(name), others))
     every = {column_letters(column): whole for column, whole in _reached_columns(reads, columns).items()}
-    return [
-        AlikeRows(patterns, numbers)
-        for alike in rows
-        for is_edited in (True, False)
-        if (patterns := {at: text for at, text in alike.patterns.items() if at in every and (is_edited or every[at])})
-        and (numbers := [number for number in alike.numbers if (number in edited) == is_edited])
-    ]
+    found: list[AlikeRows] = []
+    for alike in rows:
+        for is_edited in (True, False):
+            reached = {at: text for at, text in alike.patterns.items() if at in every and (is_edited or every[at])}
+            numbers = [number for number in alike.numbers if (number in edited) == is_edited]
+            if reached and numbers:
+                found.append(AlikeRows(reached, numbers))
+    return found
 
 
 def _reached_columns(reads: Mapping[int, Collection[_OwnReads]], edited: Collection[int]) -> dict[int, bool]:

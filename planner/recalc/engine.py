@@ -16,7 +16,7 @@ from typing import Any
 
 from planner.csvfile import CELL_LIMIT
 from planner.errors import UserError
-from planner.recalc.given_formulas import CALLS, UNKNOWN, given, without_tables
+from planner.recalc.engine_formulas import CALLS, UNKNOWN, given, without_tables
 from planner.recalc.readable_values import with_readable_values
 from planner.xlsx.address import coordinates, folded, in_quotes
 from planner.xlsx.cellvalue import CellError, Value

@@ -18,8 +18,8 @@ from planner.recalc.array_idioms import is_array_idiom, may_be_array
 from planner.recalc.dependents import Dependents, dependents
 from planner.recalc.edits import Edits, formula_cells, typed_value
 from planner.recalc.engine import AGREEMENT, Address, Engine, Sheets, Unknown
+from planner.recalc.engine_cells import cells_read, in_columns, only_read
 from planner.recalc.formula_reads import may_read_further
-from planner.recalc.given_cells import cells_read, in_columns, only_read
 from planner.xlsx.cell import Cell
 from planner.xlsx.cellvalue import CellError, Value, same_value
 from planner.xlsx.opc import Package
@@ -69,7 +69,7 @@ def computed(package: Package, sheets: Sheets, *, is_as_saved: bool = False) -> 
     formulas = formula_cells(sheets)
     engine = Engine(package, sheets)
     values = _values(engine, sheets, formulas)
-    # To ask the engine takes four times as long as to see in its text that a formula has one value.
+    # Asking the engine takes four times as long as seeing in a formula's text that it has a single value.
     values |= dict.fromkeys(engine.spills(cell for cell, at in formulas.items() if may_be_array(at.formula)), ARRAY)
     unknown = _unknown(values, sheets, formulas)
     wrong = _disagreements(engine, values, formulas) if unknown and is_as_saved else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from planner.recalc.given_formulas import UNKNOWN
+from planner.recalc.engine_formulas import UNKNOWN
 from planner.xlsx.opc import Package
 
 _CELL = re.compile(

@@ -8,7 +8,7 @@ from itertools import count, takewhile
 from planner.book.added import added
 from planner.book.sheet import Sheet
 from planner.catalog import load_stacks
-from planner.compare.runs_table import UNREAD, RecordedRun, read, unread
+from planner.compare.runs_table import UNREADABLE, RecordedRun, read, unreadable_rows
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
@@ -50,7 +50,7 @@ def tables(cells: CellFigures) -> tuple[FigureTable, ...]:
 def _runs(cells: CellFigures) -> Iterator[FigureTable]:
     sheet = cells.comparison
     if sheet and (rows := tuple(tuple(_figures(run, sheet.name)) for run in read(sheet))):
-        notes = tuple(f"Left out is row {number} of {sheet.name}: {UNREAD}." for number in unread(sheet))
+        notes = tuple(f"Left out is row {number} of {sheet.name}: {UNREADABLE}." for number in unreadable_rows(sheet))
         yield FigureTable(_columns(_held(read(sheet))), rows, notes, title=RUNS)
 
 

@@ -45,8 +45,8 @@ def redirections(old: KeyedSheet, fresh: Keyed, places: FinalPlaces) -> dict[int
 def looked_up_now(old: KeyedSheet, fresh: Keyed) -> set[int]:
     """The rows of the file's Inputs that the template asked for and now looks up, so that a blank cell is no gap.
 
-    What stands in one may be the default that planner wrote or the same number that a person gave at the build: both
-    files are the same, so that it stays, and the caller says so.
+    The number in such a row may be planner's default or one that the user gave at the build. The file doesn't tell
+    which, so the number stays, and the caller remarks on it.
     """
     if old.kind != INPUTS:
         return set()

@@ -66,18 +66,8 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, coming: Comi
     and databases does.
     """
     mine = {called(Path(name)) if name.endswith(".csv") else name: name for name in extra}
-    for name in extra:
-        read_bytes(library.find(name, None), largest=SMALL)  # a file that isn't there is no template that doesn't fit
-    file, wanted = book.package.name, list(dict.fromkeys(book.templates.values()))
-    for name in wanted:
-        if name not in mine and name not in library.names():
-            sheet = next(sheet for sheet, template in book.templates.items() if template == name)
-            what = f"the sheet {sheet} is of an unknown template {name!r}"
-            raise UserError(what, place=Place(file), remedy=f"name its file: --template {name}.csv")
-    if spare := next((name for name in mine if name not in wanted), ""):
-        has, remedy = ", ".join(wanted) or "none", "leave it out, or give the file the name of one of them"
-        what = f"{file} has no sheet of a template {spare!r}; it has {has}"
-        raise UserError(what, place=Place(mine[spare]), remedy=remedy)
+    wanted = list(dict.fromkeys(book.templates.values()))
+    _refuse_templates(book, mine, wanted)
     old = [library.load(mine.get(name, name)) for name in wanted]
     loaded = included_first(
         [library.load(mine.get(name, name)) for name in in_order(wanted, [coming.workload])] if coming else old
@@ -106,6 +96,25 @@ def plan_of(book: Book, extra: Sequence[str], databases: Databases, coming: Comi
             "hardware": _own_rows(book, databases.hardware, {each.hardware or "" for each in scenarios}),
         },
     )
+
+
+def _refuse_templates(book: Book, mine: Mapping[str, str], wanted: Sequence[str]) -> None:
+    """Raise UserError for a template file that isn't there, and unless the user's files and the sheets fit.
+
+    `mine` has each file by the name of its template, `wanted` the templates of the sheets.
+    """
+    for name in mine.values():
+        read_bytes(library.find(name, None), largest=SMALL)  # a file that isn't there is no template that doesn't fit
+    file = book.package.name
+    for name in wanted:
+        if name not in mine and name not in library.names():
+            sheet = next(sheet for sheet, template in book.templates.items() if template == name)
+            what = f"the sheet {sheet} is of an unknown template {name!r}"
+            raise UserError(what, place=Place(file), remedy=f"name its file: --template {name}.csv")
+    if spare := next((name for name in mine if name not in wanted), ""):
+        has, remedy = ", ".join(wanted) or "none", "leave it out, or give the file the name of one of them"
+        what = f"{file} has no sheet of a template {spare!r}; it has {has}"
+        raise UserError(what, place=Place(mine[spare]), remedy=remedy)
 
 
 def _settings(templates: Sequence[Template], settings: Mapping[str, str]) -> dict[str, Typed]:

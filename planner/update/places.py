@@ -6,7 +6,6 @@ positions of their own.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,8 +43,8 @@ class Origins:
     def is_idle(self) -> bool:
         """Whether every built cell is still at its built position."""
         stays = all(at == was for known in (self.rows, self.columns) for at, was in known.items())
-        rows_among = any(row < max(self.rows, default=0) for row in self.own_rows)
-        columns_among = any(column < max(self.columns, default=0) for column in self.own_columns)
+        rows_among = any(row < self._last_row for row in self.own_rows)
+        columns_among = any(column < self._last_column for column in self.own_columns)
         return stays and not rows_among and not columns_among
 
     def is_stretched(self, last: RelativeCorner) -> bool:
@@ -53,43 +52,42 @@ class Origins:
 
         This happens when rows were inserted before it, or a scenario was deleted.
         """
-        is_lower = last.row_fixed and last.row > self._rows[-1] and last.row != self.end
-        is_wider = last.column_fixed and last.column > self._columns[-1] and last.column != self.reach
+        is_lower = last.row_fixed and last.row > self._last_row and last.row != self.end
+        is_wider = last.column_fixed and last.column > self._last_column and last.column != self.reach
         return (bool(self.end) and is_lower) or (bool(self.reach) and is_wider)
 
     def row(self, row: int) -> int:
         """The built row of a row; a row of the user's maps to FAR_ROW and beyond."""
         if row in self.own_rows:
             return row + FAR_ROW
-        return _place(row, self.rows, self._rows, self.end)
+        return self.end if self.end and row > self._last_row else self._row_track(row)
 
     def column(self, column: int) -> int:
         """The built column of a column; a column of the user's maps to FAR_COLUMN and beyond."""
         if column in self.own_columns:
             return column + FAR_COLUMN
-        return _place(column, self.columns, self._columns, self.reach)
+        return self.reach if self.reach and column > self._last_column else self._column_track(column)
 
     @cached_property
-    def _rows(self) -> list[int]:
-        return sorted(self.rows)
+    def _row_track(self) -> Track:
+        return Track(self.rows)
 
     @cached_property
-    def _columns(self) -> list[int]:
-        return sorted(self.columns)
+    def _column_track(self) -> Track:
+        return Track(self.columns)
+
+    @cached_property
+    def _last_row(self) -> int:
+        return max(self.rows, default=0)
+
+    @cached_property
+    def _last_column(self) -> int:
+        return max(self.columns, default=0)
 
     def corner(self, corner: Corner) -> Corner:
         """A corner of a reference at its built position; a whole-row or whole-column reference stays one."""
         row = corner.row and self.row(corner.row)
         return corner._replace(row=row, column=corner.column and self.column(corner.column))
-
-
-def _place(number: int, known: Mapping[int, int], ordered: list[int], end: int) -> int:
-    if number in known:
-        return known[number]
-    at = bisect_right(ordered, number)
-    if at == len(ordered) and end:
-        return end
-    return number if at == 0 else known[ordered[at - 1]] + number - ordered[at - 1]
 
 
 @dataclass(frozen=True)

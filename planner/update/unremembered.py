@@ -14,7 +14,7 @@ from functools import cached_property
 from planner.align.keys import COMPARISON, KeyedSheet
 from planner.book.rowkeys import COVER, DATABASES, TEXTS
 from planner.update.base import Base
-from planner.update.fresh import Fresh, FreshSheet
+from planner.update.fresh import Fresh
 from planner.update.places import is_filled
 from planner.workbook.memory import Remembered
 from planner.xlsx.address import Position
@@ -70,7 +70,8 @@ class Unremembered(Base):
         if keyed.kind == COVER:
             return theirs != (1, 1) or value == fresh.value(1, 1)
         is_number = cell.formula is None and value == fresh.value(*theirs)
-        is_worded = cell.formula is None or theirs[0] == TITLE or _is_link(fresh, theirs)
+        # Earlier versions wrote as text what is a link to a line's number now.
+        is_worded = cell.formula is None or theirs[0] == TITLE or theirs in fresh.page.links
         return is_number or (isinstance(value, str) and is_worded)
 
     def _is_gone(self, keyed: KeyedSheet, row: int) -> bool:
@@ -111,8 +112,3 @@ class Unremembered(Base):
         for look, count in self.looks.items():
             counted.setdefault(look.style, Counter())[look._replace(number_format="")] += count
         return {style: looks.most_common(1)[0][0] for style, looks in counted.items()}
-
-
-def _is_link(fresh: FreshSheet, at: Position) -> bool:
-    """Whether a fresh cell links to a line's number: earlier versions wrote such a cell as text."""
-    return at in fresh.page.links

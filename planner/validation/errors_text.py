@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 
 import numpy as np
 
@@ -123,24 +123,9 @@ def _table(title: str, summaries: dict[str, Summary]) -> str:
 
 def cells(name: str, each: Summary) -> list[str]:
     """A line of a table, by TITLES."""
-    shares = (
-        each.median_error,
-        each.p90_error,
-        each.median_error_bound,
-        each.p90_error_bound,
-        each.median_error_null,
-        each.p90_error_null,
-    )
-    bias = "N/A" if each.bias is None else f"{each.bias:.2f}"
-    return [
-        name,
-        f"{each.n:,}",
-        f"{each.n_na:,}",
-        *map(percent, shares),
-        bias,
-        percent(each.in_range, 0),
-        percent(each.range_width, 0),
-    ]
+    n, n_na, *errors, bias, in_range, width = astuple(each)
+    said_bias = "N/A" if bias is None else f"{bias:.2f}"
+    return [name, f"{n:,}", f"{n_na:,}", *map(percent, errors), said_bias, percent(in_range, 0), percent(width, 0)]
 
 
 ROUNDING = 0.01

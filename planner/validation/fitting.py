@@ -59,11 +59,11 @@ class Fitter:
         numbers = np.array([each.start for each in self.unknown])
         is_of_experts = np.array([each.name in self.group.of_experts for each in self.unknown])
         if not is_of_experts.any():
-            return self.as_fit(self._solved(mask, ~is_of_experts, numbers))
+            return self.cells.fit(self._solved(mask, ~is_of_experts, numbers))
         for rows, moving in ((mask & ~self.is_moe, ~is_of_experts), (mask & self.is_moe, is_of_experts)):
             if rows.any():
                 numbers = self._solved(rows, moving, numbers)
-        return self.as_fit(numbers)
+        return self.cells.fit(numbers)
 
     def _solved(self, mask: NDArray[np.bool_], moving: NDArray[np.bool_], numbers: Numbers) -> Numbers:
         """The numbers with the moving ones fitted to the runs of the mask."""
@@ -104,17 +104,16 @@ class Fitter:
 
     def expected(self, fit: Fit) -> Numbers:
         """The expected number of every run with these parameters."""
-        return np.concatenate([part.expected(fit) for part in self.parts])
-
-    def as_fit(self, numbers: Numbers) -> Fit:
-        """A solution's numbers as parameters of calibrations and stacks, with the rest from the earlier group's fit."""
-        return self.cells.fit(numbers)
+        cells = Cells(0)
+        cells.hold(fit)
+        read, nothing = [read_by(part, cells) for part in self.parts], np.empty(0)
+        every = np.ones(len(self.measured), bool)
+        return Moving(self.parts, cells, read, every, nothing.astype(int), nothing).expected(nothing)
 
     def _cells(self) -> Cells:
         """The parameters as products of a solution's numbers and those of the earlier group's fit."""
         cells, places = Cells(len(self.unknown)), {(each.owner, each.name): at for at, each in enumerate(self.unknown)}
-        cells.calibrations = {key: cells.add(cells.stays(value)) for key, value in self.fixed.calibrations.items()}
-        cells.stacks = {key: cells.add(cells.stays(value)) for key, value in self.fixed.stacks.items()}
+        cells.hold(self.fixed)
         for (owner, name), at in places.items():
             if self.unknown[at].deviates:
                 cell = cells.add(places[self.families[owner], name], at, bounds(name))

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from planner.catalog.calibrations import stated_calibrations
+from planner.catalog.calibrations import Stated, stated_calibrations
 from planner.catalog.databases import Databases
 from planner.compare import likely_unit
 from planner.formulas import library
@@ -180,16 +180,14 @@ def published_judged(templates: frozenset[str] | None) -> tuple[list[Run], list[
 def _fitted_to(rows: Sequence[Judged], databases: Databases) -> list[set[str]]:
     """For each row, the sources to whose runs its calibration was fitted."""
     stated = stated_calibrations(databases.calibrations_csv, only=databases.only)
-    fitted = {
-        identifier: {
-            source
-            for line in lines.values()
-            if line.cells.get("rows")
-            for source in line.cells.get("sources", "").split()
-        }
-        for identifier, lines in stated.items()
-    }
+    fitted = {identifier: _sources(lines.values()) for identifier, lines in stated.items()}
     return [fitted.get(row.calibration, set()) for row in rows]
+
+
+def _sources(lines: Iterable[Stated]) -> set[str]:
+    """The sources of the runs that these lines of a calibration were fitted to."""
+    texts = (line.cells.get("sources", "") for line in lines if line.cells.get("rows"))
+    return {source for text in texts for source in text.split()}
 
 
 def doubted(rows: Sequence[Judged]) -> str:

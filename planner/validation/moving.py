@@ -35,6 +35,11 @@ class Cells:
         self._stay = [1.0]  # the numbers that stay, after those that move
         self._products: list[tuple[int, int, float, float]] = []
 
+    def hold(self, fit: Fit) -> None:
+        """Add the parameters of a fit as cells that stay."""
+        self.calibrations |= {key: self.add(self.stays(value)) for key, value in fit.calibrations.items()}
+        self.stacks |= {key: self.add(self.stays(value)) for key, value in fit.stacks.items()}
+
     def stays(self, number: float) -> int:
         """The place of a number that stays."""
         self._stay.append(number)
@@ -74,9 +79,9 @@ class Cells:
 
 
 class Moving:
-    """What is expected of the runs of a mask if some of the numbers of cells move, those at `places`.
+    """The expected numbers of the runs of a mask as a function of the cells' numbers at `places`.
 
-    The others are as in `numbers`.
+    All other numbers are those of `numbers`.
     """
 
     def __init__(
@@ -96,7 +101,7 @@ class Moving:
         ]
 
     def expected(self, found: Numbers) -> Numbers:
-        """What is expected of each run for the moving numbers."""
+        """The expected number of each run for these moving numbers."""
         (cells,) = self._cells(found[None])
         return np.concatenate([np.empty(0), *(part.expected(cells) for part in self.parts)])
 
@@ -106,14 +111,14 @@ class Moving:
         limits: Numbers,
         numbers: Callable[[Numbers], Numbers] = lambda found: found,
     ) -> tuple[Callable[[Numbers], Numbers], Callable[[Numbers], Numbers]]:
-        """Residuals as a function of what a fit finds, and their derivatives: residuals x found.
+        """Residuals as a function of a solution, and their derivatives (the Jacobian): residuals x unknowns.
 
-        `of` makes residuals of what is expected and what is found, and `numbers` the moving numbers, each of its own;
-        both for a point or for many. `limits` are the least and greatest of what is found. The derivatives are
-        quotients of differences: each a step away from 0, but back where that would leave the limits.
+        `of` gives the residuals for expected numbers and a solution, and `numbers` the moving numbers for a solution,
+        element by element; both take one solution or several. `limits` are the lower and upper bounds of a solution.
+        The derivatives are difference quotients with a step away from 0, or towards it at a bound.
         """
         lower, upper = limits
-        last: list[Numbers] = [np.empty(0), np.empty(0)]  # derivatives are asked for where residuals were, mostly
+        last: list[Numbers] = [np.empty(0), np.empty(0)]  # a solver mostly asks for both at the same solution
 
         def expected(found: Numbers) -> Numbers:
             if not np.array_equal(found, last[0]):
@@ -130,7 +135,7 @@ class Moving:
         return lambda found: of(expected(found), found), derivatives
 
     def around(self, points: Numbers, expected: Numbers) -> Numbers:
-        """What is expected at points, each with its own number moved from where `expected` is: points x runs."""
+        """The expected numbers at points that each differ in one number from that of `expected`: points x runs."""
         found, start = expected[None].repeat(len(points), axis=0), 0
         cells = self._cells(points)
         for part in self.parts:
@@ -152,26 +157,27 @@ class _MovingPart:
         of_runs = {row.name: read[row.name][part.ids(row).at[runs]] for row in part.lookups}
         affects = {name: moved[:, each] for name, each in of_runs.items()}
         self.read = {name: each for name, each in of_runs.items() if affects[name].any()}
-        stays = {name: self._values(name, cells[each], runs) for name, each in of_runs.items() if name not in self.read}
+        stays = {
+            name: part.or_usual(name, cells[each], runs) for name, each in of_runs.items() if name not in self.read
+        }
         self.compute = part.compute.at(runs).knowing(stays)
         self.at, self.run = np.nonzero(np.any(list(affects.values()), axis=0))
 
     @cached_property
     def compute_around(self) -> Partial:
-        """What is left to compute around a point: of each affected run, for each point."""
+        """The partial computation of each affected run, for the points around one."""
         return self.compute.at(self.run)
 
-    def _values(self, name: str, numbers: Numbers, runs: Places) -> Numbers:
-        return self.part.or_usual(name, numbers, runs)
-
     def expected(self, cells: Numbers) -> Numbers:
-        values = {name: self._values(name, cells[each], self.runs) for name, each in self.read.items()}
+        values = {name: self.part.or_usual(name, cells[each], self.runs) for name, each in self.read.items()}
         return chosen_of(self.compute, values, self.part.outputs[self.runs])
 
     def around(self, cells: Numbers) -> Numbers:
-        """What is expected of each affected run, for each point."""
+        """The expected number of each affected run, for each point."""
         runs = self.runs[self.run]
-        values = {name: self._values(name, cells[self.at, each[self.run]], runs) for name, each in self.read.items()}
+        values = {
+            name: self.part.or_usual(name, cells[self.at, each[self.run]], runs) for name, each in self.read.items()
+        }
         return chosen_of(self.compute_around, values, self.part.outputs[runs])
 
 

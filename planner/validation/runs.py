@@ -172,10 +172,6 @@ def _completed(
 ) -> Run:
     """The run with its settings as values, ids as spelt in the tables, and its number in the template's unit."""
     column = "template"
-    is_moe = None
-    if models.has(run.model):
-        layers = models.rows[models.identify(run.model)].get("n_moe_layers")
-        is_moe = isinstance(layers, float) and layers > 0
     try:
         template = load(run.template)
         column = "output"
@@ -205,10 +201,19 @@ def _completed(
         is_unknown = bool(getattr(run, column, "")) and given.get(column, "") is None
         own = OWN_FILES[TABLES[column]] if is_unknown else ""
         remedy = error.remedy if own in error.remedy else "; ".join(filter(None, (error.remedy, own)))
-        return replace(run, fault=f"{error.what}; {remedy}" if remedy else error.what, column=column, is_moe=is_moe)
+        fault = f"{error.what}; {remedy}" if remedy else error.what
+        return replace(run, fault=fault, column=column, is_moe=_is_moe(run.model, models))
     except ValueError as error:  # an unknown unit
-        return replace(run, fault=str(error), column=column, is_moe=is_moe)
+        return replace(run, fault=str(error), column=column, is_moe=_is_moe(run.model, models))
     return replace(run, model=model, hardware=hardware, values=values, written=written, measured=run.measured * written)
+
+
+def _is_moe(model: str, models: Table) -> bool | None:
+    """Whether a model is a mixture of experts; None for an unknown one."""
+    if not models.has(model):
+        return None
+    layers = models.rows[models.identify(model)].get("n_moe_layers")
+    return isinstance(layers, float) and layers > 0
 
 
 def _values(template: Template, settings: str) -> Iterator[tuple[str, Value]]:

@@ -30,7 +30,7 @@ class Fit:
 
 
 class RunIds(NamedTuple):
-    """What is called up for each run: the ids, each once, and which of them each run has; blank for none."""
+    """The calibration, or the stack, of each run: the distinct ids, and the index of each run's; blank for none."""
 
     known: list[str]
     at: NDArray[np.int_]
@@ -57,7 +57,7 @@ class Part:
         self.families = families
         self.measured, self.is_moe = together.measured[chosen], together.is_moe[chosen]
         self.range_power = together.range_power[chosen]
-        self.is_rate, self.bound = together.is_rate[chosen], together.bound[chosen]
+        self.is_rate = together.is_rate[chosen]
         arrays = {name: spread(array, count)[chosen] for name, array in together.results.arrays.items()}
         self.calibrations = RunIds.of(arrays["calibration_id"], families)
         self.stacks = RunIds.of(arrays["stack"], STACKS)
@@ -69,32 +69,20 @@ class Part:
         self.compute = recomputed(template, {**arrays, **alike}, names, wanted.tolist())
         self.usual = {row.name: arrays[row.name] for row in self.lookups if row.kind == "stack"}
 
-    def expected(self, fit: Fit) -> Numbers:
-        """What is expected of each run."""
-        numbers = {row.name: np.array(self._numbers(row, fit))[self.ids(row).at] for row in self.lookups}
-        values = {name: self.or_usual(name, each, slice(None)) for name, each in numbers.items()}
-        return chosen_of(self.compute, values, self.outputs)
-
     def ids(self, row: Row) -> RunIds:
         """The stacks or the calibrations of the runs, whichever a row is looked up by."""
         return self.stacks if row.kind == "stack" else self.calibrations
 
     def or_usual(self, name: str, numbers: Numbers, runs: NDArray[np.int_] | slice) -> Numbers:
-        """A looked-up row's numbers of some runs; of stacks that no fit has a number for, the shipped one."""
+        """A looked-up row's numbers for some runs, with the shipped number for stacks that the fit has none for."""
         if name not in self.usual:
             return numbers
         return np.where(np.isnan(numbers), self.usual[name][runs], numbers)
 
-    def _numbers(self, row: Row, fit: Fit) -> list[float]:
-        """The number of a fit for each of the ids by which a row is looked up."""
-        known = fit.stacks if row.kind == "stack" else fit.calibrations
-        origins = [self.origin(row, identifier, known) for identifier in self.ids(row).known]
-        return [each if isinstance(each, float) else known[each] for each in origins]
-
     def origin(self, row: Row, identifier: str, known: Container[Key]) -> Key | float:
-        """Where the number of a row comes from on a stack or calibration: one of the keys `known`, or the number.
+        """The key in `known` of a row's number for a stack or calibration, or the number itself.
 
-        It is NaN for a stack that has none.
+        It is NaN for a stack without one.
         """
         if row.kind == "stack":
             return key if (key := (identifier, row.column[0])) in known else np.nan
@@ -102,7 +90,7 @@ class Part:
 
 
 def chosen_of(compute: Partial, values: Mapping[str, Array], outputs: NDArray[np.int_]) -> Numbers:
-    """Of each run the wanted row at its place in `outputs`, for new values of the changing rows."""
+    """The wanted row of each run, by its index in `outputs`, for new values of the changing rows."""
     columns = [*compute(values).values()]
     if len(columns) == 1:
         return spread(columns[0], len(outputs))
@@ -112,17 +100,11 @@ def chosen_of(compute: Partial, values: Mapping[str, Array], outputs: NDArray[np
     return found[outputs, np.arange(len(outputs))]
 
 
-def value_of(fit: Fit, families: Mapping[str, str], calibration: str, name: str) -> float:
-    """A parameter of a calibration: its own, that of its kind, that of all; where none is fitted, where fits begin.
-
-    What no run tells of has the number that its prior gives to such chips.
-    """
-    found = origin(fit.calibrations, families, calibration, name)
-    return found if isinstance(found, float) else fit.calibrations[found]
-
-
 def origin(known: Container[Key], families: Mapping[str, str], calibration: str, name: str) -> Key | float:
-    """The key, one of those `known`, that has a parameter of a calibration; or the number where none has it."""
+    """The key in `known` of a calibration's parameter: its own, that of its kind or that of all chips.
+
+    If none is known, the parameter's number: that of its prior, else the starting value of a fit.
+    """
     for owner in (calibration, families.get(calibration, ""), COMMON):
         if (owner, name) in known:
             return owner, name
@@ -132,7 +114,7 @@ def origin(known: Container[Key], families: Mapping[str, str], calibration: str,
 
 
 def parts_of(together: Sequence[Together], group: Group, families: Mapping[str, str]) -> list[Part]:
-    """Of each template the runs of a group's kinds on its chips, of which anything can be expected."""
+    """By template, the runs of a group's kinds on its kinds of chips that have an expected number."""
     found = []
     for each in together:
         has_answer = np.isfinite(each.expected)

@@ -155,7 +155,7 @@ def finished(book: Workbook, pages: Sequence[Page], made: datetime) -> bytes:
 
 def _compute(written: Written) -> None:
     """Put in the value of every formula; if one has none, the workbook asks to be computed when it is opened."""
-    from planner.recalc.inmemory import values_of
+    from planner.recalc.built_values import values_of
 
     found = values_of(written.package, written.grids)
     written.put_values(found.values)

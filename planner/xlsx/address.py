@@ -85,12 +85,7 @@ class Area(NamedTuple):
 
     def including(self, other: Area) -> Area:
         """The smallest area that contains both."""
-        return Area(
-            min(self.top, other.top),
-            min(self.left, other.left),
-            max(self.bottom, other.bottom),
-            max(self.right, other.right),
-        )
+        return Area(*map(min, self[:2], other[:2]), *map(max, self[2:], other[2:]))
 
     def without(self, other: Area) -> list[Area]:
         """Its cells outside another area, as areas above, left, right and below."""

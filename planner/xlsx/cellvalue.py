@@ -90,7 +90,7 @@ ONLY_BLANKS = "nothing but blanks is typed there, which a formula reads as a tex
 
 
 def said_text(text: str) -> str:
-    """A text that stands in a cell, in words and on one line; blanks around it, which no one sees, are named."""
+    """A cell's text for a message, on one line; invisible blanks before or after it are mentioned."""
     around = ", with a blank before or after it," if text != text.strip() else ""
     return f"the text '{' '.join(text.split())}'{around}"
 

@@ -190,7 +190,7 @@ def _only_once(breaks: Element) -> None:
 
 
 def _place(element: Element) -> str:
-    """The cells that an element's formula applies to, as far as it says."""
+    """The cells that an element's formula applies to, or `a control` if it doesn't name any."""
     while element is not None:
         areas = element.get("sqref") or element.get("ref")
         texts = [child.text for child in children(element, "sqref")]

@@ -100,7 +100,7 @@ class Pattern:
 
     @cached_property
     def references(self) -> tuple[RelativeReference, ...]:
-        """The references whose cells it reads, without those whose position alone it asks for, as by ROW."""
+        """The references whose cells it reads, without arguments of ROW and the like, which only use a position."""
         found = tuple(part for part in self.parts if not isinstance(part, str))
         if not any(call in self.text for call in _PLACE_OF):
             return found
@@ -133,7 +133,7 @@ class Pattern:
         return self.text == "#N/A"
 
     def has_ends_of(self, formula: str) -> bool:
-        """Whether a formula is as this one before the first and after the last reference, which is soon seen."""
+        """Whether a formula begins as this one up to its first reference and ends as after its last; a quick test."""
         return formula.startswith(str(self.parts[0])) and formula.endswith(str(self.parts[-1]))
 
     def at(self, row: int, column: int) -> str:
@@ -185,7 +185,7 @@ def _plainly(text: str) -> str:
 
 
 def _read(formula: tuple[Piece, ...]) -> list[bool]:
-    """For each reference, whether its cells are read, and not only their position."""
+    """For each reference, whether its cells are read, rather than only its position."""
     found: list[bool] = []
     asked = False
     for piece in formula:

@@ -265,19 +265,15 @@ def _with_own_row(found: Reference) -> str:
 @cache
 def _reference(prefix: str, text: str) -> Reference:
     first, colon, last = text.partition(":")
-    one = corner(first)
-    return Reference(prefix, one, corner(last) if colon else one, bool(colon))
+    one = _corner(first)
+    return Reference(prefix, one, _corner(last) if colon else one, bool(colon))
 
 
 @cache
-def corner(text: str) -> Corner:
-    """Parses a corner of a reference: `$B5`, `B` of whole columns, `$5` of whole rows.
-
-    Raises ValueError for anything else.
-    """
+def _corner(text: str) -> Corner:
+    """Parses a corner of a reference: `$B5`, `B` of whole columns, `$5` of whole rows."""
     match = _END.fullmatch(text)
-    if match is None or not text:
-        raise ValueError(f"{text!r} is no end of a reference")
+    assert match is not None, "the reference has been matched"
     one, letters, other, digits = match.groups()
     if not letters:
         return Corner(int(digits), 0, bool(one or other), False)

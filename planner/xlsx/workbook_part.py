@@ -49,7 +49,7 @@ def _texts(item: Element) -> list[str]:
 
 
 def kept_elsewhere(package: Package) -> set[str]:
-    """The sheets of other workbooks whose values this one caches, folded, as in references: `[1]data`."""
+    """The sheets of other workbooks whose values this one caches, case-folded, as in references: `[1]data`."""
     workbook, found = package.workbook_part(), set[str]()
     links = {link.id: link.target for link in package.relationships(workbook) if link.target in package.parts}
     for number, element in enumerate(every(package.tree(workbook), "externalReference"), 1):
@@ -104,7 +104,7 @@ def add_sheet(package: Package, name: str, xml: bytes, behind: str | None) -> st
 BEFORE = ("fileVersion", "fileSharing", "workbookPr", "workbookProtection", "bookViews", "sheets", "functionGroups",
           "externalReferences", "definedNames", "calcPr")  # fmt: skip
 """The first children of a workbook, in the order that the schema wants."""
-PRINTED = "_xlnm.Print_Area"  # the name of what is printed of a sheet
+PRINTED = "_xlnm.Print_Area"  # the defined name of a sheet's print areas
 
 
 def take_names(package: Package, fresh: Package, moves: Moves, new_sheets: Collection[str]) -> None:
@@ -162,13 +162,13 @@ def _reshaped(found: Reference, called: str, reshaped: Callable[[str, str, Area]
 
 
 def printed(package: Package, sheet: str) -> list[Area]:
-    """What is printed of a sheet; nothing where all of it is."""
+    """The print areas of a sheet; empty if it has none, so that all of it is printed."""
     root = package.tree(package.workbook_part())
     return [found.area for name in _printing(root, sheet) for found in references(name.text or "")]
 
 
 def print_also(package: Package, sheet: str, area: Area) -> None:
-    """Print an area of a sheet too, on pages of its own; of a sheet that is printed as a whole, it is."""
+    """Add a print area to those of a sheet, on pages of its own; a sheet without any is printed whole anyway."""
     with package.edited(package.workbook_part()) as root:
         for name in _printing(root, sheet):
             *_, last = references(name.text or "")
@@ -176,7 +176,7 @@ def print_also(package: Package, sheet: str, area: Area) -> None:
 
 
 def print_no_more(package: Package, sheet: str, rows: range) -> None:
-    """Leave out of what is printed of a sheet the areas in some of its rows, unless there is no other."""
+    """Remove a sheet's print areas that begin and end in these rows, unless no other is left."""
     with package.edited(package.workbook_part()) as root:
         for name in _printing(root, sheet):
             found = list(references(name.text or ""))
@@ -186,7 +186,7 @@ def print_no_more(package: Package, sheet: str, rows: range) -> None:
 
 
 def _printing(root: Element, sheet: str) -> list[Element]:
-    """The name with a sheet's print area, if it has one that isn't `#REF!`."""
+    """The defined name of a sheet's print areas, if it has one that isn't `#REF!`."""
     at = [one.get("name") for one in every(root, "sheet")].index(sheet)
     names = (name for name in every(root, "definedName") if name.get("name") == PRINTED and _scope(name) == at)
     return [name for name in names if list(references(name.text or ""))]

@@ -16,7 +16,7 @@ from typing import Any
 
 from planner import progress, run_logs
 from planner.errors import Place, UserError
-from planner.profiles import cpu, foreign, gpu, json_document, tool_table, tools, tpu, wire, xla, xspace
+from planner.profiles import cpu, gpu, json_document, tool_table, tools, tpu, unsupported, wire, xla, xspace
 from planner.profiles.device_events import Recording
 from planner.profiles.kineto import KinetoEvents, rank_label
 from planner.profiles.planes import Plane
@@ -72,28 +72,28 @@ def read_file(path: Path, asked: str) -> ProfileSource:
         try:
             return _of_json(path, asked)
         except UserError:
-            if why := foreign.other_text(_head(path, run_logs.MOST)):
+            if why := unsupported.other_text(_head(path, run_logs.MOST)):
                 raise UnknownJsonError(why[0], place=Place(path), remedy=why[1]) from None
             raise
     return _of_csv(path) if tool_table.is_csv(head) else _of_planes(path, asked)
 
 
-def refuse_foreign(path: Path) -> None:
-    """Raise UserError for a file that its name, its beginning, or if it is small its content tells to be no profile."""
+def refuse_unsupported(path: Path) -> None:
+    """Raise UserError for a file that is no profile, judging by its name and beginning; a small JSON is read whole."""
     if _is_json(_head_of_profile(path)) and path.stat().st_size <= run_logs.MOST:
         read_file(path, "")
 
 
 def _head_of_profile(path: Path) -> bytes:
     """The first bytes of a file. Raises UserError if they or its name tell that it is no profile."""
-    if why := foreign.by_name(path):
+    if why := unsupported.by_name(path):
         raise UserError(why[0], place=Place(path), remedy=why[1])
     head = _head(path)
     if not head:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
-    if not _is_json(head) and not tool_table.is_csv(head) and (why := foreign.foreign(path, head)):
-        if why[1] == foreign.WANTED:  # a log's first lines may be settings
-            why = foreign.other_text(_head(path, run_logs.MOST)) or why
+    if not _is_json(head) and not tool_table.is_csv(head) and (why := unsupported.by_beginning(path, head)):
+        if why[1] == unsupported.WANTED:  # a log's first lines may be settings
+            why = unsupported.other_text(_head(path, run_logs.MOST)) or why
         raise UserError(why[0], place=Place(path), remedy=why[1])
     return head
 
@@ -216,11 +216,11 @@ def _of_json(path: Path, asked: str) -> ProfileSource:
 
     rest = json_document.walk(path, take)
     for each in ranks.values():
-        each.settle()
-    traced.settle()
+        each.clock.settle()
+    traced.clock.settle()
     described = rest if isinstance(rest, dict) else {}
     torch = {label: each for label, each in ranks.items() if each.count}
-    if why := foreign.by_processes({} if torch else described, traced.processes):
+    if why := unsupported.by_processes({} if torch else described, traced.processes):
         raise UnknownJsonError(why[0], place=Place(path), remedy=why[1])
     if torch:
         return _of_torch(path, torch, described, asked)
@@ -249,7 +249,10 @@ def _of_table(path: Path, document: Any) -> ProfileSource:
     if table is None:
         first = document[0] if isinstance(document, list) and document else None
         heads = ",".join(first) if isinstance(first, dict) else ""
-        what, remedy = foreign.other_table(heads.encode()) or ("this JSON is no profile that is known", foreign.WANTED)
+        what, remedy = unsupported.other_table(heads.encode()) or (
+            "this JSON is no profile that is known",
+            unsupported.WANTED,
+        )
         raise UnknownJsonError(what, place=Place(path), remedy=remedy)
     return ProfileSource(path, table.format, table=table)
 
@@ -284,7 +287,7 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
         made.facts[RANKS] = str(ranks)
     if without := sum(each.of_no_time for each in torch.values()):
         made.notes.append(f"{path.name}: {counted(without, 'kernel')} of a time below 0, or of none, counted as 0")
-    if untimed := sum(each.untimed for each in torch.values()):
+    if untimed := sum(each.clock.untimed for each in torch.values()):
         made.notes.append(f"{path.name}: {counted(untimed, 'event')} left out whose begin or duration is no time")
     for label, each in torch.items():
         recordings = each.recordings(described, label or name, asked)
@@ -302,7 +305,10 @@ def lacking(formats: Iterable[str]) -> dict[str, str]:
 
 _MIXED = "the tool has most collectives in the rows of what needs them: hlo_stats tells them apart"
 _LACKS = {
+    "xplane": {"device": "the file doesn't name the device"},
+    "trace.json": {"device": "a trace.json doesn't name the device: the .xplane.pb or overview_page may"},
     "kineto": {
+        "device": "the trace doesn't name the device",
         "programs": "PyTorch's trace has kernels and operators, and no compiled programs",
         "flops": "counted from the shapes of matmuls; the trace has none of other operators",
         "bytes": "PyTorch's trace has none of kernels",

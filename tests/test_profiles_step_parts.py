@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.profiles import parts
-from planner.profiles.parts import collective, part
+from planner.profiles import step_parts
 from planner.profiles.profile import Parts, Step
 from planner.profiles.reading import read
+from planner.profiles.step_parts import collective, part
 from tests.measure_encoder import Span, space
 
 US = 1_000_000  # ps
@@ -190,15 +190,15 @@ def test_every_moment_counts_once_as_the_first_that_covers_it(spans):
     begin = np.array([each[0] for each in spans], np.int64)
     end = begin + np.array([each[1] for each in spans], np.int64)
     layers = np.array([each[2] for each in spans], np.int8)
-    found = parts.segments(begin, end, layers, np.array([0, 100]))
+    found = step_parts.segments(begin, end, layers, np.array([0, 100]))
     lengths = found.within(np.array([0]), np.array([100]))[0]
     wanted = [0] * 6
     for moment in range(100):
-        wanted[min((layer for low, long, layer in spans if low <= moment < low + long), default=parts.GAP)] += 1
+        wanted[min((layer for low, long, layer in spans if low <= moment < low + long), default=step_parts.GAP)] += 1
     assert lengths.tolist() == wanted
     order = np.argsort(begin, kind="stable")
-    assert parts.union(begin[order], end[order]) == sum(wanted[:5])
-    merged = parts.merged(begin[order], end[order])
+    assert step_parts.union(begin[order], end[order]) == sum(wanted[:5])
+    merged = step_parts.merged(begin[order], end[order])
     assert (merged[1] - merged[0]).sum() == sum(wanted[:5])
     assert (merged[0][1:] > merged[1][:-1]).all()
 
@@ -215,8 +215,8 @@ def test_self_times_of_nested_operations_add_up_to_their_union(spans):
             nested.append((low, low + long))
     nested = sorted(set(nested), key=lambda each: (each[0], -each[1]))
     begin, end = np.array(nested, np.int64).T
-    own = parts.self_times(begin, end, np.ones(len(begin), bool))
-    assert own.sum() == parts.union(begin, end)
+    own = step_parts.self_times(begin, end, np.ones(len(begin), bool))
+    assert own.sum() == step_parts.union(begin, end)
 
 
 def test_pieces_add_up_as_the_whole(profile, monkeypatch):

@@ -92,14 +92,14 @@ def lines(found: Sequence[OwnCalibration], skipped: Sequence[OwnRun], origin: Pr
 
 
 def _at_limit(each: FittedParameter) -> str:
-    """That a parameter is at the end of its allowed numbers, where runs may have told one beyond; else blank."""
+    """A remark on a parameter at one of its bounds, beyond which the runs might have moved it; else blank."""
     allowed = BY_NAME[each.name]
     is_at_limit = any(math.isclose(each.value, end, rel_tol=1e-4) for end in (allowed.lower, allowed.upper))
     return ", at its limit" if is_at_limit else ""
 
 
 def _over(own: OwnCalibration) -> str:
-    """The stack under a fitted one, with those of the runs where they are of several."""
+    """The stack that a fitted one is based on; if the runs were made with several stacks, all of them."""
     stacks = own.stacks
     if len([count for count in stacks.values() if count]) < 2:
         return f"stack {own.base}"
@@ -110,7 +110,7 @@ def _over(own: OwnCalibration) -> str:
 def _errors(own: OwnCalibration, used: Sequence[OwnRun]) -> Iterator[str]:
     """The median error before and after, a line for each group of parameters, since these are fitted separately.
 
-    Where a parameter was moved, the error of the runs when each is left out follows, as that of later runs is like it.
+    If a parameter was moved, the leave-one-out error follows, which is the error to expect of later runs.
     """
     ratios: dict[str, list[tuple[float, float]]] = {}
     for each in used:
@@ -126,6 +126,6 @@ def _errors(own: OwnCalibration, used: Sequence[OwnRun]) -> Iterator[str]:
 
 
 def _left_out(own: OwnCalibration, names: Container[str]) -> str:
-    """The error of the runs that moved some of these parameters, each left out; blank where none was moved."""
+    """The leave-one-out error of the runs that moved some of these parameters; blank if none was moved."""
     errors = [each.error for each in own.moved if each.name in names and each.error is not None]
     return f", {percent(errors[0])} with each left out" if errors else ""

@@ -112,8 +112,6 @@ class Segments:
 
     def within(self, begin: Integers, end: Integers) -> npt.NDArray[np.float64]:
         """Picoseconds of each label in ordered disjoint windows with edges among `edges`; shape [windows, 6]."""
-        if not len(begin) or len(self.edges) < 2:
-            return np.zeros((len(begin), GAP + 1))
         owner = np.searchsorted(begin, self.edges[:-1], "right") - 1
         inside = (owner >= 0) & (self.edges[:-1] < end[owner])
         cell = owner[inside] * (GAP + 1) + self.labels[inside]

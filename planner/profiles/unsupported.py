@@ -83,7 +83,7 @@ def other_text(head: bytes) -> tuple[str, str] | None:
     return (f"this is {found[0]}, and no profile", found[1]) if found else None
 
 
-def foreign(path: Path, head: bytes) -> tuple[str, str] | None:
+def by_beginning(path: Path, head: bytes) -> tuple[str, str] | None:
     """What a file that isn't a profile is, by its name and first bytes, and the remedy. None if unknown."""
     if left := not_fetched(head):
         return left
