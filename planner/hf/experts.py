@@ -65,6 +65,11 @@ def where_experts(rule: ColumnRule) -> ColumnRule:
     return guarded
 
 
+def n_sparse(row: ModelRow) -> int:
+    """The number of layers with experts."""
+    return row.count("n_layers") - row.count("n_dense_layers")
+
+
 def all_sparse(_: Config, row: ModelRow) -> list[bool]:
     """Every layer has experts."""
     return [True] * row.count("n_layers")
