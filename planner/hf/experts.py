@@ -80,6 +80,16 @@ def after(first: Callable[[Config], int]) -> Sparse:
     return lambda config, row: [index >= first(config) for index in range(row.count("n_layers"))]
 
 
+def marked(otherwise: Sparse) -> Sparse:
+    """The layers for which `moe_layer_freq` has a number other than 0; if missing, those of `otherwise`."""
+
+    def sparse(config: Config, row: ModelRow) -> list[bool]:
+        marks = of_layers(config, row, "moe_layer_freq", int)
+        return otherwise(config, row) if marks is None else [mark != 0 for mark in marks]
+
+    return sparse
+
+
 def after_first_dense(config: Config, row: ModelRow) -> list[bool]:
     """DeepSeek: layers from `first_k_dense_replace` on whose index is divisible by `moe_layer_freq`."""
     first = config.said("first_k_dense_replace")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL, KV_SAID
-from planner.hf.experts import after, all_sparse, always, experts, n_routed, unbiased, where_experts
+from planner.hf.experts import after, all_sparse, always, experts, marked, n_routed, unbiased, where_experts
 from planner.hf.hybrid import kimi_delta, kimi_states
 from planner.hf.latent import DEEPSEEK_V32, bias_sum, block_indexer, indexer, indexer_rest
 from planner.hf.layers import attention, check_length, listed, of_layers, one_full_in
@@ -253,15 +253,9 @@ def _block_indexers(row: ModelRow) -> int:
     return row.count("n_indexer_layers") * block_indexer(row)
 
 
-def _marked_sparse(config: Config, row: ModelRow) -> list[bool]:
-    """`moe_layer_freq` has 1 for each layer with experts; if missing, all have them."""
-    marks = of_layers(config, row, "moe_layer_freq", int)
-    return all_sparse(config, row) if marks is None else [bool(mark) for mark in marks]
-
-
 MINIMAX_M3 = Family(
     "minimax_m3_vl_text minimax_m3", GENERAL, KV_SAID, experts(
-        size("num_local_experts"), size("num_experts_per_tok"), _marked_sparse, width=size("intermediate_size"),
+        size("num_local_experts"), size("num_experts_per_tok"), marked(all_sparse), width=size("intermediate_size"),
         d_ff=size("dense_intermediate_size"),
     ),
     head_dim=head_dim(128), qk_norm=where("use_qk_norm", "per_head", "none", default=True),

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from planner.hf.config import Config
 from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
-from planner.hf.experts import after, experts, n_routed, n_shared, n_sparse, one_shared, step_sparse
+from planner.hf.experts import after, experts, marked, n_routed, n_shared, n_sparse, one_shared, step_sparse
 from planner.hf.layers import all_full, known_kinds, listed, of_layers, one_full_in, window
 from planner.hf.rules import ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken
 from planner.hf.unequal_layers import Layer, by_layer
@@ -53,18 +53,12 @@ def _mimo_sinks(config: Config, row: ModelRow) -> tuple[int, int]:
     return 0, sum(layer.heads for kind, layer in pairs if has_sinks[kind])
 
 
-def _mimo_sparse(config: Config, row: ModelRow) -> list[bool]:
-    """The layers marked in `moe_layer_freq`; by default all but the first."""
-    marks = of_layers(config, row, "moe_layer_freq", int)
-    return [index > 0 for index in range(row.count("n_layers"))] if marks is None else [mark != 0 for mark in marks]
-
-
 MIMO_V2 = Family(
     "mimo_v2_flash mimo_v2",
     GENERAL,
     KV_SAID,
     by_layer(_mimo_kinds, _mimo_layers, _mimo_sinks, window(None)),
-    experts(n_routed, size("num_experts_per_tok"), _mimo_sparse),
+    experts(n_routed, size("num_experts_per_tok"), marked(after(lambda _: 1))),
     head_dim=head_dim(192),
     v_head_dim=lambda config, _: taken(config, "v_head_dim", 128),
     qkv_bias=flag("attention_bias"),
