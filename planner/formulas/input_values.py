@@ -172,13 +172,13 @@ def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
 
 def _compared(rows: tuple[Row, ...], names: Iterable[str]) -> Iterable[tuple[str, str]]:
     """Each comparison `name="text"` in the formulas, for these names."""
-    for row in rows:
-        if row.kind in CALCULATED and '"' in row.formula and any(name in row.reads for name in names):
-            for node in walk(row.expression.root):
-                if isinstance(node, Binary) and node.op in ("=", "<>"):
-                    for one, other in ((node.left, node.right), (node.right, node.left)):
-                        if isinstance(one, Name) and isinstance(other, Text) and one.name in names:
-                            yield one.name, other.value
+    known = frozenset(names)
+    comparing = (row for row in rows if row.kind in CALCULATED and '"' in row.formula)
+    for node in (node for row in comparing if not known.isdisjoint(row.reads) for node in walk(row.expression.root)):
+        if isinstance(node, Binary) and node.op in ("=", "<>"):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(one, Name) and isinstance(other, Text) and one.name in known:
+                    yield one.name, other.value
 
 
 def parsed(settings: Iterable[str]) -> dict[str, str]:

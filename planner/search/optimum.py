@@ -207,7 +207,7 @@ class _Search:
             what = f"{' and '.join(names)} N/A in every plan that passes: {why}"
             return UserError(what, remedy=remedy if lacking else "")
         template, conditions = self.asked.template, self.asked.conditions
-        most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
+        most = found.refused.most_common(3)
         labels = {name: template.row(name).label for name, _ in most}
         said = ", ".join(
             f"{labels[name] if name in conditions else f'{labels[name]} ({name})'} refuses {count:,}"

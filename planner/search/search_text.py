@@ -250,7 +250,7 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
 
 def refusers(found: Found) -> list[tuple[str, int]]:
     """The checks that refused the most plans, with the number of each."""
-    return sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]
+    return found.refused.most_common(REFUSERS)
 
 
 def unnamed(found: Found) -> str:
