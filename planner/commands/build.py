@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from planner.collector import still
+from planner import garbage_collection
 from planner.commands import options
 from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
 
@@ -30,7 +30,7 @@ BOOK = "book"  # not a template but templates/book.csv, whose problems name thei
 )
 @click.option("-o", "--output", type=PATH, default="plan.xlsx", show_default=True)
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
-@still()
+@garbage_collection.paused()
 def command(
     models: tuple[str, ...],
     named: tuple[str, ...],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from planner.collector import still
+from planner import garbage_collection
 from planner.commands import options
 from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @options.backend
 @click.option("-o", "--output", type=PATH, help="Write a .csv, .parquet or .xlsx; else the first lines are printed.")
 @click.option("--force", is_flag=True, help="Replace the output where it exists.")
-@still()
+@garbage_collection.paused()
 def command(
     template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], overs: tuple[str, ...],
     wheres: tuple[str, ...], names: tuple[str, ...], databases: Databases, backend: str, among: Processes,

@@ -18,9 +18,9 @@ from planner.formulas.headlines import headline_template, memory_check
 from planner.search import sensible
 from planner.search.computing import Plans
 from planner.search.found import Chosen, Found, FoundPlan, Objective
+from planner.search.ranking import front, share_errors, unshared, within
 from planner.search.request import Request
 from planner.search.space import PlanAxis, PlanBlock, PlanSpace
-from planner.search.ties import front, share_errors, unshared, within
 
 KEPT = 2000  # plans kept from each block, however far from the best
 KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from math import isclose
 from pathlib import Path
 
-from planner import csvfile, progress
+from planner import csvfile, garbage_collection, progress
 from planner.book.scenario_columns import identifier
 from planner.book.tables import LineTable
 from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.catalog.databases import Databases
-from planner.collector import still
 from planner.errors import UserError
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import LOOKUPS, Row
@@ -73,7 +72,7 @@ def check_takes(path: Path, asked: Request) -> None:
                 raise UserError(error.what, place=error.place, remedy=remedy) from None
 
 
-@still()
+@garbage_collection.paused()
 def _built(path: Path, asked: Request, found: Found, databases: Databases) -> str:
     """Build a new workbook of the plans, through the CSV that `planner build --scenarios` reads."""
     workload = {WORKLOAD: asked.template.name} if asked.template.name in swept_templates() else {}

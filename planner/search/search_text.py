@@ -19,10 +19,10 @@ from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
 from planner.search import sensible
 from planner.search.found import Found, FoundPlan, Objective
+from planner.search.ranking import off, share_errors, unshared
 from planner.search.request import Request
 from planner.search.serving_layouts import BATCHES
 from planner.search.sweep import SweepColumn, SweptPlans
-from planner.search.ties import off, share_errors, unshared
 from planner.spoken import PERCENT, percent, shown, spoken
 from planner.terminal_table import aligned, counted
 from planner.validation.runs import COLUMNS, shipped
