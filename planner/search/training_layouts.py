@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 
 from planner.formulas.following import divisors
 from planner.search import layout_rules
@@ -30,23 +31,20 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
     layers = layout_rules.number(values, "n_layers", 1.0)
     sequences = layout_rules.number(values, "batch_tokens") / layout_rules.number(values, "seq_len", 1.0)
-    for count, slices in ((each, slices) for each in chips for slices in _slices(values, fixed, each)):
+    sliced = [(count, slices) for count in chips for slices in _slices(values, fixed, count)]
+    for (count, slices), axes in product(sliced, fixed.get("tensor_axes", layout_rules.torus_axes(values))):
         each = count / slices
         joined = slices if values.get("slices_are") == "pipeline" else 1.0  # slices that are the stages of one pipeline
-        for axes in fixed.get("tensor_axes", layout_rules.torus_axes(values)):
-            allowed = _allowed(values, axes)
-            for ways in _shared_out(int(each), fixed, allowed) if each == int(each) else ():
-                data, fsdp, _, expert, stages, _ = ways
-                stages *= joined
-                if stages > 1 and not layout_rules.is_even(layers, int(stages)) and "mesh_pipeline" not in fixed:
-                    continue
-                numbers = fixed.get("n_microbatches") or layout_rules.microbatches(
-                    sequences, int(data * fsdp * expert * slices / joined), int(stages)
-                )
-                for number in numbers:
-                    chunks = fixed.get("pipeline_interleave") or layout_rules.chunks(layers, int(stages), int(number))
-                    for chunk in chunks:
-                        yield (count, slices, *ways, number, chunk, axes)
+        for ways in _shared_out(int(each), fixed, _allowed(values, axes)) if each == int(each) else ():
+            data, fsdp, _, expert, stages, _ = ways
+            stages *= joined
+            if stages > 1 and not layout_rules.is_even(layers, int(stages)) and "mesh_pipeline" not in fixed:
+                continue
+            groups = int(data * fsdp * expert * slices / joined)
+            for number in fixed.get("n_microbatches") or layout_rules.microbatches(sequences, groups, int(stages)):
+                chunks = fixed.get("pipeline_interleave") or layout_rules.chunks(layers, int(stages), int(number))
+                for chunk in chunks:
+                    yield (count, slices, *ways, number, chunk, axes)
 
 
 def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) -> Sequence[float]:
