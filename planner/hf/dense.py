@@ -93,9 +93,9 @@ MINISTRAL3 = Family("ministral3", MISTRAL, attention(all_local, window(None)), h
 PHI3 = Family("phi3 phi3_v phi4mm", GENERAL, attention(all_local, window(None)))
 # Its sparse layers attend to blocks of the context, which are counted as the whole context.
 PHI3_SMALL = Family(
-    "phi3small", GENERAL, KV_SAID, biases(True),
-d_ff=size("ff_intermediate_size", "intermediate_size"), tied_embeddings=tied(True),
-    norm="layernorm", )  # fmt: skip
+    "phi3small", GENERAL, KV_SAID, biases(True), d_ff=size("ff_intermediate_size", "intermediate_size"),
+    tied_embeddings=tied(True), norm="layernorm",
+)  # fmt: skip
 PHI4_MULTIMODAL = Family("phi4_multimodal", PHI3, KV_SAID)
 
 QWEN2 = Family(

@@ -23,6 +23,7 @@ WIDTHS = ("whole_width", "d_model", "full_checkpoints")
 """Rows with what a layer makes for a token, the model's width, and as how many of these `none` counts it."""
 
 SLICE = ("slice_x", "slice_y", "slice_z")
+LINKS = ("topology", "node_size", "max_chips", "torus_axes", "tensor_axes", *SLICE)  # how chips are connected
 """The inputs with the shape of a slice."""
 
 

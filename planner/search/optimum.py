@@ -15,7 +15,7 @@ from planner.formulas import explanation
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import text_of
 from planner.formulas.headlines import headline_template, memory_check
-from planner.search import sensible
+from planner.search import sensible, serving_layouts, training_layouts
 from planner.search.computing import Plans
 from planner.search.found import Chosen, Found, FoundPlan, Objective
 from planner.search.ranking import front, share_errors, unshared, within
@@ -23,8 +23,7 @@ from planner.search.request import Request
 from planner.search.space import PlanAxis, PlanBlock, PlanSpace
 
 KEPT = 2000  # plans kept from each block, however far from the best
-KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",
-         "serve_data", "serve_expert", "serve_pipeline")  # fmt: skip
+KINDS = (*training_layouts.WAYS, *serving_layouts.WAYS)
 BATCH_WAYS = ("mesh_data", "mesh_fsdp", "serve_data")  # batch sharding doesn't make a layout more complex
 APART = "prefill_chips"
 THEN = ("n_chips", "n_microbatches", "pipeline_interleave", "tensor_axes", "zero_stage", "batch")

@@ -13,10 +13,10 @@ from planner.search import layout_rules
 from planner.search.layout_rules import Values
 from planner.search.space import PlanAxis
 
-NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
+WAYS = ("serve_tensor", "serve_data", "serve_expert", "serve_pipeline")
+NAMES = ("n_chips", *WAYS, "tensor_axes")
 SPLIT = ("prefill_chips", "prefill_tensor")  # chips dedicated to prefill, separate from those that decode
-READ = ("n_chips", "n_layers", "n_experts", "topology", "node_size", "max_chips", "torus_axes", "tensor_axes",
-        *layout_rules.SLICE)  # fmt: skip
+READ = ("n_chips", "n_layers", "n_experts", *layout_rules.LINKS)
 OWN = {*NAMES, *SPLIT}  # the inputs that layouts set, or keep as given
 MOST_CHIPS = 512  # most chips tried if no number is given
 MOST_TIMES = 4  # largest ratio of prefill chips to decode chips, and vice versa

@@ -14,10 +14,8 @@ from planner.search.space import PlanAxis
 WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context")
 SCHEDULE = ("n_microbatches", "pipeline_interleave")
 OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes")  # the inputs that layouts set, or keep as given
-READ = (
-    "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
-    "max_chips", "torus_axes", "tensor_axes", "slices_are", *layout_rules.SLICE,
-)  # fmt: skip
+SIZES = ("n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads")
+READ = (*SIZES, "slices_are", *layout_rules.LINKS)
 
 
 def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> PlanAxis | None:
@@ -59,10 +57,8 @@ def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
     """By name, whether a number of ways is sensible."""
     fewest, tensor = layout_rules.least_tensor_ways(axes), layout_rules.most_tensor_ways(values, axes)
     heads, experts = layout_rules.number(values, "n_heads", 1.0), layout_rules.number(values, "n_experts", 1.0)
-    layers, context = (
-        layout_rules.number(values, "n_layers", 1.0),
-        layout_rules.most_context_ways(layout_rules.number(values, "seq_len")),
-    )
+    layers = layout_rules.number(values, "n_layers", 1.0)
+    context = layout_rules.most_context_ways(layout_rules.number(values, "seq_len"))
     return {
         "mesh_tensor": lambda ways: fewest <= ways <= tensor and heads % ways == 0,
         "mesh_expert": lambda ways: experts % ways == 0,
