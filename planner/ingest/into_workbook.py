@@ -13,7 +13,7 @@ from math import isclose
 from pathlib import Path
 
 from planner import garbage_collection, progress
-from planner.book.added import added
+from planner.book.added_sheets import added
 from planner.book.plan import Plan, Scenario
 from planner.book.read_plan import read_plan
 from planner.compare import runs_table

@@ -15,7 +15,7 @@ from planner.formulas import explanation
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import text_of
 from planner.formulas.headlines import headline_template, memory_check
-from planner.search import sensible, serving_layouts, training_layouts
+from planner.search import layout_space, serving_layouts, training_layouts
 from planner.search.computing import Plans
 from planner.search.found import Chosen, Found, FoundPlan, Objective
 from planner.search.ranking import front, share_errors, unshared, within
@@ -107,7 +107,7 @@ class _Search:
     @cached_property
     def spaces(self) -> list[PlanSpace]:
         """The plans of each subject."""
-        return [sensible.space(self.asked, subject, alone=self.alone) for subject in self.asked.subjects]
+        return [layout_space.space(self.asked, subject, alone=self.alone) for subject in self.asked.subjects]
 
     @cached_property
     def checks(self) -> list[str]:

@@ -17,7 +17,7 @@ from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
-from planner.search import sensible
+from planner.search import layout_space
 from planner.search.found import Found, FoundPlan, Objective
 from planner.search.ranking import off, share_errors, unshared
 from planner.search.request import Request
@@ -108,8 +108,8 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     if same := in_all(template, found.plans):
         yield f"In all of them: {same}."
     most = float(BATCHES[-1])
-    if found.plans[0].moved.get(sensible.BATCH) == most:
-        more = f"--over {sensible.BATCH}={most:.0f}..{16 * most:.0f}*2"
+    if found.plans[0].moved.get(layout_space.BATCH) == most:
+        more = f"--over {layout_space.BATCH}={most:.0f}..{16 * most:.0f}*2"
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     yield from _nearly_full(found)
     yield from _untold_memory(found)
@@ -304,13 +304,13 @@ def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | No
 
 def extrapolated(asked: Request, plan: FoundPlan) -> str:
     """What exceeds every run to which calibrations are fitted, such as `mesh_pipeline 32 > 16`; blank for nothing."""
-    if not (sensible.is_training(asked.template) or sensible.is_serving(asked.template)):
+    if not (layout_space.is_training(asked.template) or layout_space.is_serving(asked.template)):
         return ""
     value = plan.results.value
     if value("calibration_id") != chip_calibration(value):
         most = _most_of_own(asked.template, value)
     else:
-        name = "training" if sensible.is_training(asked.template) else "inference"
+        name = "training" if layout_space.is_training(asked.template) else "inference"
         known = _most(name, str((plan.subject.facts.hardware or {}).get("topology")))
         most = {each: known.get(each, 1.0) for each in WATCHED if each in asked.template.by_name}
     beyond = [

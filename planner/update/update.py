@@ -20,7 +20,7 @@ from pathlib import Path
 
 from planner import __version__, garbage_collection, progress
 from planner.align.keys import CALCULATION, keyed
-from planner.book.added import added
+from planner.book.added_sheets import added
 from planner.book.lost_precedents import narrower, own_readers, reordered, sought
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import COVER, LOG, VERDICTS
