@@ -81,7 +81,7 @@ def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: i
 
 
 def _is_within_run(book: Book, sheet: str, reference: RelativeReference, row: int) -> bool:
-    """Whether a run's formula reads its own row: the columns of runs have the places of those of the cases above."""
+    """Whether a formula in the table of runs reads its own row, whose cells to the right are allowed there."""
     cases = _cases_at(book, sheet, row)
     is_own_row = not reference.sheet and rows_of(reference, row) == (row, row)
     return cases is not None and cases.is_of_runs and is_own_row

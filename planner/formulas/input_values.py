@@ -229,7 +229,7 @@ def meant(row: Row, text: str) -> float | str | None:
 
 
 def _bits_of(row: Row, text: str) -> str:
-    """What to write for bits where a dtype was typed: its bits, and those of the dtypes whose ids have its own.
+    """What to write for a number of bits where a dtype was typed: the bits of each dtype whose id contains the text.
 
     Blank for other rows and texts. The bits include the scales of blocks, as dtypes.csv does.
     """

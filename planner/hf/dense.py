@@ -283,13 +283,13 @@ DOGE = Family(
 
 
 def _half_window(config: Config, _: ModelRow) -> ColumnValue:
-    """The field counts the tokens on both sides of an encoder's; a decoder attends to one side."""
+    """Half the field's width, which counts the tokens on both sides; a decoder attends to those before only."""
     both = taken(config, "local_attention", 128)
     return both // 2 or None
 
 
 def _modernbert_head(config: Config, row: ModelRow) -> ColumnValue:
-    """A matrix before the head and its bias; its norm stands for the one that the first layer lacks."""
+    """A matrix before the head, and its bias. Its norm makes up for the one that the first layer lacks."""
     return row.count("d_model") * (row.count("d_model") + int(config.flag("classifier_bias")))
 
 

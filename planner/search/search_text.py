@@ -118,7 +118,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
 
 
 def memory_left(plan: FoundPlan) -> float | None:
-    """The memory of a chip that a plan leaves, in bytes, beside what is kept free; None if it can't be told."""
+    """The bytes of a chip's memory that a plan neither uses nor keeps free; None if they are unknown."""
     memory = fit(plan.results.template)
     return plan.results.number(f"{memory.room.text}-{memory.needed}") if memory else None
 
@@ -140,7 +140,7 @@ def _nearly_full(found: Found) -> Iterator[str]:
 
 
 def _untold_memory(found: Found) -> Iterator[str]:
-    """A line for each chip of the listed plans of which it can't be told whether they fit in memory, and why."""
+    """A line for each chip whose listed plans may or may not fit in memory, with what is missing to know it."""
     untold: dict[str, str] = {}
     for plan in (*found.plans, *found.of_each):
         check = memory_check(headline_template(plan.results.template))
@@ -151,7 +151,7 @@ def _untold_memory(found: Found) -> Iterator[str]:
 
 
 def passed(asked: Request, found: Found) -> str:
-    """How many plans pass, and what they pass; and how many others there are, of which one may fail several."""
+    """How many plans pass every check and condition, and how many fail one or more, in words."""
     said = f"{found.passed:,} pass{'es' * (found.passed == 1)} every check{' and condition' * bool(asked.conditions)}"
     if not (failing := found.tried - found.passed):
         return said

@@ -50,9 +50,10 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 def _splits(
     values: Values, fixed: Mapping[str, Sequence[float]], layout: tuple[float, ...]
 ) -> Iterator[tuple[float, float]]:
-    """Yields the chips that only prefill, added to a layout, and their group's ways: those of decoding, or a node's.
+    """Yields pairs to add to a layout: a number of chips that only prefill, and the tensor ways of their groups.
 
-    None are added if the number of chips is given.
+    The ways are those of the chips that decode, or the most that tensor parallelism may have. No chips are added if
+    their number is given.
     """
     count, tensor, data, _, stages, axes = layout
     counts = fixed.get("prefill_chips") or [0.0]
