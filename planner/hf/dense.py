@@ -51,6 +51,7 @@ GENERAL: ColumnRules = {
 }
 ATTENTION_BIAS: ColumnRules = {"qkv_bias": flag("attention_bias"), "o_bias": flag("attention_bias")}
 KV_SAID: ColumnRules = {"n_kv_heads": kv_heads_said}
+GROUPED: ColumnRules = {**GENERAL, **KV_SAID}  # of grouped queries: the number of KV heads must be said
 
 
 def biases(rule: ColumnValue | ColumnRule) -> ColumnRules:
@@ -88,20 +89,19 @@ def _helium_width(config: Config, row: ModelRow) -> ColumnValue:
 
 HELIUM = Family("helium", LLAMA, o_bias=False, head_dim=_helium_width)
 
-MISTRAL = Family("mistral ministral", GENERAL, KV_SAID, attention(all_local, window(4096)))
+MISTRAL = Family("mistral ministral", GROUPED, attention(all_local, window(4096)))
 MINISTRAL3 = Family("ministral3", MISTRAL, attention(all_local, window(None)), head_dim=head_dim(128))
 PHI3 = Family("phi3 phi3_v phi4mm", GENERAL, attention(all_local, window(None)))
 # Its sparse layers attend to blocks of the context, which are counted as the whole context.
 PHI3_SMALL = Family(
-    "phi3small", GENERAL, KV_SAID, biases(True), d_ff=size("ff_intermediate_size", "intermediate_size"),
+    "phi3small", GROUPED, biases(True), d_ff=size("ff_intermediate_size", "intermediate_size"),
     tied_embeddings=tied(True), norm="layernorm",
 )  # fmt: skip
 PHI4_MULTIMODAL = Family("phi4_multimodal", PHI3, KV_SAID)
 
 QWEN2 = Family(
     "qwen2 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text mimo",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     attention(after_first_full, window(4096)),
     qkv_bias=True,
 )
@@ -109,8 +109,7 @@ QWEN3 = Family("qwen3 qwen3_vl_text", QWEN2, ATTENTION_BIAS, head_dim=head_dim(1
 # Molmo 2's embedding has extra rows for image tokens, which its head doesn't predict.
 MOLMO2 = Family(
     "molmo2_text",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     head_dim=head_dim(128),
     qkv_bias=flag("attention_bias", "qkv_bias"),
     qk_norm=lambda config, _: "full" if config.text("qk_norm_type") == "olmo" else "per_head",
@@ -134,7 +133,7 @@ NANOCHAT = Family("nanochat", OLMO, mlp_gated=False)
 OLMO2 = Family("olmo2", GENERAL, ATTENTION_BIAS, qk_norm="full")
 OLMO3 = Family("olmo3", OLMO2, attention(one_full_in(4), window(4096)))
 
-GLM = Family("glm", GENERAL, KV_SAID, head_dim=head_dim(128), qkv_bias=flag("attention_bias", default=True))
+GLM = Family("glm", GROUPED, head_dim=head_dim(128), qkv_bias=flag("attention_bias", default=True))
 GLM4 = Family("glm4", GLM, norms_per_layer=4)
 GLM4V = Family("glm4v_text", GLM4, head_dim=divided, qkv_bias=True)
 GLM_OCR = Family("glm_ocr_text", GLM4, head_dim=head_dim(), qkv_bias=False)
@@ -178,8 +177,7 @@ BAICHUAN = Family(
 INTERNLM = Family("internlm internlm2", GENERAL, qkv_bias=flag("bias", default=True), o_bias=flag("bias", default=True))
 INTERNLM3 = Family(
     "internlm3 iquestcoder",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     head_dim=head_dim(128),
     qkv_bias=flag("qkv_bias", "attention_bias"),
     o_bias=flag("bias", "attention_bias"),
@@ -187,8 +185,7 @@ INTERNLM3 = Family(
 )
 EXAONE4 = Family(
     "exaone4 exaone4_5_text",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     attention(lettered, window(4096)),
     qk_norm="per_head",
 )
@@ -232,8 +229,7 @@ SEED_OSS = Family(
 # keys have no parameters.
 MUSE_GLIMMER = Family(
     "muse_glimmer_text",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     ATTENTION_BIAS,
     attention(_FIRST_OF_FOUR, window(2048)),
     head_dim=head_dim(128),
@@ -242,16 +238,14 @@ MUSE_GLIMMER = Family(
 )
 ERNIE = Family(
     "ernie4_5 paddleocr_vl_text",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     biases(flag("use_bias")),
     head_dim=head_dim(128),
     tied_embeddings=tied(True),
 )
 STABLELM = Family(
     "stablelm",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     norm="layernorm",
     norms_per_layer=where("use_parallel_residual", 1, 2),
     qkv_bias=flag("use_qkv_bias"),

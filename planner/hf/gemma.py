@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from planner.hf.config import Config
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
+from planner.hf.dense import ATTENTION_BIAS, GROUPED
 from planner.hf.experts import where_experts
 from planner.hf.layers import attention, listed, one_full_in, window
 from planner.hf.rules import ColumnValue, Family, ModelRow, head_dim, size, taken, tied, where
 from planner.hf.unequal_layers import Layer, by_layer
 
-GEMMA = Family("gemma", GENERAL, KV_SAID, ATTENTION_BIAS, head_dim=head_dim(256), tied_embeddings=tied(True))
+GEMMA = Family("gemma", GROUPED, ATTENTION_BIAS, head_dim=head_dim(256), tied_embeddings=tied(True))
 GEMMA2 = Family("gemma2", GEMMA, attention(one_full_in(2), window(4096)), norms_per_layer=4)
 GEMMA3 = Family(
     "gemma3_text",

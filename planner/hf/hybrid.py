@@ -7,7 +7,7 @@ are in `state_space`, Ling's in `ling`.
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, GROUPED, OLMO2, QWEN2
 from planner.hf.experts import after, experts, n_routed, one_shared
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
@@ -130,7 +130,7 @@ def _conv_width(config: Config, _: ModelRow) -> ColumnValue:
 
 
 LFM2 = Family(
-    "lfm2", GENERAL, KV_SAID, attention(_conv_kinds, maybe(), _short_conv), qk_norm="per_head",
+    "lfm2", GROUPED, attention(_conv_kinds, maybe(), _short_conv), qk_norm="per_head",
     d_ff=_conv_width, tied_embeddings=tied(True, "tie_embedding"),
     # The past inputs of a convolution.
     recurrent_state_elements=lambda config, row: n_linear(row) * row.count("d_model") * config.said("conv_L_cache"),
@@ -287,8 +287,7 @@ def _crossing(_: Config, row: ModelRow) -> ColumnValue:
 
 MLLAMA = Family(
     "mllama_text_model",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     attention(_mllama_kinds, maybe(), _crossing),
     extra_params_total=lambda _, row: 8 * row.count("d_model"),  # image tokens, only in the embedding
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, HUNYUAN, KV_SAID, LLAMA, MUSE_GLIMMER, OLMO2, QWEN2, QWEN3, SINKS
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, GROUPED, HUNYUAN, LLAMA, MUSE_GLIMMER, OLMO2, QWEN2, QWEN3, SINKS
 from planner.hf.experts import (
     all_sparse,
     by_step,
@@ -33,6 +33,7 @@ from planner.hf.rules import (
     ModelRow,
     flag,
     head_dim,
+    kv_heads_said,
     layers,
     maybe,
     size,
@@ -46,7 +47,7 @@ CHOSEN = size("num_experts_per_tok", "num_experts_per_token", "experts_per_token
 # In the first families with experts, the field of the dense width is an expert's.
 _LOCAL = experts(size("num_local_experts", "num_experts"), CHOSEN, all_sparse, width=size("intermediate_size"))
 
-MIXTRAL = Family("mixtral", GENERAL, KV_SAID, attention(all_local, window(None)), _LOCAL)
+MIXTRAL = Family("mixtral", GROUPED, attention(all_local, window(None)), _LOCAL)
 PHIMOE = Family("phimoe", MIXTRAL, ATTENTION_BIAS, norm="layernorm", lm_head_bias=flag("lm_head_bias"))
 OLMOE = Family("olmoe flex_olmo", OLMO2, _LOCAL)
 GPT_OSS = Family(
@@ -70,7 +71,6 @@ MINIMAX_M2 = Family(
 LLAMA4 = Family(
     "llama4_text",
     LLAMA,
-    KV_SAID,
     attention(local_where_rope, window(8192, "attention_chunk_size")),
     experts(
         size("num_local_experts"),
@@ -79,6 +79,7 @@ LLAMA4 = Family(
         width=size("intermediate_size"),
         d_ff=size("intermediate_size_mlp"),
     ),
+    n_kv_heads=kv_heads_said,
     head_dim=head_dim(128),
     moe_shared_experts=1,
 )
@@ -121,8 +122,7 @@ QWEN3_MOE = Family(
     head_dim=head_dim(),
 )
 _BESIDE_SHARED: ColumnRules = {
-    **GENERAL,
-    **KV_SAID,
+    **GROUPED,
     **_QWEN,
     **one_shared(size("shared_expert_intermediate_size")),
     "head_dim": head_dim(128),
@@ -200,8 +200,7 @@ def _grok_head(config: Config, row: ModelRow) -> ColumnValue:
 
 GROK = Family(
     "grok-1 grok1",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     _LOCAL,
     one_shared(lambda config, _: config.said("intermediate_size") if config.flag("residual_moe") else None),
     norms_per_layer=4,
@@ -218,8 +217,7 @@ def _arctic_sparse(config: Config, row: ModelRow) -> list[bool]:
 # Its dense block has the model's width and its own norm.
 ARCTIC = Family(
     "arctic",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     experts(size("num_local_experts"), CHOSEN, _arctic_sparse, width=size("intermediate_size")),
     one_shared(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
     extra_params_total=lambda config, row: (
@@ -310,7 +308,7 @@ def _zaya_rest(config: Config, row: ModelRow) -> ColumnValue:
 
 # Scales and biases of each block's output and of the residual are counted as eight norms.
 ZAYA = Family(
-    "zaya", GENERAL, KV_SAID, ATTENTION_BIAS, attention(all_full, window(None)),
+    "zaya", GROUPED, ATTENTION_BIAS, attention(all_full, window(None)),
     experts(size("num_experts"), _zaya_chosen, all_sparse),
     head_dim=head_dim(128),
     tied_embeddings=tied(True), lm_head_bias=flag("lm_head_bias"), norms_per_layer=10,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.hf.config import Config
-from planner.hf.dense import ATTENTION_BIAS, COHERE2, ERNIE, EXAONE4, GENERAL, KV_SAID
+from planner.hf.dense import ATTENTION_BIAS, COHERE2, ERNIE, EXAONE4, GENERAL, GROUPED, KV_SAID
 from planner.hf.experts import (
     after,
     after_first_dense,
@@ -38,8 +38,7 @@ ROUTED: ColumnRules = {
 DEEPSEEK = Family("deepseek", GENERAL, ATTENTION_BIAS, ROUTED)  # the first: DeepSeekMoE
 GLM4_MOE = Family(
     "glm4_moe",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     ROUTED,
     qkv_bias=flag("attention_bias"),
     router_score_bias=True,
@@ -87,8 +86,7 @@ EXAONE_MOE = Family(
 
 BAILING = Family(
     "bailing_moe",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     ROUTED,
     qkv_bias=flag("use_qkv_bias"),
     o_bias=flag("use_bias"),

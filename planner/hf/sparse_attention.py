@@ -9,7 +9,7 @@ blocks of keys. Sizes as in transformers' modeling_*.py.
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
-from planner.hf.dense import GENERAL, KV_SAID
+from planner.hf.dense import GENERAL, GROUPED
 from planner.hf.experts import after, all_sparse, always, experts, marked, n_routed, unbiased, where_experts
 from planner.hf.hybrid import kimi_delta, kimi_states
 from planner.hf.latent import DEEPSEEK_V32, bias_sum, block_indexer, indexer, indexer_rest
@@ -254,7 +254,7 @@ def _block_indexers(row: ModelRow) -> int:
 
 
 MINIMAX_M3 = Family(
-    "minimax_m3_vl_text minimax_m3", GENERAL, KV_SAID, experts(
+    "minimax_m3_vl_text minimax_m3", GROUPED, experts(
         size("num_local_experts"), size("num_experts_per_tok"), marked(all_sparse), width=size("intermediate_size"),
         d_ff=size("dense_intermediate_size"),
     ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.errors import Place, UserError
 from planner.hf.config import NO_ROW, Config, UnsaidError
-from planner.hf.dense import GENERAL, KV_SAID, LLAMA
+from planner.hf.dense import GROUPED, KV_SAID, LLAMA
 from planner.hf.experts import experts, where_experts
 from planner.hf.layers import attention, check_length, n_linear
 from planner.hf.moe import GRANITEMOESHARED
@@ -198,8 +198,7 @@ def _jamba_kinds(config: Config, row: ModelRow) -> list[str]:
 
 JAMBA = Family(
     "jamba",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     attention(_jamba_kinds, maybe(), _jamba_block),
     experts(
         lambda config, _: number if (number := config.said("num_experts", least=1)) > 1 else 0,
@@ -313,7 +312,7 @@ def _nemotron_head(config: Config, _: ModelRow) -> ColumnValue:
 
 
 NEMOTRON_H = Family(
-    "nemotron_h", GENERAL, KV_SAID, experts(
+    "nemotron_h", GROUPED, experts(
         lambda config, _: config.said("n_routed_experts", least=1) if "moe" in _nemotron_blocks(config) else 0,
         size("num_experts_per_tok"),
         lambda config, _: [kind == "moe" for kind in _nemotron_blocks(config) if kind in ("mlp", "moe")],

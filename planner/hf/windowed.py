@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planner.hf.config import Config
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, GROUPED
 from planner.hf.experts import after, experts, marked, n_routed, n_shared, n_sparse, one_shared, step_sparse
 from planner.hf.layers import all_full, known_kinds, listed, of_layers, one_full_in, window
 from planner.hf.rules import ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken
@@ -55,8 +55,7 @@ def _mimo_sinks(config: Config, row: ModelRow) -> tuple[int, int]:
 
 MIMO_V2 = Family(
     "mimo_v2_flash mimo_v2",
-    GENERAL,
-    KV_SAID,
+    GROUPED,
     by_layer(_mimo_kinds, _mimo_layers, _mimo_sinks, window(None)),
     experts(n_routed, size("num_experts_per_tok"), marked(after(lambda _: 1))),
     head_dim=head_dim(192),
@@ -138,7 +137,7 @@ def _laguna_gates(config: Config, row: ModelRow) -> tuple[int, int]:
 
 
 LAGUNA = Family(
-    "laguna", GENERAL, KV_SAID, ATTENTION_BIAS, by_layer(_laguna_kinds, _laguna_layers, _laguna_gates, window(512)),
+    "laguna", GROUPED, ATTENTION_BIAS, by_layer(_laguna_kinds, _laguna_layers, _laguna_gates, window(512)),
     experts(size("num_experts"), size("num_experts_per_tok"), after(lambda _: 1)),
     one_shared(maybe("shared_expert_intermediate_size")), n_heads=_laguna_full, head_dim=head_dim(128),
     qk_norm="per_head", router_score_bias=True,
@@ -189,7 +188,7 @@ def _inkling_others(config: Config, row: ModelRow) -> tuple[int, int]:
 
 # If a hub config has `dense_intermediate_size`, that is the dense layers', and `intermediate_size` an expert's.
 INKLING = Family(
-    "inkling_text", GENERAL, KV_SAID,
+    "inkling_text", GROUPED,
     by_layer(
         _inkling_kinds, _inkling_layers, _inkling_others,
         lambda config, _: _reach(config, "local"),
