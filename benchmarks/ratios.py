@@ -66,11 +66,10 @@ print(*(name for name in sys.modules if name != "__main__"))
 IMPORTS = """
 import importlib, sys
 from contextlib import suppress
-from planner import collector
-with collector.still():
+from planner import garbage_collection
+with garbage_collection.paused():
     for name in sys.argv[1:]:
         with suppress(ImportError): importlib.import_module(name)
-collector.retire()
 """
 
 

@@ -20,9 +20,9 @@ LIKE = 0.8  # how alike a misspelled column is to the one that is meant
 
 
 def looks_like(header: Collection[str], wanted: Collection[str]) -> str:
-    """What the columns of a CSV look like, misspelled ones too, and what reads it, where others are `wanted`.
+    """Which kind of CSV has these columns, if it isn't the `wanted` kind, and the option that reads it, in words.
 
-    Blank for columns of no known kind, and for those of the kind that is wanted.
+    Misspelled columns count. Blank if the kind is unknown, or the wanted one.
     """
     for columns, held, option in KINDS:
         if all(column in header or closest(column, header, 1, LIKE) for column in columns):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from planner.catalog import Table, Value, load_dtypes, load_hardware, load_models
+from planner.catalog import Table, Value, load_hardware, load_models
 
-LOADERS = {"models": load_models, "hardware": load_hardware, "dtypes": load_dtypes}
+LOADERS = {"models": load_models, "hardware": load_hardware}
 HEADER = "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab"
 TINY = "tiny,2,64,256,4,2,16,1000"
 DENSE = dict(zip(HEADER.split(","), TINY.split(","), strict=True))

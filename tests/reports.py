@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from planner.report.contents import ReportData
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.folders import shared_folder
@@ -82,7 +82,7 @@ def small_workbook() -> Path:
 @functools.cache
 def reported(path: Path) -> ReportData:
     """What a report says of one of these workbooks, gathered once for all tests of a process."""
-    return gather(path)
+    return report_data(path)
 
 
 def agrees(text: str, value: float) -> bool:

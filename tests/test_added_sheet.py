@@ -9,7 +9,7 @@ import pytest
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 
-from planner.book.added import added
+from planner.book.added_sheets import added
 from planner.book.workbook import Book
 from planner.check.run import check
 from planner.workbook.added_sheet import FIRST_ROW, put

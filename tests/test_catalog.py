@@ -171,7 +171,7 @@ def test_column_order_is_free(tmp_path_factory: pytest.TempPathFactory, order: l
     assert row_of_csv(folder, {name: DENSE[name] for name in order}) == row_of_csv(folder, DENSE)
 
 
-@pytest.mark.parametrize("fields", [MODEL_FIELDS, HARDWARE_FIELDS, DTYPE_FIELDS], ids=list(LOADERS))
+@pytest.mark.parametrize("fields", [MODEL_FIELDS, HARDWARE_FIELDS, DTYPE_FIELDS], ids=["models", "hardware", "dtypes"])
 def test_the_dictionary_is_sound(fields: tuple[Field, ...]) -> None:
     """No name stands for two columns; rules and bounds read known columns."""
     names = [name for field in fields for name in (field.name, *field.aliases)]

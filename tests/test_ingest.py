@@ -23,7 +23,7 @@ from planner.ingest.decode_steps import no_decode_step
 from planner.measure.records import case_key
 from planner.profiles import reading
 from planner.profiles.reading import read as read_profile
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.update.update import update_file
 from planner.xlsx.address import address
 from planner.xlsx.opc import Package
@@ -283,7 +283,7 @@ def test_cases_go_into_a_csv_that_backfill_takes(profile: Path, tmp_path: Path) 
 
 def test_the_report_has_a_section_of_the_profile(landed: Path) -> None:
     """Its lines are those of the sheet, in the units that people say; an empty one says why."""
-    runs, table = gather(landed).own
+    runs, table = report_data(landed).own
     assert (runs.title, table.title) == ("Your runs", "Profile")
     said = {row[0].text: row for row in table.rows}
     assert said["Exposed communication"][1].text == "154 ms"
@@ -352,4 +352,4 @@ def test_each_scenario_has_a_sheet_of_its_own(profile: Path, light: Path) -> Non
     for scenario in ("tpu_v5p", "again", "again"):
         ingest(profile, light, "--device", "tpu-v5p", "--scenario", scenario)
     assert [name for name in Package.read(light).sheets() if name.startswith("Profile")] == ["Profile", "Profile_again"]
-    assert [table.title for table in gather(light).own] == ["Your runs", "Profile", "Profile of again"]
+    assert [table.title for table in report_data(light).own] == ["Your runs", "Profile", "Profile of again"]

@@ -16,7 +16,7 @@ from planner.errors import UserError
 from planner.report.contents import ReportData
 from planner.report.documents import html, markdown
 from planner.report.exports import as_csv, as_json
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.spoken import shown, where_goes
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
@@ -155,7 +155,7 @@ def test_a_stale_workbook_is_recalculated_in_memory(tmp_path: Path, small: Repor
     batch = next(line for line in small.assumptions[0].lines if line.name == "batch").figures[0]
     path = edited(tmp_path, "Inputs", **{batch.cell.partition("!")[2]: 64.0})
     before = path.read_bytes()
-    report = gather(path)
+    report = report_data(path)
     assert "out of date" in report.warnings[0]
     throughput = [
         each.expected.value
@@ -172,7 +172,7 @@ def test_a_workbook_without_cached_values_is_reported(tmp_path: Path, small: Rep
     package = Package.read(small_workbook())
     path = tmp_path / "plan.xlsx"
     stripped(package, parse_sheets(package)).write(path)
-    assert gather(path).headlines == small.headlines
+    assert report_data(path).headlines == small.headlines
 
 
 def test_what_can_not_be_computed_is_refused(tmp_path: Path, small: ReportData) -> None:
@@ -181,7 +181,7 @@ def test_what_can_not_be_computed_is_refused(tmp_path: Path, small: ReportData) 
     cell = line.figures[0].cell.partition("!")[2]
     path = overwritten(tmp_path, cell, '<f>CUBEVALUE("a","b")</f>', of=small_workbook())
     with pytest.raises(UserError, match="open and save it in a spreadsheet program"):
-        gather(path)
+        report_data(path)
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_a_number_typed_over_a_formula_is_named(tmp_path: Path) -> None:
     """It stands among the notices with its cell, and the numbers that depend on it follow it."""
     (line,) = (line for s in reported(default_workbook()).headlines for line in s.lines if line.name == "max_batch")
     cell = line.figures[0].cell
-    report = gather(overwritten(tmp_path, cell.partition("!")[2], "<v>123</v>"))
+    report = report_data(overwritten(tmp_path, cell.partition("!")[2], "<v>123</v>"))
     (typed,) = report.typed
     assert typed.cell == cell
     assert typed.what == "123 typed over the formula"
@@ -203,7 +203,7 @@ def test_measured_cases_and_their_error(tmp_path: Path) -> None:
     names = {str(cell.value): ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if ref.endswith("5")}
     column, flags = names["measured_time"], names["flags"]
     path = edited(tmp_path, "Comparison", **{f"{column}6": 2.4e-7, f"{column}7": 4.8e-7, f"{flags}7": "spread"})
-    report = gather(path)
+    report = report_data(path)
     assert report.comparison is not None
     at = {name.name: index for index, name in enumerate(report.comparison.columns)}
     row = report.comparison.rows[0]
@@ -226,7 +226,7 @@ def test_the_bound_with_efficiencies_is_shown_where_it_is_another(tmp_path: Path
     for name in ("compute_efficiency", "memory_efficiency"):
         book["Comparison"][f"{names[name]}6"] = share
     book.save(path)
-    table = gather(path).comparison
+    table = report_data(path).comparison
     assert table is not None
     shown = {column.label: figure.number for column, figure in zip(table.columns, table.rows[0], strict=True)}
     assert shown["Bound"] < shown["Predicted"]
@@ -245,7 +245,7 @@ def test_times_without_a_prediction_are_counted_as_left_out(tmp_path: Path) -> N
     for row in (8, 9):
         book["Comparison"][f"{predicted}{row}"] = "=NA()"
     book.save(path)
-    report = gather(path)
+    report = report_data(path)
     assert report.accuracy.startswith("1 of ")
     assert report.accuracy.endswith(" 3 times left out: 2 of other hardware, 1 without a prediction.")
 
@@ -256,7 +256,7 @@ def test_times_of_other_hardware_are_left_out(tmp_path: Path) -> None:
     names = {str(cell.value): ref.rstrip("0123456789") for ref, cell in sheet.cells.items() if ref.endswith("5")}
     time, flags, chip = names["measured_time"], names["flags"], names["hardware_id"]
     cells = {f"{time}{row}": 2.4e-7 for row in (6, 7, 8)} | {f"{flags}7": "other_hardware", f"{chip}8": "tpu-v4"}
-    report = gather(edited(tmp_path, "Comparison", **cells))
+    report = report_data(edited(tmp_path, "Comparison", **cells))
     assert report.comparison is not None
     assert len(report.comparison.rows) == 1
     assert report.accuracy.startswith("1 of ")
@@ -295,7 +295,7 @@ def test_one_scenario_is_one(tmp_path: Path) -> None:
     """The title of a plan of one scenario that names no model says so in the singular."""
     path = tmp_path / "one.xlsx"
     write_comparison(path)
-    assert gather(path).title == "A plan of 1 scenario"
+    assert report_data(path).title == "A plan of 1 scenario"
 
 
 def test_ideal_is_told(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_ideal_is_told(tmp_path: Path) -> None:
     path = tmp_path / "ideal.xlsx"
     path.write_bytes(small_workbook().read_bytes())
     retype(path, stack="ideal")
-    report = gather(path)
+    report = report_data(path)
     assert "these are the bounds" in report.scenarios[0].notes[0]
     assert not [picture for picture in report.pictures if picture.id.startswith("expected")]
 

@@ -12,7 +12,7 @@ from unicodedata import normalize
 import pytest
 
 from planner.report.documents import html, pdf
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from tests.libreoffice import needs_libreoffice, recalculated
 from tests.reports import Page, agrees, hostile_workbook, whole_workbook
 
@@ -78,7 +78,7 @@ def browse(path: Path, tmp: Path, *arguments: str) -> subprocess.CompletedProces
 def written(tmp: Path) -> Path:
     """The page of the workbook with names that try to break out."""
     path = tmp / "report.html"
-    path.write_text(html(gather(hostile_workbook())), encoding="utf-8")
+    path.write_text(html(report_data(hostile_workbook())), encoding="utf-8")
     return path
 
 
@@ -117,7 +117,7 @@ def test_the_page_works(tmp_path: Path, width: int) -> None:
 def test_four_scenarios_fit_beside_their_notes(tmp_path: Path, width: int) -> None:
     """On a laptop no table of headlines or of a sweep is cut at the right, and no value of an axis is broken."""
     page, frame = tmp_path / "report.html", tmp_path / "frame.html"
-    page.write_text(html(gather(whole_workbook())), encoding="utf-8")
+    page.write_text(html(report_data(whole_workbook())), encoding="utf-8")
     frame.write_text(CUT.format(width=width))
     framed = browse(frame, tmp_path, "--dump-dom")
     match = re.search(r'<pre id="said">(.*?)</pre>', framed.stdout, re.S)
@@ -144,7 +144,7 @@ def test_the_page_prints(tmp_path: Path) -> None:
 def test_every_number_is_what_libreoffice_computes(tmp_path: Path) -> None:
     """Each number of the page is the cell that LibreOffice recalculates, to the digits shown."""
     values = recalculated(hostile_workbook(), tmp_path)
-    figures = Page(html(gather(hostile_workbook()))).figures()
+    figures = Page(html(report_data(hostile_workbook()))).figures()
     assert len(figures) > 300
     for cell, exact, text in figures:
         sheet, _, ref = cell.rpartition("!")
@@ -161,7 +161,7 @@ def test_a_pdf_keeps_its_drawings() -> None:
 
     from pypdf import PdfReader
 
-    data, remark = pdf(gather(whole_workbook()))
+    data, remark = pdf(report_data(whole_workbook()))
     reader = PdfReader(io.BytesIO(data))
     assert remark == ""
     assert len(reader.pages) < 14  # a waterfall and runs alike for each of four scenarios
@@ -174,7 +174,7 @@ def test_no_word_of_a_header_is_broken_in_print(tmp_path: Path) -> None:
     """On paper each word above a table of many columns is whole, and nothing says that the page scrolls."""
     from pypdf import PdfReader
 
-    page, target, report = tmp_path / "report.html", tmp_path / "print.pdf", gather(whole_workbook())
+    page, target, report = tmp_path / "report.html", tmp_path / "print.pdf", report_data(whole_workbook())
     page.write_text(html(report), encoding="utf-8")
     browse(page, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={target}")
     text = normalize("NFKC", " ".join(sheet.extract_text() for sheet in PdfReader(target).pages))  # no ligatures

@@ -13,7 +13,7 @@ from planner.formulas.following import with_followers
 from planner.formulas.lookups import facts
 from planner.report.contents import ScenarioSummary
 from planner.report.documents import markdown
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from tests.commands import run
@@ -38,7 +38,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(serving: Path) -> tuple[ScenarioSummary, ...]:
     """What its report says of each."""
-    return gather(serving).scenarios
+    return report_data(serving).scenarios
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScenarioSummary, 
     """What a report says of a plan that trains."""
     path: Path = tmp_path_factory.mktemp("training") / "plan.xlsx"
     write_small(path, ["llama3-70b"], ["h100-sxm"], ["training"], n_chips=2048)
-    return gather(path).scenarios
+    return report_data(path).scenarios
 
 
 def computed(model: str, template: str, **inputs: float) -> Results:
@@ -142,7 +142,7 @@ def test_what_mends_a_target_was_tried(tmp_path: Path) -> None:
     path.write_bytes(build(smaller(plan_of((), (), ["fleet"], scenarios, (), few))))
     grid = cached(path)
     at = by_name(grid, "Dashboard")["verdict.change"]
-    for column, scenario, values in zip("FG", gather(path).scenarios, plans, strict=True):
+    for column, scenario, values in zip("FG", report_data(path).scenarios, plans, strict=True):
         settings = [f"{name}={value}" for name, value in zip(columns.split(","), values.split(","), strict=True)]
         told = run("calc", "fleet", "-m", "llama3-70b", "-H", "h100-sxm", "--set", *settings).output
         assert f"What to change first: {scenario.changes[0]}\n" in told
@@ -182,7 +182,7 @@ def test_what_part_of_a_cost_is_unknown_matters(tmp_path: Path) -> None:
         write_small(
             path, ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=8, batch=8, capital_per_chip=price, **owned
         )
-        (scenario,) = gather(path).scenarios
+        (scenario,) = report_data(path).scenarios
         assert bool(scenario.changes) == is_said, price
 
 
@@ -193,7 +193,7 @@ def test_an_edited_formula_is_not_told_a_change(
     before = served[2]
     assert before.changes
     sheet, _, ref = before.expected[0].expected.cell.partition("!")
-    report = gather(overwritten(tmp_path, ref, "<v>0.5</v>", sheet, serving))
+    report = report_data(overwritten(tmp_path, ref, "<v>0.5</v>", sheet, serving))
     assert [each.cell for each in report.typed] == [f"{sheet}!{ref}"]
     assert report.scenarios[2].changes == ()
     assert report.scenarios[0].changes
@@ -203,7 +203,7 @@ def test_nothing_is_said_of_a_cost_that_is_not_known(tmp_path: Path) -> None:
     """A chip without a peak has no step and no cost: no lever saves any of it, and none is said not to."""
     path = tmp_path / "plan.xlsx"
     write_small(path, ["llama3-8b"], ["v100-sxm2-32"], ["inference"], n_chips=8)
-    report = gather(path)
+    report = report_data(path)
     (scenario,) = report.scenarios
     assert scenario.fits
     assert scenario.changes == ()

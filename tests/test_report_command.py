@@ -11,7 +11,7 @@ import pytest
 
 from planner.report.contents import ReportData
 from planner.report.documents import html
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.report.write import FORMATS, made, write
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
@@ -29,7 +29,7 @@ def default() -> ReportData:
 def test_the_same_report_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under SOURCE_DATE_EPOCH every format is the same to the byte, and dated by it."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    one, two = gather(default_workbook()), gather(default_workbook())
+    one, two = report_data(default_workbook()), report_data(default_workbook())
     assert one.date == "2023-11-14"
     for ending in FORMATS:
         output = Path(f"report{ending}")
@@ -94,7 +94,7 @@ def test_bad_input_gets_one_line(
     tmp_path: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is wrong, where, exit code 2, and no report written; the workbook is read once for all."""
-    monkeypatch.setattr("planner.report.write.gather", reported)
+    monkeypatch.setattr("planner.report.write.report_data", reported)
     (tmp_path / "broken.html").write_text("first\n{% if %}\n")
     (tmp_path / "zero.html").write_text("first\n{{ report.title }}{{ 1 / 0 }}\n")
     (tmp_path / "unknown.html").write_text("first\n{{ report.nothing.at_all }}\n")

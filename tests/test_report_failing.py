@@ -11,7 +11,7 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.report.contents import CheckResult, ReportData
 from planner.report.documents import html, markdown, pdf
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.spoken import apart
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
@@ -35,7 +35,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> ReportData:
         path, ["llama3-70b"], ["h100-sxm"], ["training", "inference"],
         workload="all", n_chips=1, batch=64, context_len=200_000, **mesh,
     )  # fmt: skip
-    return gather(path)
+    return report_data(path)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_sides_that_are_nearly_equal_are_told_apart(tmp_path: Path) -> None:
         "all_bytes,All,byte,output,need_bytes+have_bytes,test,\n"
     )
     path.write_bytes(build(plan_of((), (), [str(own)], None, (), few_rows(("llama3-8b",), ("tpu-v5e",)))))
-    assert [said(check) for check in gather(path).failed] == [
+    assert [said(check) for check in report_data(path).failed] == [
         "Need = 17.1801 GB > 17.1799 GB = Room",
         "Parts = 4.00001, which is no whole number",
     ]
@@ -157,7 +157,7 @@ def test_memory_is_told_of_what_the_check_compares(tmp_path: Path) -> None:
     path = tmp_path / "plan.xlsx"
     copies = {"n_chips": 8, "serve_data": 8, "batch": 8, "hbm_reserve_bytes": 8e9}
     write_small(path, ["llama3-70b"], ["h100-sxm"], ["inference"], **copies)
-    report = gather(path)
+    report = report_data(path)
     (memory,) = report.scenarios[0].memory
     assert (memory.fits, memory.needed.unit) == (False, "byte/chip")
     assert memory.needed.value > 2 * 70_553_706_496 > memory.room.value == 80 * GIB - 8e9
@@ -179,7 +179,7 @@ def test_a_model_of_ones_own_has_no_published_count(tmp_path: Path) -> None:
         path, databases = tmp_path / f"{name}.xlsx", Databases(models_csv=own)
         plan = plan_of(["tiny"], ["h100-sxm"], ["inference"], None, ("prompt_len=4096", "context_len=8192"), databases)
         path.write_bytes(build(smaller(plan)))
-        report = gather(path)
+        report = report_data(path)
         told[name] = [check.label for check in report.untold]
         assert (report.scenarios[0].untold > 0) == bool(told[name])
         assert ("No check fails, but some can't be told" in markdown(report)) == bool(told[name])
@@ -199,7 +199,7 @@ def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
     xml = with_values(parse_sheets(package)["Inputs"], {"F4": CellError("#N/A")})
     package.replace(package.sheets()["Inputs"], xml)
     package.write(path)
-    (check,) = (check for check in gather(path).untold if check.label == "The scenario's id is its own")
+    (check,) = (check for check in report_data(path).untold if check.label == "The scenario's id is its own")
     assert (check.meaning.partition(" id ")[0], check.fails) == ("one", False)
 
 
@@ -207,6 +207,6 @@ def test_a_blank_input_is_said_to_be_blank(tmp_path: Path) -> None:
     """Of a matmul whose sizes aren't typed yet, each is blank in its cell: it isn't typed as None."""
     path = tmp_path / "plan.xlsx"
     write_small(path, (), ["h100-sxm"], ["matmul"])
-    said = markdown(gather(path))
+    said = markdown(report_data(path))
     assert "None" not in said
     assert "tokens is blank in Inputs" in said.replace("\\", "")

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 from planner.report.contents import Section
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from tests.workbooks import Grid, by_name, cached, few_rows, of_scenarios
 
 FLEET = "id,model,hardware,n_chips,batch,request_rate,prompt_len,generate_len,context_len\n"
@@ -28,7 +28,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def built(path: Path) -> tuple[Grid, Section]:
     """Its cached values, and the section of its report with the fleet's numbers."""
-    return cached(path), gather(path).headlines[0]
+    return cached(path), report_data(path).headlines[0]
 
 
 def test_the_chips_of_a_fleet_are_whole(built: tuple[Grid, Section]) -> None:

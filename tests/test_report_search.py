@@ -12,7 +12,7 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.report import documents, exports
 from planner.report.contents import ReportData
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.search.found import objective
 from planner.search.optimum import optimum
 from planner.search.request import request
@@ -32,7 +32,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReportData
     with of_few_rows(("llama3-8b",), ("h100-sxm", "tpu-v6e")):
         command("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--minimize", COST, "--and",
                 TOKEN, "--top", "2", "--workbook", str(path))  # fmt: skip
-    return path, gather(path)
+    return path, report_data(path)
 
 
 def test_the_numbers_are_those_that_the_search_found(searched: tuple[Path, ReportData]) -> None:
@@ -68,7 +68,7 @@ def test_what_differs_by_rounding_is_as_it_was_found(tmp_path: Path) -> None:
     with of_few_rows(("deepseek-v3",), ("b200-sxm",)):
         command("optimize", "inference", "-m", "deepseek-v3", "-H", "b200-sxm", "--set", "weight_dtype=fp8",
                 "n_chips=8", "--minimize", COST, "--top", "1", "--workbook", str(path))  # fmt: skip
-    (found,) = gather(path).searches
+    (found,) = report_data(path).searches
     off = next(at for at, column in enumerate(found.numbers.columns) if column.name == f"{COST} off")
     assert {row[off].text for row in found.numbers.rows} == {spoken(0.0, PERCENT)}
 
@@ -79,7 +79,7 @@ def test_an_edit_shows_what_a_scenario_comes_to_now(searched: tuple[Path, Report
     path.write_bytes(searched[0].read_bytes())
     sheet = cached(path)["Inputs"]
     retype(path, batch=float(str(sheet[f"F{by_name({'Inputs': sheet}, 'Inputs')['batch']}"])) / 2)
-    (found,) = gather(path).searches
+    (found,) = report_data(path).searches
     now = next(at for at, column in enumerate(found.table.columns) if column.name == f"{COST} now")
     assert found.table.rows[0][now].number > 1.01 * found.table.rows[0][now - 2].number
 
@@ -109,7 +109,7 @@ def test_the_best_of_one_objective_are_bars_with_their_ranges(tmp_path: Path) ->
     with of_few_rows():
         command("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time", "--over", "tokens=1024..8192*2",
                 "--set", "d_in=8192", "d_out=8192", "--top", "3", "--workbook", str(path))  # fmt: skip
-    report = gather(path)
+    report = report_data(path)
     (picture,) = (each for each in report.pictures if each.id == "search-1")
     (found,) = report.searches
     assert len(found.table.rows) == 3
@@ -124,7 +124,7 @@ def test_brackets_in_the_label_of_a_count_are_no_unit(tmp_path: Path) -> None:
         command("optimize", "matmul_activation", "-H", "h100-sxm", "--alone", "--minimize", "expected_time", "--over",
                 "tokens=1024,2048", "--over", "is_fused=0,1", "--set", "d_in=8192", "d_out=8192", "--top", "4",
                 "--workbook", str(path))  # fmt: skip
-    (found,) = gather(path).searches
+    (found,) = report_data(path).searches
     columns = {column.name: (at, column) for at, column in enumerate(found.numbers.columns)}
     said = {}
     for name in ("tokens", "is_fused"):

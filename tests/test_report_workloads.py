@@ -12,7 +12,7 @@ from planner.book.read_plan import read_plan
 from planner.check.run import check
 from planner.report.contents import Picture, ReportData, ScenarioSummary
 from planner.report.figures import CellFigures
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.report.roofline_picture import roofline_pictures
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
@@ -46,7 +46,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def serving(plan: Path) -> ReportData:
     """Its report."""
-    return gather(plan)
+    return report_data(plan)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def meant_for(workload: str, plan: Path, folder: Path) -> ReportData:
     path = folder / "plan.xlsx"
     path.write_bytes(plan.read_bytes())
     retype(path, workload=workload)
-    return gather(path)
+    return report_data(path)
 
 
 def test_a_sheet_of_another_name_is_of_its_template(plan: Path, serving: ReportData, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_sheet_of_another_name_is_of_its_template(plan: Path, serving: ReportD
     for name, called in (("Inference", "Serving 2027"), ("Training", "Lehrgang")):
         move(package, Moves({name: SheetMoves(called)}), [])
     package.write(path)
-    found = gather(path)
+    found = report_data(path)
     assert list(map(said, found.scenarios)) == list(map(said, serving.scenarios))
     assert told(found) == told(serving)
     retype(path, "F", batch=1e6)
@@ -89,7 +89,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> ReportData:
     rows = ("a,llama3-8b,gb300,inference,8", "b,llama3-8b,h100-sxm,inference,8", "c,llama3-8b,h100-sxm,training,8")
     scenarios.write_text("\n".join(["id,model,hardware,workload,n_chips", *rows]))
     path.write_bytes(build(smaller(plan_of((), (), (), scenarios, (), few))))
-    return gather(path)
+    return report_data(path)
 
 
 def test_a_serving_plan_has_nothing_of_training(serving: ReportData) -> None:
@@ -200,7 +200,7 @@ def test_a_sweep_names_the_checks_that_fail(plan: Path, tmp_path: Path) -> None:
     path = tmp_path / "plan.xlsx"
     typed = {"n_chips": 64, "n_microbatches": 4, "batch_tokens": 2**20}
     write_small(path, ["llama3-8b"], ["h100-sxm"], ["training"], **typed)
-    sweep = next(each for each in gather(path).sweeps if each.columns[0].name == "batch_tokens")
+    sweep = next(each for each in report_data(path).sweeps if each.columns[0].name == "batch_tokens")
     assert sweep.columns[-1].label == "Checks that fail"
     for tokens, *_, said in sweep.rows:
         found = planner.calc(

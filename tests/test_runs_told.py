@@ -10,7 +10,7 @@ import openpyxl
 import pytest
 
 from planner.report.exports import as_csv
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.xlsx.address import address, coordinates
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
@@ -23,9 +23,9 @@ from tests.workbooks import sheet_of, write_small
 
 def test_a_report_has_a_section_of_the_runs(plan: Path) -> None:
     """The run with its date, what was expected then and the ratio; without a run there is no section."""
-    assert gather(plan).own == ()
+    assert report_data(plan).own == ()
     record(plan, "--time", "9ms", "--note", "a note")
-    report = gather(plan)
+    report = report_data(plan)
     (own,) = report.own
     assert own.title == "Your runs"
     said = [figure.text for figure in own.rows[0]]
@@ -50,7 +50,7 @@ def test_a_run_that_can_not_be_read_is_told(plan: Path, column: str, text: str) 
     sheet.cell(first + 1, at["run_inputs"]).value = None
     book.save(plan)
     why = "its measured cell holds no number, or its unit is unknown"
-    (own,) = gather(plan).own
+    (own,) = report_data(plan).own
     assert len(own.rows) == 3
     assert own.notes == (f"Left out is row {first} of Comparison: {why}.",)
     assert f"the run in row {first} is in no report and no fit: {why}" in " ".join(run("check", plan).output.split())
@@ -67,7 +67,7 @@ def test_a_report_says_each_run_with_its_unit(serves: Path) -> None:
     )  # fmt: skip
     for words in told:
         assert record(serves, *words, scenario=SERVES).exit_code == 0
-    (own,) = gather(serves).own
+    (own,) = report_data(serves).own
     at = [column.name for column in own.columns].index("run_measured")
     assert [row[at].text for row in own.rows] == ["9.00 ms", "12.0 ms", "2.00 s", "800"]
     assert [row[at].unit for row in own.rows] == ["s", "s", "s", "1"]
@@ -145,10 +145,10 @@ def test_dashboard_says_none_recorded_only_where_there_is_none(serves: Path) -> 
 
 def test_a_report_draws_the_runs(plan: Path) -> None:
     """A picture with each run over what was expected of it; without a run there is none."""
-    assert "runs" not in {picture.id for picture in gather(plan).pictures}
+    assert "runs" not in {picture.id for picture in report_data(plan).pictures}
     record(plan, "--time", "9ms")
     record(plan, "--time", "9us")
-    (picture,) = (each for each in gather(plan).pictures if each.id == "runs")
+    (picture,) = (each for each in report_data(plan).pictures if each.id == "runs")
     assert "Matmul 9.00 ms, expected " in picture.alt
     assert "Hollow points are flagged." in picture.caption
     assert picture.svg.count("<circle") == 2
@@ -182,6 +182,6 @@ def test_a_picture_of_runs_has_their_names_whole(tmp_path: Path) -> None:
     write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
     command("scenario", "rename", path, SERVES, "Llama 3 8B on v5e, of the chat team")
     record(path, "--time", "12ms", "--of", "time_per_output_token", scenario=SERVES)
-    (picture,) = (each for each in gather(path).pictures if each.id == "runs")
+    (picture,) = (each for each in report_data(path).pictures if each.id == "runs")
     assert ">Llama 3 8B on v5e, of the chat team<" in picture.svg
     assert ">Time per output token, with prefills 12.0 ms, " in picture.svg

@@ -12,7 +12,7 @@ import pytest
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
-from planner.search import layout_rules, sensible
+from planner.search import layout_rules, layout_space
 from planner.search.found import objective
 from planner.search.optimum import optimum
 from planner.xlsx.opc import Package
@@ -87,8 +87,8 @@ def test_a_search_of_serving_finds_the_chips_that_prefill_alone():
     assert best.value(COST) == pytest.approx(dollars, rel=1e-12)
     assert optimum(shared, aim, 3).best > 1.02 * best.value(COST)
     chips = asked("inference", "llama3-70b", ["h100-sxm"], ["n_chips=8"])
-    assert not sensible.space(chips, chips.subjects[0], alone=False).axes[0].columns["prefill_chips"].any()
-    ways = sensible.space(free, free.subjects[0], alone=False).axes[0].columns
+    assert not layout_space.space(chips, chips.subjects[0], alone=False).axes[0].columns["prefill_chips"].any()
+    ways = layout_space.space(free, free.subjects[0], alone=False).axes[0].columns
     assert (ways["n_chips"] + ways["prefill_chips"]).max() == 512
     apart = ways["prefill_chips"] > 0
     assert set(ways["prefill_chips"][apart] / ways["n_chips"][apart]) == {0.25, 0.5, 1, 2, 4}
@@ -98,7 +98,7 @@ def test_a_search_of_serving_finds_the_chips_that_prefill_alone():
 def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
     """The layouts that are tried multiply to the chips, and none is beyond a node or uneven."""
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=1024", "batch_tokens=8388608", "seq_len=32768"])
-    space = sensible.space(wanted, wanted.subjects[0], alone=False)
+    space = layout_space.space(wanted, wanted.subjects[0], alone=False)
     ways = space.axes[0].columns
     assert (np.prod([ways[name] for name in ways if name.startswith("mesh_")], axis=0) == 1024).all()
     assert ways["mesh_tensor"].max() == 8
@@ -108,7 +108,7 @@ def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
     more = asked(
         "training", "llama3.1-405b", ["h100-sxm"], ["n_chips=1024", "batch_tokens=8388608"], ["mesh_tensor=16"]
     )
-    assert set(sensible.space(more, more.subjects[0], alone=False).axes[0].columns["mesh_tensor"]) == {16}
+    assert set(layout_space.space(more, more.subjects[0], alone=False).axes[0].columns["mesh_tensor"]) == {16}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():
 def test_tensor_ways_lie_along_axes_that_the_slice_has_with_two_chips_on_each(template, settings, ways, most):
     """A v5p slice of 4x4 has two axes and not the three of its torus; two chips make one axis, not a part of three."""
     wanted = asked(template, "llama3-8b", ["tpu-v5p"], settings)
-    found = sensible.space(wanted, wanted.subjects[0], alone=False).axes[0].columns
+    found = layout_space.space(wanted, wanted.subjects[0], alone=False).axes[0].columns
     axes, tensor = found["tensor_axes"], np.where(found[ways] == 0, found["n_chips"], found[ways])
     assert set(axes) == {0, *range(2, most + 1)}
     assert (tensor[axes > 1] >= 2 ** axes[axes > 1]).all()

@@ -15,7 +15,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.elasticities import Elasticity, Sensitivity, sensitivity
 from planner.formulas.evaluation import Facts
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.xlsx.opc import Package
 from tests.commands import refused, run
 from tests.pages import run as run_line
@@ -215,7 +215,7 @@ def test_a_scenario_that_cant_be_told_leaves_the_others(tmp_path: Path) -> None:
     assert list(json.loads(done.stdout)) == ["llama3_8b_on_h100_sxm"]
     said = "Warning: llama3_8b_on_v100_sxm2_32: decode_step_time_expected is N/A because peak_flops is given as N/A"
     assert done.stderr.startswith(said)
-    drawn = [picture.id for picture in gather(path).pictures if picture.id.startswith("depends")]
+    drawn = [picture.id for picture in report_data(path).pictures if picture.id.startswith("depends")]
     assert len(drawn) == 1
 
 

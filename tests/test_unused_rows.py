@@ -9,7 +9,6 @@ from planner.workbook.unused_rows import unused
 from tests.workbooks import sheet_of, write_small
 
 SERVING = ("transformer", "inference")
-LAYOUT = ("n_groups", "serve_data", "prefill_chips", "decode_tokens_exchange_time")
 
 
 def closed(*settings: str, model: str = "llama3-70b") -> set[str]:

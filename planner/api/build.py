@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planner import csvfile, progress
+from planner import csvfile, garbage_collection, progress
 from planner.api import warned
 from planner.api.calc import File, own_tables
-from planner.collector import still
 from planner.errors import UserError
 from planner.regularfile import refuse_existing, refuse_other
 from planner.workbook import book
@@ -26,7 +25,7 @@ OF_A_SEARCH = "is_tie"  # a column that only the frames of planner.optimize have
 
 
 @warned
-@still()
+@garbage_collection.paused()
 def build(
     frame: DataFrame,
     path: str | Path,

@@ -15,13 +15,13 @@ from planner.catalog.calibrations import calibration_origins, known_files
 from planner.catalog.databases import Databases
 from planner.errors import UserError
 from planner.formulas import explanation, library
-from planner.formulas.asking import unread, untaken
 from planner.formulas.comparisons import Compared, in_numbers
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.headlines import Headline, headlines
 from planner.formulas.input_values import values
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared
+from planner.formulas.requested_rows import unread, untaken
 from planner.formulas.template import Row, Template
 
 if TYPE_CHECKING:

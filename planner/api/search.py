@@ -109,11 +109,10 @@ def _each(name: str, values: Setting | Iterable[Setting]) -> Iterator[str]:
 def _frame(columns: Sequence[SweepColumn], parts: Sequence[Part]) -> DataFrame:
     import pandas
 
-    made: dict[str, Any] = {
-        column.name: np.concatenate([np.empty(0, object if column.unit == "text" else float), *found])
-        for column in columns
-        for found in [[part[column.name] for part in parts]]
-    }
+    made: dict[str, Any] = {}
+    for column in columns:
+        none = np.empty(0, object if column.unit == "text" else float)
+        made[column.name] = np.concatenate([none, *(part[column.name] for part in parts)])
     frame = pandas.DataFrame(made)
     frame.attrs["units"] = {column.name: column.unit for column in columns}
     return frame

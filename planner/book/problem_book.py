@@ -79,7 +79,7 @@ class ProblemBook(Book):
     @cached_property
     def designed(self) -> Mapping[str, Sheet]:
         """The sheets that planner built, in order."""
-        databases = {name: sheet for name, sheet in self.originals.built_as(DATABASES).items() if database(sheet)}
+        databases = {name: sheet for name, sheet in self.built.built_as(DATABASES).items() if database(sheet)}
         order = ("Cover", INDEX, CONSTANTS, *databases, *self.chapters, "Log")
         return {name: self.sheets[name] for name in order if name in self.sheets}
 

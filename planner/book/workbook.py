@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
-from planner.book.originals import Originals
+from planner.book.built_sheets import BuiltSheets
 from planner.book.rowkeys import COVER_TITLE
 from planner.book.scenario_columns import ColumnNumbers, identifier
 from planner.book.sheet import Sheet
@@ -53,7 +53,7 @@ class Book:
         self.package = package
         self.parsed = parse_sheets(package)
         self.sheets = {name: Sheet(name, at, xml) for at, (name, xml) in enumerate(self.parsed.items())}
-        self.originals = Originals(self.sheets)
+        self.built = BuiltSheets(self.sheets)
         self.tables = [table for sheet in self.sheets.values() if (table := line_table(sheet))]
         self.inputs, self.checks = self._only(*self.TYPED), self._only("checks", "Checks")
         self.dashboard = self._only("dashboard", "Dashboard")
@@ -72,7 +72,7 @@ class Book:
     @cached_property
     def case_sheets(self) -> Mapping[str, Sheet]:
         """The sheets of cases by their built names, also if they were renamed."""
-        return self.originals.built_as(CASE_SHEETS)
+        return self.built.built_as(CASE_SHEETS)
 
     @cached_property
     def computed(self) -> Judgement:
@@ -82,7 +82,7 @@ class Book:
     @cached_property
     def databases(self) -> Mapping[str, Database]:
         """The databases (Models, Hardware, Dtypes, ...) by sheet name in lower case."""
-        found = {name.lower(): database(sheet) for name, sheet in self.originals.built_as(DATABASES).items()}
+        found = {name.lower(): database(sheet) for name, sheet in self.built.built_as(DATABASES).items()}
         return {name: table for name, table in found.items() if table is not None}
 
     @cached_property
@@ -93,11 +93,11 @@ class Book:
     @cached_property
     def designed(self) -> Mapping[str, Sheet]:
         """The sheets that planner built, in the built order, by their built names."""
-        fronts = self.originals.built_as((COVER_TITLE, "Log"))
+        fronts = self.built.built_as((COVER_TITLE, "Log"))
         cover = self.sheets.get("Cover", fronts.get(COVER_TITLE))
         found = {} if cover is None else {"Cover": cover}
         found |= {"Dashboard": self.dashboard.sheet, "Inputs": self.inputs.sheet}
-        found |= {name: sheet for name, sheet in self.originals.built_as(DATABASES).items() if database(sheet)}
+        found |= {name: sheet for name, sheet in self.built.built_as(DATABASES).items() if database(sheet)}
         found |= {table.sheet.name: table.sheet for table in self.calculations}
         found |= {table.sheet.name: table.sheet for table in self.constraints}
         found |= {**self.case_sheets, "Checks": self.checks.sheet}
@@ -312,7 +312,7 @@ class Book:
         found = {table.sheet: table for table in self._of(kind)}
         if not found:
             return LineTable(Sheet.empty(name, len(self.sheets)), kind, (), ())
-        return found[self.originals.original(name, list(found))]
+        return found[self.built.original(name, list(found))]
 
     def _read_by(self, *tables: LineTable) -> set[str]:
         """The sheets that these tables read. A copy of a calculation sheet isn't among them."""

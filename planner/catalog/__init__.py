@@ -83,13 +83,9 @@ def given_by(column: str) -> tuple[str, ...]:
     return rule.needed if isinstance(rule, BlankRule) else ()
 
 
-def load_dtypes(path: Path | None = None) -> Table:
-    """The dtypes of a CSV, by default the shipped ones. Raises UserError for any fault in the file."""
-    return _shipped_dtypes() if path is None else _load("dtypes", path, DTYPE_FIELDS)
-
-
 @cache
-def _shipped_dtypes() -> Table:
+def load_dtypes() -> Table:
+    """The shipped dtypes."""
     return _load("dtypes", data.folder("hardware_db") / "dtypes.csv", DTYPE_FIELDS)
 
 

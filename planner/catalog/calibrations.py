@@ -26,7 +26,7 @@ from planner.catalog.columns import Column, Value, number
 from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.errors import Place, UserError, nearest
 from planner.plausible import share_meant
-from planner.spoken import percent
+from planner.spoken import few, percent
 from planner.terminal_table import counted
 from planner.typed_numbers import PLAIN, echo
 
@@ -281,8 +281,7 @@ def _source(identifier: str, lines: Sequence[Stated], own: Path | None) -> str:
     `own` is the user's file if the calibration is a shipped one.
     """
     names = sorted(line.cells["parameter"].strip() for line in lines if line.file == own)
-    few = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
-    yours = f"{REPLACED}{called(own)}: {few}" if own and names else ""
+    yours = f"{REPLACED}{called(own)}: {few(names, MOST_NAMED)}" if own and names else ""
     told = [line for line in lines if line.file != own or line.cells.get("sources", "").strip()]
     return "; ".join(filter(None, [yours, _origins([line for line in told if line.calibration == identifier])]))
 
@@ -311,8 +310,8 @@ def _said(cells: Mapping[str, str]) -> str:
     if not rows:
         return sources
     named = sources.split()
-    few = ", ".join(named[:MOST_NAMED]) + (", ..." if len(named) > MOST_NAMED else "")
-    said = [f"fitted on {rows} runs of {counted(len(named), 'source')} ({few})"]
+    first = ", ".join(named[:MOST_NAMED]) + (", ..." if len(named) > MOST_NAMED else "")
+    said = [f"fitted on {rows} runs of {counted(len(named), 'source')} ({first})"]
     if error := cells.get("error", "").strip():
         said.append(f"median error {percent(float(error))} with each left out")
     if cells.get("lower", "").strip() and cells.get("upper", "").strip():

@@ -8,11 +8,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
-from planner.book.astray import astray
 from planner.book.scenario_charts import moved_in_front
 from planner.book.sheet import Sheet
 from planner.book.tables import CaseTable
 from planner.book.workbook import Book
+from planner.book.wrong_links import wrong_links
 from planner.check.findings import Fault, rule
 from planner.check.precedents import circles, rows_of
 from planner.terminal_table import counted
@@ -40,7 +40,7 @@ def direction(book: Book) -> Iterator[Fault]:
     for (sheet_name, row, column), formula in book.formulas.items():
         if sheet_name != book.dashboard.sheet.name:
             for reference in formula.references:
-                what = _astray(book, book.sheets[sheet_name], reference, row, column)
+                what = _misdirected(book, book.sheets[sheet_name], reference, row, column)
                 if what and not _is_within_run(book, sheet_name, reference, row):
                     remedy = "read from above, from the left or from an earlier sheet"
                     moved = _is_among_cases(book, sheet_name, reference, row, column)
@@ -52,7 +52,7 @@ def direction(book: Book) -> Iterator[Fault]:
         yield Fault(name, address(row, column), what, "take one of the steps out")
 
 
-def _astray(book: Book, sheet: Sheet, reference: RelativeReference, row: int, column: int) -> str:
+def _misdirected(book: Book, sheet: Sheet, reference: RelativeReference, row: int, column: int) -> str:
     """What is wrong with a reference's target; blank if nothing is."""
     name = reference.sheet
     if not name or name == sheet.name:
@@ -81,7 +81,7 @@ def _is_among_cases(book: Book, sheet: str, reference: RelativeReference, row: i
 
 
 def _is_within_run(book: Book, sheet: str, reference: RelativeReference, row: int) -> bool:
-    """Whether a run's formula reads its own row: the columns of runs have the places of those of the cases above."""
+    """Whether a formula in the table of runs reads its own row, whose cells to the right are allowed there."""
     cases = _cases_at(book, sheet, row)
     is_own_row = not reference.sheet and rows_of(reference, row) == (row, row)
     return cases is not None and cases.is_of_runs and is_own_row
@@ -172,7 +172,7 @@ def defined_names(book: Book) -> Iterator[Fault]:
 @rule(35, "Planner's links lead to what they name.")
 def links(book: Book) -> Iterator[Fault]:
     """Hyperlinks that inserted rows or renamed sheets have broken: one note for all."""
-    if found := list(astray(book)):
+    if found := list(wrong_links(book)):
         first, leads = found[0]
         many = f" and {counted(len(found) - 1, 'more link')}" if len(found) > 1 else ""
         verb = "lead" if many else "leads"

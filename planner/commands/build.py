@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from planner.collector import still
+from planner import garbage_collection
 from planner.commands import options
-from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
+from planner.commands.options import PATH, Greedy, force, refuse_existing, repeatable, settings
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
@@ -29,8 +29,8 @@ BOOK = "book"  # not a template but templates/book.csv, whose problems name thei
     "--mesh", metavar="AXES", default="", help="Add the cases of a device mesh to Comparison: data=2,tensor=4."
 )
 @click.option("-o", "--output", type=PATH, default="plan.xlsx", show_default=True)
-@click.option("--force", is_flag=True, help="Replace the output where it exists.")
-@still()
+@force
+@garbage_collection.paused()
 def command(
     models: tuple[str, ...],
     named: tuple[str, ...],

@@ -59,7 +59,7 @@ def command(
     """
     from planner.api import leading
     from planner.api.calc import PreparedPlan
-    from planner.formulas import asking, library
+    from planner.formulas import library, requested_rows
     from planner.formulas.input_values import values
 
     if depth is not None and not whys:
@@ -69,14 +69,14 @@ def command(
     loaded = library.load(template)
     plan = PreparedPlan.of(loaded, model, hardware, databases)
     given = values(loaded, settings)
-    names = asking.named(loaded, wanted)
+    names = requested_rows.named(loaded, wanted)
     plan.warn_of_untaken(given)
     if unknown is not None or target is not None:
         _solve(plan, given, unknown, target, names, as_json)
         return
     calculation = plan.calculated(given)
     everything = None if in_full or as_json else leading.asked(loaded)
-    chosen = asking.named(loaded, whys) or names
+    chosen = requested_rows.named(loaded, whys) or names
     _warn_unread(plan, given, chosen or everything, is_summary=not chosen)
     if whys:
         click.echo(calculation.why(*whys, depth=depth))
@@ -110,8 +110,8 @@ def _warn_unread(
     In a summary, also of those that are read and change nothing in this plan.
     """
     from planner import progress
-    from planner.formulas.asking import unread, without_effect
     from planner.formulas.headlines import headline_template, memory_check
+    from planner.formulas.requested_rows import unread, without_effect
 
     template = plan.template
     fits = memory_check(headline_template(template))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from planner.collector import still
+from planner import garbage_collection
 from planner.commands.options import PATH
 
 
@@ -14,7 +14,7 @@ from planner.commands.options import PATH
 @click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="One object: file, findings, overrides, notes, rules_checked.")
 @click.pass_context
-@still()
+@garbage_collection.paused()
 def command(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Check the workbook FILE: failed checks of the plan, inputs out of range, overrides, broken or stale formulas.
 

@@ -37,13 +37,13 @@ def command(
 
         refuse_other(page, ".html", "a page")
         refuse_existing(page, force=force)
-    from planner.collector import still
+    from planner import garbage_collection
     from planner.diff.as_html import as_html
     from planner.diff.as_text import as_object, as_text
     from planner.diff.two_workbooks import compare, read_both
     from planner.xlsx.atomic import write_atomically
 
-    with still():
+    with garbage_collection.paused():
         found = compare(*read_both(old, new))
     if page is not None:
         write_atomically(page, as_html(found).encode())

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from planner.commands.options import PATH, refuse_existing
+from planner.commands.options import PATH, force, refuse_existing
 
 
 @click.command("export-inputs")
 @click.argument("file", type=PATH)
 @click.option("-o", "--output", type=PATH, default="scenarios.csv", show_default=True, help="The CSV; - prints it.")
-@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+@force
 def command(file: Path, output: Path, force: bool) -> None:
     """Write the inputs of each scenario of FILE as a CSV: its inputs, overrides, model and chip.
 

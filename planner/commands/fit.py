@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.commands import options
-from planner.commands.options import PATH, as_it_was, refuse_existing, say
+from planner.commands.options import PATH, as_it_was, force, refuse_existing, say
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--name", default="mine", show_default=True, help="What the stack is called.")
 @click.option("-H", "--hardware", "chip", metavar="CHIP", default="", help="The chip of measurements that name none.")
 @click.option("--device", metavar="TEXT", default="", help="What the runs were on, where FILE doesn't say it.")
-@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+@force
 def command(
     file: Path, databases: Databases, output: Path | None, name: str, chip: str, device: str, force: bool
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.commands import options
-from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
+from planner.commands.options import PATH, Greedy, force, refuse_existing, repeatable, settings
 from planner.errors import Place, UserError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     type=PATH,
     help="Write the plans as a .csv, .parquet or .xlsx; with several objectives, the front.",
 )
-@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+@force
 def command(
     template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], least: tuple[str, ...],
     most: tuple[str, ...], others: tuple[str, ...], overs: tuple[str, ...], alone: bool, wheres: tuple[str, ...],

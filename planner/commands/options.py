@@ -31,6 +31,7 @@ class _Seconds(click.FloatRange):
 
 SECONDS = _Seconds(min=0)
 repeatable = partial(click.option, multiple=True)
+force = click.option("--force", is_flag=True, help="Replace the output where it exists.")
 
 
 def databases(command: Command) -> Command:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from planner.commands import options
-from planner.commands.options import PATH, Greedy, refuse_existing, settings
+from planner.commands.options import PATH, Greedy, force, refuse_existing, settings
 from planner.errors import UserError
 from planner.terminal_table import counted
 
@@ -36,7 +36,7 @@ TOP = 20
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; for a workbook, an object for each scenario.")
 @click.option("-o", "--output", type=PATH, help="Write all of them as a CSV.")
-@click.option("--force", is_flag=True, help="Replace the output where it exists.")
+@force
 @click.option(
     "--write", "writes", is_flag=True, help="Write them into the workbook as the sheet Elasticities, as values."
 )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from planner.collector import still
+from planner import garbage_collection
 from planner.commands import options
-from planner.commands.options import PATH, Greedy, refuse_existing, repeatable, settings
+from planner.commands.options import PATH, Greedy, force, refuse_existing, repeatable, settings
 
 if TYPE_CHECKING:
     from planner.catalog.databases import Databases
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @options.databases
 @options.backend
 @click.option("-o", "--output", type=PATH, help="Write a .csv, .parquet or .xlsx; else the first lines are printed.")
-@click.option("--force", is_flag=True, help="Replace the output where it exists.")
-@still()
+@force
+@garbage_collection.paused()
 def command(
     template: str, models: tuple[str, ...], chips: tuple[str, ...], settings: tuple[str, ...], overs: tuple[str, ...],
     wheres: tuple[str, ...], names: tuple[str, ...], databases: Databases, backend: str, among: Processes,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
-from planner.collector import still
+from planner import garbage_collection
 from planner.compare import likely_unit
 from planner.compare.appended_rows import AppendedRows, appended, predicted_again, unknown_chips
 from planner.compare.case_keys import complete_key
@@ -200,7 +200,7 @@ def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
 
     A file that already has all of it stays byte for byte. Raises UserError as reading and writing do.
     """
-    with locked(path), still():
+    with locked(path), garbage_collection.paused():
         package = Package.read(path)
         landing = land_in(package, choose)
         if landing.recalculated:

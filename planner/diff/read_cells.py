@@ -40,7 +40,7 @@ def _rows(side: Matched, area: Area) -> str:
 
 def _row(side: Matched, number: int) -> str:
     said = (side.sheet.text(number, column) for column in side.sheet.filled.get(number, ()))
-    return cut(side.names.get(number) or next((text for text in said if text), ""), LONG)
+    return cut(side.names.get(number) or next(filter(None, said), ""), LONG)
 
 
 def _columns(side: Matched, area: Area) -> str:

@@ -46,7 +46,7 @@ def _runs(plan: Plan) -> dict[str, _Found]:
 
 
 def untold(structure: Collection[Structure], told: Collection[RunChange]) -> list[Structure]:
-    """The changes of rows without those of runs that are told, and of the head of their table."""
+    """The changes of structure without the rows of these runs, and without the title rows of their table."""
     rows = {(change.how, *_row(change)) for change in told}
     sheets = {sheet for _, sheet, _ in rows}
 
@@ -58,7 +58,7 @@ def untold(structure: Collection[Structure], told: Collection[RunChange]) -> lis
 
 
 def typed_elsewhere(inputs: Collection[InputChange], told: Collection[RunChange]) -> list[InputChange]:
-    """The changed inputs without the measured numbers of runs that are told."""
+    """The changed inputs without the measured numbers of these runs."""
     cells = {change.cell for change in told}
     return [change for change in inputs if change.cell not in cells]
 

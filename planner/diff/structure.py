@@ -20,15 +20,13 @@ def lines_of(side: Matched, other: Matched, how: Literal["added", "removed"]) ->
     for row in side.filled_rows:
         if side.rows.get(row) not in known:
             said = (sheet.text(row, column) for column in side.filled_columns)
-            name = side.names.get(row) or next((text for text in said if text), "")
+            name = side.names.get(row) or next(filter(None, said), "")
             yield Structure("row", how, sheet.name, name, at=str(row))
     known = set(other.columns.values())
     for column in side.filled_columns:
         if column in side.columns and column not in side.scenarios and side.columns[column] not in known:
             said = (sheet.text(row, column) for row in side.filled_rows)
-            yield Structure(
-                "column", how, sheet.name, next((text for text in said if text), ""), at=column_letters(column)
-            )
+            yield Structure("column", how, sheet.name, next(filter(None, said), ""), at=column_letters(column))
     yield from _of_tables(side, other, how)
 
 
@@ -41,7 +39,7 @@ def moved_rows(old: Matched, new: Matched) -> Iterator[Structure]:
     was, now = ({token: row for row, token in side.rows.items()} for side in (old, new))
     for token in _moved(before, after, {token: token for token in before}):
         said = (new.sheet.text(now[token], column) for column in new.filled_columns)
-        name = next((text for text in said if text), "")
+        name = next(filter(None, said), "")
         yield Structure("row", "moved", new.sheet.name, name, f"row {was[token]}", at=str(now[token]))
 
 

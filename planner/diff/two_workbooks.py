@@ -142,8 +142,7 @@ class _Comparison:
         """Report a cell whose content differs, or that only one of the sheets has."""
         formula = one.sheet.patterns.get(here) if here else None
         other = two.sheet.patterns.get(there) if there else None
-        old = f"={formula.at(*here)}" if formula and here else _typed(one, here)
-        new = f"={other.at(*there)}" if other and there else _typed(two, there)
+        old, new = _content(one, here), _content(two, there)
         side, at = (two, there) if there else (one, here)
         assert at is not None, "a change is of a cell"
         cell = f"{side.sheet.name}!{address(*at)}"
@@ -199,13 +198,11 @@ class _Comparison:
             for key, said in theirs.items()
         }
         for key in (*ours, *(key for key in theirs if key not in ours)):
-            before, after = ours.get(key), theirs.get(key)
-            if before is None and after is not None:
-                self.difference.notes.append(NoteChange("added", after[0], "", after[1]))
-            elif after is None and before is not None:
-                self.difference.notes.append(NoteChange("removed", before[0], before[1], ""))
-            elif before and after and before[1] != after[1]:
-                self.difference.notes.append(NoteChange("changed", after[0], before[1], after[1]))
+            (before, was), (after, now) = ours.get(key, ("", "")), theirs.get(key, ("", ""))
+            if not (before and after):
+                self.difference.notes.append(NoteChange("removed" if before else "added", before or after, was, now))
+            elif was != now:
+                self.difference.notes.append(NoteChange("changed", after, was, now))
 
 
 def _cells(one: Matched, two: Matched) -> Iterator[tuple[Position | None, Position | None]]:
@@ -261,8 +258,12 @@ def _number_at(side: Matched, row: int, scenario: int) -> Position:
     return row, fourth if _is_constant(side, row) else scenario
 
 
-def _typed(side: Matched, at: Position | None) -> Value:
-    return None if at is None else side.sheet.value(*at)
+def _content(side: Matched, at: Position | None) -> Value:
+    """A cell's formula or typed value; None if there is no cell."""
+    if at is None:
+        return None
+    formula = side.sheet.patterns.get(at)
+    return f"={formula.at(*at)}" if formula else side.sheet.value(*at)
 
 
 def _input(side: Matched, at: Position, scenario: str, name: str) -> tuple[str, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from planner.book.added import AddedSheet, added, is_as_written_but
+from planner.book.added_sheets import AddedSheet, added, is_as_written_but
 from planner.book.sheet import Sheet
 from planner.catalog.calibrations import BY_NAME
 from planner.fit.fit_output import Provenance

@@ -48,12 +48,12 @@ class Advice:
 
 
 def changes(template: Template) -> list[Advice]:
-    """What would make a plan fit in memory, in the order in which it is said."""
+    """The changes that would make a plan fit in memory, in the order in which they are named."""
     return _advice(template, (CHANGE,))
 
 
 def mends(template: Template) -> dict[str, Advice]:
-    """What would make a check of the plan hold, by the check's name."""
+    """The change that would make a check of the plan hold, by the check's name."""
     return {each.check: each for each in _advice(template, (MEND, TRIED))}
 
 
@@ -72,7 +72,7 @@ def values(results: Results) -> dict[str, float]:
 
 
 def _given(results: Results) -> list[Advice]:
-    """What would make a plan fit, else what would mend its first failed check; empty if there is none."""
+    """The changes that would make a plan fit, else the one for its first failed check; empty if there is none."""
     template = results.template
     checks = {row.name: results.value(row.name) for row in template.rows if row.is_of_plan}
     if checks.get(memory_check(headline_template(template))) == 0:

@@ -117,7 +117,7 @@ class Arithmetic:
         return a if self._large(a) and np.isfinite(a).all() else a + 0.0 * a
 
     def _large(self, a: Array) -> bool:
-        """Whether checking first whether there is anything to do is faster."""
+        """Whether an array is so large that finding out first whether an operation changes it saves time."""
         return self.xp is np and getattr(a, "size", 0) > LARGE
 
     def _known(self, result: Array, *operands: Array) -> Array:

@@ -163,7 +163,7 @@ def _missing(results: Results, row: Row) -> str:
 
 
 def _naming(results: Results, row: Row) -> str:
-    """The input or number of a chip that gives a row its text, which is such a one itself or chooses among some."""
+    """The row that was typed or looked up with the text that a row has: itself, or the one that its formula chose."""
     if row.kind not in CALCULATED or row.name in results.given:
         return row.name
     text = results.value(row.name)

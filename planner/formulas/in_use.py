@@ -16,7 +16,7 @@ CHOICES: dict[str, Callable[[Sequence[float]], float]] = {"MAX": max, "MIN": min
 
 
 def in_use(results: Results, name: str) -> set[str]:
-    """The names of the rows that most of this one's number is made of, itself among them; typed rows have none."""
+    """The names of the rows that contribute most to a row's number, itself among them; a typed row has no others."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
@@ -37,7 +37,7 @@ def _names(node: Node, results: Results) -> Iterator[str]:
 
 
 def _counting(node: Node, results: Results) -> tuple[Node, ...]:
-    """The direct children of a node that most of its number is made of; all of them where one is N/A."""
+    """The direct children of a node that contribute most to its number; all of them if one is N/A."""
 
     def number(part: Node) -> float:
         return number_of(part, {name: float(results[name]) for name in names_of(part)})

@@ -172,13 +172,13 @@ def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
 
 def _compared(rows: tuple[Row, ...], names: Iterable[str]) -> Iterable[tuple[str, str]]:
     """Each comparison `name="text"` in the formulas, for these names."""
-    for row in rows:
-        if row.kind in CALCULATED and '"' in row.formula and any(name in row.reads for name in names):
-            for node in walk(row.expression.root):
-                if isinstance(node, Binary) and node.op in ("=", "<>"):
-                    for one, other in ((node.left, node.right), (node.right, node.left)):
-                        if isinstance(one, Name) and isinstance(other, Text) and one.name in names:
-                            yield one.name, other.value
+    known = frozenset(names)
+    comparing = (row for row in rows if row.kind in CALCULATED and '"' in row.formula)
+    for node in (node for row in comparing if not known.isdisjoint(row.reads) for node in walk(row.expression.root)):
+        if isinstance(node, Binary) and node.op in ("=", "<>"):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(one, Name) and isinstance(other, Text) and one.name in known:
+                    yield one.name, other.value
 
 
 def parsed(settings: Iterable[str]) -> dict[str, str]:
@@ -229,7 +229,7 @@ def meant(row: Row, text: str) -> float | str | None:
 
 
 def _bits_of(row: Row, text: str) -> str:
-    """What to write for bits where a dtype was typed: its bits, and those of the dtypes whose ids have its own.
+    """What to write for a number of bits where a dtype was typed: the bits of each dtype whose id contains the text.
 
     Blank for other rows and texts. The bits include the scales of blocks, as dtypes.csv does.
     """

@@ -153,9 +153,10 @@ def _folded(node: Node, known: Mapping[str, Array], arithmetic: Arithmetic) -> N
 def recomputed(
     template: Template, arrays: Mapping[str, Array], changing: Iterable[str], wanted: Iterable[str]
 ) -> Partial:
-    """What computes the `wanted` rows of new arrays of the `changing` ones; `arrays` are those of all rows.
+    """The computation of the `wanted` rows from new arrays of the `changing` rows.
 
-    A changing row must be a typed or looked-up one. New arrays must have the given ones' shapes.
+    `arrays` has the present ones of all rows. A changing row must be typed or looked up; its new array must have the
+    shape of the present one.
     """
     changes, reached = set(changing), set(changing)
     for row in template.rows:

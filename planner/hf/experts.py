@@ -65,6 +65,11 @@ def where_experts(rule: ColumnRule) -> ColumnRule:
     return guarded
 
 
+def n_sparse(row: ModelRow) -> int:
+    """The number of layers with experts."""
+    return row.count("n_layers") - row.count("n_dense_layers")
+
+
 def all_sparse(_: Config, row: ModelRow) -> list[bool]:
     """Every layer has experts."""
     return [True] * row.count("n_layers")
@@ -73,6 +78,16 @@ def all_sparse(_: Config, row: ModelRow) -> list[bool]:
 def after(first: Callable[[Config], int]) -> Sparse:
     """All layers have experts except for the first few."""
     return lambda config, row: [index >= first(config) for index in range(row.count("n_layers"))]
+
+
+def marked(otherwise: Sparse) -> Sparse:
+    """The layers for which `moe_layer_freq` has a number other than 0; if missing, those of `otherwise`."""
+
+    def sparse(config: Config, row: ModelRow) -> list[bool]:
+        marks = of_layers(config, row, "moe_layer_freq", int)
+        return otherwise(config, row) if marks is None else [mark != 0 for mark in marks]
+
+    return sparse
 
 
 def after_first_dense(config: Config, row: ModelRow) -> list[bool]:

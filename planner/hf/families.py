@@ -32,22 +32,10 @@ from planner.hf.contradictions import refuse_draft
 from planner.hf.rules import Family
 
 _HEAD = re.compile("(ForCausalLM|LMHeadModel|ForConditionalGeneration)$")
+_MODULES = (dense, gpt, moe, routed, latent, sparse_attention, ngram_tables, hybrid, ling, state_space, gemma, windowed)
 FAMILIES: Mapping[str, Family] = {
     name: family
-    for module in (
-        dense,
-        gpt,
-        moe,
-        routed,
-        latent,
-        sparse_attention,
-        ngram_tables,
-        hybrid,
-        ling,
-        state_space,
-        gemma,
-        windowed,
-    )
+    for module in _MODULES
     for family in vars(module).values()
     if isinstance(family, Family)
     for name in family.types

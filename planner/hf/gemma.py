@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from planner.hf.config import Config
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
+from planner.hf.dense import ATTENTION_BIAS, GROUPED
 from planner.hf.experts import where_experts
 from planner.hf.layers import attention, listed, one_full_in, window
 from planner.hf.rules import ColumnValue, Family, ModelRow, head_dim, size, taken, tied, where
 from planner.hf.unequal_layers import Layer, by_layer
 
-GEMMA = Family(
-    "gemma", {**GENERAL, **KV_SAID, **ATTENTION_BIAS, "head_dim": head_dim(256), "tied_embeddings": tied(True)}
-)
-GEMMA2 = Family("gemma2", {**GEMMA, **attention(one_full_in(2), window(4096)), "norms_per_layer": 4})
+GEMMA = Family("gemma", GROUPED, ATTENTION_BIAS, head_dim=head_dim(256), tied_embeddings=tied(True))
+GEMMA2 = Family("gemma2", GEMMA, attention(one_full_in(2), window(4096)), norms_per_layer=4)
 GEMMA3 = Family(
     "gemma3_text",
-    {
-        **GEMMA2,
-        "qk_norm": "per_head",
-        **attention(one_full_in(6, "sliding_window_pattern", "_sliding_window_pattern"), window(4096)),
-    },
+    GEMMA2,
+    attention(one_full_in(6, "sliding_window_pattern", "_sliding_window_pattern"), window(4096)),
+    qk_norm="per_head",
 )
-VAULTGEMMA = Family("vaultgemma", {**GEMMA2, "norms_per_layer": 2})
+VAULTGEMMA = Family("vaultgemma", GEMMA2, norms_per_layer=2)
 
 
 def _first_shared(config: Config, row: ModelRow, default: int) -> int:
@@ -85,13 +81,11 @@ def _others_3n(config: Config, row: ModelRow) -> tuple[int, int]:
 
 GEMMA3N = Family(
     "gemma3n_text",
-    {
-        **GEMMA,
-        **by_layer(_kinds_3n, _layers_3n, _others_3n, window(512)),
-        "qk_norm": "per_head",
-        "d_ff": lambda config, row: min(_widths_3n(config, row)),
-        "norms_per_layer": 8,
-    },
+    GEMMA,
+    by_layer(_kinds_3n, _layers_3n, _others_3n, window(512)),
+    qk_norm="per_head",
+    d_ff=lambda config, row: min(_widths_3n(config, row)),
+    norms_per_layer=8,
 )
 
 
@@ -148,22 +142,23 @@ def _norms_4(config: Config, row: ModelRow) -> ColumnValue:
 
 GEMMA4 = Family(
     "gemma4_text",
-    {
-        **GEMMA,
-        **by_layer(_kinds_4, _layers_4, _others_4, window(512)),
-        "qk_norm": "per_head",
-        "norms_per_layer": _norms_4,
-        "moe_experts": lambda config, _: config.said("num_experts", least=1) if config.flag("enable_moe_block") else 0,
-        "moe_top_k": where_experts(size("top_k_experts")),
-        "moe_d_ff": where_experts(size("moe_intermediate_size")),
-        # The dense block runs in parallel with the experts, like a shared expert.
-        "moe_shared_experts": where_experts(lambda _, __: 1),
-        "moe_shared_d_ff": where_experts(size("intermediate_size")),
-        "router_score_bias": where("enable_moe_block", True, None),
-    },
+    GEMMA,
+    by_layer(_kinds_4, _layers_4, _others_4, window(512)),
+    qk_norm="per_head",
+    norms_per_layer=_norms_4,
+    moe_experts=lambda config, _: config.said("num_experts", least=1) if config.flag("enable_moe_block") else 0,
+    moe_top_k=where_experts(size("top_k_experts")),
+    moe_d_ff=where_experts(size("moe_intermediate_size")),
+    # The dense block runs in parallel with the experts, like a shared expert.
+    moe_shared_experts=where_experts(lambda _, __: 1),
+    moe_shared_d_ff=where_experts(size("intermediate_size")),
+    router_score_bias=where("enable_moe_block", True, None),
 )
 # The variant without an encoder has no per-layer embeddings.
 GEMMA4_UNIFIED = Family(
     "gemma4_unified_text",
-    {**GEMMA4, **by_layer(_kinds_4, _layers_4, _wide_4, window(1024)), "norms_per_layer": 4, "moe_experts": 0},
+    GEMMA4,
+    by_layer(_kinds_4, _layers_4, _wide_4, window(1024)),
+    norms_per_layer=4,
+    moe_experts=0,
 )

@@ -32,27 +32,26 @@ PLAIN: ColumnRules = {
     "n_kv_heads": of("n_heads"),
 }
 
-GPT2 = Family("gpt2 gpt-sw3", {
-    **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
-    "d_model": size("n_embd", "hidden_size"), "n_heads": size("n_head", "num_attention_heads"),
-    "d_ff": times(4, "d_model", "n_inner"), "tied_embeddings": tied(True),
-    "max_context": size("n_positions", "max_position_embeddings", "n_ctx"), "pos_emb_rows": of("max_context"),
-})  # fmt: skip
+GPT2 = Family(
+    "gpt2 gpt-sw3", PLAIN, biases(True), n_layers=layers("n_layer", "num_hidden_layers"),
+    d_model=size("n_embd", "hidden_size"), n_heads=size("n_head", "num_attention_heads"),
+    d_ff=times(4, "d_model", "n_inner"), tied_embeddings=tied(True),
+    max_context=size("n_positions", "max_position_embeddings", "n_ctx"), pos_emb_rows=of("max_context"),
+)  # fmt: skip
 GPT_BIGCODE = Family(
     "gpt_bigcode",
-    {**GPT2, "n_kv_heads": lambda config, row: 1 if config.flag("multi_query", default=True) else row["n_heads"]},
+    GPT2,
+    n_kv_heads=lambda config, row: 1 if config.flag("multi_query", default=True) else row["n_heads"],
 )
 GPTJ = Family(
     "gptj codegen",
-    {
-        **GPT2,
-        "tied_embeddings": tied(False),
-        "norms_per_layer": 1,
-        "qkv_bias": False,
-        "o_bias": False,
-        "lm_head_bias": True,
-        "pos_emb_rows": 0,
-    },
+    GPT2,
+    tied_embeddings=tied(False),
+    norms_per_layer=1,
+    qkv_bias=False,
+    o_bias=False,
+    lm_head_bias=True,
+    pos_emb_rows=0,
 )
 
 
@@ -70,27 +69,26 @@ def _neo_kinds(config: Config, row: ModelRow) -> list[str]:
     return ["local" if name == "local" else "full" for name in names]
 
 
-GPT_NEO = Family("gpt_neo", {
-    **PLAIN, **attention(_neo_kinds, window(256, "window_size")), "n_layers": layers("num_layers", "num_hidden_layers"),
-    "n_heads": size("num_heads", "num_attention_heads"),
-    "d_ff": times(4, "d_model", "intermediate_size"), "tied_embeddings": tied(True), "o_bias": True, "mlp_bias": True,
-    "max_context": size("max_position_embeddings"), "pos_emb_rows": of("max_context"),
-})  # fmt: skip
+GPT_NEO = Family(
+    "gpt_neo", PLAIN, attention(_neo_kinds, window(256, "window_size")),
+    n_layers=layers("num_layers", "num_hidden_layers"),
+    n_heads=size("num_heads", "num_attention_heads"),
+    d_ff=times(4, "d_model", "intermediate_size"), tied_embeddings=tied(True), o_bias=True, mlp_bias=True,
+    max_context=size("max_position_embeddings"), pos_emb_rows=of("max_context"),
+)  # fmt: skip
 GPT_NEOX = Family(
     "gpt_neox",
-    {
-        **PLAIN,
-        "mlp_bias": True,
-        "qkv_bias": flag("attention_bias", default=True),
-        "o_bias": flag("attention_bias", default=True),
-    },
+    PLAIN,
+    mlp_bias=True,
+    qkv_bias=flag("attention_bias", default=True),
+    o_bias=flag("attention_bias", default=True),
 )
-BLOOM = Family("bloom", {
-    **PLAIN, **biases(True), "n_layers": layers("n_layer", "num_hidden_layers"),
-    "d_model": size("hidden_size", "n_embed"), "n_heads": size("n_head", "num_attention_heads"),
-    "d_ff": times(4, "d_model"), "tied_embeddings": tied(True), "embed_norm": True,
-    "max_context": maybe("seq_length"),
-})  # fmt: skip
+BLOOM = Family(
+    "bloom", PLAIN, biases(True), n_layers=layers("n_layer", "num_hidden_layers"),
+    d_model=size("hidden_size", "n_embed"), n_heads=size("n_head", "num_attention_heads"),
+    d_ff=times(4, "d_model"), tied_embeddings=tied(True), embed_norm=True,
+    max_context=maybe("seq_length"),
+)  # fmt: skip
 
 
 def _opt_d_model(config: Config, _: ModelRow) -> ColumnValue:
@@ -107,27 +105,25 @@ def _opt_final_norm(config: Config, row: ModelRow) -> ColumnValue:
 
 
 # Two rows of positions stand before the first (OPTLearnedPositionalEmbedding.offset).
-OPT = Family("opt", {
-    **PLAIN, **biases(flag("enable_bias", default=True)), "d_model": _opt_d_model,
-    "d_ff": size("ffn_dim"), "tied_embeddings": tied(True), "max_context": size("max_position_embeddings"),
-    "pos_emb_rows": lambda _, row: row.count("max_context") + 2,
-    "norms_per_layer": where("layer_norm_elementwise_affine", 2, 0, default=True), "final_norm": _opt_final_norm,
-})  # fmt: skip
+OPT = Family(
+    "opt", PLAIN, biases(flag("enable_bias", default=True)), d_model=_opt_d_model,
+    d_ff=size("ffn_dim"), tied_embeddings=tied(True), max_context=size("max_position_embeddings"),
+    pos_emb_rows=lambda _, row: row.count("max_context") + 2,
+    norms_per_layer=where("layer_norm_elementwise_affine", 2, 0, default=True), final_norm=_opt_final_norm,
+)  # fmt: skip
 
 PHI = Family(
     "phi phi-msft",
-    {
-        **PLAIN,
-        **biases(True),
-        "n_layers": layers("num_hidden_layers", "n_layer"),
-        "lm_head_bias": True,
-        "n_kv_heads": lambda config, row: config.count("num_key_value_heads", "n_head_kv", least=1) or row["n_heads"],
-        "d_ff": lambda config, row: (
-            times(4, "d_model", "n_inner") if config.says("n_embd") else size("intermediate_size")
-        )(config, row),
-        "norms_per_layer": 1,
-        "qk_norm_params": lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm") else None,
-    },
+    PLAIN,
+    biases(True),
+    n_layers=layers("num_hidden_layers", "n_layer"),
+    lm_head_bias=True,
+    n_kv_heads=lambda config, row: config.count("num_key_value_heads", "n_head_kv", least=1) or row["n_heads"],
+    d_ff=lambda config, row: (times(4, "d_model", "n_inner") if config.says("n_embd") else size("intermediate_size"))(
+        config, row
+    ),
+    norms_per_layer=1,
+    qk_norm_params=lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm") else None,
 )
 
 
@@ -153,22 +149,20 @@ def _falcon_norms(config: Config, _: ModelRow) -> ColumnValue:
     return (2 if _is_new(config) else 1) if said is None else min(said, 2)
 
 
-FALCON = Family("falcon refinedweb refinedwebmodel", {
-    **PLAIN, **biases(flag("bias")), "n_layers": layers("num_hidden_layers", "n_layer"),
-    "d_model": size("hidden_size", "n_embed"), "n_heads": size("num_attention_heads", "n_head"),
-    "n_kv_heads": _falcon_kv_heads, "d_ff": times(4, "d_model", "ffn_hidden_size"), "tied_embeddings": tied(True),
-    "norms_per_layer": _falcon_norms, "max_context": maybe("max_position_embeddings", default=2048),
-})  # fmt: skip
+FALCON = Family(
+    "falcon refinedweb refinedwebmodel", PLAIN, biases(flag("bias")), n_layers=layers("num_hidden_layers", "n_layer"),
+    d_model=size("hidden_size", "n_embed"), n_heads=size("num_attention_heads", "n_head"),
+    n_kv_heads=_falcon_kv_heads, d_ff=times(4, "d_model", "ffn_hidden_size"), tied_embeddings=tied(True),
+    norms_per_layer=_falcon_norms, max_context=maybe("max_position_embeddings", default=2048),
+)  # fmt: skip
 
 STARCODER2 = Family(
     "starcoder2",
-    {
-        **PLAIN,
-        **KV_SAID,
-        **biases(flag("use_bias", default=True)),
-        **attention(all_local, window(None)),
-        "tied_embeddings": tied(True),
-    },
+    PLAIN,
+    KV_SAID,
+    biases(flag("use_bias", default=True)),
+    attention(all_local, window(None)),
+    tied_embeddings=tied(True),
 )
 
 
@@ -206,65 +200,53 @@ def _mpt_positions(config: Config, row: ModelRow) -> ColumnValue:
 
 MPT = Family(
     "mpt",
-    {
-        **PLAIN,
-        **biases(where("no_bias", False, True, default=True)),
-        "n_layers": layers("n_layers"),
-        "d_model": size("d_model"),
-        "n_heads": size("n_heads"),
-        "n_kv_heads": _mpt_kv_heads,
-        "tied_embeddings": tied(True),
-        "d_ff": _mpt_d_ff,
-        "mlp_gated": _mpt_gated,
-        "norm": where("no_bias", "layernorm_nobias", "layernorm", default=True),
-        "max_context": size("max_seq_len"),
-        "pos_emb_rows": _mpt_positions,
-    },
+    PLAIN,
+    biases(where("no_bias", False, True, default=True)),
+    n_layers=layers("n_layers"),
+    d_model=size("d_model"),
+    n_heads=size("n_heads"),
+    n_kv_heads=_mpt_kv_heads,
+    tied_embeddings=tied(True),
+    d_ff=_mpt_d_ff,
+    mlp_gated=_mpt_gated,
+    norm=where("no_bias", "layernorm_nobias", "layernorm", default=True),
+    max_context=size("max_seq_len"),
+    pos_emb_rows=_mpt_positions,
 )
 
 # The first GPT has norms after each block, and none after the last layer.
-GPT = Family("openai-gpt", {**GPT2, "d_ff": times(4, "d_model"), "final_norm": False})
+GPT = Family("openai-gpt", GPT2, d_ff=times(4, "d_model"), final_norm=False)
 # Positions are sinusoidal, not learned.
-CTRL = Family("ctrl", {**GPT2, "d_ff": size("dff"), "lm_head_bias": True, "pos_emb_rows": 0})
+CTRL = Family("ctrl", GPT2, d_ff=size("dff"), lm_head_bias=True, pos_emb_rows=0)
 XGLM = Family(
     "xglm",
-    {
-        **PLAIN,
-        **biases(True),
-        "n_layers": layers("num_layers", "num_hidden_layers"),
-        "n_heads": size("attention_heads", "num_attention_heads"),
-        "d_ff": size("ffn_dim"),
-        "tied_embeddings": tied(True),
-    },
+    PLAIN,
+    biases(True),
+    n_layers=layers("num_layers", "num_hidden_layers"),
+    n_heads=size("attention_heads", "num_attention_heads"),
+    d_ff=size("ffn_dim"),
+    tied_embeddings=tied(True),
 )
 # Two rows of positions stand before the first, as in OPT.
 BIOGPT = Family(
     "biogpt",
-    {
-        **PLAIN,
-        **biases(True),
-        "tied_embeddings": tied(True),
-        "max_context": size("max_position_embeddings"),
-        "pos_emb_rows": lambda _, row: row.count("max_context") + 2,
-    },
+    PLAIN,
+    biases(True),
+    tied_embeddings=tied(True),
+    max_context=size("max_position_embeddings"),
+    pos_emb_rows=lambda _, row: row.count("max_context") + 2,
 )
 # Only the last layer's attention has a bias, on its output.
 GPT_NEOX_JAPANESE = Family(
     "gpt_neox_japanese",
-    {
-        **PLAIN,
-        "tied_embeddings": tied(True),
-        "d_ff": lambda config, row: config.said("intermediate_multiple_size", least=1) * row.count("d_model"),
-        "extra_params_total": lambda _, row: row.count("d_model"),
-    },
+    PLAIN,
+    tied_embeddings=tied(True),
+    d_ff=lambda config, row: config.said("intermediate_multiple_size", least=1) * row.count("d_model"),
+    extra_params_total=lambda _, row: row.count("d_model"),
 )
 PERSIMMON = Family(
     "persimmon",
-    {
-        **PLAIN,
-        **biases(True),
-        "qk_norm_params": lambda config, row: (
-            4 * row.count("head_dim") if config.flag("qk_layernorm", default=True) else None
-        ),
-    },
+    PLAIN,
+    biases(True),
+    qk_norm_params=lambda config, row: 4 * row.count("head_dim") if config.flag("qk_layernorm", default=True) else None,
 )

@@ -7,7 +7,7 @@ are in `state_space`, Ling's in `ling`.
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID, OLMO2, QWEN2
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, GROUPED, OLMO2, QWEN2
 from planner.hf.experts import after, experts, n_routed, one_shared
 from planner.hf.latent import DEEPSEEK_V3
 from planner.hf.layers import attention, listed, marked_full, n_linear, one_full_in, window
@@ -75,8 +75,8 @@ GATED_DELTA: ColumnRules = {
     "extra_params_total": gate_bias,
     "recurrent_state_elements": _delta_states,
 }
-QWEN3_5 = Family("qwen3_5_text", {**QWEN2, **GATED_DELTA})
-QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", {**QWEN2_MOE, **GATED_DELTA})
+QWEN3_5 = Family("qwen3_5_text", QWEN2, GATED_DELTA)
+QWEN3_NEXT = Family("qwen3_next qwen3_5_moe_text", QWEN2_MOE, GATED_DELTA)
 
 
 def _lara_turns(_: Config, row: ModelRow) -> list[str]:
@@ -85,18 +85,16 @@ def _lara_turns(_: Config, row: ModelRow) -> list[str]:
     return [turns[index % 5] for index in range(row.count("n_layers"))]
 
 
-LARA_MINI = Family("lara_mini", {
-    **QWEN2_MOE, **GATED_DELTA, **attention(_lara_turns, window(512), delta_net), "head_dim": head_dim(128),
-    "attn_gate": False, "moe_shared_gate": False, "extra_params_total": None, "tied_embeddings": tied(True),
-})  # fmt: skip
+LARA_MINI = Family(
+    "lara_mini", QWEN2_MOE, GATED_DELTA, attention(_lara_turns, window(512), delta_net), head_dim=head_dim(128),
+    attn_gate=False, moe_shared_gate=False, extra_params_total=None, tied_embeddings=tied(True),
+)  # fmt: skip
 MINIMAX = Family(
     "minimax minimax_text_01 minimax_m1",
-    {
-        **MIXTRAL,
-        **attention(marked_full, maybe(), _lightning),
-        **one_shared(maybe("shared_intermediate_size")),
-        "recurrent_state_elements": _lightning_states,
-    },
+    MIXTRAL,
+    attention(marked_full, maybe(), _lightning),
+    one_shared(maybe("shared_intermediate_size")),
+    recurrent_state_elements=_lightning_states,
 )
 
 
@@ -131,12 +129,12 @@ def _conv_width(config: Config, _: ModelRow) -> ColumnValue:
     return (width + block - 1) // block * block
 
 
-LFM2 = Family("lfm2", {
-    **GENERAL, **KV_SAID, **attention(_conv_kinds, maybe(), _short_conv), "qk_norm": "per_head",
-    "d_ff": _conv_width, "tied_embeddings": tied(True, "tie_embedding"),
+LFM2 = Family(
+    "lfm2", GROUPED, attention(_conv_kinds, maybe(), _short_conv), qk_norm="per_head",
+    d_ff=_conv_width, tied_embeddings=tied(True, "tie_embedding"),
     # The past inputs of a convolution.
-    "recurrent_state_elements": lambda config, row: n_linear(row) * row.count("d_model") * config.said("conv_L_cache"),
-})  # fmt: skip
+    recurrent_state_elements=lambda config, row: n_linear(row) * row.count("d_model") * config.said("conv_L_cache"),
+)  # fmt: skip
 
 
 def _turns(_: Config, row: ModelRow) -> list[str]:
@@ -147,28 +145,22 @@ def _turns(_: Config, row: ModelRow) -> list[str]:
 
 LFM3 = Family(
     "lfm3",
-    {
-        **LFM2,
-        **attention(_turns, window(256), _short_conv),
-        **ATTENTION_BIAS,
-        "d_ff": size("intermediate_size"),
-        "head_dim": head_dim(128),
-        "norms_per_layer": where("use_sandwich_norm", 4, 2, default=True),
-        # A gate for each head.
-        "extra_params_per_layer": lambda config, row: (
-            row.count("d_model") * row.count("n_heads") if config.flag("use_attention_gate", default=True) else None
-        ),
-    },
+    LFM2,
+    attention(_turns, window(256), _short_conv),
+    ATTENTION_BIAS,
+    d_ff=size("intermediate_size"),
+    head_dim=head_dim(128),
+    norms_per_layer=where("use_sandwich_norm", 4, 2, default=True),
+    # A gate for each head.
+    extra_params_per_layer=lambda config, row: (
+        row.count("d_model") * row.count("n_heads") if config.flag("use_attention_gate", default=True) else None
+    ),
 )
 LFM2_MOE = Family(
     "lfm2_moe",
-    {
-        **LFM2,
-        **experts(
-            size("num_experts"), size("num_experts_per_tok"), after(lambda config: config.said("num_dense_layers"))
-        ),
-        "router_score_bias": flag("use_expert_bias", default=True),
-    },
+    LFM2,
+    experts(size("num_experts"), size("num_experts_per_tok"), after(lambda config: config.said("num_dense_layers"))),
+    router_score_bias=flag("use_expert_bias", default=True),
 )
 
 
@@ -179,7 +171,7 @@ def _olmo_kinds(config: Config, row: ModelRow) -> list[str]:
 
 
 OLMO_HYBRID = Family(
-    "olmo_hybrid", {**OLMO2, **attention(_olmo_kinds, maybe(), delta_net), "recurrent_state_elements": _delta_states}
+    "olmo_hybrid", OLMO2, attention(_olmo_kinds, maybe(), delta_net), recurrent_state_elements=_delta_states
 )
 
 
@@ -205,16 +197,14 @@ def _griffin_block(config: Config, row: ModelRow) -> ColumnValue:
 
 RECURRENT_GEMMA = Family(
     "recurrent_gemma",
-    {
-        **GENERAL,
-        **attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
-        "tied_embeddings": tied(True),
-        "qkv_bias": flag("attention_bias"),
-        "o_bias": True,
-        "mlp_bias": True,
-        "d_ff": lambda config, _: config.said("intermediate_size", least=2) // 2,
-        "recurrent_state_elements": lambda config, row: n_linear(row) * _recurrent_width(config, row),
-    },
+    GENERAL,
+    attention(_griffin_kinds, window(2048, "attention_window_size"), _griffin_block),
+    tied_embeddings=tied(True),
+    qkv_bias=flag("attention_bias"),
+    o_bias=True,
+    mlp_bias=True,
+    d_ff=lambda config, _: config.said("intermediate_size", least=2) // 2,
+    recurrent_state_elements=lambda config, row: n_linear(row) * _recurrent_width(config, row),
 )
 
 
@@ -269,16 +259,14 @@ def _kimi_experts(config: Config, row: ModelRow) -> ColumnValue:
 
 KIMI_LINEAR = Family(
     "kimi_linear",
-    {
-        **DEEPSEEK_V3,
-        **attention(_kimi_kinds, maybe(), kimi_delta),
-        "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0),
-        "moe_experts": _kimi_experts,
-        "moe_top_k": size("num_experts_per_token", "num_experts_per_tok"),
-        "moe_shared_experts": maybe("n_shared_experts", "num_shared_experts"),
-        "recurrent_state_elements": kimi_states,
-        "tied_embeddings": apart,
-    },
+    DEEPSEEK_V3,
+    attention(_kimi_kinds, maybe(), kimi_delta),
+    q_lora_rank=lambda config, _: taken(config, "q_lora_rank", 0),
+    moe_experts=_kimi_experts,
+    moe_top_k=size("num_experts_per_token", "num_experts_per_tok"),
+    moe_shared_experts=maybe("n_shared_experts", "num_shared_experts"),
+    recurrent_state_elements=kimi_states,
+    tied_embeddings=apart,
 )
 
 
@@ -299,10 +287,7 @@ def _crossing(_: Config, row: ModelRow) -> ColumnValue:
 
 MLLAMA = Family(
     "mllama_text_model",
-    {
-        **GENERAL,
-        **KV_SAID,
-        **attention(_mllama_kinds, maybe(), _crossing),
-        "extra_params_total": lambda _, row: 8 * row.count("d_model"),  # image tokens, only in the embedding
-    },
+    GROUPED,
+    attention(_mllama_kinds, maybe(), _crossing),
+    extra_params_total=lambda _, row: 8 * row.count("d_model"),  # image tokens, only in the embedding
 )

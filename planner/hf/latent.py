@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
 from planner.hf.dense import GENERAL
-from planner.hf.experts import after, experts, n_routed
+from planner.hf.experts import after, experts, n_routed, n_sparse
 from planner.hf.layers import check_length, of_layers
 from planner.hf.routed import ROUTED
 from planner.hf.rules import ColumnRules, ColumnValue, Family, ModelRow, divided, flag, layers, of, size, taken, tied
@@ -92,9 +92,8 @@ def indexer_rest(config: Config, row: ModelRow) -> ColumnValue:
 def _shared_biases(config: Config, row: ModelRow) -> ColumnValue:
     """`mlp_bias`: biases of the shared experts, which form one block. Those of dense layers have a column."""
     width = row.count("moe_shared_experts") * row.count("moe_d_ff")
-    sparse = row.count("n_layers") - row.count("n_dense_layers")
     biased = config.flag("mlp_bias") and width
-    return sparse * (2 * width + row.count("d_model")) if biased else None
+    return n_sparse(row) * (2 * width + row.count("d_model")) if biased else None
 
 
 _LATENT: ColumnRules = {
@@ -113,51 +112,40 @@ _LATENT: ColumnRules = {
 # In other families the value width defaults to the head width.
 MINICPM3 = Family(
     "minicpm3",
-    {
-        **_LATENT,
-        "tied_embeddings": tied(True),
-        "v_head_dim": lambda config, row: config.count("v_head_dim", least=1) or divided(config, row),
-    },
+    _LATENT,
+    tied_embeddings=tied(True),
+    v_head_dim=lambda config, row: config.count("v_head_dim", least=1) or divided(config, row),
 )
-YOUTU = Family("youtu youtu_llm", {**_LATENT, "tied_embeddings": tied(True)})
-DEEPSEEK_V2 = Family(
-    "deepseek_v2", {**_LATENT, **ROUTED, **_score_bias(otherwise=False), "extra_params_total": _shared_biases}
-)
+YOUTU = Family("youtu youtu_llm", _LATENT, tied_embeddings=tied(True))
+DEEPSEEK_V2 = Family("deepseek_v2", _LATENT, ROUTED, _score_bias(otherwise=False), extra_params_total=_shared_biases)
 # Only V2 has biases in its feed-forward blocks (transformers).
 DEEPSEEK_V3 = Family(
     "deepseek_v3 kimi_k2 glm4_moe_lite dots_vlm",
-    {**DEEPSEEK_V2, **_score_bias(otherwise=True), "mlp_bias": None, "extra_params_total": None},
+    DEEPSEEK_V2,
+    _score_bias(otherwise=True),
+    mlp_bias=None,
+    extra_params_total=None,
 )
-SARVAM_MLA = Family("sarvam_mla", {**DEEPSEEK_V3, "q_lora_rank": lambda config, _: taken(config, "q_lora_rank", 0)})
+SARVAM_MLA = Family("sarvam_mla", DEEPSEEK_V3, q_lora_rank=lambda config, _: taken(config, "q_lora_rank", 0))
 # One further norm after the experts.
-AXK1 = Family(
-    "axk1",
-    {
-        **DEEPSEEK_V3,
-        "extra_params_total": lambda _, row: (
-            (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model") or None
-        ),
-    },
-)
-MISTRAL4 = Family("mistral4", {**DEEPSEEK_V3, **_score_bias(otherwise=False)})
+AXK1 = Family("axk1", DEEPSEEK_V3, extra_params_total=lambda _, row: n_sparse(row) * row.count("d_model") or None)
+MISTRAL4 = Family("mistral4", DEEPSEEK_V3, _score_bias(otherwise=False))
 DEEPSEEK_V32 = Family(
     "deepseek_v32 glm_moe_dsa",
-    {
-        **DEEPSEEK_V3,
-        "indexer_params_per_layer": _indexer_share,
-        "extra_params_total": indexer_rest,
-        "index_topk": _chosen,
-        "index_n_heads": size("index_n_heads"),
-        "index_head_dim": size("index_head_dim"),
-        "n_indexer_layers": _n_indexers,
-    },
+    DEEPSEEK_V3,
+    indexer_params_per_layer=_indexer_share,
+    extra_params_total=indexer_rest,
+    index_topk=_chosen,
+    index_n_heads=size("index_n_heads"),
+    index_head_dim=size("index_head_dim"),
+    n_indexer_layers=_n_indexers,
 )
 
 
 def _gated_norms(config: Config, row: ModelRow) -> int:
     """A.X K2's norms before attention and experts: two low-rank projections that scale the normed values."""
-    sparse = row.count("n_layers") - row.count("n_dense_layers")
-    return 2 * taken(config, "gated_norm_rank", 16) * row.count("d_model") * (row.count("n_layers") + sparse)
+    layers = row.count("n_layers") + n_sparse(row)
+    return 2 * taken(config, "gated_norm_rank", 16) * row.count("d_model") * layers
 
 
 def _axk2_further(config: Config, row: ModelRow) -> ColumnValue:
@@ -171,16 +159,12 @@ def _axk2_further(config: Config, row: ModelRow) -> ColumnValue:
 
 AXK2 = Family(
     "axk2",
-    {
-        **DEEPSEEK_V32,
-        **experts(
-            n_routed, size("num_experts_per_tok"), after(lambda config: taken(config, "first_k_dense_replace", 1))
-        ),
-        "extra_params_per_layer": _axk2_further,
-        "extra_params_total": lambda config, row: (
-            int(indexer_rest(config, row) or 0) + _gated_norms(config, row) % row.count("n_layers") or None
-        ),
-    },
+    DEEPSEEK_V32,
+    experts(n_routed, size("num_experts_per_tok"), after(lambda config: taken(config, "first_k_dense_replace", 1))),
+    extra_params_per_layer=_axk2_further,
+    extra_params_total=lambda config, row: (
+        int(indexer_rest(config, row) or 0) + _gated_norms(config, row) % row.count("n_layers") or None
+    ),
 )
 
 
@@ -212,15 +196,15 @@ def _twice(config: Config, row: ModelRow) -> ColumnValue:
 
 # A layer has attention and a dense block twice, and experts in parallel: it counts as two, one with experts and
 # its dense block as a shared expert.
-LONGCAT = Family("longcat_flash", {
-    **_LATENT, "n_layers": _twice,
-    "moe_experts": size("n_routed_experts"), "moe_top_k": _zero_experts, "moe_d_ff": size("expert_ffn_hidden_size"),
-    "n_dense_layers": lambda _, row: row.count("n_layers") // 2, "d_ff": size("ffn_hidden_size"),
-    "moe_shared_experts": 1, "moe_shared_d_ff": size("ffn_hidden_size"), "router_score_bias": True,
-    "extra_params_per_layer": lambda config, row: (
+LONGCAT = Family(
+    "longcat_flash", _LATENT, n_layers=_twice,
+    moe_experts=size("n_routed_experts"), moe_top_k=_zero_experts, moe_d_ff=size("expert_ffn_hidden_size"),
+    n_dense_layers=lambda _, row: row.count("n_layers") // 2, d_ff=size("ffn_hidden_size"),
+    moe_shared_experts=1, moe_shared_d_ff=size("ffn_hidden_size"), router_score_bias=True,
+    extra_params_per_layer=lambda config, row: (
         bias_sum(config, row, "attention_bias") + _zero_routes(config, row) // 2
     ),
-    "extra_params_total": lambda config, row: (
+    extra_params_total=lambda config, row: (
         row.count("n_layers") // 2 * (_zero_routes(config, row) % 2 + _n_zero(config)) or None
     ),
-})  # fmt: skip
+)  # fmt: skip

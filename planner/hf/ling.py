@@ -60,21 +60,18 @@ def _ling_further(config: Config, row: ModelRow) -> ColumnValue:
 
 LING_HYBRID = Family(
     "bailing_moe_v2_5 bailing_hybrid",
-    {
-        **DEEPSEEK_V3,
-        **attention(_ling_kinds, maybe(), _ling_linear),
-        "o_bias": flag("use_qkv_bias", "attention_bias"),
-        "extra_params_per_layer": _ling_further,
-        "recurrent_state_elements": _ling_states,
-        "router_score_bias": True,
-        "moe_shared_experts": maybe("num_shared_experts", "n_shared_experts"),
-        "max_context": maybe("max_position_embeddings", "model_max_length"),
-        "tied_embeddings": apart,
-    },
+    DEEPSEEK_V3,
+    attention(_ling_kinds, maybe(), _ling_linear),
+    o_bias=flag("use_qkv_bias", "attention_bias"),
+    extra_params_per_layer=_ling_further,
+    recurrent_state_elements=_ling_states,
+    router_score_bias=True,
+    moe_shared_experts=maybe("num_shared_experts", "n_shared_experts"),
+    max_context=maybe("max_position_embeddings", "model_max_length"),
+    tied_embeddings=apart,
 )
 
 
 LING_LINEAR = Family(
-    "bailing_moe_linear",
-    {**BAILING, **attention(_ling_kinds, maybe(), _ling_linear), "recurrent_state_elements": _ling_states},
+    "bailing_moe_linear", BAILING, attention(_ling_kinds, maybe(), _ling_linear), recurrent_state_elements=_ling_states
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, HUNYUAN, KV_SAID, LLAMA, MUSE_GLIMMER, OLMO2, QWEN2, QWEN3, SINKS
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, GROUPED, HUNYUAN, LLAMA, MUSE_GLIMMER, OLMO2, QWEN2, QWEN3, SINKS
 from planner.hf.experts import (
     all_sparse,
     by_step,
     experts,
     interleaved,
+    n_sparse,
     one_shared,
     step_sparse,
     unbiased,
@@ -32,6 +33,7 @@ from planner.hf.rules import (
     ModelRow,
     flag,
     head_dim,
+    kv_heads_said,
     layers,
     maybe,
     size,
@@ -45,98 +47,89 @@ CHOSEN = size("num_experts_per_tok", "num_experts_per_token", "experts_per_token
 # In the first families with experts, the field of the dense width is an expert's.
 _LOCAL = experts(size("num_local_experts", "num_experts"), CHOSEN, all_sparse, width=size("intermediate_size"))
 
-MIXTRAL = Family("mixtral", {**GENERAL, **KV_SAID, **attention(all_local, window(None)), **_LOCAL})
-PHIMOE = Family("phimoe", {**MIXTRAL, **ATTENTION_BIAS, "norm": "layernorm", "lm_head_bias": flag("lm_head_bias")})
-OLMOE = Family("olmoe flex_olmo", {**OLMO2, **_LOCAL})
+MIXTRAL = Family("mixtral", GROUPED, attention(all_local, window(None)), _LOCAL)
+PHIMOE = Family("phimoe", MIXTRAL, ATTENTION_BIAS, norm="layernorm", lm_head_bias=flag("lm_head_bias"))
+OLMOE = Family("olmoe flex_olmo", OLMO2, _LOCAL)
 GPT_OSS = Family(
     "gpt_oss",
-    {
-        **MIXTRAL,
-        **attention(one_full_in(2), window(128)),
-        "head_dim": head_dim(64),
-        "attn_sinks": True,
-        "qkv_bias": flag("attention_bias", default=True),
-        "o_bias": flag("attention_bias", default=True),
-        "router_bias": True,
-        "expert_bias": True,
-    },
+    MIXTRAL,
+    attention(one_full_in(2), window(128)),
+    head_dim=head_dim(64),
+    attn_sinks=True,
+    qkv_bias=flag("attention_bias", default=True),
+    o_bias=flag("attention_bias", default=True),
+    router_bias=True,
+    expert_bias=True,
 )
 MINIMAX_M2 = Family(
     "minimax_m2",
-    {
-        **MIXTRAL,
-        "head_dim": head_dim(128),
-        "qk_norm": where("use_qk_norm", "full", "none", default=True),
-        "router_score_bias": flag("use_routing_bias", default=True),
-    },
+    MIXTRAL,
+    head_dim=head_dim(128),
+    qk_norm=where("use_qk_norm", "full", "none", default=True),
+    router_score_bias=flag("use_routing_bias", default=True),
 )
 LLAMA4 = Family(
     "llama4_text",
-    {
-        **LLAMA,
-        **KV_SAID,
-        **attention(local_where_rope, window(8192, "attention_chunk_size")),
-        **experts(
-            size("num_local_experts"),
-            CHOSEN,
-            interleaved,
-            width=size("intermediate_size"),
-            d_ff=size("intermediate_size_mlp"),
-        ),
-        "head_dim": head_dim(128),
-        "moe_shared_experts": 1,
-    },
+    LLAMA,
+    attention(local_where_rope, window(8192, "attention_chunk_size")),
+    experts(
+        size("num_local_experts"),
+        CHOSEN,
+        interleaved,
+        width=size("intermediate_size"),
+        d_ff=size("intermediate_size_mlp"),
+    ),
+    n_kv_heads=kv_heads_said,
+    head_dim=head_dim(128),
+    moe_shared_experts=1,
 )
 
 
 ARIA = Family(
     "aria_text",
-    {
-        **LLAMA,
-        "mlp_bias": unbiased("mlp_bias"),
-        "moe_shared_experts": maybe("moe_num_shared_experts"),
-        **experts(
-            size("moe_num_experts"),
-            size("moe_topk"),
-            all_sparse,
-            width=size("moe_intermediate_size", "intermediate_size"),
-        ),
-    },
+    LLAMA,
+    experts(
+        size("moe_num_experts"),
+        size("moe_topk"),
+        all_sparse,
+        width=size("moe_intermediate_size", "intermediate_size"),
+    ),
+    mlp_bias=unbiased("mlp_bias"),
+    moe_shared_experts=maybe("moe_num_shared_experts"),
 )
 
 
-GRANITEMOE = Family("granitemoe", {**GENERAL, **ATTENTION_BIAS, **_LOCAL})
-GRANITEMOESHARED = Family("granitemoeshared", {**GRANITEMOE, **one_shared(maybe("shared_intermediate_size"))})
-GRANITEMOE_SWA = Family("granitemoe_swa", {**GRANITEMOESHARED, **SINKS})
+GRANITEMOE = Family("granitemoe", GENERAL, ATTENTION_BIAS, _LOCAL)
+GRANITEMOESHARED = Family("granitemoeshared", GRANITEMOE, one_shared(maybe("shared_intermediate_size")))
+GRANITEMOE_SWA = Family("granitemoe_swa", GRANITEMOESHARED, SINKS)
 
 _QWEN = experts(size("num_experts", "num_local_experts"), CHOSEN, by_step)
 QWEN2_MOE = Family(
     "qwen2_moe",
-    {
-        **QWEN2,
-        **attention(first_odd_local, window(4096)),
-        **_QWEN,
-        "qkv_bias": flag("qkv_bias", default=True),
-        "moe_shared_gate": True,
-        "moe_shared_experts": 1,
-        "moe_shared_d_ff": size("shared_expert_intermediate_size"),
-    },
+    QWEN2,
+    attention(first_odd_local, window(4096)),
+    _QWEN,
+    qkv_bias=flag("qkv_bias", default=True),
+    moe_shared_gate=True,
+    moe_shared_experts=1,
+    moe_shared_d_ff=size("shared_expert_intermediate_size"),
 )
 QWEN3_MOE = Family(
     "qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text",
-    {**QWEN3, **attention(all_where_used, window(4096)), **_QWEN, "head_dim": head_dim()},
+    QWEN3,
+    attention(all_where_used, window(4096)),
+    _QWEN,
+    head_dim=head_dim(),
 )
 _BESIDE_SHARED: ColumnRules = {
-    **GENERAL,
-    **KV_SAID,
+    **GROUPED,
     **_QWEN,
     **one_shared(size("shared_expert_intermediate_size")),
     "head_dim": head_dim(128),
     "qk_norm": "per_head",
 }
 KOLIBRI = Family(
-    "kolibri1",
-    {**_BESIDE_SHARED, **attention(one_full_in(5), window(513)), "norms_per_layer": 4, "router_score_bias": True},
+    "kolibri1", _BESIDE_SHARED, attention(one_full_in(5), window(513)), norms_per_layer=4, router_score_bias=True
 )
 
 
@@ -154,15 +147,13 @@ def _flint_sparse(config: Config, row: ModelRow) -> list[bool]:
 
 FLINT = Family(
     "flint",
-    {
-        **_BESIDE_SHARED,
-        **ATTENTION_BIAS,
-        **attention(_flint_kinds, window(513)),
-        "attn_sinks": True,
-        **experts(size("num_experts"), CHOSEN, _flint_sparse),
-    },
+    _BESIDE_SHARED,
+    ATTENTION_BIAS,
+    attention(_flint_kinds, window(513)),
+    experts(size("num_experts"), CHOSEN, _flint_sparse),
+    attn_sinks=True,
 )
-MELLUM = Family("mellum", {**QWEN3_MOE, **attention(all_full, window(1024)), "head_dim": head_dim(128)})
+MELLUM = Family("mellum", QWEN3_MOE, attention(all_full, window(1024)), head_dim=head_dim(128))
 
 
 def _of_all_layers(name: str) -> ColumnRule:
@@ -185,25 +176,21 @@ def _of_all_layers(name: str) -> ColumnRule:
 # The shared expert has the width of a routed one.
 HUNYUAN_MOE = Family(
     "hunyuan_v1_moe",
-    {
-        **HUNYUAN,
-        "moe_shared_experts": 1,
-        **experts(
-            _of_all_layers("num_experts"), _of_all_layers("moe_topk"), all_sparse, width=size("intermediate_size")
-        ),
-    },
+    HUNYUAN,
+    experts(_of_all_layers("num_experts"), _of_all_layers("moe_topk"), all_sparse, width=size("intermediate_size")),
+    moe_shared_experts=1,
 )
 
 
-DBRX = Family("dbrx", {
-    **GENERAL, **ATTENTION_BIAS, "n_layers": layers("n_layers"), "d_model": size("d_model"), "n_heads": size("n_heads"),
-    "n_kv_heads": within("attn_config", size("kv_n_heads")), "norm": "layernorm_nobias",
-    **experts(
+DBRX = Family(
+    "dbrx", GENERAL, ATTENTION_BIAS, experts(
         within("ffn_config", size("moe_num_experts")), within("ffn_config", size("moe_top_k")), all_sparse,
         width=within("ffn_config", size("ffn_hidden_size")),
     ),
-    "d_ff": within("ffn_config", size("ffn_hidden_size")), "max_context": maybe("max_seq_len"),
-})  # fmt: skip
+    n_layers=layers("n_layers"), d_model=size("d_model"), n_heads=size("n_heads"),
+    n_kv_heads=within("attn_config", size("kv_n_heads")), norm="layernorm_nobias",
+    d_ff=within("ffn_config", size("ffn_hidden_size")), max_context=maybe("max_seq_len"),
+)  # fmt: skip
 
 
 def _grok_head(config: Config, row: ModelRow) -> ColumnValue:
@@ -213,15 +200,12 @@ def _grok_head(config: Config, row: ModelRow) -> ColumnValue:
 
 GROK = Family(
     "grok-1 grok1",
-    {
-        **GENERAL,
-        **KV_SAID,
-        **_LOCAL,
-        "norms_per_layer": 4,
-        "tied_embeddings": _grok_head,
-        "moe_d_ff": size("moe_intermediate_size", "intermediate_size"),
-        **one_shared(lambda config, _: config.said("intermediate_size") if config.flag("residual_moe") else None),
-    },
+    GROUPED,
+    _LOCAL,
+    one_shared(lambda config, _: config.said("intermediate_size") if config.flag("residual_moe") else None),
+    norms_per_layer=4,
+    tied_embeddings=_grok_head,
+    moe_d_ff=size("moe_intermediate_size", "intermediate_size"),
 )
 
 
@@ -233,41 +217,30 @@ def _arctic_sparse(config: Config, row: ModelRow) -> list[bool]:
 # Its dense block has the model's width and its own norm.
 ARCTIC = Family(
     "arctic",
-    {
-        **GENERAL,
-        **KV_SAID,
-        **experts(size("num_local_experts"), CHOSEN, _arctic_sparse, width=size("intermediate_size")),
-        **one_shared(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
-        "extra_params_total": lambda config, row: (
-            (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model")
-            if config.flag("use_residual")
-            else None
-        ),
-    },
+    GROUPED,
+    experts(size("num_local_experts"), CHOSEN, _arctic_sparse, width=size("intermediate_size")),
+    one_shared(lambda config, row: row["d_model"] if config.flag("use_residual") else None),
+    extra_params_total=lambda config, row: (
+        n_sparse(row) * row.count("d_model") if config.flag("use_residual") else None
+    ),
 )
 
 
 # Queries are projected through a low rank with a norm, as in latent attention; there are few KV heads.
 STEP3 = Family(
     "step3_text",
-    {
-        **GENERAL,
-        "n_kv_heads": size("num_attention_groups"),
-        "q_lora_rank": size("share_q_dim"),
-        **experts(size("moe_num_experts"), size("moe_top_k"), step_sparse(1)),
-        **one_shared(size("share_expert_dim", "share_expert_dims")),
-        "max_context": maybe("max_position_embedding", "max_position_embeddings", "max_seq_len"),
-    },
+    GENERAL,
+    experts(size("moe_num_experts"), size("moe_top_k"), step_sparse(1)),
+    one_shared(size("share_expert_dim", "share_expert_dims")),
+    n_kv_heads=size("num_attention_groups"),
+    q_lora_rank=size("share_q_dim"),
+    max_context=maybe("max_position_embedding", "max_position_embeddings", "max_seq_len"),
 )
 MINICPM = Family(
     "minicpm",
-    {
-        **LLAMA,
-        "tied_embeddings": tied(True),
-        **experts(
-            lambda config, _: config.count("num_experts") or 0, CHOSEN, all_sparse, width=size("intermediate_size")
-        ),
-    },
+    LLAMA,
+    experts(lambda config, _: config.count("num_experts") or 0, CHOSEN, all_sparse, width=size("intermediate_size")),
+    tied_embeddings=tied(True),
 )
 
 
@@ -277,28 +250,26 @@ def _pooled(config: Config) -> int:
 
 def _ways(config: Config, row: ModelRow) -> int:
     """Parameters of all expert layers' projections to the latent width and back."""
-    return 2 * (row.count("n_layers") - row.count("n_dense_layers")) * row.count("d_model") * _pooled(config)
+    return 2 * n_sparse(row) * row.count("d_model") * _pooled(config)
 
 
 def _muse_rest(config: Config, row: ModelRow) -> ColumnValue:
     """Two norms of the latent vectors, and the remainder of the projections' even division among layers."""
-    norms = 2 * (row.count("n_layers") - row.count("n_dense_layers")) * _pooled(config)
+    norms = 2 * n_sparse(row) * _pooled(config)
     return norms + _ways(config, row) % row.count("n_layers") or None
 
 
 # One of its four norms has no parameters; each block is followed by a gate on the residual.
 MUSE_SPARK = Family(
     "muse_spark_text",
-    {
-        **MUSE_GLIMMER,
-        "head_dim": head_dim(64),
-        "norms_per_layer": 5,
-        "router_score_bias": True,
-        **experts(size("num_local_experts"), CHOSEN, all_sparse),
-        "moe_latent_dim": where_experts(lambda config, _: _pooled(config)),
-        "extra_params_per_layer": lambda config, row: _ways(config, row) // row.count("n_layers") or None,
-        "extra_params_total": _muse_rest,
-    },
+    MUSE_GLIMMER,
+    experts(size("num_local_experts"), CHOSEN, all_sparse),
+    head_dim=head_dim(64),
+    norms_per_layer=5,
+    router_score_bias=True,
+    moe_latent_dim=where_experts(lambda config, _: _pooled(config)),
+    extra_params_per_layer=lambda config, row: _ways(config, row) // row.count("n_layers") or None,
+    extra_params_total=_muse_rest,
 )
 
 
@@ -336,9 +307,10 @@ def _zaya_rest(config: Config, row: ModelRow) -> ColumnValue:
 
 
 # Scales and biases of each block's output and of the residual are counted as eight norms.
-ZAYA = Family("zaya", {
-    **GENERAL, **KV_SAID, **ATTENTION_BIAS, **attention(all_full, window(None)), "head_dim": head_dim(128),
-    **experts(size("num_experts"), _zaya_chosen, all_sparse),
-    "tied_embeddings": tied(True), "lm_head_bias": flag("lm_head_bias"), "norms_per_layer": 10,
-    "router_score_bias": True, "extra_params_per_layer": _zaya_further, "extra_params_total": _zaya_rest,
-})  # fmt: skip
+ZAYA = Family(
+    "zaya", GROUPED, ATTENTION_BIAS, attention(all_full, window(None)),
+    experts(size("num_experts"), _zaya_chosen, all_sparse),
+    head_dim=head_dim(128),
+    tied_embeddings=tied(True), lm_head_bias=flag("lm_head_bias"), norms_per_layer=10,
+    router_score_bias=True, extra_params_per_layer=_zaya_further, extra_params_total=_zaya_rest,
+)  # fmt: skip

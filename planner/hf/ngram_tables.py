@@ -97,20 +97,18 @@ def _qwen_linear(config: Config, row: ModelRow) -> ColumnValue:
 
 QWEN4_EXP = Family(
     "qwen4_exp_text",
-    {
-        **QWEN3_NEXT,
-        **attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), _qwen_linear),
-        **experts(size("num_experts"), size("num_experts_per_tok"), all_sparse),
-        "residual_streams": lambda config, _: taken(config, "hc_count", 4),
-        # Each block's norm spans all streams; the last mixer's is counted outside the layers.
-        "norms_per_layer": lambda _, row: 2 * row.count("residual_streams"),
-        "final_norm": False,
-        "index_topk": size("indexer_budget"),
-        "index_rate": size("indexer_compress_ratio"),
-        "index_n_heads": size("indexer_n_heads"),
-        "index_head_dim": size("indexer_head_dim"),
-        "indexer_params_per_layer": lambda _, row: block_indexer(row),
-        "extra_params_per_layer": _mixed,
-        "extra_params_total": _qwen_rest,
-    },
+    QWEN3_NEXT,
+    attention(one_full_in(4, "full_attention_interval", other="linear"), maybe(), _qwen_linear),
+    experts(size("num_experts"), size("num_experts_per_tok"), all_sparse),
+    residual_streams=lambda config, _: taken(config, "hc_count", 4),
+    # Each block's norm spans all streams; the last mixer's is counted outside the layers.
+    norms_per_layer=lambda _, row: 2 * row.count("residual_streams"),
+    final_norm=False,
+    index_topk=size("indexer_budget"),
+    index_rate=size("indexer_compress_ratio"),
+    index_n_heads=size("indexer_n_heads"),
+    index_head_dim=size("indexer_head_dim"),
+    indexer_params_per_layer=lambda _, row: block_indexer(row),
+    extra_params_per_layer=_mixed,
+    extra_params_total=_qwen_rest,
 )

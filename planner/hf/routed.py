@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.hf.config import Config
-from planner.hf.dense import ATTENTION_BIAS, COHERE2, ERNIE, EXAONE4, GENERAL, KV_SAID
+from planner.hf.dense import ATTENTION_BIAS, COHERE2, ERNIE, EXAONE4, GENERAL, GROUPED, KV_SAID
 from planner.hf.experts import (
     after,
     after_first_dense,
@@ -35,38 +35,31 @@ ROUTED: ColumnRules = {
     **experts(n_routed, CHOSEN, after_first_dense),
     "moe_shared_experts": where_experts(n_shared),
 }
-DEEPSEEK = Family("deepseek", {**GENERAL, **ATTENTION_BIAS, **ROUTED})  # the first: DeepSeekMoE
+DEEPSEEK = Family("deepseek", GENERAL, ATTENTION_BIAS, ROUTED)  # the first: DeepSeekMoE
 GLM4_MOE = Family(
     "glm4_moe",
-    {
-        **GENERAL,
-        **KV_SAID,
-        **ROUTED,
-        "qkv_bias": flag("attention_bias"),
-        "router_score_bias": True,
-        "qk_norm": where("use_qk_norm", "per_head", "none"),
-    },
+    GROUPED,
+    ROUTED,
+    qkv_bias=flag("attention_bias"),
+    router_score_bias=True,
+    qk_norm=where("use_qk_norm", "per_head", "none"),
 )
-GLM4V_MOE = Family("glm4v_moe_text", {**GLM4_MOE, "qkv_bias": flag("attention_bias", default=True)})
+GLM4V_MOE = Family("glm4v_moe_text", GLM4_MOE, qkv_bias=flag("attention_bias", default=True))
 SARVAM_MOE = Family(
     "sarvam_moe",
-    {
-        **GLM4_MOE,
-        "qkv_bias": flag("attention_bias", "use_qkv_bias"),
-        "head_dim": head_dim(64),
-        "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
-    },
+    GLM4_MOE,
+    qkv_bias=flag("attention_bias", "use_qkv_bias"),
+    head_dim=head_dim(64),
+    qk_norm=where("use_qk_norm", "per_head", "none", default=True),
 )
-UNLIMITED_OCR = Family("unlimited_ocr_text", {**DEEPSEEK, **KV_SAID})
-DOTS1 = Family("dots1", {**DEEPSEEK, "qk_norm": "per_head", "router_score_bias": True})
+UNLIMITED_OCR = Family("unlimited_ocr_text", DEEPSEEK, KV_SAID)
+DOTS1 = Family("dots1", DEEPSEEK, qk_norm="per_head", router_score_bias=True)
 SOLAR_OPEN = Family(
     "solar_open",
-    {
-        **GLM4_MOE,
-        **experts(n_routed, CHOSEN, all_sparse),
-        "head_dim": head_dim(128),
-        "qk_norm": "none",
-    },
+    GLM4_MOE,
+    experts(n_routed, CHOSEN, all_sparse),
+    head_dim=head_dim(128),
+    qk_norm="none",
 )
 
 
@@ -80,48 +73,39 @@ _AFTER_DENSE: ColumnRules = {
 }
 AFMOE = Family(
     "afmoe",
-    {
-        **_AFTER_DENSE,
-        **ATTENTION_BIAS,
-        **attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)),
-        "attn_gate": True,
-        "norms_per_layer": 4,
-    },
+    _AFTER_DENSE,
+    ATTENTION_BIAS,
+    attention(one_full_in(4, "global_attn_every_n_layers"), window(1024)),
+    attn_gate=True,
+    norms_per_layer=4,
 )
-HY_V3 = Family("hy_v3", {**_AFTER_DENSE, **KV_SAID, **ATTENTION_BIAS, "mlp_bias": unbiased("mlp_bias")})
+HY_V3 = Family("hy_v3", _AFTER_DENSE, KV_SAID, ATTENTION_BIAS, mlp_bias=unbiased("mlp_bias"))
 EXAONE_MOE = Family(
-    "exaone_moe",
-    {**EXAONE4, **ROUTED, "moe_shared_experts": where_experts(size("num_shared_experts")), "router_score_bias": True},
+    "exaone_moe", EXAONE4, ROUTED, moe_shared_experts=where_experts(size("num_shared_experts")), router_score_bias=True
 )
 
 BAILING = Family(
     "bailing_moe",
-    {
-        **GENERAL,
-        **KV_SAID,
-        "qkv_bias": flag("use_qkv_bias"),
-        "o_bias": flag("use_bias"),
-        "qk_norm": where("use_qk_norm", "per_head", "none"),
-        **ROUTED,
-        "moe_shared_experts": where_experts(maybe("num_shared_experts")),
-        "router_score_bias": flag("moe_router_enable_expert_bias"),
-    },
+    GROUPED,
+    ROUTED,
+    qkv_bias=flag("use_qkv_bias"),
+    o_bias=flag("use_bias"),
+    qk_norm=where("use_qk_norm", "per_head", "none"),
+    moe_shared_experts=where_experts(maybe("num_shared_experts")),
+    router_score_bias=flag("moe_router_enable_expert_bias"),
 )
 BAILING_V2 = Family(
-    "bailing_moe_v2",
-    {**BAILING, "qk_norm": where("use_qk_norm", "per_head", "none", default=True), "router_score_bias": True},
+    "bailing_moe_v2", BAILING, qk_norm=where("use_qk_norm", "per_head", "none", default=True), router_score_bias=True
 )
 
 ERNIE_MOE = Family(
     "ernie4_5_moe",
-    {
-        **ERNIE,
-        "head_dim": head_dim(),
-        **experts(size("moe_num_experts"), size("moe_k"), between),
-        "moe_shared_experts": lambda config, _: taken(config, "moe_num_shared_experts", 0),
-        "expert_bias": unbiased("use_bias"),
-        "router_score_bias": True,
-    },
+    ERNIE,
+    experts(size("moe_num_experts"), size("moe_k"), between),
+    head_dim=head_dim(),
+    moe_shared_experts=lambda config, _: taken(config, "moe_num_shared_experts", 0),
+    expert_bias=unbiased("use_bias"),
+    router_score_bias=True,
 )
 
 
@@ -142,19 +126,17 @@ def _n_prefix(config: Config) -> int:
 
 COHERE2_MOE = Family(
     "cohere2_moe",
-    {
-        **COHERE2,
-        **attention(_prefix_kinds, window(4096)),
-        "head_dim": head_dim(128),
-        **experts(
-            size("num_experts"),
-            CHOSEN,
-            after(_n_prefix),
-            width=size("intermediate_size"),
-            d_ff=size("prefix_dense_intermediate_size", "intermediate_size"),
-        ),
-        "moe_shared_experts": where_experts(maybe("num_shared_experts")),
-    },
+    COHERE2,
+    attention(_prefix_kinds, window(4096)),
+    experts(
+        size("num_experts"),
+        CHOSEN,
+        after(_n_prefix),
+        width=size("intermediate_size"),
+        d_ff=size("prefix_dense_intermediate_size", "intermediate_size"),
+    ),
+    head_dim=head_dim(128),
+    moe_shared_experts=where_experts(maybe("num_shared_experts")),
 )
 
 

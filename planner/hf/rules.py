@@ -17,10 +17,15 @@ ColumnRules = Mapping[str, ColumnValue | ColumnRule]
 
 
 class Family(dict[str, ColumnValue | ColumnRule]):
-    """The columns for models whose config has one of these model_types, separated by blanks."""
+    """The columns for models whose config has one of these model_types, separated by blanks.
 
-    def __init__(self, types: str, columns: ColumnRules) -> None:
-        super().__init__(columns)
+    Later tables replace the columns of earlier ones, and `columns` those of the tables.
+    """
+
+    def __init__(self, types: str, *tables: ColumnRules, **columns: ColumnValue | ColumnRule) -> None:
+        super().__init__()
+        for table in (*tables, columns):
+            self.update(table)
         self.types = types.split()
 
 

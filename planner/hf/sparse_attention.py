@@ -9,8 +9,8 @@ blocks of keys. Sizes as in transformers' modeling_*.py.
 from __future__ import annotations
 
 from planner.hf.config import NO_ROW, Config, UnsaidError
-from planner.hf.dense import GENERAL, KV_SAID
-from planner.hf.experts import after, all_sparse, always, experts, n_routed, unbiased, where_experts
+from planner.hf.dense import GENERAL, GROUPED
+from planner.hf.experts import after, all_sparse, always, experts, marked, n_routed, unbiased, where_experts
 from planner.hf.hybrid import kimi_delta, kimi_states
 from planner.hf.latent import DEEPSEEK_V32, bias_sum, block_indexer, indexer, indexer_rest
 from planner.hf.layers import attention, check_length, listed, of_layers, one_full_in
@@ -124,21 +124,21 @@ def _rest(config: Config, row: ModelRow) -> ColumnValue:
     return rest
 
 
-DEEPSEEK_V4 = Family("deepseek_v4", {
-    **GENERAL, "head_dim": size("head_dim"), "q_lora_rank": size("q_lora_rank"), "kv_shared": True,
-    "n_kv_heads": always("num_key_value_heads", 1), "mlp_bias": unbiased("mlp_bias"),
-    "o_lora_rank": size("o_lora_rank"), "o_groups": size("o_groups"), "attn_sinks": True,
-    **experts(n_routed, size("num_experts_per_tok"), all_sparse),
-    "moe_shared_experts": where_experts(always("n_shared_experts", 1)), "router_score_bias": True,
-    "sliding_window": size("sliding_window"), "n_global_layers": 0,
-    "n_csa_layers": _count(_CSA), "csa_rate": _rate(_CSA), "n_hca_layers": _count(_HCA), "hca_rate": _rate(_HCA),
-    "n_indexer_layers": _count(_CSA), "index_topk": size("index_topk"),
-    "index_n_heads": size("index_n_heads"), "index_head_dim": size("index_head_dim"),
-    "indexer_params_per_layer": lambda config, row: _indexers(config, row) // row.count("n_layers"),
-    "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
-    "extra_params_per_layer": lambda _, row: _matrices(row) // row.count("n_layers"),
-    "extra_params_total": _rest,
-})  # fmt: skip
+DEEPSEEK_V4 = Family(
+    "deepseek_v4", GENERAL, experts(n_routed, size("num_experts_per_tok"), all_sparse),
+    head_dim=size("head_dim"), q_lora_rank=size("q_lora_rank"), kv_shared=True,
+    n_kv_heads=always("num_key_value_heads", 1), mlp_bias=unbiased("mlp_bias"),
+    o_lora_rank=size("o_lora_rank"), o_groups=size("o_groups"), attn_sinks=True,
+    moe_shared_experts=where_experts(always("n_shared_experts", 1)), router_score_bias=True,
+    sliding_window=size("sliding_window"), n_global_layers=0,
+    n_csa_layers=_count(_CSA), csa_rate=_rate(_CSA), n_hca_layers=_count(_HCA), hca_rate=_rate(_HCA),
+    n_indexer_layers=_count(_CSA), index_topk=size("index_topk"),
+    index_n_heads=size("index_n_heads"), index_head_dim=size("index_head_dim"),
+    indexer_params_per_layer=lambda config, row: _indexers(config, row) // row.count("n_layers"),
+    residual_streams=lambda config, _: taken(config, "hc_mult", 4),
+    extra_params_per_layer=lambda _, row: _matrices(row) // row.count("n_layers"),
+    extra_params_total=_rest,
+)  # fmt: skip
 
 
 def _n_first(config: Config, row: ModelRow) -> ColumnValue:
@@ -167,14 +167,12 @@ def _hy_rest(config: Config, row: ModelRow) -> int:
 
 HY_V4 = Family(
     "hy_v4 hy_v4_vl_text",
-    {
-        **DEEPSEEK_V32,
-        "attn_sinks": True,
-        "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
-        "n_indexer_layers": _n_first,
-        "extra_params_per_layer": lambda config, row: _gate(config, row) + _joining(row, _takes(row)),
-        "extra_params_total": _hy_rest,
-    },
+    DEEPSEEK_V32,
+    attn_sinks=True,
+    residual_streams=lambda config, _: taken(config, "hc_mult", 4),
+    n_indexer_layers=_n_first,
+    extra_params_per_layer=lambda config, row: _gate(config, row) + _joining(row, _takes(row)),
+    extra_params_total=_hy_rest,
 )
 
 
@@ -200,27 +198,19 @@ def _glm_kinds(config: Config, row: ModelRow) -> list[str]:
 
 GLM5_NEXT = Family(
     "glm5_next_text",
-    {
-        **DEEPSEEK_V32,
-        **attention(_glm_kinds, maybe(), lambda config, row: kimi_delta(config, row) + _joining(row, _mixes(row))),
-        **experts(
-            n_routed, size("num_experts_per_tok"), after(lambda config: taken(config, "first_k_dense_replace", 3))
-        ),
-        "qk_rope_dim": lambda config, _: taken(config, "qk_rope_head_dim", 0),
-        "residual_streams": lambda config, _: taken(config, "hc_mult", 4),
-        "recurrent_state_elements": kimi_states,
-        "index_rate": lambda config, _: taken(config, "index_kpool", 16),
-        "n_indexer_layers": _n_own,
-        "indexer_params_per_layer": lambda config, row: (
-            _pooled_indexers(config, row) // row.count("n_full_attn_layers")
-        ),
-        "extra_params_per_layer": lambda config, row: (
-            bias_sum(config, row, "attention_bias") + _joining(row, _mixes(row))
-        ),
-        "extra_params_total": lambda config, row: (
-            _pooled_indexers(config, row) % row.count("n_full_attn_layers") + _joined(row, _mixes(row), scales=3)
-        ),
-    },
+    DEEPSEEK_V32,
+    attention(_glm_kinds, maybe(), lambda config, row: kimi_delta(config, row) + _joining(row, _mixes(row))),
+    experts(n_routed, size("num_experts_per_tok"), after(lambda config: taken(config, "first_k_dense_replace", 3))),
+    qk_rope_dim=lambda config, _: taken(config, "qk_rope_head_dim", 0),
+    residual_streams=lambda config, _: taken(config, "hc_mult", 4),
+    recurrent_state_elements=kimi_states,
+    index_rate=lambda config, _: taken(config, "index_kpool", 16),
+    n_indexer_layers=_n_own,
+    indexer_params_per_layer=lambda config, row: _pooled_indexers(config, row) // row.count("n_full_attn_layers"),
+    extra_params_per_layer=lambda config, row: bias_sum(config, row, "attention_bias") + _joining(row, _mixes(row)),
+    extra_params_total=lambda config, row: (
+        _pooled_indexers(config, row) % row.count("n_full_attn_layers") + _joined(row, _mixes(row), scales=3)
+    ),
 )
 
 _BLOCKS = "sparse_attention_config"
@@ -263,27 +253,21 @@ def _block_indexers(row: ModelRow) -> int:
     return row.count("n_indexer_layers") * block_indexer(row)
 
 
-def _marked_sparse(config: Config, row: ModelRow) -> list[bool]:
-    """`moe_layer_freq` has 1 for each layer with experts; if missing, all have them."""
-    marks = of_layers(config, row, "moe_layer_freq", int)
-    return all_sparse(config, row) if marks is None else [bool(mark) for mark in marks]
-
-
-MINIMAX_M3 = Family("minimax_m3_vl_text minimax_m3", {
-    **GENERAL, **KV_SAID, "head_dim": head_dim(128), "qk_norm": where("use_qk_norm", "per_head", "none", default=True),
-    **experts(
-        size("num_local_experts"), size("num_experts_per_tok"), _marked_sparse, width=size("intermediate_size"),
+MINIMAX_M3 = Family(
+    "minimax_m3_vl_text minimax_m3", GROUPED, experts(
+        size("num_local_experts"), size("num_experts_per_tok"), marked(all_sparse), width=size("intermediate_size"),
         d_ff=size("dense_intermediate_size"),
     ),
-    "moe_shared_experts": where_experts(lambda config, _: taken(config, "n_shared_experts", 1)),
-    "moe_shared_d_ff": where_experts(size("shared_intermediate_size")),
-    "router_score_bias": flag("use_routing_bias", default=True),
-    "n_indexer_layers": _chosen, "index_topk": _where_indexed(_kept),
-    "n_unindexed_layers": _where_indexed(
+    head_dim=head_dim(128), qk_norm=where("use_qk_norm", "per_head", "none", default=True),
+    moe_shared_experts=where_experts(lambda config, _: taken(config, "n_shared_experts", 1)),
+    moe_shared_d_ff=where_experts(size("shared_intermediate_size")),
+    router_score_bias=flag("use_routing_bias", default=True),
+    n_indexer_layers=_chosen, index_topk=_where_indexed(_kept),
+    n_unindexed_layers=_where_indexed(
         lambda _, row: row.count("n_layers") - row.count("n_indexer_layers") or None
     ),
-    "index_n_heads": _where_indexed(_of_blocks("index_n_heads", "sparse_num_index_heads")),
-    "index_head_dim": _where_indexed(_of_blocks("index_head_dim", "sparse_index_dim")),
-    "indexer_params_per_layer": lambda _, row: _block_indexers(row) // row.count("n_layers"),
-    "extra_params_total": lambda _, row: _block_indexers(row) % row.count("n_layers") or None,
-})  # fmt: skip
+    index_n_heads=_where_indexed(_of_blocks("index_n_heads", "sparse_num_index_heads")),
+    index_head_dim=_where_indexed(_of_blocks("index_head_dim", "sparse_index_dim")),
+    indexer_params_per_layer=lambda _, row: _block_indexers(row) // row.count("n_layers"),
+    extra_params_total=lambda _, row: _block_indexers(row) % row.count("n_layers") or None,
+)  # fmt: skip

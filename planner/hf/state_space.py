@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.errors import Place, UserError
 from planner.hf.config import NO_ROW, Config, UnsaidError
-from planner.hf.dense import GENERAL, KV_SAID, LLAMA
+from planner.hf.dense import GROUPED, KV_SAID, LLAMA
 from planner.hf.experts import experts, where_experts
 from planner.hf.layers import attention, check_length, n_linear
 from planner.hf.moe import GRANITEMOESHARED
@@ -116,13 +116,11 @@ def _falcon_rest(config: Config, row: ModelRow) -> ColumnValue:
 
 FALCON_H1 = Family(
     "falcon_h1",
-    {
-        **LLAMA,
-        **KV_SAID,
-        "extra_params_per_layer": lambda config, row: _falcon(config, row).matrices,
-        "extra_params_total": _falcon_rest,
-        "recurrent_state_elements": lambda config, row: row.count("n_layers") * _falcon(config, row).states,
-    },
+    LLAMA,
+    KV_SAID,
+    extra_params_per_layer=lambda config, row: _falcon(config, row).matrices,
+    extra_params_total=_falcon_rest,
+    recurrent_state_elements=lambda config, row: row.count("n_layers") * _falcon(config, row).states,
 )
 
 
@@ -153,13 +151,11 @@ def _granite_width(config: Config, row: ModelRow) -> ColumnValue:
 
 GRANITE_HYBRID = Family(
     "granitemoehybrid",
-    {
-        **GRANITEMOESHARED,
-        **attention(_granite_kinds, maybe(), _params, whole=True),
-        "d_ff": _granite_width,
-        "moe_experts": lambda config, _: config.said("num_local_experts"),
-        "recurrent_state_elements": _states,
-    },
+    GRANITEMOESHARED,
+    attention(_granite_kinds, maybe(), _params, whole=True),
+    d_ff=_granite_width,
+    moe_experts=lambda config, _: config.said("num_local_experts"),
+    recurrent_state_elements=_states,
 )
 
 
@@ -170,9 +166,7 @@ def _bamba_kinds(config: Config, row: ModelRow) -> list[str]:
     return ["full" if index in full else "linear" for index in range(row.count("n_layers"))]
 
 
-BAMBA = Family(
-    "bamba", {**LLAMA, **KV_SAID, **attention(_bamba_kinds, maybe(), _params), "recurrent_state_elements": _states}
-)
+BAMBA = Family("bamba", LLAMA, KV_SAID, attention(_bamba_kinds, maybe(), _params), recurrent_state_elements=_states)
 
 
 def _marked(config: Config, row: ModelRow, name: str) -> list[bool]:
@@ -204,18 +198,15 @@ def _jamba_kinds(config: Config, row: ModelRow) -> list[str]:
 
 JAMBA = Family(
     "jamba",
-    {
-        **GENERAL,
-        **KV_SAID,
-        **attention(_jamba_kinds, maybe(), _jamba_block),
-        "recurrent_state_elements": _jamba_states,
-        **experts(
-            lambda config, _: number if (number := config.said("num_experts", least=1)) > 1 else 0,
-            size("num_experts_per_tok"),
-            lambda config, row: _marked(config, row, "expert_layer"),
-            width=size("intermediate_size"),
-        ),
-    },
+    GROUPED,
+    attention(_jamba_kinds, maybe(), _jamba_block),
+    experts(
+        lambda config, _: number if (number := config.said("num_experts", least=1)) > 1 else 0,
+        size("num_experts_per_tok"),
+        lambda config, row: _marked(config, row, "expert_layer"),
+        width=size("intermediate_size"),
+    ),
+    recurrent_state_elements=_jamba_states,
 )
 
 
@@ -320,20 +311,20 @@ def _nemotron_head(config: Config, _: ModelRow) -> ColumnValue:
     return config.count("head_dim", "attention_head_dim", least=1) or config.assumed("head_dim", 128)
 
 
-NEMOTRON_H = Family("nemotron_h", {
-    **GENERAL, **KV_SAID, "n_layers": _nemotron_layers, "head_dim": _nemotron_head, "mlp_gated": False,
-    "norms_per_layer": 1, "tied_embeddings": apart, "mlp_bias": _nemotron_bias, "extra_params_total": _nemotron_rest,
-    "n_full_attn_layers": lambda config, _: _nemotron_blocks(config).count("attention"),
-    "linear_attn_params_per_layer": _nemotron_share, "recurrent_state_elements": _nemotron_states,
-    **experts(
+NEMOTRON_H = Family(
+    "nemotron_h", GROUPED, experts(
         lambda config, _: config.said("n_routed_experts", least=1) if "moe" in _nemotron_blocks(config) else 0,
         size("num_experts_per_tok"),
         lambda config, _: [kind == "moe" for kind in _nemotron_blocks(config) if kind in ("mlp", "moe")],
     ),
-    "moe_latent_dim": where_experts(lambda config, _: _latent(config) or None),
-    "moe_shared_experts": where_experts(lambda _, __: 1),
-    "moe_shared_d_ff": where_experts(
+    n_layers=_nemotron_layers, head_dim=_nemotron_head, mlp_gated=False,
+    norms_per_layer=1, tied_embeddings=apart, mlp_bias=_nemotron_bias, extra_params_total=_nemotron_rest,
+    n_full_attn_layers=lambda config, _: _nemotron_blocks(config).count("attention"),
+    linear_attn_params_per_layer=_nemotron_share, recurrent_state_elements=_nemotron_states,
+    moe_latent_dim=where_experts(lambda config, _: _latent(config) or None),
+    moe_shared_experts=where_experts(lambda _, __: 1),
+    moe_shared_d_ff=where_experts(
         lambda config, _: config.said("moe_shared_expert_intermediate_size", least=1) + _latent(config)
     ),
-    "router_score_bias": where_experts(lambda _, __: True),
-})  # fmt: skip
+    router_score_bias=where_experts(lambda _, __: True),
+)  # fmt: skip

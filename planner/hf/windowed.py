@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planner.hf.config import Config
-from planner.hf.dense import ATTENTION_BIAS, GENERAL, KV_SAID
-from planner.hf.experts import after, experts, n_routed, n_shared, one_shared, step_sparse
+from planner.hf.dense import ATTENTION_BIAS, GENERAL, GROUPED
+from planner.hf.experts import after, experts, marked, n_routed, n_shared, n_sparse, one_shared, step_sparse
 from planner.hf.layers import all_full, known_kinds, listed, of_layers, one_full_in, window
 from planner.hf.rules import ColumnValue, Family, ModelRow, flag, head_dim, maybe, size, taken
 from planner.hf.unequal_layers import Layer, by_layer
@@ -53,25 +53,16 @@ def _mimo_sinks(config: Config, row: ModelRow) -> tuple[int, int]:
     return 0, sum(layer.heads for kind, layer in pairs if has_sinks[kind])
 
 
-def _mimo_sparse(config: Config, row: ModelRow) -> list[bool]:
-    """The layers marked in `moe_layer_freq`; by default all but the first."""
-    marks = of_layers(config, row, "moe_layer_freq", int)
-    return [index > 0 for index in range(row.count("n_layers"))] if marks is None else [mark != 0 for mark in marks]
-
-
 MIMO_V2 = Family(
     "mimo_v2_flash mimo_v2",
-    {
-        **GENERAL,
-        **KV_SAID,
-        **by_layer(_mimo_kinds, _mimo_layers, _mimo_sinks, window(None)),
-        "head_dim": head_dim(192),
-        "v_head_dim": lambda config, _: taken(config, "v_head_dim", 128),
-        "qkv_bias": flag("attention_bias"),
-        **experts(n_routed, size("num_experts_per_tok"), _mimo_sparse),
-        "moe_shared_experts": maybe("n_shared_experts"),
-        "router_score_bias": True,
-    },
+    GROUPED,
+    by_layer(_mimo_kinds, _mimo_layers, _mimo_sinks, window(None)),
+    experts(n_routed, size("num_experts_per_tok"), marked(after(lambda _: 1))),
+    head_dim=head_dim(192),
+    v_head_dim=lambda config, _: taken(config, "v_head_dim", 128),
+    qkv_bias=flag("attention_bias"),
+    moe_shared_experts=maybe("n_shared_experts"),
+    router_score_bias=True,
 )
 
 
@@ -112,14 +103,14 @@ def _step_gates(config: Config, row: ModelRow) -> tuple[int, int]:
     return _gates(config, row, _step_layers(config, row), field), 0
 
 
-STEP3P5 = Family("step3p5", {
-    **GENERAL, **ATTENTION_BIAS, **by_layer(_step_kinds, _step_layers, _step_gates, window(None)),
-    "n_kv_heads": size("num_attention_groups", "num_key_value_heads"), "head_dim": head_dim(128), "qk_norm": "per_head",
-    **experts(size("moe_num_experts", "n_routed_experts"), size("moe_top_k", "num_experts_per_tok"), step_sparse(3)),
-    **one_shared(size("share_expert_dim", "share_expert_dims")),
-    "router_score_bias": flag("use_moe_router_bias", default=True),
-    "max_context": maybe("max_position_embeddings", "max_seq_len"),
-})  # fmt: skip
+STEP3P5 = Family(
+    "step3p5", GENERAL, ATTENTION_BIAS, by_layer(_step_kinds, _step_layers, _step_gates, window(None)),
+    experts(size("moe_num_experts", "n_routed_experts"), size("moe_top_k", "num_experts_per_tok"), step_sparse(3)),
+    one_shared(size("share_expert_dim", "share_expert_dims")),
+    n_kv_heads=size("num_attention_groups", "num_key_value_heads"), head_dim=head_dim(128), qk_norm="per_head",
+    router_score_bias=flag("use_moe_router_bias", default=True),
+    max_context=maybe("max_position_embeddings", "max_seq_len"),
+)  # fmt: skip
 
 
 def _laguna_heads(config: Config, row: ModelRow) -> list[int]:
@@ -145,12 +136,12 @@ def _laguna_gates(config: Config, row: ModelRow) -> tuple[int, int]:
     return _gates(config, row, _laguna_layers(config, row), "gating"), 0
 
 
-LAGUNA = Family("laguna", {
-    **GENERAL, **KV_SAID, **ATTENTION_BIAS, **by_layer(_laguna_kinds, _laguna_layers, _laguna_gates, window(512)),
-    "n_heads": _laguna_full, "head_dim": head_dim(128), "qk_norm": "per_head",
-    **experts(size("num_experts"), size("num_experts_per_tok"), after(lambda _: 1)),
-    **one_shared(maybe("shared_expert_intermediate_size")), "router_score_bias": True,
-})  # fmt: skip
+LAGUNA = Family(
+    "laguna", GROUPED, ATTENTION_BIAS, by_layer(_laguna_kinds, _laguna_layers, _laguna_gates, window(512)),
+    experts(size("num_experts"), size("num_experts_per_tok"), after(lambda _: 1)),
+    one_shared(maybe("shared_expert_intermediate_size")), n_heads=_laguna_full, head_dim=head_dim(128),
+    qk_norm="per_head", router_score_bias=True,
+)  # fmt: skip
 
 
 # Inkling: no rotary positions but a parameter per distance; convolutions over keys, values and both blocks' outputs
@@ -192,19 +183,17 @@ def _inkling_others(config: Config, row: ModelRow) -> tuple[int, int]:
         width * (d_model * layer.heads + _reach(config, kind)) + kernel * (layer.cached + 2 * d_model)
         for kind, layer in pairs
     )
-    sparse = row.count("n_layers") - row.count("n_dense_layers")
-    return matrices + sparse * row.count("moe_shared_experts") * d_model, row.count("n_layers")
+    return matrices + n_sparse(row) * row.count("moe_shared_experts") * d_model, row.count("n_layers")
 
 
 # If a hub config has `dense_intermediate_size`, that is the dense layers', and `intermediate_size` an expert's.
-INKLING = Family("inkling_text", {
-    **GENERAL, **KV_SAID,
-    **by_layer(
+INKLING = Family(
+    "inkling_text", GROUPED,
+    by_layer(
         _inkling_kinds, _inkling_layers, _inkling_others,
         lambda config, _: _reach(config, "local"),
     ),
-    "head_dim": head_dim(128), "qk_norm": "per_head", "embed_norm": True, "router_score_bias": True,
-    **experts(
+    experts(
         n_routed, size("num_experts_per_tok"), after(lambda config: config.count("dense_mlp_idx") or 0),
         width=lambda config, row: (
             size("intermediate_size")(config, row) if config.value("dense_intermediate_size") is not None
@@ -212,6 +201,7 @@ INKLING = Family("inkling_text", {
         ),
         d_ff=size("dense_intermediate_size", "intermediate_size"),
     ),
-    "moe_shared_experts": n_shared, "max_context": maybe("max_position_embeddings", "model_max_length"),
-    "mtp_layers": maybe("num_mtp_layers"),
-})  # fmt: skip
+    head_dim=head_dim(128), qk_norm="per_head", embed_norm=True, router_score_bias=True,
+    moe_shared_experts=n_shared, max_context=maybe("max_position_embeddings", "model_max_length"),
+    mtp_layers=maybe("num_mtp_layers"),
+)  # fmt: skip

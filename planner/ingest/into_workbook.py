@@ -12,11 +12,10 @@ from functools import partial
 from math import isclose
 from pathlib import Path
 
-from planner import progress
-from planner.book.added import added
+from planner import garbage_collection, progress
+from planner.book.added_sheets import added
 from planner.book.plan import Plan, Scenario
 from planner.book.read_plan import read_plan
-from planner.collector import still
 from planner.compare import runs_table
 from planner.compare.comparison_sheet import find
 from planner.compare.landing import Landing, land_in, put_by_key
@@ -93,7 +92,7 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
     `row` is the headline that a step is a run of. Returns lines for the user on what was written. Raises UserError as
     reading and writing do, and for an unknown scenario or row.
     """
-    with locked(path), still():
+    with locked(path), garbage_collection.paused():
         progress.step(f"reading {path.name}")
         package = Package.read(path)
         plan = read_plan(package)

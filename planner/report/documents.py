@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 PAGES = Path(__file__).parent / "pages"
 _SAID = "variable_begin", "block_begin"  # Jinja's token types that begin an expression or statement
+_FAULTS = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, MemoryError, RecursionError)
+"""What a house template may raise when it is rendered, besides Jinja's own errors."""
 
 
 def page(name: str) -> str:
@@ -67,8 +69,7 @@ def rendered(
         return environment.get_template(wanted).render(**values)
     except jinja2.TemplateSyntaxError as error:
         raise UserError(str(error.message), place=Place(error.filename or wanted, error.lineno)) from error
-    except (jinja2.TemplateError, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, MemoryError,
-            UnicodeDecodeError, RecursionError) as error:  # fmt: skip
+    except (jinja2.TemplateError, *_FAULTS) as error:
         if template is None:
             raise
         raise UserError(f"{error}", place=Place(template, _line(error, template))) from error

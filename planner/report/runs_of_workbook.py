@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count, takewhile
 
-from planner.book.added import added
+from planner.book.added_sheets import added
 from planner.book.sheet import Sheet
 from planner.catalog import load_stacks
 from planner.compare.runs_table import UNREADABLE, RecordedRun, read, unreadable_rows

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
-from planner.book.added import added
+from planner.book.added_sheets import added
 from planner.book.sheet import Sheet
 from planner.formulas.headlines import OF_ANY_RUNS, RANGE
 from planner.report import svg

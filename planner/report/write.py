@@ -14,7 +14,7 @@ from planner.report import svg
 from planner.report.contents import Picture, ReportData
 from planner.report.documents import html, markdown, pdf
 from planner.report.exports import as_csv, as_json
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.terminal_table import counted
 from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
 
@@ -26,7 +26,7 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
     """Write a report on the workbook `file` to `output`; returns lines for the user.
 
     Raises UserError for an unknown suffix, a template for a format without templates, an output that is the workbook
-    itself, and as `gather` does; nothing is written then.
+    itself, and as `report_data` does; nothing is written then.
     """
     ending = output.suffix.lower()
     if ending not in FORMATS:
@@ -35,7 +35,7 @@ def write(file: Path, output: Path, template: Path | None = None) -> list[str]:
         raise UserError(f"a {ending} report has no template", place=Place(template), remedy="leave out --template")
     if output.exists() and output.resolve() == file.resolve():
         raise UserError("the report would replace the workbook", place=Place(output))
-    report = gather(file)
+    report = report_data(file)
     data, remark, files = made(report, output, template)
     with written_beside(output, files):
         write_atomically(output, data)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner import progress
+from planner.book.lost_precedents import beside_readers
 from planner.book.scenario_charts import comparing, draw_all
 from planner.book.sheet import Sheet
 from planner.book.tables import LineTable
-from planner.book.taken_out import beside_readers
 from planner.book.verdict_rows import open_verdicts
 from planner.book.workbook import Book
 from planner.catalog import Value

@@ -13,6 +13,7 @@ from functools import cached_property
 from planner import csvfile
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.book.row_formulas import is_pristine
+from planner.book.tables import LineTable
 from planner.catalog.databases import Databases
 from planner.csvfile import guarded
 from planner.formulas import library
@@ -82,14 +83,10 @@ class _Exporter:
             for key, text in values.items():
                 typed[key][column] = text
         ids = self._ids()
-        rows = [
-            [
-                ids[scenario.key],
-                *map(guarded, (self._name(scenario), scenario.model, scenario.hardware)),
-                *(typed[scenario.key].get(name, "") for name in names),
-            ]
-            for scenario in self.plan.scenarios
-        ]
+        rows = []
+        for scenario in self.plan.scenarios:
+            header = map(guarded, (self._name(scenario), scenario.model, scenario.hardware))
+            rows.append([ids[scenario.key], *header, *(typed[scenario.key].get(name, "") for name in names)])
         self._remark_on_lost_rows()
         self._remark_on_tables()
         self._remark_on_constants()
@@ -173,26 +170,14 @@ class _Exporter:
 
     def _typed_over(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yields numbers typed over formulas, if every sheet with the row has the same; otherwise adds a remark."""
-        lines = {table.sheet.name: table for table in self.plan.book.calculations}
-        found: dict[str, dict[str, list[Entry]]] = {}
-        have: Counter[str] = Counter()
-        for sheet, quantities in self.plan.tables.items():
-            table = lines[sheet]
-            for quantity in quantities:
-                line = table.by_name.get(quantity.name)
-                own = [entry for entry in quantity.cells.values() if entry.pattern is not None]
-                have[quantity.name] += 1
-                for key, entry in quantity.cells.items():
-                    is_text = isinstance(entry.value, str) and quantity.unit != "text"
-                    if is_text and entry.pattern is None and own:
-                        self.remarks.append(
-                            f"{entry.spot} ({quantity.name}): {entry.value!r} is no number; not exported"
-                        )
-                    elif entry.pattern is None and not entry.is_blank and own:
-                        found.setdefault(quantity.name, {}).setdefault(key, []).append(entry)
-                    elif entry.pattern and line and not is_pristine(self.plan.book, table, line, entry.spot.column):
-                        self.remarks.append(f"{entry.spot}: the formula is edited, ={entry.formula}; not exported")
-        for name, by_key in found.items():
+        tables = {table.sheet.name: table for table in self.plan.book.calculations}
+        rows = [(tables[sheet], row) for sheet, found in self.plan.tables.items() for row in found]
+        have = Counter(row.name for _, row in rows)
+        typed: dict[str, dict[str, list[Entry]]] = {}
+        for table, row in rows:
+            for key, entry in self._not_calculated(table, row):
+                typed.setdefault(row.name, {}).setdefault(key, []).append(entry)
+        for name, by_key in typed.items():
             values = {
                 key: written(entries[0].value)
                 for key, entries in by_key.items()
@@ -203,6 +188,20 @@ class _Exporter:
                 self.remarks.append(f"{entries[0].spot} ({name}): {written(entries[0].value)} is {what}")
             if values:
                 yield name, values
+
+    def _not_calculated(self, table: LineTable, row: Quantity) -> Iterator[tuple[str, Entry]]:
+        """Yields a row's cells, by scenario, that have a number in place of its formula; remarks on other edits."""
+        line = table.by_name.get(row.name)
+        if all(entry.pattern is None for entry in row.cells.values()):
+            return
+        for key, entry in row.cells.items():
+            if entry.pattern is not None:
+                if line and not is_pristine(self.plan.book, table, line, entry.spot.column):
+                    self.remarks.append(f"{entry.spot}: the formula is edited, ={entry.formula}; not exported")
+            elif isinstance(entry.value, str) and row.unit != "text":
+                self.remarks.append(f"{entry.spot} ({row.name}): {entry.value!r} is no number; not exported")
+            elif not entry.is_blank:
+                yield key, entry
 
     def _text(self, quantity: Quantity, entry: Entry) -> str:
         """A typed cell as text for the CSV. Raises UserError for what the CSV's reader would refuse."""

@@ -14,8 +14,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from planner import progress
+from planner.book.lost_precedents import beside_readers, narrower, own_readers
 from planner.book.scenario_columns import inputs_column
-from planner.book.taken_out import beside_readers, narrower, own_readers
 from planner.book.verdict_rows import open_verdicts
 from planner.book.workbook import Book
 from planner.compare.comparison_sheet import found_in

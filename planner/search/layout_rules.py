@@ -21,6 +21,7 @@ The counts `mlp` and `matmuls` are less than frameworks hold; what the link to t
 """
 
 SLICE = ("slice_x", "slice_y", "slice_z")
+LINKS = ("topology", "node_size", "max_chips", "torus_axes", "tensor_axes", *SLICE)  # how chips are connected
 """The inputs with the shape of a slice."""
 
 

@@ -15,16 +15,15 @@ from planner.formulas import explanation
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import text_of
 from planner.formulas.headlines import headline_template, memory_check
-from planner.search import sensible
+from planner.search import layout_space, serving_layouts, training_layouts
 from planner.search.computing import Plans
 from planner.search.found import Chosen, Found, FoundPlan, Objective
+from planner.search.ranking import front, share_errors, unshared, within
 from planner.search.request import Request
 from planner.search.space import PlanAxis, PlanBlock, PlanSpace
-from planner.search.ties import front, share_errors, unshared, within
 
 KEPT = 2000  # plans kept from each block, however far from the best
-KINDS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline", "mesh_context", "serve_tensor",
-         "serve_data", "serve_expert", "serve_pipeline")  # fmt: skip
+KINDS = (*training_layouts.WAYS, *serving_layouts.WAYS)
 BATCH_WAYS = ("mesh_data", "mesh_fsdp", "serve_data")  # batch sharding doesn't make a layout more complex
 APART = "prefill_chips"
 THEN = ("n_chips", "n_microbatches", "pipeline_interleave", "tensor_axes", "zero_stage", "batch")
@@ -108,7 +107,7 @@ class _Search:
     @cached_property
     def spaces(self) -> list[PlanSpace]:
         """The plans of each subject."""
-        return [sensible.space(self.asked, subject, alone=self.alone) for subject in self.asked.subjects]
+        return [layout_space.space(self.asked, subject, alone=self.alone) for subject in self.asked.subjects]
 
     @cached_property
     def checks(self) -> list[str]:
@@ -207,7 +206,7 @@ class _Search:
             what = f"{' and '.join(names)} N/A in every plan that passes: {why}"
             return UserError(what, remedy=remedy if lacking else "")
         template, conditions = self.asked.template, self.asked.conditions
-        most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
+        most = found.refused.most_common(3)
         labels = {name: template.row(name).label for name, _ in most}
         said = ", ".join(
             f"{labels[name] if name in conditions else f'{labels[name]} ({name})'} refuses {count:,}"

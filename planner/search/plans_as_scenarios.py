@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from math import isclose
 from pathlib import Path
 
-from planner import csvfile, progress
+from planner import csvfile, garbage_collection, progress
 from planner.book.scenario_columns import identifier
 from planner.book.tables import LineTable
 from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.catalog.databases import Databases
-from planner.collector import still
 from planner.errors import UserError
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import LOOKUPS, Row
@@ -73,7 +72,7 @@ def check_takes(path: Path, asked: Request) -> None:
                 raise UserError(error.what, place=error.place, remedy=remedy) from None
 
 
-@still()
+@garbage_collection.paused()
 def _built(path: Path, asked: Request, found: Found, databases: Databases) -> str:
     """Build a new workbook of the plans, through the CSV that `planner build --scenarios` reads."""
     workload = {WORKLOAD: asked.template.name} if asked.template.name in swept_templates() else {}
@@ -168,9 +167,8 @@ def _names(plans: Sequence[FoundPlan]) -> list[str]:
         ]
         chips = plan.results.value("n_chips") if "n_chips" in plan.results else None
         on = f"{chips:g} {plan.subject.hardware}" if isinstance(chips, float) and plan.subject.hardware else ""
-        name = (
-            ", ".join(part for part in (f"{plan.subject.model or ''} {on}".strip(), *ways) if part)[:LONGEST] or "plan"
-        )
+        parts = filter(None, (f"{plan.subject.model or ''} {on}".strip(), *ways))
+        name = ", ".join(parts)[:LONGEST] or "plan"
         alike = sum(other == name or other.startswith(f"{name} #") for other in found)
         found.append(f"{name} #{alike + 1}" if alike else name)
     return found
@@ -196,16 +194,15 @@ def _warn_of_differences(book: Book, asked: Request, found: Found, ids: Sequence
         return
     columns = {table.sheet.text(table.by_name[ID].row, at): at for at in table.columns}
     for each in found.objectives:
-        line = table.by_name.get(each.row.name)
-        for plan, id in zip(found.plans, ids, strict=True) if line else ():
-            found_value = plan.results.value(each.row.name)
-            value = table.sheet.value(line.row, columns[id]) if line and id in columns else None
-            if (
-                isinstance(value, (int, float))
-                and isinstance(found_value, float)
-                and not isclose(value, found_value, rel_tol=NEAR)
-            ):
-                is_now, was = worded(each.row, float(value)), worded(each.row, found_value)
+        if (line := table.by_name.get(each.row.name)) is None:
+            continue
+        for plan, id in zip(found.plans, ids, strict=True):
+            value = table.sheet.value(line.row, columns[id]) if id in columns else None
+            searched = plan.results.value(each.row.name)
+            if not isinstance(value, (int, float)) or not isinstance(searched, float):
+                continue
+            if not isclose(value, searched, rel_tol=NEAR):
+                is_now, was = worded(each.row, float(value)), worded(each.row, searched)
                 why = "a model, a chip or a formula in it is another than the search has read"
                 progress.warn(f"{each.row.name} of {id} is {is_now} in {book.package.name} and not {was}: {why}")
                 return

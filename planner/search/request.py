@@ -19,7 +19,7 @@ from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.errors import UserError
-from planner.formulas import asking, library
+from planner.formulas import library, requested_rows
 from planner.formulas.evaluation import Facts, code
 from planner.formulas.headlines import headline_template, headlines, memory_check
 from planner.formulas.input_values import check_together, doubt_chip, is_whole, limits, meant, values
@@ -78,7 +78,7 @@ class Request:
         """Warn of what is set or varied and read by none of these rows, nor by a condition or a check."""
         read = [*rows, *self.conditions, *(row.name for row in self.template.of_kind("check"))]
         names = [*self.given, *(name for axis in self.axes for name in axis.columns)]
-        for warning in asking.unread(self.template, names, read).values():
+        for warning in requested_rows.unread(self.template, names, read).values():
             progress.warn(warning)
 
 
@@ -157,7 +157,7 @@ def _named(overs: Iterable[str]) -> dict[str, str]:
 def wanted(template: Template, names: Sequence[str]) -> list[str]:
     """The requested rows; by default the template's headlines, and whether the plan fits in memory."""
     if names:
-        return asking.named(template, names)
+        return requested_rows.named(template, names)
     leading = [each.row.name for each in headlines(template) if each.label or not each.has_range]
     fits = memory_check(headline_template(template))
     return [*dict.fromkeys([*leading, *([fits] if fits in template.by_name else [])])]

@@ -30,10 +30,10 @@ from planner.search.plans_sheet import (
     scatter,
     widen,
 )
+from planner.search.ranking import off
 from planner.search.request import Request
 from planner.search.space import PlanSpace
 from planner.search.sweep import texts
-from planner.search.ties import off
 from planner.spoken import within
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO

@@ -17,12 +17,12 @@ from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
-from planner.search import sensible
+from planner.search import layout_space
 from planner.search.found import Found, FoundPlan, Objective
+from planner.search.ranking import off, share_errors, unshared
 from planner.search.request import Request
 from planner.search.serving_layouts import BATCHES
 from planner.search.sweep import SweepColumn, SweptPlans
-from planner.search.ties import off, share_errors, unshared
 from planner.spoken import PERCENT, percent, shown, spoken
 from planner.terminal_table import aligned, counted
 from planner.validation.runs import COLUMNS, shipped
@@ -108,8 +108,8 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     if same := in_all(template, found.plans):
         yield f"In all of them: {same}."
     most = float(BATCHES[-1])
-    if found.plans[0].moved.get(sensible.BATCH) == most:
-        more = f"--over {sensible.BATCH}={most:.0f}..{16 * most:.0f}*2"
+    if found.plans[0].moved.get(layout_space.BATCH) == most:
+        more = f"--over {layout_space.BATCH}={most:.0f}..{16 * most:.0f}*2"
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     yield from _nearly_full(found)
     yield from _untold_memory(found)
@@ -118,7 +118,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
 
 
 def memory_left(plan: FoundPlan) -> float | None:
-    """The memory of a chip that a plan leaves, in bytes, beside what is kept free; None if it can't be told."""
+    """The bytes of a chip's memory that a plan neither uses nor keeps free; None if they are unknown."""
     memory = fit(plan.results.template)
     return plan.results.number(f"{memory.room.text}-{memory.needed}") if memory else None
 
@@ -140,7 +140,7 @@ def _nearly_full(found: Found) -> Iterator[str]:
 
 
 def _untold_memory(found: Found) -> Iterator[str]:
-    """A line for each chip of the listed plans of which it can't be told whether they fit in memory, and why."""
+    """A line for each chip whose listed plans may or may not fit in memory, with what is missing to know it."""
     untold: dict[str, str] = {}
     for plan in (*found.plans, *found.of_each):
         check = memory_check(headline_template(plan.results.template))
@@ -151,7 +151,7 @@ def _untold_memory(found: Found) -> Iterator[str]:
 
 
 def passed(asked: Request, found: Found) -> str:
-    """How many plans pass, and what they pass; and how many others there are, of which one may fail several."""
+    """How many plans pass every check and condition, and how many fail one or more, in words."""
     said = f"{found.passed:,} pass{'es' * (found.passed == 1)} every check{' and condition' * bool(asked.conditions)}"
     if not (failing := found.tried - found.passed):
         return said
@@ -250,7 +250,7 @@ def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:
 
 def refusers(found: Found) -> list[tuple[str, int]]:
     """The checks that refused the most plans, with the number of each."""
-    return sorted(found.refused.items(), key=lambda each: -each[1])[:REFUSERS]
+    return found.refused.most_common(REFUSERS)
 
 
 def unnamed(found: Found) -> str:
@@ -304,13 +304,13 @@ def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | No
 
 def extrapolated(asked: Request, plan: FoundPlan) -> str:
     """What exceeds every run to which calibrations are fitted, such as `mesh_pipeline 32 > 16`; blank for nothing."""
-    if not (sensible.is_training(asked.template) or sensible.is_serving(asked.template)):
+    if not (layout_space.is_training(asked.template) or layout_space.is_serving(asked.template)):
         return ""
     value = plan.results.value
     if value("calibration_id") != chip_calibration(value):
         most = _most_of_own(asked.template, value)
     else:
-        name = "training" if sensible.is_training(asked.template) else "inference"
+        name = "training" if layout_space.is_training(asked.template) else "inference"
         known = _most(name, str((plan.subject.facts.hardware or {}).get("topology")))
         most = {each: known.get(each, 1.0) for each in WATCHED if each in asked.template.by_name}
     beyond = [

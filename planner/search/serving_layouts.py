@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -11,10 +13,10 @@ from planner.search import layout_rules
 from planner.search.layout_rules import Values
 from planner.search.space import PlanAxis
 
-NAMES = ("n_chips", "serve_tensor", "serve_data", "serve_expert", "serve_pipeline", "tensor_axes")
+WAYS = ("serve_tensor", "serve_data", "serve_expert", "serve_pipeline")
+NAMES = ("n_chips", *WAYS, "tensor_axes")
 SPLIT = ("prefill_chips", "prefill_tensor")  # chips dedicated to prefill, separate from those that decode
-READ = ("n_chips", "n_layers", "n_experts", "topology", "node_size", "max_chips", "torus_axes", "tensor_axes",
-        *layout_rules.SLICE)  # fmt: skip
+READ = ("n_chips", "n_layers", "n_experts", *layout_rules.LINKS)
 OWN = {*NAMES, *SPLIT}  # the inputs that layouts set, or keep as given
 MOST_CHIPS = 512  # most chips tried if no number is given
 MOST_TIMES = 4  # largest ratio of prefill chips to decode chips, and vice versa
@@ -48,9 +50,10 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 def _splits(
     values: Values, fixed: Mapping[str, Sequence[float]], layout: tuple[float, ...]
 ) -> Iterator[tuple[float, float]]:
-    """Yields the chips that only prefill, added to a layout, and their group's ways: those of decoding, or a node's.
+    """Yields pairs to add to a layout: a number of chips that only prefill, and the tensor ways of their groups.
 
-    None are added if the number of chips is given.
+    The ways are those of the chips that decode, or the most that tensor parallelism may have. No chips are added if
+    their number is given.
     """
     count, tensor, data, _, stages, axes = layout
     counts = fixed.get("prefill_chips") or [0.0]
@@ -67,22 +70,19 @@ def _splits(
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
     layers, experts = (layout_rules.number(values, name, 1.0) for name in ("n_layers", "n_experts"))
-    for count in chips:
-        for axes in fixed.get("tensor_axes", layout_rules.torus_axes(values)):
-            most = layout_rules.most_tensor_ways(values, axes)
-            for stages in fixed.get("serve_pipeline") or divisors(int(count)):
-                if "serve_pipeline" not in fixed and not layout_rules.is_even(layers, int(stages)):
+    for count, axes in product(chips, fixed.get("tensor_axes", layout_rules.torus_axes(values))):
+        least = layout_rules.least_tensor_ways(axes)
+        most = layout_rules.most_tensor_ways(values, axes) if "serve_tensor" not in fixed else math.inf
+        even = [stages for stages in divisors(int(count)) if layout_rules.is_even(layers, int(stages))]
+        for stages in fixed.get("serve_pipeline") or even:
+            chips_of_stage = count / stages
+            # experts may be spread over all chips of a stage, unless there are too few
+            experts_over = {1.0, chips_of_stage if 1 < chips_of_stage <= experts else 1.0}
+            for data in fixed.get("serve_data") or divisors(int(chips_of_stage)):
+                ways = chips_of_stage / data
+                if ways != int(ways) or not least <= ways <= most:
                     continue
-                chips_of_stage = count / stages
-                for data in fixed.get("serve_data") or divisors(int(chips_of_stage)):
-                    ways = chips_of_stage / data
-                    if ways != int(ways) or ways < layout_rules.least_tensor_ways(axes):
-                        continue
-                    if "serve_tensor" not in fixed and ways > most:
-                        continue
-                    # experts may be spread over all chips of a stage, unless there are too few
-                    experts_over = {1.0, chips_of_stage if 1 < chips_of_stage <= experts else 1.0}
-                    for expert in fixed.get("serve_expert") or sorted(experts_over):
-                        is_plain = stages == data == expert == 1
-                        for tensor in fixed.get("serve_tensor") or [0.0 if is_plain else ways]:
-                            yield (count, tensor, data, expert, stages, axes)
+                for expert in fixed.get("serve_expert") or sorted(experts_over):
+                    is_plain = stages == data == expert == 1
+                    for tensor in fixed.get("serve_tensor") or [0.0 if is_plain else ways]:
+                        yield (count, tensor, data, expert, stages, axes)

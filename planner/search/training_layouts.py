@@ -15,10 +15,8 @@ WAYS = ("mesh_data", "mesh_fsdp", "mesh_tensor", "mesh_expert", "mesh_pipeline",
 SCHEDULE = ("n_microbatches", "pipeline_interleave")
 SHARED = "shares_context_state"
 OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes", SHARED)  # the inputs that layouts set, or keep as given
-READ = (
-    "n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads", "topology", "node_size",
-    "max_chips", "torus_axes", "tensor_axes", "slices_are", *layout_rules.SLICE,
-)  # fmt: skip
+SIZES = ("n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads")
+READ = (*SIZES, "slices_are", *layout_rules.LINKS)
 
 
 def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> PlanAxis | None:
@@ -34,24 +32,21 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
     layers = layout_rules.number(values, "n_layers", 1.0)
     sequences = layout_rules.number(values, "batch_tokens") / layout_rules.number(values, "seq_len", 1.0)
-    for count, slices in ((each, slices) for each in chips for slices in _slices(values, fixed, each)):
+    sliced = [(count, slices) for count in chips for slices in _slices(values, fixed, count)]
+    for (count, slices), axes in product(sliced, fixed.get("tensor_axes", layout_rules.torus_axes(values))):
         each = count / slices
         joined = slices if values.get("slices_are") == "pipeline" else 1.0  # slices that are the stages of one pipeline
-        for axes in fixed.get("tensor_axes", layout_rules.torus_axes(values)):
-            allowed = _allowed(values, axes)
-            for ways in _shared_out(int(each), fixed, allowed) if each == int(each) else ():
-                data, fsdp, _, expert, stages, context = ways
-                stages *= joined
-                if stages > 1 and not layout_rules.is_even(layers, int(stages)) and "mesh_pipeline" not in fixed:
-                    continue
-                numbers = fixed.get("n_microbatches") or layout_rules.microbatches(
-                    sequences, int(data * fsdp * expert * slices / joined), int(stages)
-                )
-                for number in numbers:
-                    chunks = fixed.get("pipeline_interleave") or layout_rules.chunks(layers, int(stages), int(number))
-                    shared = fixed.get(SHARED) or ([0.0, 1.0] if context > 1 else [0.0])
-                    for chunk, shares in product(chunks, shared):
-                        yield (count, slices, *ways, number, chunk, axes, shares)
+        for ways in _shared_out(int(each), fixed, _allowed(values, axes)) if each == int(each) else ():
+            data, fsdp, _, expert, stages, context = ways
+            stages *= joined
+            if stages > 1 and not layout_rules.is_even(layers, int(stages)) and "mesh_pipeline" not in fixed:
+                continue
+            groups = int(data * fsdp * expert * slices / joined)
+            for number in fixed.get("n_microbatches") or layout_rules.microbatches(sequences, groups, int(stages)):
+                chunks = fixed.get("pipeline_interleave") or layout_rules.chunks(layers, int(stages), int(number))
+                shared = fixed.get(SHARED) or ([0.0, 1.0] if context > 1 else [0.0])
+                for chunk, shares in product(chunks, shared):
+                    yield (count, slices, *ways, number, chunk, axes, shares)
 
 
 def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) -> Sequence[float]:
@@ -66,10 +61,8 @@ def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
     """By name, whether a number of ways is sensible."""
     fewest, tensor = layout_rules.least_tensor_ways(axes), layout_rules.most_tensor_ways(values, axes)
     heads, experts = layout_rules.number(values, "n_heads", 1.0), layout_rules.number(values, "n_experts", 1.0)
-    layers, context = (
-        layout_rules.number(values, "n_layers", 1.0),
-        layout_rules.most_context_ways(layout_rules.number(values, "seq_len")),
-    )
+    layers = layout_rules.number(values, "n_layers", 1.0)
+    context = layout_rules.most_context_ways(layout_rules.number(values, "seq_len"))
     return {
         "mesh_tensor": lambda ways: fewest <= ways <= tensor and heads % ways == 0,
         "mesh_expert": lambda ways: experts % ways == 0,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planner.align.keys import MEMORY, KeyedSheet
+from planner.book.lost_precedents import Reader
 from planner.book.rowkeys import COVER
-from planner.book.taken_out import Reader
 from planner.terminal_table import counted
 from planner.update import new_columns
 from planner.update.changed_inputs import INPUTS, read_by

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from planner.align.keys import CALCULATION, MEMORY, KeyedSheet, keyed
+from planner.book.lost_precedents import Reader
 from planner.book.rowkeys import COVER, DATABASES, LOG, is_heading
-from planner.book.taken_out import Reader
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.errors import Place, UserError

@@ -18,17 +18,17 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from planner import __version__, collector, progress
+from planner import __version__, garbage_collection, progress
 from planner.align.keys import CALCULATION, keyed
-from planner.book.added import added
-from planner.book.astray import astray
+from planner.book.added_sheets import added
+from planner.book.lost_precedents import narrower, own_readers, reordered, sought
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import COVER, LOG, VERDICTS
 from planner.book.scenario_charts import draw_all, moved_in_front
 from planner.book.tables import TITLES
-from planner.book.taken_out import narrower, own_readers, reordered, sought
 from planner.book.verdict_rows import are_closed, open_rows
 from planner.book.workbook import Book
+from planner.book.wrong_links import wrong_links
 from planner.catalog.databases import Databases
 from planner.dates import cell_number, made_now
 from planner.errors import Place, UserError
@@ -102,7 +102,7 @@ def update(
     changed.
     """
     databases = databases or Databases()
-    with collector.still():
+    with garbage_collection.paused():
         progress.step("reading the workbook")
         book = read or open_book(package)
         memory = remembered(book.designed.get("Cover"))
@@ -112,7 +112,7 @@ def update(
         absent = not_given(book, plan)
         made = drafted(replace(plan, also_made_from=absent, axes=retyped(memory, book.designed)), memory)
         there = notes(package)
-        links = [str(each.spot) for each in astray(book)]
+        links = [str(each.spot) for each in wrong_links(book)]
         done = Updated(links=links, notes=len(there))
         is_whole = memory is not None and memory.is_same(made.memory) and not lacks_rows(memory, keyed(book))
         done.is_needed = bool(links or moved_in_front(book)) or are_closed(book) or not is_whole

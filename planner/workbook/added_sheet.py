@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from operator import attrgetter
 
-from planner.book.added import UNSIGNED, AddedSheet, added, mark
+from planner.book.added_sheets import UNSIGNED, AddedSheet, added, mark
 from planner.book.sheet import Sheet
 from planner.recalc import recalculate
 from planner.workbook import cell_styles, saving

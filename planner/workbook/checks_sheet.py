@@ -141,10 +141,10 @@ class _CheckWriter:
     def _reading(self, name: str) -> str | None:
         """The cells of the checks that read a number; blank if only headlines read it, None if nothing does."""
         read = [_read_by_answers(sheet.template) for sheet in self.sheets]
-        rows = [
-            at for sheet, (checks, _) in zip(self.sheets, read, strict=True) for check, names in checks.items()
-            if name in names and (at := self.checks.get((sheet.template.name, check)))
-        ]  # fmt: skip
+        rows: list[int] = []
+        for sheet, (checks, _) in zip(self.sheets, read, strict=True):
+            found = [self.checks.get((sheet.template.name, check)) for check, names in checks.items() if name in names]
+            rows += filter(None, found)
         if not rows:
             return "" if any(name in names for _, names in read) else None
         runs = [list(run) for _, run in groupby(enumerate(sorted(rows)), lambda each: each[1] - each[0])]

@@ -5,7 +5,7 @@ They are right of the case's own quantities (its FLOPs, its times), which their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -89,31 +89,29 @@ class ResultColumns:
         """Write the columns of one case; a column is blank if the case's template can't fill it."""
         cells = _Cells(self, case.template, at)
         for name, column in self.columns.items():
-            for value, style, form in self._content(name, cells):
-                self.page.put(at, column, value, style, form)
+            self.page.put(at, column, *self._content(name, cells))
 
-    def _content(self, name: str, cells: _Cells) -> Iterator[tuple[object, str, str | None]]:
+    def _content(self, name: str, cells: _Cells) -> tuple[object, str, str]:
+        """The value or formula of a case's cell, its style and its number format."""
         own = {"shape": cells.shape, "dtype": cells.dtype, "bound": cells.bound}
         if name.endswith(SHOWN):
             shown = name.removesuffix(SHOWN)
-            yield self._shown(shown, cells), "plan_output", shown_format(self.template.by_name[shown])
-        elif name in own:
-            yield (Live(own[name]) if own[name] else None), "plan_formula_text", "@"
-        elif name == NOTE:
-            yield None, "plan_case", "@"
-        else:
-            row = self.template.by_name[name]
-            form = PERCENT if name in SHARES else row_format(row)
-            if row.kind in CALCULATED:
-                yield (Live(self._calculated(row, cells)) if cells.has(name) else None), "plan_output", form
-            elif name in self.efficiencies:
-                yield Live(self.efficiencies[name]), "plan_cross", form
-            elif name.endswith("_efficiency"):
-                yield 1, "plan_input", form
-            elif row.unit == "text":
-                yield None, "plan_measured_text", "@"
-            else:
-                yield None, "plan_measured", number_format(row.unit)
+            return self._shown(shown, cells), "plan_output", shown_format(self.template.by_name[shown])
+        if name in own:
+            return Live(own[name]) if own[name] else None, "plan_formula_text", "@"
+        if name == NOTE:
+            return None, "plan_case", "@"
+        row = self.template.by_name[name]
+        form = PERCENT if name in SHARES else row_format(row)
+        if row.kind in CALCULATED:
+            return Live(self._calculated(row, cells)) if cells.has(name) else None, "plan_output", form
+        if name in self.efficiencies:
+            return Live(self.efficiencies[name]), "plan_cross", form
+        if name.endswith("_efficiency"):
+            return 1, "plan_input", form
+        if row.unit == "text":
+            return None, "plan_measured_text", "@"
+        return None, "plan_measured", number_format(row.unit)
 
     def _calculated(self, row: Row, cells: _Cells) -> str:
         """A row's formula; if it reads the measured time, blank until the case is measured."""

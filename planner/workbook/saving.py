@@ -35,9 +35,7 @@ from planner.xlsx.xmltree import declare, parse, written
 _ROWS = re.compile(rb"<sheetData\s*/>|<sheetData>.*</sheetData>", re.DOTALL)
 _DIMENSION = re.compile(rb"<dimension [^>]*>")
 _BEHIND_IGNORED = re.compile(rb"<(?:drawing|legacyDrawing|tableParts)\b|</worksheet>")
-_BEHIND_LINKS = re.compile(
-    rb"<(?:printOptions|pageMargins)\b"
-)  # the elements after links, of which one is always there
+_BEHIND_LINKS = re.compile(rb"<(?:printOptions|pageMargins)\b")  # elements after links; one is always there
 _FONT, _OF_FONT = re.compile(rb"<font>(.*?)</font>"), re.compile(rb"(<(\w+)[^>]*/>)")
 _ORDER = (
     b"b", b"i", b"strike", b"condense", b"extend", b"outline", b"shadow", b"u", b"vertAlign", b"sz", b"color", b"name",

@@ -296,7 +296,7 @@ def _here(column: int) -> str:
 
 
 def swept(axis: Row, scenarios: Sequence[Mapping[str, object]]) -> list[int]:
-    """The first values of a table: powers of two around the first scenario's number, for chips around those of all.
+    """The axis values of a new table: powers of two around the first scenario's number; for chips, around all of them.
 
     Impossible numbers are ignored.
     """

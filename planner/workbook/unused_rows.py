@@ -32,11 +32,8 @@ def _at_default(plan: BuildPlan) -> Iterator[tuple[str, Number | Text]]:
         for row in section.rows:
             default = row.default
             counts = section.is_closed or default in NEUTRAL
-            if (
-                default is not None
-                and counts
-                and all(scenario.values.get(row.name, default) == default for scenario in plan.scenarios)
-            ):
+            is_kept = all(scenario.values.get(row.name, default) == default for scenario in plan.scenarios)
+            if default is not None and counts and is_kept:
                 yield row.name, Text(0, 0, default) if isinstance(default, str) else Number(0, 0, default)
 
 

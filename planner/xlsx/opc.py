@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from urllib.parse import unquote
 
-from planner import progress
-from planner.collector import still
+from planner import garbage_collection, progress
 from planner.errors import Place, UserError
 from planner.xlsx.atomic import locked, write_atomically
 from planner.xlsx.xmltree import Element, link_id, local_name, parse, written
@@ -234,7 +233,7 @@ def in_place(path: Path) -> Iterator[Package]:
 
     Raises UserError as `locked`, `Package.read` and `write` do.
     """
-    with locked(path), still():
+    with locked(path), garbage_collection.paused():
         package = Package.read(path)
         yield package
         package.write(path)

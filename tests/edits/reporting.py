@@ -12,7 +12,7 @@ from planner.book.plan import Plan
 from planner.errors import UserError
 from planner.report.documents import escaped
 from planner.report.exports import as_json
-from planner.report.gather import gather
+from planner.report.report_data import report_data
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from tests.commands import command
@@ -32,7 +32,7 @@ def report_is_right(path: Path, plan: Plan, expected: Expected, value_of: ValueO
     A workbook that an edit has broken may be refused instead, in one line.
     """
     try:
-        data = json.loads(as_json(gather(path)))
+        data = json.loads(as_json(report_data(path)))
     except UserError as error:
         if expected.compares or len(str(error).splitlines()) > 1:
             raise
@@ -51,7 +51,7 @@ def report_is_right(path: Path, plan: Plan, expected: Expected, value_of: ValueO
 
 def page_is_right(path: Path, folder: Path) -> None:
     """The Markdown shows each headline as its cell has it, and what fails before all else."""
-    data = json.loads(as_json(gather(path)))
+    data = json.loads(as_json(report_data(path)))
     page = folder / "report.md"
     command("report", path, "--force", "-o", page)
     text = page.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def still() -> Iterator[None]:
+def paused() -> Iterator[None]:
     """Disable the garbage collector within the block, for a short command that keeps most of its many objects.
 
     A build creates hundreds of thousands of objects; those no longer needed are freed by reference counting. Repeatedly

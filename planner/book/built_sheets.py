@@ -9,7 +9,7 @@ from functools import cached_property
 from planner.book.sheet import Sheet
 
 
-class Originals:
+class BuiltSheets:
     """Which of a workbook's sheets, given by name, are those that planner built."""
 
     def __init__(self, sheets: Mapping[str, Sheet]) -> None:

@@ -6,10 +6,9 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from planner import __version__
+from planner import __version__, garbage_collection
 from planner.book.plan import DashboardHeadline, Plan
 from planner.book.read_plan import read_plan
-from planner.collector import still
 from planner.dates import made_now
 from planner.errors import Place, UserError
 from planner.report import assumptions, changes, expectation, runs_of_workbook, search_tables, sweep_tables
@@ -41,8 +40,8 @@ FITS, EXPECTED = "fits_memory", "_expected"
 UNTITLED, MOST_NAMED = "Plan", 4
 
 
-@still()
-def gather(path: Path) -> ReportData:
+@garbage_collection.paused()
+def report_data(path: Path) -> ReportData:
     """The content of the workbook at `path`, with its formulas recalculated in memory.
 
     Raises UserError for a file that isn't a planner workbook, or if its saved values are out of date and its formulas

@@ -13,8 +13,8 @@ from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.search.found import objective
 from planner.search.optimum import optimum
+from planner.search.ranking import front, share_errors, unshared, within
 from planner.search.sweep import SweptPlans
-from planner.search.ties import front, share_errors, unshared, within
 from tests.commands import command
 from tests.searches import STEP, asked
 

@@ -16,14 +16,14 @@ from planner.xlsx.references import Reference, reference, references
 from planner.xlsx.xmltree import link_id
 
 
-class Astray(NamedTuple):
+class WrongLink(NamedTuple):
     """A cell with a wrong link, and the link's target."""
 
     spot: Spot
     leads: str
 
 
-def astray(book: Book) -> Iterator[Astray]:
+def wrong_links(book: Book) -> Iterator[WrongLink]:
     """The wrong links among those of sheet titles, of sheet names on Cover, and of lines that name their precedent.
 
     Links in other cells are the user's, and nobody else knows where they should lead.
@@ -38,7 +38,7 @@ def astray(book: Book) -> Iterator[Astray]:
             else:
                 is_lost = name in tables and _is_lost(book, tables[name], row, column, to)
             if is_lost:
-                yield Astray(Spot(name, row, column), text)
+                yield WrongLink(Spot(name, row, column), text)
 
 
 def _links(sheet: Sheet) -> Iterator[tuple[Position, str, Reference]]:
