@@ -57,6 +57,15 @@ def test_plans_whose_objective_is_unknown_are_told_with_what_is_missing():
     assert missing in refused(*search, "-H", "h800-sxm")
 
 
+def test_a_chip_of_which_no_plan_passes_is_told_with_what_refuses_most():
+    """Of two chips one misses the condition with every plan: it is told beside the best plans of the other."""
+    output = command("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "l4", "--set", "n_chips=1",
+                     "context_len=2048", "--alone", "--over", "batch=1..16*2", "--minimize", COST,
+                     "--where", "decode_step_time_expected<=20ms")  # fmt: skip
+    assert "of llama3-8b on l4 no plan passes; decode_step_time_expected<=20ms refuses most" in output
+    assert "llama3-8b on h100-sxm no plan" not in output
+
+
 def test_a_chip_without_a_network_is_given_one_in_its_row(tmp_path):
     """What joins its chips is named in its row, from which further numbers follow; no number is typed for a text."""
     path = tmp_path / "chips.csv"

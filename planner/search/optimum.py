@@ -71,12 +71,13 @@ class _Tally:
     pool: _Pool
     leaders: dict[int, tuple[float, int]]  # by subject, the lowest cost and its plan
     unknown: dict[int, int]  # by subject, the first plan with an objective that is N/A
+    refused: dict[int, Counter[str]]  # by subject, the number of plans that each check or condition refuses
 
     @classmethod
     def of_none(cls, objectives: Sequence[Objective]) -> _Tally:
         """The tally of no plans."""
         pool = _Pool(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, len(objectives))), np.empty(0))
-        return cls(Found(objectives), pool, {}, {})
+        return cls(Found(objectives), pool, {}, {}, {})
 
     def add(self, later: _Tally) -> None:
         """Merge the tally of a part whose plans come later or are of other subjects."""
@@ -86,6 +87,8 @@ class _Tally:
         for subject, leader in later.leaders.items():
             self.leaders[subject] = min(leader, self.leaders.get(subject, leader))
         self.unknown = later.unknown | self.unknown
+        for subject, refused in later.refused.items():
+            self.refused[subject] = self.refused.get(subject, Counter()) + refused
 
 
 def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone: bool = False) -> Found:
@@ -158,7 +161,7 @@ class _Search:
         counts = Found(self.objectives, block.count, len(places), refused, len(unknown))
         candidates = _Pool(np.full(len(places), subject), places + block.start, costs, ending).at(known)
         kept = candidates.at(_best(candidates.costs, candidates.ends))
-        tally = _Tally(counts, kept, {}, {})
+        tally = _Tally(counts, kept, {}, {}, {subject: refused})
         if len(unknown):
             tally.unknown[subject] = int(unknown[0])
         if len(kept.numbers):
@@ -177,6 +180,9 @@ class _Search:
                 found.why.setdefault(why, []).append(plan.subject)
         if not len(tally.pool.numbers):
             raise self._none(found, plans_without)
+        for at, counts in sorted(tally.refused.items()):
+            if at not in tally.leaders and at not in tally.unknown:
+                found.empty.append((self.asked.subjects[at], max(counts, key=lambda name: counts[name])))
         choice = _Choice.of(self, tally.pool)
         if len(self.objectives) > 1:
             choice.put_front(found, top)

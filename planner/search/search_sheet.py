@@ -16,7 +16,7 @@ from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.search import search_text
 from planner.search.computing import Plans
-from planner.search.found import Found, FoundPlan, Objective
+from planner.search.found import Found, FoundPlan, Objective, differing
 from planner.search.plans_sheet import (
     FEW,
     ColumnHead,
@@ -163,7 +163,7 @@ class _Table:
             head_of = ColumnHead({"model": "Model", "hardware": "Chip"}[kind], kind)
             self._add(head_of, lambda at, _, kind=kind: getattr(plans[at].subject, kind))  # type: ignore[misc]
         names = {each.row.name for each in found.objectives}
-        for name in (each for each in search_text.differing(plans) if each not in names):
+        for name in (each for each in differing(plans) if each not in names):
             self._row(asked.template.row(name))
         for each in found.objectives:
             self._objective(each, now if ids else None)
