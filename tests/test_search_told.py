@@ -30,6 +30,8 @@ from tests.workbooks import write_small
           "--maximize", STEP), "can't be both minimized and maximized"),
         (("optimize", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=64", "--minimize", STEP,
           "--where", f"{STEP}<1e400"), "'1e400' is too large"),
+        (("optimize", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=64", "--minimize", STEP,
+          "--where", "train_time_expected<=60"), "train_time_expected<=60 (60 is read as 60 s) refuses"),
         (("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time"), "nothing is varied"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", "step_tme"), "step_time"),
         (("optimize", "training", "-m", "llama3.1-405b", "-H", "h100-sxm", "--set", "n_chips=8",

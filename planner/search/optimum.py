@@ -214,10 +214,9 @@ class _Search:
             return UserError(what, remedy=remedy if lacking else "")
         template, conditions = self.asked.template, self.asked.conditions
         most = sorted(found.refused.items(), key=lambda each: -each[1])[:3]
-        labels = {name: template.row(name).label for name, _ in most}
+        labels = {row.name: f"{row.label}{row.note and f' ({row.note})'}" for row in map(template.row, conditions)}
         said = ", ".join(
-            f"{labels[name] if name in conditions else f'{labels[name]} ({name})'} refuses {count:,}"
-            for name, count in most
+            f"{labels.get(name) or f'{template.row(name).label} ({name})'} refuses {count:,}" for name, count in most
         )
         refuser = most[0][0]
         change = "more chips" if refuser == memory_check(headline_template(template)) else "other inputs"
