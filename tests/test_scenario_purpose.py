@@ -110,6 +110,24 @@ def work(book: openpyxl.Workbook) -> None:
     book["Inputs"].cell(row_of(book, "Inputs", "hbm_bandwidth"), 6).value = 7e11
     book["Inputs"]["F12"].comment = Comment("ask Ann", "me")
     book.create_sheet("Mine")["A1"] = f"=2*Inference!F{row}"
+    at = first_factor(book, "Inference")
+    book["Sensitivity"].cell(at, 1).value = 0.4
+    book["Mine"]["A2"] = f"=Sensitivity!E{at}"
+
+
+def first_factor(book: openpyxl.Workbook, sheet: str) -> int:
+    """The row of the first efficiency on Sensitivity in the table of a sheet."""
+    column = [str(cell.value or "") for cell in book["Sensitivity"]["A"]]
+    return 4 + next(at for at, text in enumerate(column) if text.startswith(f"{sheet}: cost "))
+
+
+def test_the_factors_of_a_what_if_stay_in_its_table(plan: Path) -> None:
+    """Above the table of serving comes that of training, with factors of its own; what reads a cost reads the same."""
+    book = openpyxl.load_workbook(plan)
+    serving, training = first_factor(book, "Inference"), first_factor(book, "Training")
+    assert training < serving
+    assert [book["Sensitivity"].cell(at, 1).value for at in (training, serving)] == [0.5, 0.4]
+    assert book["Mine"]["A2"].value == f"=Sensitivity!E{serving}"
 
 
 def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, edited: bytes, tmp_path: Path) -> None:
