@@ -9,6 +9,7 @@ import pytest
 from click.testing import Result
 from openpyxl.comments import Comment
 
+from planner import progress
 from planner.book.read_plan import read_plan
 from planner.book.rowkeys import PARTS
 from planner.book.workbook import Book
@@ -241,6 +242,24 @@ def test_whose_column_is_copied_and_what_for(book: Book, request_: NewScenario, 
     assert completed(book, source, request_, workload).settings.get(WORKLOAD, book.said(WORKLOAD, source)) == meant
 
 
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        (NewScenario(None, workload="inference", settings={"seq_len": "4096"}), ["seq_len was set, and inference"]),
+        (NewScenario(None, like=TRAINS, settings={"batch": "16", "seq_len": "4096"}), ["batch was set, and training"]),
+        (NewScenario(None, workload="all", settings={"batch": "16", "seq_len": "4096"}), []),
+        (NewScenario(None, like=SERVES, settings={"batch": "16", "n_chips": "8"}), []),
+    ],
+)
+def test_a_setting_of_another_workload_is_doubted(book: Book, request_: NewScenario, says: list[str]) -> None:
+    """It is typed into the column, where nothing that the scenario is meant for reads it."""
+    progress.say_warnings()
+    workload = workload_of(book, request_)
+    completed(book, source_of(book, request_.like, workload), request_, workload)
+    assert [text.partition(" doesn't read it")[0] for text in progress.warnings()] == says
+    progress.say_warnings()
+
+
 @pytest.mark.slow
 def test_a_second_one_without_a_name_has_an_id_of_its_own(plan: Path) -> None:
     """Ids that are made of the model and the chip are told apart by a number."""
@@ -252,7 +271,7 @@ def test_a_second_one_without_a_name_has_an_id_of_its_own(plan: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("mine", "--workload", "serving"), "'serving' is no workload; known: all, inference, training"),
+        (("mine", "--workload", "serving"), "'serving' is no workload; did you mean inference?"),
         (("mine", "--set", "seq_len=4096"), "of training, of which there are no sheets: --workload training adds them"),
     ],
 )
