@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,8 @@ from planner.search.optimum import optimum
 from tests.commands import command, invoked, refused
 from tests.searches import COST, STEP, asked
 from tests.workbooks import write_small
+
+DECODE = "decode_step_time_expected"
 
 
 @pytest.mark.parametrize(
@@ -57,6 +60,21 @@ def test_plans_whose_objective_is_unknown_are_told_with_what_is_missing():
     assert said in output
     missing = "price_per_chip_hour is not in the hardware table; type --set price_per_chip_hour=2$/h"
     assert missing in refused(*search, "-H", "h800-sxm")
+
+
+@pytest.mark.parametrize(
+    ("wheres", "rest"),
+    [
+        (["decode_step_time_expected<=1ms"], "the rest"),
+        (["decode_step_time_expected<=1ms", "batch>=20"], "every check"),
+    ],
+)
+def test_how_near_plans_come_to_a_condition_that_none_meets_is_told(wheres: list[str], rest: str) -> None:
+    """By hand: the least decode step of batches of 1 to 16 is that of 1, which calc prints."""
+    serving = ["inference", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=1", "context_len=2048"]
+    said = refused("optimize", *serving, "--alone", "--over", "batch=1..16*2", "--minimize", COST, "--where", *wheres)
+    least = float(json.loads(command("calc", *serving, "batch=1", "--get", DECODE, "--json"))[DECODE])
+    assert f"; of plans that pass {rest} {DECODE} is {1e3 * least:.3f} ms at least;" in said
 
 
 def test_a_chip_of_which_no_plan_passes_is_told_with_what_refuses_most():

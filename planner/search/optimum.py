@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -18,7 +18,9 @@ from planner.formulas.headlines import headline_template, memory_check
 from planner.search import sensible
 from planner.search.computing import Plans
 from planner.search.found import Chosen, Found, FoundPlan, Objective
+from planner.search.nearly import limited
 from planner.search.request import Request
+from planner.search.search_text import worded
 from planner.search.space import PlanAxis, PlanBlock, PlanSpace
 from planner.search.ties import front, share_errors, unshared, within
 
@@ -219,11 +221,28 @@ class _Search:
             f"{labels.get(name) or f'{template.row(name).label} ({name})'} refuses {count:,}" for name, count in most
         )
         refuser = most[0][0]
+        said += self._nearest(refuser) if refuser in conditions else ""
         change = "more chips" if refuser == memory_check(headline_template(template)) else "other inputs"
         explained = f"--why {refuser} of planner calc explains it; set {change}"
         remedy = "ask for less, or for more chips" if refuser in conditions else explained
         what = f"none of {found.tried:,} plans passes: {said}"
         return UserError(what, remedy=f"{remedy}, or name others with --over")
+
+    def _nearest(self, condition: str) -> str:
+        """How near the plans that pass all else come to a condition, in words; blank if that can't be told."""
+        asked, limit = self.asked, limited(self.asked.template, condition)
+        if limit is None or asked.among.count > 1:
+            return ""
+        rest = [name for name in asked.conditions if name != condition]
+        for kept, said in ((rest, "the rest"), ([], "every check")):
+            others = replace(asked, conditions=kept)
+            try:
+                found = _Search(others, [Objective(limit.row, limit.is_least)], self.alone).found(1)
+            except UserError:
+                continue
+            value = found.best if limit.is_least else -found.best
+            return f"; of plans that pass {said} {limit.row.name} is {worded(limit.row, value)} at {limit.end}"
+        return ""
 
 
 @dataclass(frozen=True)
