@@ -88,11 +88,11 @@ def known(results: Results, name: str) -> Value:
     return results.value(name) if name in results.template.by_name else None
 
 
-def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
+def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -> Iterator[str]:
     """The caveats of a plan's numbers: that they are bounds, for a chip with few published runs, or extrapolated.
 
     `value` gives a plan's row by name, None if it is missing; `own_runs` is the number of published runs of its chip's
-    calibration for this template.
+    calibration for this template, `kind` its chip's, blank if it isn't known.
     """
     calibration = chip_calibration(value)
     is_own = is_own_calibration(value)
@@ -105,6 +105,11 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         yield (
             f"None of the runs that the stack {value('stack')} is fitted to is of this workload: it is expected as "
             f"shipped for {calibration}, but for what it shares with them."
+        )
+    elif calibration in FAMILIES and not own_runs and kind not in ("", *FAMILIES):
+        yield (
+            f"No published runs of this chip, which is neither GPU nor TPU: the median of {FAMILIES[calibration]} "
+            f"stands for it, and the wider range is of {FAMILIES[calibration]}."
         )
     elif calibration in FAMILIES:
         how_many = "Few" if own_runs else "No"
