@@ -185,6 +185,15 @@ def test_what_memory_the_best_plans_leave_is_told() -> None:
         assert "keeps a tenth free" not in output
 
 
+def test_a_context_shorter_than_the_sequences_is_told() -> None:
+    """As calc says it: the best plan fits with a context of 8,192 tokens, and its sequences end with 20,480."""
+    serving = ["inference", "-m", "llama3.1-8b", "-H", "h100-sxm", "--set", "n_chips=1", "prompt_len=4096"]
+    said = "Memory is that of a context of 8,192 tokens, and sequences have 12,288 on average, 20,480 in the end"
+    searched = ["--alone", "--over", "batch=1..16*2", "--minimize", COST]
+    assert said in command("optimize", *serving, "generate_len=16384", *searched)
+    assert "Memory is that of" not in command("optimize", *serving, "generate_len=4096", *searched)
+
+
 def test_the_largest_batch_that_was_tried_is_told() -> None:
     """Llama 3 8B on 512 H100s holds far more sequences than the most that a search tries: the best plan has that most,
     and larger ones are to be asked for; on 8 the memory is the limit.

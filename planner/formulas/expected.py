@@ -167,8 +167,8 @@ def _of_the_target(value: Callable[[str], Value]) -> Iterator[str]:
         )
 
 
-def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
-    """A sentence if the memory is for another cache length than the sequences have, or than the expected time reads."""
+def of_the_context(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if the memory is for another context than the sequences have; `value` as in `notes`."""
     prompt, mean, answer, cache_len = (
         value(name) for name in ("prompt_len", "mean_context_len", "generate_len", "context_len")
     )
@@ -182,6 +182,11 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
             yield f"{memory} sequences have {mean:,.0f} on average{last}: set context_len."
         elif longest is not None and cache_len > UNUSED * longest:
             yield f"{memory} sequences have {longest:,.0f} at most: set context_len."
+
+
+def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if the memory is for another cache than the sequences have, or than the expected time reads."""
+    yield from of_the_context(value)
     copies = value("copies_too_many")
     if isinstance(copies, float) and copies > 0 and value("check_fits_memory") == 0:
         yield (

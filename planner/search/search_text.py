@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from planner import csvfile, progress
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas.binding import of_headline
-from planner.formulas.expected import BEYOND, chip_calibration, of_runs_in
+from planner.formulas.expected import BEYOND, chip_calibration, known, of_runs_in, of_the_context
 from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
 from planner.formulas.input_values import parsed
@@ -114,6 +114,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         more = f"--over {sensible.BATCH}={most:.0f}..{16 * most:.0f}*2"
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     yield from _nearly_full(found)
+    yield from of_the_context(partial(known, found.plans[0].results))
     yield from _untold_memory(found)
     if found.of_each:
         yield from _of_each(asked, found)
