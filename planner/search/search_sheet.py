@@ -6,12 +6,14 @@ It is in a workbook of its own, or beside the scenarios made from its plans.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import cycle
 from textwrap import wrap
 
 from openpyxl.chart import ScatterChart
 
 from planner.formulas.evaluation import Results
+from planner.formulas.expected import known, of_the_context
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.search import search_text
@@ -133,12 +135,15 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
         lines.append(("Refused by", f"{template.row(name).label}: {count:,}"))
     if more := search_text.unnamed(found):
         lines.append(("Refused", more))
+    for subject, refuser in found.empty:
+        lines.append(("No plan", f"of {subject.said} passes; {template.row(refuser).label} refuses most"))
     if found.unknown:
         lines.append(("Left out", f"an objective is N/A: {search_text.left_out(asked, found)}"))
     if several:
         lines.append(("Front", f"{found.front:,} plans; none is better in all objectives than any of these"))
     elif found.ties > 1:
         lines.append(("Ties", search_text.tied(asked, found)))
+    lines += [("Memory", text) for text in of_the_context(partial(known, found.plans[0].results))]
     same = search_text.in_all(template, plans)
     return [*lines, *([("In all listed", same)] if same else [])]
 
