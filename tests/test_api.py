@@ -84,6 +84,7 @@ def test_calc_takes_what_the_command_line_takes() -> None:
         ({"n_chips": [1, 2]}, "no number and no text; planner.sweep takes several"),
         ({"n_chips": object}, "no number and no text"),
         ({"n_chips": -1}, "a number above 0 is wanted"),
+        ({"topology": "8k"}, "no such choice; choose one of torus, switch"),
         ({"n_chips": 10**400}, "n_chips is too large: not a finite number"),
         ({"hbm_reserve_bytes": "90GB"}, "nothing is left of hbm_bytes"),
         ({"model": "llama3.1-405"}, "did you mean llama3.1-405b"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,33 @@ def test_prints_what_it_understood(add: Run) -> None:
     assert lines[4][-1] == "bf16"
     assert "Note: 1 layer of multi-token prediction (MTP) not counted\n" in done.stdout
     assert "Note: quantised weights are counted as the numbers that they stand for, without scales\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("model", "quantized", "says"),
+    [
+        ("deepseek-v3", ..., "weight_dtype=fp8"),
+        ("deepseek-v4-flash", ..., "weight_dtype=fp8 expert_weight_bits=4.25"),
+        ("kimi-k2.5", ..., "expert_weight_bits=4.5"),
+        ("gpt-oss-20b", {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]},
+         "expert_weight_bits=4.25"),
+        ("llama3-8b", {"quant_method": "awq", "bits": 4, "group_size": 128}, "weight_dtype=int4_g128"),
+        ("llama3-8b", {"quant_method": "gptq", "bits": 8}, "weight_dtype=int8"),
+        ("llama3-8b", {"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"},
+         "weight_dtype=nvfp4 kv_dtype=fp8"),
+        ("llama3-8b", {"quant_method": "awq", "bits": 4, "group_size": 32}, ""),
+        ("llama3-8b", {"quant_method": "awq", "bits": [4]}, ""),
+        ("llama3-8b", {"quant_method": "compressed-tensors", "config_groups": [1], "ignore": 3}, ""),
+        ("llama3-8b", {"quant_algo": "NVFP4", "ignore": ["*self_attn*"]}, ""),
+        ("llama3-8b", "fp8", ""),
+    ],
+)  # fmt: skip
+def test_what_to_set_for_the_bytes_of_quantised_weights(add: Run, model: str, quantized: object, says: str) -> None:
+    """A row counts parameters: a note says which setting of a plan has the bytes, where that is known."""
+    config = config_of(model) if quantized is ... else {**config_of(model), "quantization_config": quantized}
+    stdout = add(config, "--id", "mine").stdout
+    assert "Note: quantised weights are counted as the numbers that they stand for, without scales\n" in stdout
+    assert re.findall(r"Note: a plan has their bytes with --set (.*)\n", stdout) == ([says] if says else [])
 
 
 def test_notes_what_it_assumed(add: Run) -> None:

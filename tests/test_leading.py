@@ -174,6 +174,7 @@ def test_the_ideal_is_said_to_be_one() -> None:
     ("words", "line"),
     [
         (["inference", "-m", "llama3-8b", "-H", "l4"], "No published runs of this chip: the median of GPUs"),
+        (["inference", "-m", "llama3-8b", "-H", "cpu-spr-8481c"], "which is neither GPU nor TPU: the median of GPUs"),
         (["training", "-m", "llama3-8b", "-H", "h800-sxm"], "Few published runs of this chip: the median of GPUs"),
         (["inference", "-m", "llama3-8b", "-H", "tpu-v5e"], "No published runs of this kind on this chip"),
     ],

@@ -178,6 +178,13 @@ def test_a_chip_without_runs_is_told(default: ReportData) -> None:
     assert told == [True, False, False, False]
 
 
+def test_a_chip_of_another_kind_is_told(tmp_path: Path) -> None:
+    """A CPU has the median of GPUs, and its range is one of GPUs: calc and the report say so."""
+    plan = plan_of(("llama3-8b",), ("cpu-spr-8481c",), ("inference",), None, ())
+    (path := tmp_path / "plan.xlsx").write_bytes(build(smaller(plan)))
+    assert any("which is neither GPU nor TPU" in note for note in reported(path).scenarios[0].notes)
+
+
 def test_what_is_expected_has_its_sources(default: ReportData) -> None:
     """Provenance names the calibration of each chip and the stack, with what they are fitted on, each source once."""
     fitted = {source.what: source.detail for source in default.sources if source.kind == "calibration"}

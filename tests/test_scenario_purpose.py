@@ -9,6 +9,7 @@ import pytest
 from click.testing import Result
 from openpyxl.comments import Comment
 
+from planner import progress
 from planner.book.read_plan import read_plan
 from planner.book.rowkeys import PARTS
 from planner.book.workbook import Book
@@ -110,6 +111,24 @@ def work(book: openpyxl.Workbook) -> None:
     book["Inputs"].cell(row_of(book, "Inputs", "hbm_bandwidth"), 6).value = 7e11
     book["Inputs"]["F12"].comment = Comment("ask Ann", "me")
     book.create_sheet("Mine")["A1"] = f"=2*Inference!F{row}"
+    at = first_factor(book, "Inference")
+    book["Sensitivity"].cell(at, 1).value = 0.4
+    book["Mine"]["A2"] = f"=Sensitivity!E{at}"
+
+
+def first_factor(book: openpyxl.Workbook, sheet: str) -> int:
+    """The row of the first efficiency on Sensitivity in the table of a sheet."""
+    column = [str(cell.value or "") for cell in book["Sensitivity"]["A"]]
+    return 4 + next(at for at, text in enumerate(column) if text.startswith(f"{sheet}: cost "))
+
+
+def test_the_factors_of_a_what_if_stay_in_its_table(plan: Path) -> None:
+    """Above the table of serving comes that of training, with factors of its own; what reads a cost reads the same."""
+    book = openpyxl.load_workbook(plan)
+    serving, training = first_factor(book, "Inference"), first_factor(book, "Training")
+    assert training < serving
+    assert [book["Sensitivity"].cell(at, 1).value for at in (training, serving)] == [0.5, 0.4]
+    assert book["Mine"]["A2"].value == f"=Sensitivity!E{serving}"
 
 
 def test_the_sheets_of_the_workload_are_added_and_nothing_is_lost(plan: Path, edited: bytes, tmp_path: Path) -> None:
@@ -223,6 +242,24 @@ def test_whose_column_is_copied_and_what_for(book: Book, request_: NewScenario, 
     assert completed(book, source, request_, workload).settings.get(WORKLOAD, book.said(WORKLOAD, source)) == meant
 
 
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        (NewScenario(None, workload="inference", settings={"seq_len": "4096"}), ["seq_len was set, and inference"]),
+        (NewScenario(None, like=TRAINS, settings={"batch": "16", "seq_len": "4096"}), ["batch was set, and training"]),
+        (NewScenario(None, workload="all", settings={"batch": "16", "seq_len": "4096"}), []),
+        (NewScenario(None, like=SERVES, settings={"batch": "16", "n_chips": "8"}), []),
+    ],
+)
+def test_a_setting_of_another_workload_is_doubted(book: Book, request_: NewScenario, says: list[str]) -> None:
+    """It is typed into the column, where nothing that the scenario is meant for reads it."""
+    progress.say_warnings()
+    workload = workload_of(book, request_)
+    completed(book, source_of(book, request_.like, workload), request_, workload)
+    assert [text.partition(" doesn't read it")[0] for text in progress.warnings()] == says
+    progress.say_warnings()
+
+
 @pytest.mark.slow
 def test_a_second_one_without_a_name_has_an_id_of_its_own(plan: Path) -> None:
     """Ids that are made of the model and the chip are told apart by a number."""
@@ -234,7 +271,7 @@ def test_a_second_one_without_a_name_has_an_id_of_its_own(plan: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("mine", "--workload", "serving"), "'serving' is no workload; known: all, inference, training"),
+        (("mine", "--workload", "serving"), "'serving' is no workload; did you mean inference?"),
         (("mine", "--set", "seq_len=4096"), "of training, of which there are no sheets: --workload training adds them"),
     ],
 )

@@ -170,3 +170,14 @@ def test_a_scenario_of_a_found_plan_is_named_after_the_chips_that_prefill_alone(
             "--minimize", TOKEN, "--and", COST, "--workbook", str(path))  # fmt: skip
     names = {scenario.title for scenario in read_plan(path).scenarios}
     assert names == {"llama3-70b 4 h100-sxm", "llama3-70b 4 h100-sxm, prefill 2"}
+
+
+def test_what_the_command_says_of_chips_and_the_context_is_there(tmp_path: Path) -> None:
+    """A chip of which no plan passes has its line, and so has a context that is shorter than the sequences."""
+    path = tmp_path / "found.xlsx"
+    command("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "tpu-v6e", "--alone", "--minimize", COST,
+            "--set", "n_chips=1", "prompt_len=1024", "context_len=1024", "--over", "batch=1..8*2",
+            "--where", "decode_step_time_expected<=9ms", "-o", str(path))  # fmt: skip
+    said = {row[0].value: str(row[1].value) for row in sheet_of(path, "Search").iter_rows(max_row=40) if row[0].value}
+    assert said["No plan"].startswith("of llama3-8b on tpu-v6e passes; decode_step_time_expected<=9ms")
+    assert said["Memory"].startswith("Memory is that of a context of 1,024 tokens, and")

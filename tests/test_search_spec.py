@@ -119,6 +119,11 @@ def test_a_condition_without_a_unit_says_what_it_is_read_in(capsys):
         ("", "the formula is empty"),
         ("n_chips+8GB>2", "8GB"),
         ("n_chips>2 and batch<4", "unexpected 'and'; write AND(one,other)"),
+        ("n_chips>2 && batch<4", "found '&'; write AND(one,other)"),
+        ("n_chips>2 || batch<4", "unexpected '|'; write OR(one,other)"),
+        ("n_chips=<2", "found '<'; write <="),
+        ("n_chips == 2", "found '='; write ="),
+        ("n_chips!=2", "unexpected '!'; write <>"),
         ("cost_per_million_tokens_expected<$2h", "'h' is unexpected in '$2h'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,8 @@ from planner.search.optimum import optimum
 from tests.commands import command, invoked, refused
 from tests.searches import COST, STEP, asked
 from tests.workbooks import write_small
+
+DECODE = "decode_step_time_expected"
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,8 @@ from tests.workbooks import write_small
           "--maximize", STEP), "can't be both minimized and maximized"),
         (("optimize", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=64", "--minimize", STEP,
           "--where", f"{STEP}<1e400"), "'1e400' is too large"),
+        (("optimize", "training", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=64", "--minimize", STEP,
+          "--where", "train_time_expected<=60"), "train_time_expected<=60 (60 is read as 60 s) refuses"),
         (("optimize", "matmul", "-H", "h100-sxm", "--minimize", "expected_time"), "nothing is varied"),
         (("optimize", "training", "-m", "llama3-70b", "-H", "h100-sxm", "--minimize", "step_tme"), "step_time"),
         (("optimize", "training", "-m", "llama3.1-405b", "-H", "h100-sxm", "--set", "n_chips=8",
@@ -55,6 +60,30 @@ def test_plans_whose_objective_is_unknown_are_told_with_what_is_missing():
     assert said in output
     missing = "price_per_chip_hour is not in the hardware table; type --set price_per_chip_hour=2$/h"
     assert missing in refused(*search, "-H", "h800-sxm")
+
+
+@pytest.mark.parametrize(
+    ("wheres", "rest"),
+    [
+        (["decode_step_time_expected<=1ms"], "the rest"),
+        (["decode_step_time_expected<=1ms", "batch>=20"], "every check"),
+    ],
+)
+def test_how_near_plans_come_to_a_condition_that_none_meets_is_told(wheres: list[str], rest: str) -> None:
+    """By hand: the least decode step of batches of 1 to 16 is that of 1, which calc prints."""
+    serving = ["inference", "-m", "llama3-8b", "-H", "h100-sxm", "--set", "n_chips=1", "context_len=2048"]
+    said = refused("optimize", *serving, "--alone", "--over", "batch=1..16*2", "--minimize", COST, "--where", *wheres)
+    least = float(json.loads(command("calc", *serving, "batch=1", "--get", DECODE, "--json"))[DECODE])
+    assert f"; of plans that pass {rest} {DECODE} is {1e3 * least:.3f} ms at least;" in said
+
+
+def test_a_chip_of_which_no_plan_passes_is_told_with_what_refuses_most():
+    """Of two chips one misses the condition with every plan: it is told beside the best plans of the other."""
+    output = command("optimize", "inference", "-m", "llama3-8b", "-H", "h100-sxm", "l4", "--set", "n_chips=1",
+                     "context_len=2048", "--alone", "--over", "batch=1..16*2", "--minimize", COST,
+                     "--where", "decode_step_time_expected<=20ms")  # fmt: skip
+    assert "of llama3-8b on l4 no plan passes; decode_step_time_expected<=20ms refuses most" in output
+    assert "llama3-8b on h100-sxm no plan" not in output
 
 
 def test_a_chip_without_a_network_is_given_one_in_its_row(tmp_path):
@@ -154,6 +183,15 @@ def test_what_memory_the_best_plans_leave_is_told() -> None:
         output = command(*ask, *more, "--minimize", "cost_per_million_tokens_expected")
         assert "memory left" in output
         assert "keeps a tenth free" not in output
+
+
+def test_a_context_shorter_than_the_sequences_is_told() -> None:
+    """As calc says it: the best plan fits with a context of 8,192 tokens, and its sequences end with 20,480."""
+    serving = ["inference", "-m", "llama3.1-8b", "-H", "h100-sxm", "--set", "n_chips=1", "prompt_len=4096"]
+    said = "Memory is that of a context of 8,192 tokens, and sequences have 12,288 on average, 20,480 in the end"
+    searched = ["--alone", "--over", "batch=1..16*2", "--minimize", COST]
+    assert said in command("optimize", *serving, "generate_len=16384", *searched)
+    assert "Memory is that of" not in command("optimize", *serving, "generate_len=4096", *searched)
 
 
 def test_the_largest_batch_that_was_tried_is_told() -> None:

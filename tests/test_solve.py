@@ -215,6 +215,12 @@ def test_a_target_that_every_value_meets_says_so() -> None:
         (["--solve", "batch", "--for", "weight_dtype=1"], "it is a text"),
         (["--solve", "read_bytes", "--for", "decode_step_time=1"], "read_bytes is calculated or constant"),
         (["--solve", "prompt_len", "--for", "decode_step_time=1"], "decode_step_time doesn't depend on prompt_len"),
+        (
+            ["--solve", "batch", "--for", "time_to_first_token_expected=1s"],
+            "doesn't depend on batch; these do: decode_step_time_expected, time_per_output_token_expected, "
+            "time_to_first_token_full_expected",
+        ),
+        (["--solve", "hop_latency", "--for", "critical_batch=1"], "doesn't depend on hop_latency; it does on "),
         (["--solve", "batch", "--for", "batch=1"], "batch is the target itself"),
     ],
 )

@@ -20,6 +20,7 @@ from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import every
 from tests.workbooks import Grid, by_name, cached, few_rows, smaller
 
+HEADING = re.compile("(Training|Inference): (over|cost) ")
 BOTH = ("transformer", "training", "inference")
 
 
@@ -204,3 +205,26 @@ def test_what_a_scenario_is_not_meant_for_stands_back(both: Path) -> None:
     spans = [[int(row) for row in re.findall(r"\d+", area)] for area in areas]
     for name, is_grey in (("n_params_total", False), ("step_time_expected", True), ("decode_step_time_expected", True)):
         assert any(span[0] <= rows[name] <= span[-1] for span in spans) == is_grey
+
+
+@pytest.mark.parametrize("workload", ["training", "inference", "all"])
+def test_sheets_of_the_chosen_scenario_say_what_it_is_not_meant_for(both: Path, tmp_path: Path, workload: str) -> None:
+    """Headings of Sweep and Sensitivity say it. A roofline, which is of serving, is drawn if the scenario serves."""
+    package = Package.read(both)
+    sheet, row = parse_sheets(package)["Inputs"], by_name(cached(both), "Inputs")["workload"]
+    package.replace(package.sheets()["Inputs"], with_values(sheet, {f"F{row}": workload}))
+    recalculate(package)
+    package.write(tmp_path / "meant.xlsx")
+    grid = cached(tmp_path / "meant.xlsx")
+    says = f"not meant for it: {grid['Roofline']['B4']} is for {workload}"
+    for name in ("Sweep", "Sensitivity"):
+        found = {ref: HEADING.match(str(text)) for ref, text in grid[name].items()}
+        headings = {ref[1:]: heading[1].lower() for ref, heading in found.items() if heading}
+        assert set(headings.values()) == {"training", "inference"}
+        for at, template in headings.items():
+            told = [text for ref, text in grid[name].items() if re.fullmatch(rf"[B-Z]+{at}", ref) and text]
+            assert told == ([says] if workload not in (template, "all") else [])
+    assert grid["Roofline"]["C4"] == (says if workload == "training" else "")
+    cells = parse_sheets(package)["Roofline"].cells
+    drawn = [ref for ref, cell in cells.items() if "$C$4=" in (cell.formula or "")]
+    assert any(isinstance(grid["Roofline"][ref], float) for ref in drawn) == (workload != "training")

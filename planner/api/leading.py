@@ -35,10 +35,11 @@ def lines(
         return [*_results(results, model, hardware), *more]
     near = nearest(results.template, results.value, hardware or "", databases)
     said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results, databases)]
-    notes = list(expected.notes(partial(expected.known, results), near.own if near else None))
+    known = facts(results.template, model, hardware, databases)
+    kind = str((known.hardware or {}).get("kind") or "")
+    notes = list(expected.notes(partial(expected.known, results), near.own if near else None, kind))
     agreements = list(expected.agreements(results.template, results.number))
     said += [*notes, *([""] if agreements and not notes else []), *agreements]
-    known = facts(results.template, model, hardware, databases)
     said += [*_fitting(results, known, found), *_binding(found, results)]
     if results.value("stack") != expected.IDEAL:
         said += _made([each for each in found if each.parts], results)

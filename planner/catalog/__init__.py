@@ -77,6 +77,11 @@ def only_on(column: str) -> str:
     return next((field.only_on for field in HARDWARE_FIELDS if field.name == column), "")
 
 
+def choices(column: str) -> tuple[str, ...]:
+    """The texts that a column of accelerators may have; none if it may have any, or isn't one."""
+    return next((field.choices for field in HARDWARE_FIELDS if field.name == column), ())
+
+
 def given_by(column: str) -> tuple[str, ...]:
     """The columns of models or accelerators that give a blank number of another, if they are not blank themselves."""
     rule = next((field.blank for field in (*MODEL_FIELDS, *HARDWARE_FIELDS) if field.name == column), None)

@@ -174,7 +174,8 @@ def _text(text: str, choices: tuple[str, ...]) -> str:
     if _NOT_XML.search(text):
         raise UserError("the text holds control characters", remedy="delete them")
     if choices and text.lower() not in choices:
-        raise UserError(f'"{text}" is not one of {", ".join(choices)}', remedy=nearest(text, choices))
+        remedy = nearest(text, choices) if closest(text, choices, 1, NEAR) else "write one of these"  # all are named
+        raise UserError(f'"{text}" is not one of {", ".join(choices)}', remedy=remedy)
     return text.lower() if choices else text
 
 

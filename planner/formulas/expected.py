@@ -89,11 +89,11 @@ def known(results: Results, name: str) -> Value:
     return results.value(name) if name in results.template.by_name else None
 
 
-def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
+def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -> Iterator[str]:
     """The caveats of a plan's numbers: that they are bounds, for a chip with few published runs, or extrapolated.
 
     `value` gives a plan's row by name, None if it is missing; `own_runs` is the number of published runs of its chip's
-    calibration for this template.
+    calibration for this template, `kind` its chip's, blank if it isn't known.
     """
     calibration = chip_calibration(value)
     is_own = is_own_calibration(value)
@@ -106,6 +106,11 @@ def notes(value: Callable[[str], Value], own_runs: int | None) -> Iterator[str]:
         yield (
             f"None of the runs that the stack {value('stack')} is fitted to is of this workload: it is expected as "
             f"shipped for {calibration}, but for what it shares with them."
+        )
+    elif calibration in FAMILIES and not own_runs and kind not in ("", *FAMILIES):
+        yield (
+            f"No published runs of this chip, which is neither GPU nor TPU: the median of {FAMILIES[calibration]} "
+            f"stands for it, and the wider range is of {FAMILIES[calibration]}."
         )
     elif calibration in FAMILIES:
         how_many = "Few" if own_runs else "No"
@@ -163,8 +168,8 @@ def _of_the_target(value: Callable[[str], Value]) -> Iterator[str]:
         )
 
 
-def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
-    """A sentence if the memory is for another cache length than the sequences have, or than the expected time reads."""
+def of_the_context(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if the memory is for another context than the sequences have; `value` as in `notes`."""
     prompt, mean, answer, cache_len = (
         value(name) for name in ("prompt_len", "mean_context_len", "generate_len", "context_len")
     )
@@ -178,6 +183,11 @@ def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
             yield f"{memory} sequences have {mean:,.0f} on average{last}: set context_len."
         elif longest is not None and cache_len > UNUSED * longest:
             yield f"{memory} sequences have {longest:,.0f} at most: set context_len."
+
+
+def _of_the_cache(value: Callable[[str], Value]) -> Iterator[str]:
+    """A sentence if the memory is for another cache than the sequences have, or than the expected time reads."""
+    yield from of_the_context(value)
     copies = value("copies_too_many")
     if isinstance(copies, float) and copies > 0 and value("check_fits_memory") == 0:
         yield (

@@ -157,7 +157,8 @@ def case_fault(row: Row, value: float | str) -> str:
 def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
     """The rows, with the choices of each text input in order of first use; a dtype's are those of dtypes.csv.
 
-    The default is one of them, also where a template that is a part of others compares it with nothing.
+    A text of a chip has those of its column. The default is one of them, also where a template that is a part of
+    others compares it with nothing.
     """
     choices: dict[str, dict[str, None]] = {
         row.name: {} for row in rows if row.kind == "input" and row.unit == "text" and not id_table(row)
@@ -167,6 +168,9 @@ def with_choices(rows: tuple[Row, ...]) -> tuple[Row, ...]:
     for row in rows:
         if choices.get(row.name) and isinstance(row.default, str):
             choices[row.name][row.default] = None
+    for row in rows:
+        if row.kind == "hardware" and row.unit == "text":
+            choices[row.name] = dict.fromkeys(catalog.choices(row.formula or row.name))
     return tuple(replace(row, choices=tuple(choices[row.name])) if choices.get(row.name) else row for row in rows)
 
 

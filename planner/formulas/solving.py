@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.catalog import Value
-from planner.errors import UserError, nearest
+from planner.errors import UserError
 from planner.formulas.binding import kept_by
 from planner.formulas.evaluation import Facts, Results, encoded, evaluate
 from planner.formulas.following import followers as follower_inputs
 from planner.formulas.following import following
-from planner.formulas.headlines import better, usually_better
+from planner.formulas.headlines import better, headlines, usually_better
 from planner.formulas.input_values import share_fault, typed
 from planner.formulas.partial import partial
 from planner.formulas.search_space import TriedValues, search_space
@@ -31,6 +31,7 @@ from planner.spoken import PERCENT, in_seven_digits
 from planner.terminal_table import digits
 
 SOLVABLE = ("input", "model", "hardware")
+NAMED = 8  # most inputs that a refusal names
 SAME = 1e-12  # relative difference below which numbers are equal up to rounding
 NEAR = 1e-6  # relative tolerance for meeting a target exactly, rather than jumping over it
 _TARGET = re.compile(r"\s*([A-Za-z_]\w*)\s*(<=|>=|=)\s*(.*?)\s*")
@@ -185,12 +186,20 @@ def _refuse(template: Template, row: Row, target: Target, values: Mapping[str, V
         raise UserError(f"{row.name} is calculated or constant", remedy="--solve takes an input or a looked-up number")
     if row.name == target.row.name:
         raise UserError(f"{row.name} is the target itself", remedy="solve for another input")
-    reached = (template.row(name) for name in template.closure([target.row.name]))
-    readers = {each.name for each in reached if each.kind in SOLVABLE and each.unit != "text"}
-    if readers.isdisjoint({row.name, *(each.name for each in follower_inputs(template, values, [row.name]))}):
-        typed_ones = {name for name in readers if template.row(name).kind == "input"}
-        remedy = nearest(row.name, typed_ones or readers)
-        raise UserError(f"{target.row.name} doesn't depend on {row.name}", remedy=remedy)
+    moving = {row.name, *(each.name for each in follower_inputs(template, values, [row.name]))}
+    if moving.isdisjoint(template.closure([target.row.name])):
+        raise UserError(f"{target.row.name} doesn't depend on {row.name}", remedy=_dependent(template, target, moving))
+
+
+def _dependent(template: Template, target: Target, moving: set[str]) -> str:
+    """What does depend on the moving inputs: headlines of the target's unit, else what the target depends on."""
+    alike = [each.row.name for each in headlines(template) if each.row.unit == target.row.unit]
+    if found := [name for name in alike if not moving.isdisjoint(template.closure([name]))]:
+        return f"{found[0]} does" if len(found) == 1 else f"these do: {', '.join(found)}"
+    read = template.closure([target.row.name])
+    solvable = [each for each in template.rows if each.name in read and each.kind in SOLVABLE and each.unit != "text"]
+    names = [each.name for each in solvable if each.kind == "input"] or [each.name for each in solvable]
+    return f"it does on {', '.join(names[:NAMED])}{' and others' if len(names) > NAMED else ''}" if names else ""
 
 
 def _met_ranges(target: Target, space: TriedValues, found: np.ndarray, of: Sweeper) -> Iterator[TargetRange]:

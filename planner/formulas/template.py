@@ -12,7 +12,7 @@ from typing import Any
 from planner import csvfile, regularfile
 from planner.catalog.checked_table import TABLES
 from planner.errors import NEAR, Place, UserError, closest, nearest
-from planner.formulas.synonyms import meant
+from planner.formulas.synonyms import TEMPLATES, meant
 from planner.formulas.text import FUNCTIONS, Binary, Call, Formula, FormulaError, Node, Number, Unary, children, parse
 from planner.formulas.units import TEXT, Unit, parse_unit, unit_of
 from planner.scaled_units import factor
@@ -25,6 +25,7 @@ BY_ID = ("dtype", "calibration", "stack")  # looked up by the id in a text row
 CROSS_CHECK = "Cross-check"  # the source of checks of our own formulas, which no plan can fail
 CALCULATED = ("calc", "output", "check")
 KINDS = ("input", "constant", *LOOKUPS, *CALCULATED, "include")
+FEW = 4  # most templates to name that have a row
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _COLUMN = re.compile(r"([a-z][a-z0-9_]*)(?:\[([a-z][a-z0-9_]*)\])?")
@@ -317,8 +318,8 @@ def instead_of(name: str, own: Collection[str], shelf: Sequence[Template]) -> st
     """The remedy for an unknown name, given the template's `own` rows.
 
     It names, in this order: the row with this synonym; the expected number of that name; the shipped templates
-    (`shelf`) that have it, except those that include another which does; the nearest name in this template or
-    elsewhere.
+    (`shelf`) that have it, except those that include another which does, and of many the workloads alone; the nearest
+    name in this template or elsewhere.
     """
     if here := meant(name, own):
         return f"here it is {' or '.join(here)}"
@@ -327,6 +328,8 @@ def instead_of(name: str, own: Collection[str], shelf: Sequence[Template]) -> st
     if having := [template for template in shelf if name in template.by_name]:
         names = {each.name for each in having}
         first = [each.name for each in having if names & each.digests.keys() == {each.name}]
+        if len(first) > FEW:  # what most templates have, such as chips: those that plan a run have it too
+            first = [name for name in dict.fromkeys(TEMPLATES.values()) if name in names] or first
         return f"{', '.join(first)} {'has' if len(first) == 1 else 'have'} it"
     outer_first = sorted(shelf, key=lambda template: len(template.digests), reverse=True)
     there = {row: template.name for template in outer_first for row in template.by_name}

@@ -31,6 +31,11 @@ LOGICAL = frozenset({"AND", "OR", "NOT"})
 COMPARISONS = frozenset({"=", "<>", "<", ">", "<=", ">="})
 # How tightly an operator between two operands binds.
 _BINDS = {**dict.fromkeys(COMPARISONS, 1), "&": 2, "+": 3, "-": 3, "*": 4, "/": 4, "^": 5}
+SIGNS = {
+    **{"=<": "write <=", "=>": "write >=", "==": "write =", "!=": "write <>"},
+    **{"&&": "write AND(one,other)", "||": "write OR(one,other)"},
+}
+"""The remedy for two signs that other languages have."""
 DEEPEST = 100  # most levels of a tree, far fewer than Python's stack allows
 
 _TOKEN = re.compile(
@@ -221,7 +226,7 @@ def _tokens(text: str, cells: bool) -> list[_Token]:
         match = _TOKEN.match(text, at)
         if match is None or (match[0] == "&" and not cells):
             what = "a text without its closing quote" if text[at] == '"' else f"unexpected {text[at]!r}"
-            raise FormulaError(what, at)
+            raise FormulaError(what, at, SIGNS.get(text[at : at + 2], ""))
         kind = match.lastgroup or ""
         if kind != "space":
             tokens.append(_Token(kind, match.group(), at))
@@ -293,7 +298,9 @@ class _Parser:
             return _widened(inner, opening.start, closing.end)
         if token.kind in ("op", "end"):
             found = f"found {token.text!r}" if token.text else "the formula ends"
-            raise FormulaError(f"a number, a name or a function is wanted, {found}", token.start)
+            before = self.tokens[self.at - 1].text if self.at else ""
+            remedy = SIGNS.get(before + token.text, "")
+            raise FormulaError(f"a number, a name or a function is wanted, {found}", token.start, remedy)
         self.at += 1
         if token.kind == "number":
             return Number(token.start, token.end, float(token.text))

@@ -22,6 +22,7 @@ from planner.hf import (
     ling,
     moe,
     ngram_tables,
+    quantized,
     routed,
     sparse_attention,
     state_space,
@@ -133,8 +134,8 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
     for name in _BESIDE:
         if fields.get(name):
             config.note(f"{name} is not counted")
-    if fields.get("quantization_config"):
-        config.note("quantised weights are counted as the numbers that they stand for, without scales")
+    for note in quantized.notes(fields, config.fields):
+        config.note(note)
     return config
 
 

@@ -172,8 +172,18 @@ def notes(plans: Sequence[Planned], scenario: Scenario) -> tuple[str, ...]:
             if replaced := plan.replaced(scenario.key):
                 calibration = plan.value("calibration_id", scenario.key)
                 found[f"The calibration {calibration} has numbers of yours, from {replaced}."] = None
-            found |= dict.fromkeys(expected.notes(partial(_own, plan, scenario.key), near.own if near else None))
+            own = partial(_own, plan, scenario.key)
+            found |= dict.fromkeys(expected.notes(own, near.own if near else None, _kind(plan, scenario)))
     return tuple(found)
+
+
+def _kind(plan: Planned, scenario: Scenario) -> str:
+    """The kind of a scenario's chip, as the workbook's Hardware has it; blank if it has none."""
+    table = plan.cells.plan.book.databases.get("hardware")
+    if table is None or "kind" not in table.columns:
+        return ""
+    rows = (row for row in table.rows if table.sheet.text(row, table.id_column) == scenario.hardware)
+    return next((table.sheet.text(row, table.columns["kind"]) for row in rows), "")
 
 
 def _own(plan: Planned, key: str, name: str) -> Value:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from planner import progress
 from planner.book.workbook import Book
 from planner.catalog import Value
 from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.formulas.following import followed
 from planner.formulas.sweeps import sweeps, swept_templates
+from planner.formulas.synonyms import TEMPLATES
 from planner.scenario.new_column import OVERRIDES, NewScenario, content
 from planner.scenario.which import column_of
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD, Workloads
@@ -28,7 +30,9 @@ def workload_of(book: Book, request: NewScenario) -> str:
     if said:
         known = {name.lower(): name for name in (*swept_templates(), *there, ALL_WORKLOADS)}
         if said not in known:
-            raise UserError(f"{said!r} is no workload", remedy=nearest(said, known.values()))
+            meant = TEMPLATES.get(said, "")
+            remedy = f"did you mean {meant}?" if meant in known.values() else nearest(said, known.values())
+            raise UserError(f"{said!r} is no workload", remedy=remedy)
         return known[said]
     if request.like is not None or not request.settings:  # loading templates takes a tenth of the command
         return ""
@@ -60,9 +64,20 @@ def completed(book: Book, source: int, request: NewScenario, workload: str) -> N
     A mesh that follows the chips in the source also follows them in the new scenario.
     """
     settings = {name: text for name, text in request.settings.items() if name != WORKLOAD}
+    _warn_unread(book, settings, workload or str(book.said(WORKLOAD, source) or ""))
     if workload and WORKLOAD in book.inputs.by_name:
         settings[WORKLOAD] = workload
     return replace(request, settings=dict(_followers(book, source, request.settings)) | settings)
+
+
+def _warn_unread(book: Book, settings: Mapping[str, str], workload: str) -> None:
+    """Warn of settings that are inputs of another workload than the scenario's alone, and change nothing of it."""
+    shipped = library.names() if settings else ()
+    known = Workloads(tuple(library.load(name) for name in (*_workloads(book), workload) if name in shipped))
+    for name in settings:
+        of = known.setting([name])
+        if workload not in ("", ALL_WORKLOADS, *of) and of:
+            progress.warn(f"{name} was set, and {workload} doesn't read it: {' and '.join(of)} does")
 
 
 def _followers(book: Book, source: int, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:

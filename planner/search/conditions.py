@@ -41,6 +41,7 @@ class _Condition:
     def __init__(self, template: Template, text: str, name: str) -> None:
         self.template, self.text, self.name = template, text, name
         self.literals: dict[str, str] = {}
+        self.read_as: list[str] = []  # how each number without a unit was read, for quantities that have one
         self.units = {row.name: parse_unit(row.unit) for row in template.rows}
 
     def rows(self) -> list[Row]:
@@ -63,7 +64,7 @@ class _Condition:
             unit_of(final, self.units)
         except FormulaError as error:
             raise UserError(f"--where {self.text!r}: {error.what}", remedy=error.remedy) from None
-        return [*constants.values(), Row(self.name, self.text, "1", "calc", final.text)]
+        return [*constants.values(), Row(self.name, self.text, "1", "calc", final.text, note=", ".join(self.read_as))]
 
     def _marked(self) -> str:
         """The text with a name in place of each number outside quotes."""
@@ -108,7 +109,8 @@ class _Condition:
                 except UserError as error:
                     raise UserError(f"--where {self.text!r}: {error.what}", remedy=error.remedy) from None
                 if _is_plain(text) and value and unit not in COUNTED:
-                    progress.remark(f"--where {self.text}: {text} is read as {typed_numbers.said(value, unit)}")
+                    self.read_as.append(f"{text} is read as {typed_numbers.said(value, unit)}")
+                    progress.remark(f"--where {self.text}: {self.read_as[-1]}")
                 self._check_share(other, value)
                 found.append((one.name, Row(one.name, text, unit, "constant", repr(value))))
         return found

@@ -90,6 +90,7 @@ class Found:
     plans: list[FoundPlan] = field(default_factory=list)  # the plans to report: the best ones, or some along the front
     chosen: list[Chosen] = field(default_factory=list)  # the best, or the whole front
     of_each: list[FoundPlan] = field(default_factory=list)  # the best of each model and chip
+    empty: list[tuple[Subject, str]] = field(default_factory=list)  # models and chips of which no plan passes, and why
 
     def count(self, other: Found) -> None:
         """Add the counts of another part of the search."""
@@ -97,6 +98,21 @@ class Found:
         self.passed += other.passed
         self.unknown += other.unknown
         self.refused.update(other.refused)
+
+
+def alike(plans: Sequence[FoundPlan]) -> dict[str, Value]:
+    """The varied inputs that some plans share, except ways of 1 and chips of 0."""
+    row = plans[0].results.template.row
+    return {
+        name: value
+        for name, value in plans[0].moved.items()
+        if not (value == row(name).default and value in (0, 1)) and all(plan.moved.get(name) == value for plan in plans)
+    }
+
+
+def differing(plans: Sequence[FoundPlan]) -> list[str]:
+    """The varied inputs in which some plans differ."""
+    return [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
 
 
 def objective(template: Template, name: str, *, is_least: bool) -> Objective:

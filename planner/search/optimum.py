@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -18,8 +18,10 @@ from planner.formulas.headlines import headline_template, memory_check
 from planner.search import layout_space, serving_layouts, training_layouts
 from planner.search.computing import Plans
 from planner.search.found import Chosen, Found, FoundPlan, Objective
+from planner.search.nearly import limited
 from planner.search.ranking import front, share_errors, unshared, within
 from planner.search.request import Request
+from planner.search.search_text import worded
 from planner.search.space import PlanAxis, PlanBlock, PlanSpace
 
 KEPT = 2000  # plans kept from each block, however far from the best
@@ -70,12 +72,13 @@ class _Tally:
     pool: _Pool
     leaders: dict[int, tuple[float, int]]  # by subject, the lowest cost and its plan
     unknown: dict[int, int]  # by subject, the first plan with an objective that is N/A
+    refused: dict[int, Counter[str]]  # by subject, the number of plans that each check or condition refuses
 
     @classmethod
     def of_none(cls, objectives: Sequence[Objective]) -> _Tally:
         """The tally of no plans."""
         pool = _Pool(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, len(objectives))), np.empty(0))
-        return cls(Found(objectives), pool, {}, {})
+        return cls(Found(objectives), pool, {}, {}, {})
 
     def add(self, later: _Tally) -> None:
         """Merge the tally of a part whose plans come later or are of other subjects."""
@@ -85,6 +88,8 @@ class _Tally:
         for subject, leader in later.leaders.items():
             self.leaders[subject] = min(leader, self.leaders.get(subject, leader))
         self.unknown = later.unknown | self.unknown
+        for subject, refused in later.refused.items():
+            self.refused[subject] = self.refused.get(subject, Counter()) + refused
 
 
 def optimum(asked: Request, objectives: Sequence[Objective], top: int, *, alone: bool = False) -> Found:
@@ -157,7 +162,7 @@ class _Search:
         counts = Found(self.objectives, block.count, len(places), refused, len(unknown))
         candidates = _Pool(np.full(len(places), subject), places + block.start, costs, ending).at(known)
         kept = candidates.at(_best(candidates.costs, candidates.ends))
-        tally = _Tally(counts, kept, {}, {})
+        tally = _Tally(counts, kept, {}, {}, {subject: refused})
         if len(unknown):
             tally.unknown[subject] = int(unknown[0])
         if len(kept.numbers):
@@ -176,6 +181,9 @@ class _Search:
                 found.why.setdefault(why, []).append(plan.subject)
         if not len(tally.pool.numbers):
             raise self._none(found, plans_without)
+        for at, counts in sorted(tally.refused.items()):
+            if at not in tally.leaders and at not in tally.unknown:
+                found.empty.append((self.asked.subjects[at], max(counts, key=lambda name: counts[name])))
         choice = _Choice.of(self, tally.pool)
         if len(self.objectives) > 1:
             choice.put_front(found, top)
@@ -207,17 +215,33 @@ class _Search:
             return UserError(what, remedy=remedy if lacking else "")
         template, conditions = self.asked.template, self.asked.conditions
         most = found.refused.most_common(3)
-        labels = {name: template.row(name).label for name, _ in most}
+        labels = {row.name: f"{row.label}{row.note and f' ({row.note})'}" for row in map(template.row, conditions)}
         said = ", ".join(
-            f"{labels[name] if name in conditions else f'{labels[name]} ({name})'} refuses {count:,}"
-            for name, count in most
+            f"{labels.get(name) or f'{template.row(name).label} ({name})'} refuses {count:,}" for name, count in most
         )
         refuser = most[0][0]
+        said += self._nearest(refuser) if refuser in conditions else ""
         change = "more chips" if refuser == memory_check(headline_template(template)) else "other inputs"
         explained = f"--why {refuser} of planner calc explains it; set {change}"
         remedy = "ask for less, or for more chips" if refuser in conditions else explained
         what = f"none of {found.tried:,} plans passes: {said}"
         return UserError(what, remedy=f"{remedy}, or name others with --over")
+
+    def _nearest(self, condition: str) -> str:
+        """How near the plans that pass all else come to a condition, in words; blank if that can't be told."""
+        asked, limit = self.asked, limited(self.asked.template, condition)
+        if limit is None or asked.among.count > 1:
+            return ""
+        rest = [name for name in asked.conditions if name != condition]
+        for kept, said in ((rest, "the rest"), ([], "every check")):
+            others = replace(asked, conditions=kept)
+            try:
+                found = _Search(others, [Objective(limit.row, limit.is_least)], self.alone).found(1)
+            except UserError:
+                continue
+            value = found.best if limit.is_least else -found.best
+            return f"; of plans that pass {said} {limit.row.name} is {worded(limit.row, value)} at {limit.end}"
+        return ""
 
 
 @dataclass(frozen=True)

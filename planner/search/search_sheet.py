@@ -6,17 +6,19 @@ It is in a workbook of its own, or beside the scenarios made from its plans.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import cycle
 from textwrap import wrap
 
 from openpyxl.chart import ScatterChart
 
 from planner.formulas.evaluation import Results
+from planner.formulas.expected import known, of_the_context
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.search import search_text
 from planner.search.computing import Plans
-from planner.search.found import Found, FoundPlan, Objective
+from planner.search.found import Found, FoundPlan, Objective, differing
 from planner.search.plans_sheet import (
     FEW,
     ColumnHead,
@@ -133,12 +135,15 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
         lines.append(("Refused by", f"{template.row(name).label}: {count:,}"))
     if more := search_text.unnamed(found):
         lines.append(("Refused", more))
+    for subject, refuser in found.empty:
+        lines.append(("No plan", f"of {subject.said} passes; {template.row(refuser).label} refuses most"))
     if found.unknown:
         lines.append(("Left out", f"an objective is N/A: {search_text.left_out(asked, found)}"))
     if several:
         lines.append(("Front", f"{found.front:,} plans; none is better in all objectives than any of these"))
     elif found.ties > 1:
         lines.append(("Ties", search_text.tied(asked, found)))
+    lines += [("Memory", text) for text in of_the_context(partial(known, found.plans[0].results))]
     same = search_text.in_all(template, plans)
     return [*lines, *([("In all listed", same)] if same else [])]
 
@@ -163,7 +168,7 @@ class _Table:
             head_of = ColumnHead({"model": "Model", "hardware": "Chip"}[kind], kind)
             self._add(head_of, lambda at, _, kind=kind: getattr(plans[at].subject, kind))  # type: ignore[misc]
         names = {each.row.name for each in found.objectives}
-        for name in (each for each in search_text.differing(plans) if each not in names):
+        for name in (each for each in differing(plans) if each not in names):
             self._row(asked.template.row(name))
         for each in found.objectives:
             self._objective(each, now if ids else None)

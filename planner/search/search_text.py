@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from planner import csvfile, progress
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas.binding import of_headline
-from planner.formulas.expected import BEYOND, chip_calibration, of_runs_in
+from planner.formulas.expected import BEYOND, chip_calibration, known, of_runs_in, of_the_context
 from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
 from planner.search import layout_space
-from planner.search.found import Found, FoundPlan, Objective
+from planner.search.found import Found, FoundPlan, Objective, alike, differing
 from planner.search.ranking import off, share_errors, unshared
 from planner.search.request import Request
 from planner.search.serving_layouts import BATCHES
@@ -88,6 +88,8 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         yield f"  refused by {template.row(name).label}{named}: {count:,}"
     if more := unnamed(found):
         yield f"  {more}"
+    for subject, refuser in found.empty:
+        yield f"  of {subject.said} no plan passes; {template.row(refuser).label} refuses most"
     if found.unknown:
         names = " or ".join(each.row.name for each in found.objectives)
         yield f"  left out, as {names} is N/A: {left_out(asked, found)}"
@@ -112,6 +114,7 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
         more = f"--over {layout_space.BATCH}={most:.0f}..{16 * most:.0f}*2"
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
     yield from _nearly_full(found)
+    yield from of_the_context(partial(known, found.plans[0].results))
     yield from _untold_memory(found)
     if found.of_each:
         yield from _of_each(asked, found)
@@ -204,21 +207,6 @@ def _of_each(asked: Request, found: Found) -> Iterator[str]:
     held = {of_runs_in(plan.results, is_own=asked.is_own) for plan, _ in chances(found)}
     of_runs = OF_ANY_RUNS if OF_ANY_RUNS in held else OF_RUNS
     yield from aligned(["the best of each", aim.row.name, of_runs, "chance that it beats the first"], rows).splitlines()
-
-
-def alike(plans: Sequence[FoundPlan]) -> dict[str, Value]:
-    """The varied inputs that some plans share, except ways of 1 and chips of 0."""
-    row = plans[0].results.template.row
-    return {
-        name: value
-        for name, value in plans[0].moved.items()
-        if not (value == row(name).default and value in (0, 1)) and all(plan.moved.get(name) == value for plan in plans)
-    }
-
-
-def differing(plans: Sequence[FoundPlan]) -> list[str]:
-    """The varied inputs in which some plans differ."""
-    return [name for name in plans[0].moved if len({plan.moved.get(name) for plan in plans}) > 1]
 
 
 def _columns(asked: Request, found: Found) -> list[tuple[str, list[str]]]:

@@ -22,6 +22,7 @@ from planner.update.places import FinalPlaces, final_places, is_filled
 from planner.update.sweep_rows import SWEEP, chart_moves, keyed_by_value
 from planner.update.table_columns import columns_of_tables, longer_tables
 from planner.update.unremembered import Unremembered
+from planner.update.what_if_rows import keyed_by_heading
 from planner.workbook.memory import Memory
 from planner.xlsx.address import Position, column_letters
 from planner.xlsx.cellvalue import Value
@@ -159,6 +160,7 @@ def merge_of(book: Book, memory: Memory | None, fresh: Fresh, done: Updated, dat
         raise UserError("the workbook has no styles", place=Place(book.package.name), remedy="save it once more")
     sheets, looks = keyed(book), styles[1].looks
     ours = Ours(book, sheets, looks, Moves({}))
+    memory, sheets, fresh = keyed_by_heading(memory, sheets, fresh)
     if memory is not None:
         memory, sheets, fresh = keyed_by_value(memory, sheets, fresh)
         base = Base.of(memory, sheets, fresh)

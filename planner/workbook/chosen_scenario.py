@@ -1,4 +1,8 @@
-"""The chosen scenario's values: rows at the top of Operations and Sweep, which the tables of these sheets read."""
+"""The chosen scenario's values: rows at the top of Operations, Sweep and Sensitivity, which their tables read.
+
+In a workbook that trains and serves they say for each workload whether the scenario is meant for it. What isn't is
+calculated, as on Dashboard: it is pale, its heading says why, and no chart draws it.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,19 @@ from collections.abc import Iterable, Sequence
 from planner.book.formulas_in_names import overridable
 from planner.formulas import thresholds
 from planner.formulas.sweeps import Sweep
-from planner.formulas.template import Row
+from planner.formulas.template import Row, Template
 from planner.workbook import display_units, inputs_sheet
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.calculation import CalculationSheet, Earlier
-from planner.workbook.cell_styles import row_format
+from planner.workbook.cell_styles import PALE_GREY, row_format
+from planner.workbook.inputs_sheet import Inputs
 from planner.workbook.page import Live, Page
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import column_letters
 
 VALUE = 4  # the column of the values
 ALWAYS = "1"  # the factor of chart data in a workbook without a choice of workloads
+NOT_MEANT = "not meant for it"
 STYLES = {1: "plan_label", VALUE + 1: "plan_beside"}
 
 
@@ -27,6 +33,8 @@ class ChosenBlock:
     def __init__(self, page: Page, plan: BuildPlan, first_row: int) -> None:
         self.page, self.plan = page, plan
         self.last = first_row - 1
+        self.id, self.workload = "", ""  # the cells of the scenario's id and, where there is a choice, of its workload
+        self._meant: dict[str, str] = {}
         page.header(["Quantity", "Unit", "Name", "Value", "Formula in names"])
 
     def put(self, name: str, label: str, unit: str, form: str, formula: str, names: str, style: str) -> str:
@@ -40,9 +48,47 @@ class ChosenBlock:
     def put_id(self, selector: str) -> str:
         """Write the id of the scenario chosen by the cell `selector` of Dashboard."""
         names, style = "Dashboard[scenario]", "plan_cross_words"
-        found = self.put("chosen_scenario", "Scenario", "text", "@", selector, names, style)
+        self.id = self.put("chosen_scenario", "Scenario", "text", "@", selector, names, style)
         self.page.may_show[self.last, VALUE] = [each.id for each in self.plan.scenarios]
-        return found
+        return self.id
+
+    def put_meant(self, inputs: Inputs, templates: Sequence[Template]) -> None:
+        """Write the scenario's workload, and for each template that is one whether it is meant for it: 1, else N/A.
+
+        Nothing is written in a workbook without a choice of workloads.
+        """
+        workloads = self.plan.workloads
+        needed = [template for template in templates if template in workloads.templates]
+        if workloads.row is None or WORKLOAD not in inputs.input_rows or not needed:
+            return
+        typed = inputs.of_scenario(WORKLOAD, self.id)
+        self.workload = self.put(f"chosen_{WORKLOAD}", "Its workload", "text", "@", typed, "", "plan_cross_words")
+        for template in needed:
+            formula = workloads.guarded([template], self.workload, "1", "NA()")
+            label = f"{template.name.capitalize()}: the scenario is meant for it (1), or isn't (N/A)"
+            names = workloads.guarded([template], f"chosen_{WORKLOAD}", "1", "NA()")
+            name = f"{template.name}.meant"
+            self._meant[template.name] = self.put(name, label, "1", "General", formula, names, "plan_formula")
+
+    def meant(self, template: Template) -> str:
+        """The cell that is 1, or N/A if the scenario isn't meant for a workload; 1 where there is no choice."""
+        return self._meant.get(template.name, ALWAYS).removeprefix("$")
+
+    def set_back(self, template: Template, row: int, column: int, area: str) -> None:
+        """Make an area pale if the scenario isn't meant for a workload, and say so in the heading at `row`.
+
+        Nothing is done where there is no choice.
+        """
+        if told := self.set_back_as(template):
+            self.page.put(row, column, Live(told), "plan_section", "@")
+            self.page.colour(area, f'${column_letters(column)}${row}<>""', ink=PALE_GREY)
+
+    def set_back_as(self, template: Template) -> str:
+        """The formula of a text that the scenario isn't meant for a workload, blank if it is; "" without a choice."""
+        if template.name not in self._meant:
+            return ""
+        told = f'"{NOT_MEANT}: "&{self.id}&" is for "&{self.workload}'
+        return self.plan.workloads.guarded([template], self.workload, '""', told)
 
     def look_up(self, name: str, label: str, row: Row, sheet: CalculationSheet, chosen: str) -> str:
         """Write the chosen scenario's value of a template's row, from the sheet that has the row."""
@@ -62,8 +108,8 @@ class ChosenScenario(ChosenBlock):
         super().__init__(page, earlier.plan, self.FIRST_ROW)
         self.inputs = earlier.inputs
         self.places: dict[tuple[str, str], str] = {}
-        self.chosen = self.put_id(selector)
-        self._meant = self._put_meant([sweep for sweep, _ in sweeps if any(axis.charts for axis in sweep.axes)])
+        self.put_id(selector)
+        self.put_meant(self.inputs, [sweep.template for sweep, _ in sweeps])
         for sweep, sheet in sweeps:
             self._look_up(sweep, sheet)
         self._look_up_constants(sweep.rows[name] for sweep, _ in sweeps for name in sweep.shown)
@@ -76,29 +122,6 @@ class ChosenScenario(ChosenBlock):
             self.places["", row.name] = self.put(
                 row.name, row.label, row.unit, row_format(row), formula, names, "plan_cross"
             )
-
-    def _put_meant(self, sweeps: Sequence[Sweep]) -> dict[str, str]:
-        """Rows for the scenario's workload, and for each sweep whether it is meant for that: 1, else N/A.
-
-        Returns the cells of the latter, by template; there are none in a workbook without a choice of workloads.
-        """
-        workloads, found = self.plan.workloads, dict[str, str]()
-        if workloads.row is None or WORKLOAD not in self.inputs.input_rows or not sweeps:
-            return found
-        typed = self.inputs.of_scenario(WORKLOAD, self.chosen)
-        cell = self.put(f"chosen_{WORKLOAD}", "Its workload", "text", "@", typed, "", "plan_cross_words")
-        for template in (sweep.template for sweep in sweeps):
-            formula = workloads.guarded([template], cell, "1", "NA()")
-            label = f"{template.name.capitalize()}: its charts are drawn (1), or the scenario isn't meant for it (N/A)"
-            names = workloads.guarded([template], f"chosen_{WORKLOAD}", "1", "NA()")
-            found[template.name] = self.put(
-                f"{template.name}.meant", label, "1", "General", formula, names, "plan_formula"
-            )
-        return found
-
-    def meant(self, sweep: Sweep) -> str:
-        """The cell that is 1, or N/A if the scenario isn't meant for a sweep's workload; 1 where there is no choice."""
-        return self._meant.get(sweep.template.name, ALWAYS).removeprefix("$")
 
     def constant(self, name: str) -> str:
         """The cell of a threshold or a unit, in a formula that is copied downward."""
@@ -113,7 +136,7 @@ class ChosenScenario(ChosenBlock):
         for name in self.names(sweep):
             row, template = sweep.rows[name], sweep.template.name
             label = f"{sheet.page.name}: {row.label}"
-            self.places[template, name] = self.look_up(f"{template}.{name}", label, row, sheet, self.chosen)
+            self.places[template, name] = self.look_up(f"{template}.{name}", label, row, sheet, self.id)
 
     @staticmethod
     def names(sweep: Sweep) -> list[str]:
@@ -145,5 +168,5 @@ class ChosenScenario(ChosenBlock):
         """A formula that the scenario's override replaces, if the workbook has a cell for one."""
         if name not in self.inputs.override_rows:
             return formula
-        typed = self.plan.columns.of_scenario(inputs_sheet.NAME, self.inputs.override_rows[name], self.chosen)
+        typed = self.plan.columns.of_scenario(inputs_sheet.NAME, self.inputs.override_rows[name], self.id)
         return overridable(typed, formula)

@@ -34,6 +34,7 @@ class Operations:
     tables: dict[str, CaseColumns]
     rows: dict[str, int]
     counts: dict[str, str]
+    told: str  # the cell that says that the scenario isn't meant for the step's workload; blank without a choice
 
     def of(self, operation: LayerOperation, name: str) -> str | None:
         """A reference to an operation's quantity; None if its template lacks it."""
@@ -69,7 +70,7 @@ def write(earlier: Earlier, ops: LayerOps, step: CalculationSheet, selectors: di
         at += 1
     page.sheet.print_area = f"A1:L{at - 1}"  # only the operations and their shapes are printed
     page.widths(34, 12, 24, 22, *[20] * 40)
-    return Operations(page, ops, tables, rows, counts)
+    return Operations(page, ops, tables, rows, counts, names.told and f"{NAME}!{names.told}")
 
 
 def _leaf(operation: LayerOperation, names: _Step) -> Leaf:
@@ -133,6 +134,10 @@ class _Step(ChosenBlock):
         self.places: dict[str, str] = {"chosen_scenario": self.put_id(selectors["scenario"])}
         phases = f"Dashboard[phase]: {' or '.join(PHASES)}"
         self.places["phase"] = self.put("phase", "Phase", "text", "@", selectors["phase"], phases, "plan_cross")
+        self.put_meant(earlier.inputs, [step.template])
+        told = self.set_back_as(step.template)
+        label = f"Why {step.template.name} isn't drawn"
+        self.told = told and self.put("set_back", label, "text", "@", told, "", "plan_formula_text")
         chosen = self.places["chosen_scenario"]
         chip = self.plan.columns.of_scenario(inputs_sheet.NAME, layout.HARDWARE_ROW, chosen)
         matched = f"MATCH({chip},{earlier.databases['hardware'].ids},0)"

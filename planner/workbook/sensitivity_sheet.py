@@ -25,6 +25,7 @@ PURPOSE = "The scenario chosen on Dashboard, if price or efficiency moves: blue 
 PRICES = (0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2)
 EFFICIENCIES = (0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2)
 WIDTHS = (24.0, 16.0, 16.0, 16.0, 16.0)
+BESIDE = len(WIDTHS) + 1  # the column of the heading with whether the scenario is meant for it; the title is left of it
 
 
 def write(earlier: Earlier, selector: str) -> Page:
@@ -79,6 +80,8 @@ class _Table:
             self._across(cost, at, self.priced)
         self._hold(prices)
         own = f"AND($A{self.rows.start}=1,{column_letters(self.priced.start)}${prices}=1)"
+        whole = f"{address(self.rows.start, 2)}:{address(self.rows.stop - 1, self.last_column)}"
+        self.scenario.set_back(self.what_if.template, self.at, BESIDE, whole)
         area = f"{address(self.rows.start, self.priced.start)}:{address(self.rows.stop - 1, self.priced.stop - 1)}"
         page.colour(area, own, ink=GREEN, fill=PALE_GREEN, bold=True)
 

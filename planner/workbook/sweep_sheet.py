@@ -63,7 +63,7 @@ def write(earlier: Earlier, selector: str) -> Sweeps:
     _fit(done, range(right, right + words), last)
     page.close_columns(range(2, right))
     page.close_columns(range(drawn_from, max(max(table.places.values()) for table in done.tables) + 1))
-    page.put(scenario.FIRST_ROW, right, Live(scenario.chosen), "plan_cross")
+    page.put(scenario.FIRST_ROW, right, Live(scenario.id), "plan_cross")
     page.sheet.print_area = f"A1:{column_letters(last + 1)}{at}"
     return done
 

@@ -195,7 +195,7 @@ class SweepTable:
         """
         name, rooms = self.sweep.playing(whole)[0], self.sweep.playing(HELD_AGAINST.get(whole, ""))
         most = self._reference(rooms[0]) if rooms else self.scenario(self.sweep, name)
-        drawn = f"{self.scenario.meant(self.sweep)}{self.scenario.over(self.sweep.rows[name])}"
+        drawn = f"{self.scenario.meant(self.sweep.template)}{self.scenario.over(self.sweep.rows[name])}"
         return f"IF({self._reference(name)}<={self.scenario.constant('drawn_within')}*{most},{drawn},NA())"
 
     def _drawn(self, name: str) -> str:
@@ -205,7 +205,7 @@ class SweepTable:
         own = self._reference(name)
         if whole in self.reach:
             return f"{own}*{_here(self.reach[whole])}"
-        meant, over = self.scenario.meant(self.sweep), self.scenario.over(row)
+        meant, over = self.scenario.meant(self.sweep.template), self.scenario.over(row)
         return f"{own}{over}" if meant == ALWAYS else f"{own}*{meant}{over}"
 
     def _form(self, name: str) -> str:
@@ -273,16 +273,25 @@ class SweepTable:
         self.page.down(self.rows, self.last_column, f'IF({number}=0,"",{first_label}&{more})', "plan_verdict", "@")
 
     def _colour(self) -> None:
-        """Mark rows of plans that fail a check in red, and memory needs beyond the capacity."""
-        rows = self.rows
+        """Mark rows of plans that fail a check in red, and memory needs beyond the capacity.
+
+        A table that the scenario isn't meant for is pale instead.
+        """
+        rows, meant = self.rows, self.scenario.meant(self.sweep.template)
+        first, last = self.words.start, self.last_column
+        area = f"{address(rows.start, first)}:{address(rows.stop - 1, last)}"
+        self.scenario.set_back(self.sweep.template, self.titles - 1, self.words.stop, area)
+
+        def only_meant(condition: str) -> str:
+            return condition if meant == ALWAYS else f"AND(${meant}=1,{condition})"
+
         needed, room = self.sweep.playing("held"), self.sweep.playing("capacity")
         if needed and room and {needed[0], room[0]} <= self.shown.keys():
             column = self.shown[needed[0]]
             over = f"{address(rows.start, column)}>${address(rows.start, self.shown[room[0]])}"
-            area = f"{address(rows.start, column)}:{address(rows.stop - 1, column)}"
-            self.page.colour(area, over, ink=RED, fill=PALE_RED)
-        area = f"{address(rows.start, self.words.start)}:{address(rows.stop - 1, self.last_column)}"
-        self.page.colour(area, f"${column_letters(self.columns.failed)}{rows.start}>0", ink=RED)
+            held = f"{address(rows.start, column)}:{address(rows.stop - 1, column)}"
+            self.page.colour(held, only_meant(over), ink=RED, fill=PALE_RED)
+        self.page.colour(area, only_meant(f"${column_letters(self.columns.failed)}{rows.start}>0"), ink=RED)
 
 
 def axis_key(sweep: Sweep, axis: Axis) -> str:
