@@ -19,8 +19,8 @@ from planner import csvfile, data
 from planner.catalog.calibrations import BY_NAME, COMMON, PARAMETERS, kind_of
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Results
+from planner.number_text import percent
 from planner.report import svg
-from planner.spoken import percent
 from planner.validation import errors_text
 from planner.validation.errors_text import by, summary
 from planner.validation.expected_times import Together, predicted

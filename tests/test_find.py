@@ -29,7 +29,7 @@ def run(*words: str) -> list[str]:
         ("TTFT", "row", {"time_to_first_token_expected"}),
         ("prefix caching", "row", {"prefix_hit_rate"}),
         ("KV cache quantization", "row", {"kv_dtype"}),
-        ("end-to-end latency", "row", {"request_time"}),
+        ("end-to-end latency", "row", {"request_time_expected"}),
         ("SLO", "row", {"time_to_first_token_full_expected", "time_per_output_token_expected"}),
         ("kv_time", "row", {"kv_time"}),
         ("FLOP/byte", "row", {"arithmetic_intensity"}),

@@ -13,7 +13,7 @@ from planner.formulas import library
 from planner.formulas.headlines import leading
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
-from planner.spoken import between, percent, spoken, within
+from planner.number_text import between, percent, spoken, within
 from planner.validation.nearest import nearest
 from tests.commands import command
 from tests.first_screens import SERVING, TRAINING, calc

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.formulas import expected
-from planner.spoken import within
+from planner.number_text import within
 from planner.workbook import layout
 from tests.commands import run
 from tests.first_screens import SERVING, TRAINING, calc

@@ -13,11 +13,11 @@ import openpyxl
 import pytest
 
 from planner.errors import UserError
+from planner.number_text import shown, where_goes
 from planner.report.contents import ReportData
 from planner.report.documents import html, markdown
 from planner.report.exports import as_csv, as_json
 from planner.report.report_data import report_data
-from planner.spoken import shown, where_goes
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
 from planner.xlsx.workbook_part import parse_sheets

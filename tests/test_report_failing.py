@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from planner.catalog.databases import Databases
+from planner.number_text import apart
 from planner.report.contents import CheckResult, ReportData
 from planner.report.documents import html, markdown, pdf
 from planner.report.report_data import report_data
-from planner.spoken import apart
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
 from planner.xlsx.cellvalue import CellError

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner.catalog.databases import Databases
+from planner.number_text import PERCENT, spoken
 from planner.report import documents, exports
 from planner.report.contents import ReportData
 from planner.report.report_data import report_data
@@ -17,7 +18,6 @@ from planner.search.found import objective
 from planner.search.optimum import optimum
 from planner.search.request import request
 from planner.search.search_sheet import listed
-from planner.spoken import PERCENT, spoken
 from tests.commands import command
 from tests.short_data import of_few_rows
 from tests.workbooks import by_name, cached, retype

@@ -18,7 +18,7 @@ from planner.formulas.lookups import facts
 from planner.formulas.search_space import slice_sizes
 from planner.formulas.solving import parse_target, solve
 from planner.formulas.template import Template
-from planner.spoken import in_seven_digits
+from planner.number_text import in_seven_digits
 from tests.commands import refused, run
 
 INFERENCE = ["calc", "inference", "-m", "llama3-70b", "-H", "h100-sxm", "--set", "n_chips=8", "context_len=2048"]

@@ -9,7 +9,7 @@ from openpyxl.chart import BarChart, Series
 from openpyxl.chart.shapes import GraphicalProperties
 
 from planner.formulas.elasticities import Elasticity, Sensitivity, Tried
-from planner.spoken import few, printed, within
+from planner.number_text import few, printed, within
 from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW, put
 from planner.workbook.cell_styles import row_format

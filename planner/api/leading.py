@@ -18,7 +18,7 @@ from planner.formulas.headlines import Headline, fit, headline_template, headlin
 from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
-from planner.spoken import PERCENT, between, percent, printed, spoken, within
+from planner.number_text import PERCENT, between, percent, printed, spoken, within
 from planner.validation.nearest import Nearest, nearest
 
 TIMES = ("expected_time", "expected_time_low", "expected_time_high", "lower_bound_time")

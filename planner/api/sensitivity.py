@@ -18,7 +18,7 @@ from planner.formulas.elasticities import Elasticity, Sensitivity, Tried, defaul
 from planner.formulas.elasticities import sensitivity as elasticities
 from planner.formulas.input_values import values
 from planner.formulas.synonyms import row_called
-from planner.spoken import few, printed
+from planner.number_text import few, printed
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -25,8 +25,8 @@ from planner.catalog.checked_table import Table, called
 from planner.catalog.columns import Column, Value, number
 from planner.catalog.hardware_columns import STACK_FIELDS
 from planner.errors import Place, UserError, nearest
+from planner.number_text import few, percent
 from planner.plausible import share_meant
-from planner.spoken import few, percent
 from planner.terminal_table import counted
 from planner.typed_numbers import PLAIN, echo
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 from planner import csvfile, progress, typed_numbers
 from planner.errors import NEAR, UserError, closest, nearest
-from planner.spoken import few
+from planner.number_text import few
 
 Value = float | str | None  # None: unknown (N/A), never 0
 ColumnKind = Literal["text", "number", "count", "flag"]  # a count is a whole number, a flag 1 or 0

@@ -15,8 +15,8 @@ from planner.book.workbook import Book
 from planner.check.findings import Fault, rule
 from planner.check.precedents import CellSet
 from planner.formulas.input_values import Limits, is_flag, stages
+from planner.number_text import wanted_number
 from planner.plausible import doubt
-from planner.spoken import wanted_number
 from planner.workbook.memory import kept_rows
 from planner.xlsx.address import Area, Position, Spot, address
 from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, is_number, said_text

@@ -12,7 +12,7 @@ from planner.book.sheet import SEARCHED, Sheet
 from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule
-from planner.spoken import few
+from planner.number_text import few
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Position, Spot, address
 from planner.xlsx.cellvalue import NA, Value, exact_text

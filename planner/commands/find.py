@@ -47,7 +47,7 @@ def command(words: tuple[str, ...], in_full: bool) -> None:
 
 def _table(kind: str, group: Sequence[NamedThing]) -> str:
     """The found items of one kind: name and label; for rows also unit and templates."""
-    from planner.spoken import few
+    from planner.number_text import few
     from planner.terminal_table import aligned
 
     if kind != "row":

@@ -42,7 +42,7 @@ def add(name: str, to: Path, budget: float, force: bool) -> None:
     spread. Ctrl-C leaves the CSV as it is.
     """
     from planner.compare.this_host import add as add_host
-    from planner.spoken import percent, shown
+    from planner.number_text import percent, shown
     from planner.terminal_table import aligned
 
     with interrupts.noted():

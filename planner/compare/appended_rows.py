@@ -17,7 +17,7 @@ from planner.compare.row_of_measurement import called_so
 from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.measure.records import EXPECTING, Measurement, case_key, parse_key
-from planner.spoken import few
+from planner.number_text import few
 from planner.terminal_table import counted
 from planner.xlsx.address import address
 from planner.xlsx.cellvalue import CellFormula, Value

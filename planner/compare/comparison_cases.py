@@ -17,7 +17,7 @@ from planner.formulas.template import Row, Template
 from planner.formulas.text import Formula, Number, Text
 from planner.measure.mesh import MATMUL_WAYS, STEP_AXES, group_size
 from planner.measure.records import case_key, in_digits, parse_key
-from planner.spoken import cut
+from planner.number_text import cut
 
 COLUMNS = ("label", "suite", "on", "model", "operation", "source")
 SUITES = ("quick", "full")  # the full one has the quick one's cases too

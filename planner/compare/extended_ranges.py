@@ -13,7 +13,7 @@ from planner.compare.comparison_sheet import MARKERS, ComparisonSheet
 from planner.errors import Place, UserError
 from planner.formulas import library
 from planner.measure.records import Measurement, parse_key
-from planner.spoken import few
+from planner.number_text import few
 from planner.xlsx.address import Area
 from planner.xlsx.drawings import charts_of, charts_over
 from planner.xlsx.opc import Package

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 
+from planner.number_text import PERCENT, rounded, spoken
 from planner.plausible import PER_CENT, SLIPS
 from planner.scaled_units import factor
-from planner.spoken import PERCENT, rounded, spoken
 
 FAR = 100.0  # ratio to the expected number: more than software causes, less than the next unit of time
 TIMES = ("ns", "us", "ms", "s", "min", "h")

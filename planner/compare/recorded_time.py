@@ -17,7 +17,7 @@ from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import cells_of, is_chip, is_other
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import LONGEST, Measurement, time_fault
-from planner.spoken import DIGITS, PERCENT, shown, spoken
+from planner.number_text import DIGITS, PERCENT, shown, spoken
 from planner.typed_numbers import read
 from planner.xlsx.workbook_part import parse_sheets
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from planner.catalog import Value as Known
 from planner.compare.comparison_sheet import KEY, RUN, RUN_HEAD, RUN_HEADS, CaseRow, ComparisonSheet
+from planner.number_text import PERCENT
 from planner.recalc import recalculate
 from planner.scaled_units import factor
-from planner.spoken import PERCENT
 from planner.xlsx.address import Area, address, column_letters
 from planner.xlsx.cellvalue import CellFormula, exact_text
 from planner.xlsx.moved_parts import insert_rows

@@ -30,7 +30,7 @@ from planner.measure.spread import laid_out
 from planner.measure.timed_cases import Case, measure_cases
 from planner.measure.timing import NOISY, Rules
 from planner.measure.workload import Arguments, CaseSkipped
-from planner.spoken import shown, spoken
+from planner.number_text import shown, spoken
 from planner.stored_rows import HARDWARE, completed, put, readable
 
 DTYPES = ("bf16", "fp32", "int8", "fp16", "fp8", "tf32")  # in the order in which a short budget takes them

@@ -20,7 +20,7 @@ from planner.diff.differences import (
 )
 from planner.diff.measured import folded
 from planner.diff.recorded import typed_elsewhere, untold
-from planner.spoken import EXACT, EXACT_DIGITS, apart, printed, rounded
+from planner.number_text import EXACT, EXACT_DIGITS, apart, printed, rounded
 from planner.terminal_table import counted
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value, is_number, plain

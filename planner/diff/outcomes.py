@@ -12,7 +12,7 @@ from planner.diff.differences import CheckChange, OutcomeChange
 from planner.formulas import library
 from planner.formulas.headlines import better, leading, memory_check, memory_needed
 from planner.formulas.sweeps import swept_templates
-from planner.spoken import PERCENT
+from planner.number_text import PERCENT
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.cellvalue import same_value
 

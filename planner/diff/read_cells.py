@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from planner.align.matching import Matched
 from planner.align.meaning import Comparer, Placed
-from planner.spoken import cut
+from planner.number_text import cut
 from planner.xlsx.address import Area, column_letters
 
 LONG = 30  # characters of a row's name

@@ -12,7 +12,7 @@ from planner.catalog import Table
 from planner.catalog.calibrations import BY_NAME, COLUMNS, OF_STACKS, running
 from planner.fit.chip import candidates
 from planner.fit.stack import FittedParameter, OwnCalibration, OwnRun
-from planner.spoken import few, percent
+from planner.number_text import few, percent
 from planner.validation.parameters import GROUPS
 
 DIGITS = 6

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.fit.chip import OwnFit
-from planner.spoken import few, percent
+from planner.number_text import few, percent
 
 OF_PEAKS = "_efficiency"  # names of the parameters that runs are made for: shares of peaks and bandwidths
 MOST = 3  # most parameters to name

@@ -26,7 +26,7 @@ from planner.formulas.text import (
     walk,
 )
 from planner.formulas.units import parse_unit, unit_of
-from planner.spoken import apart, shown
+from planner.number_text import apart, shown
 
 TURNED = {"<=": ">", "<": "≥", ">=": "<", ">": "≤", "=": "≠", "<>": "="}
 """The sign that holds if a comparison fails."""

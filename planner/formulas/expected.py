@@ -15,7 +15,7 @@ from planner.formulas import thresholds
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
 from planner.formulas.template import Template
-from planner.spoken import percent, shown, spoken
+from planner.number_text import percent, shown, spoken
 from planner.terminal_table import counted
 
 IDEAL = "ideal"

@@ -25,7 +25,7 @@ from planner.formulas import library
 from planner.formulas.template import Row, Template, read_rows
 from planner.formulas.text import parse
 from planner.formulas.units import parse_unit
-from planner.spoken import PERCENT
+from planner.number_text import PERCENT
 
 COLUMNS = ("template", "name", "kind", "label", "bound", "binds", "target", "better")
 RANGE = ("_low", "_high")  # suffixes of the ends of a headline's range, which covers `OF_RUNS`

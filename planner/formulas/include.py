@@ -14,7 +14,7 @@ from planner.errors import UserError, nearest
 from planner.formulas.template import CALCULATED, LOOKUPS, Row, Template, check_literals, name_fault
 from planner.formulas.text import Formula, FormulaError, Name, parse
 from planner.formulas.units import Unit, parse_unit, unit_of
-from planner.spoken import within
+from planner.number_text import within
 
 
 @dataclass

@@ -9,7 +9,7 @@ from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import Facts
 from planner.formulas.template import BY_ID, Row, Template
-from planner.spoken import few
+from planner.number_text import few
 
 
 def facts(template: Template, model: str | None, hardware: str | None, databases: Databases | None = None) -> Facts:

@@ -12,7 +12,7 @@ from planner.formulas.explanation import failed
 from planner.formulas.search_space import TriedValues
 from planner.formulas.solving import End, Solution, TargetRange, input_in_words
 from planner.formulas.template import Row
-from planner.spoken import in_seven_digits
+from planner.number_text import in_seven_digits
 from planner.terminal_table import digits
 
 

@@ -27,7 +27,7 @@ from planner.formulas.input_values import share_fault, typed
 from planner.formulas.partial import partial
 from planner.formulas.search_space import TriedValues, search_space
 from planner.formulas.template import Row, Template
-from planner.spoken import PERCENT, in_seven_digits
+from planner.number_text import PERCENT, in_seven_digits
 from planner.terminal_table import digits
 
 SOLVABLE = ("input", "model", "hardware")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from planner.ingest.chips import Chips
 from planner.ingest.operation_rows import OperationRow, Peaks, Waste, largest, rows
+from planner.number_text import PERCENT, cut, percent, spoken
 from planner.profiles.profile import HOW_FOUND, Profile, mean_parts, spread
-from planner.spoken import PERCENT, cut, percent, spoken
 
 SECONDS, COUNT = "s", "1"
 GAPS = 3  # number of largest gaps to list

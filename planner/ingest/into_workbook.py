@@ -30,6 +30,7 @@ from planner.ingest.first_page import PageLine, PlannedStep
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profile_sheet import KIND
 from planner.ingest.profiled_cases import UNKNOWN_DEVICE, Cases, cases_of
+from planner.number_text import PERCENT, few, percent
 from planner.profiles import reading
 from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, REPLICAS, Profile, spread, step_kinds
 from planner.profiles.profile_files import named
@@ -38,7 +39,6 @@ from planner.report.expectation import planned
 from planner.report.figures import CellFigures
 from planner.scenario.record import DECODED, STEPS, TIME, TRAINED, StatedRun, put, said, snapshot
 from planner.scenario.which import scenario_of
-from planner.spoken import PERCENT, few, percent
 from planner.terminal_table import counted
 from planner.workbook import added_sheet
 from planner.xlsx.atomic import locked

@@ -9,9 +9,9 @@ from openpyxl.chart import ScatterChart
 
 from planner.ingest.first_page import COUNT, SECONDS, PageLine, part, parts_of
 from planner.ingest.operation_rows import MOST, OperationRow, Peaks, rows
+from planner.number_text import PERCENT, cut
 from planner.profiles.profile import Operation, Parts, Profile
 from planner.scaled_units import factor
-from planner.spoken import PERCENT, cut
 from planner.terminal_table import counted
 from planner.workbook import charts
 from planner.workbook.added_sheet import FIRST_ROW

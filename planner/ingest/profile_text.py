@@ -9,7 +9,7 @@ from planner.ingest import first_page
 from planner.ingest.into_workbook import Ingested, about_lines, share_line
 from planner.ingest.operation_rows import OperationRow, rows
 from planner.ingest.profile_sheet import PARTS
-from planner.spoken import percent, spoken
+from planner.number_text import percent, spoken
 
 MOST, LONGEST = 12, 48  # most operations, and most characters of a name
 

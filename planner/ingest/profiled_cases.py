@@ -16,9 +16,9 @@ from planner.compare.checked_measurements import row_faults
 from planner.formulas import library
 from planner.ingest.chips import Chip, Chips, chips_of
 from planner.measure.records import Inputs, Measurement, case_key
+from planner.number_text import percent
 from planner.profiles.profile import Operation, Profile, Shape
 from planner.profiles.recognition import Attention, Collective, Matmul, recognised
-from planner.spoken import percent
 from planner.terminal_table import counted
 
 Case = tuple[str, Inputs]

@@ -14,13 +14,13 @@ from shlex import quote
 
 from planner import progress
 from planner.errors import Place, UserError
+from planner.number_text import few
 from planner.profiles import profile_source, replicas, tools
 from planner.profiles.profile import ALL_CORES, CORES, RANKS, Device, Profile, Step, StepKind, step_kinds, whole_steps
 from planner.profiles.profile_files import Files, host, host_of_tool, profile_files
 from planner.profiles.profile_source import ProfileSource
 from planner.profiles.step_kinds import phase
 from planner.profiles.tool_table import ToolTable
-from planner.spoken import few
 from planner.terminal_table import counted
 
 _APART = 60.0  # most seconds between captures of one run: clocks differ, and hosts are started one by one

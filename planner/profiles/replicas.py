@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from planner.number_text import few
 from planner.profiles.profile import RANKS, REPLICAS
 from planner.profiles.profile_source import ProfileSource
-from planner.spoken import few
 from planner.terminal_table import counted
 
 _NAMED = re.compile(r"(?<![a-z0-9])dp[-_]?(\d+)(?![a-z0-9])", re.I)  # in trace names of vLLM and SGLang: dp1, DP-1

@@ -12,9 +12,9 @@ from planner.book.tables import LineItem, LineTable
 from planner.catalog.checked_table import TABLES
 from planner.dates import LAST_DAY, day_of
 from planner.formulas.headlines import RANGE
+from planner.number_text import shown
 from planner.report.contents import Figure, FigureRow, Section, Source, Typed
 from planner.report.figures import CellFigures
-from planner.spoken import shown
 from planner.terminal_table import joined
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import CellError, exact_text

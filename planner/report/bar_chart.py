@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from planner.number_text import cut
 from planner.report import svg
 from planner.report.svg import Drawing, Scale
-from planner.spoken import cut
 
 PARTS = ("#27406b", "#3f74b3", "#94600f", "#33806c", "#955389", "#6b7280", "#a1423a", "#5b6b1f")
 ROW, BAR = 48.0, 18.0

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from planner.book.plan import Quantity, Scenario
 from planner.formulas.headlines import Headline, Share
+from planner.number_text import PERCENT, percent, shown, spoken, where_goes
 from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import ExpectedNumber, Figure, FigureColumn, FigureTable, Picture
 from planner.report.expectation import Planned, of_runs
 from planner.report.figures import CellFigures
-from planner.spoken import PERCENT, percent, shown, spoken, where_goes
 
 FAR = 8.0  # ratio above which scenarios are drawn as shares of their own expected time
 TIME_CAPTION = (

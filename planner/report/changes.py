@@ -16,9 +16,9 @@ from planner.formulas import tried_advice
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.following import followers
 from planner.formulas.headlines import levers
+from planner.number_text import percent, shown, within
 from planner.report.expectation import Planned
 from planner.report.replay import Replay
-from planner.spoken import percent, shown, within
 
 DOUBLINGS = 12  # most doublings or halvings of a lever
 WORTH = 0.05  # smallest relative change to mention

@@ -11,8 +11,8 @@ from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.catalog import only_on
 from planner.compare.comparison_sheet import ComparisonSheet, found_in
 from planner.formulas.input_values import is_flag
+from planner.number_text import shown, spoken
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
-from planner.spoken import shown, spoken
 from planner.xlsx.address import Spot, coordinates
 from planner.xlsx.cellvalue import CellError, Value
 from planner.xlsx.pattern import Pattern

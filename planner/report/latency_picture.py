@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.book.plan import Quantity, Scenario
+from planner.number_text import shown
 from planner.report import svg
 from planner.report.contents import Figure, Picture
 from planner.report.figures import CellFigures
 from planner.report.replay import replayed
 from planner.report.svg import Drawing, Scale
-from planner.spoken import shown
 
 HEIGHT, LEFT, RIGHT = 320.0, 52.0, svg.WIDTH - 12
 _LIMITS = "\nthe largest that fits", "\nmore than fits in memory"

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from planner.compare.row_of_measurement import OTHER_HARDWARE, is_chip
+from planner.number_text import percent, shown
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures
 from planner.report.svg import Drawing, Scale
-from planner.spoken import percent, shown
 from planner.terminal_table import counted
 from planner.xlsx.cellvalue import same_value
 

@@ -10,12 +10,12 @@ from itertools import count, takewhile
 from typing import Any
 
 from planner.book.plan import Plan, Scenario
+from planner.number_text import shown
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures, scaled
 from planner.report.svg import Drawing, Scale
 from planner.scaled_units import factor
-from planner.spoken import shown
 
 TITLES = ("Operation", "Intensity", "Bound", "Time of all", "Attained")
 SHARES = ("Operation", "Share of the step")

@@ -10,12 +10,12 @@ from planner.book.sheet import Sheet
 from planner.catalog import load_stacks
 from planner.compare.runs_table import UNREADABLE, RecordedRun, read, unreadable_rows
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS
+from planner.number_text import PERCENT, cut, shown, spoken
 from planner.report import svg
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
 from planner.report.figures import CellFigures, as_said
 from planner.report.svg import Drawing, Scale
 from planner.scaled_units import factor
-from planner.spoken import PERCENT, cut, shown, spoken
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import is_number
 

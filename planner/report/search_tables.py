@@ -11,13 +11,13 @@ from typing import Any
 from planner.book.added_sheets import added
 from planner.book.sheet import Sheet
 from planner.formulas.headlines import OF_ANY_RUNS, RANGE
+from planner.number_text import PERCENT, spoken, within
 from planner.report import svg
 from planner.report.bar_chart import Bar, BarPart, bar_chart
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture, SearchFound
 from planner.report.figures import CellFigures, as_said, said_yes, scaled
 from planner.report.svg import Drawing
 from planner.scaled_units import factor
-from planner.spoken import PERCENT, spoken, within
 from planner.xlsx.styles import Look, looks_of
 
 KIND, PLAN, SCENARIO, TIE = "Search", "plan", "scenario_id", "is_tie"  # sheet name, machine names of columns

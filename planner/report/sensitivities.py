@@ -15,6 +15,7 @@ from planner.formulas import library
 from planner.formulas.elasticities import Elasticity, Sensitivity, Tried, default_row, sensitivity
 from planner.formulas.evaluation import Facts
 from planner.formulas.synonyms import row_called
+from planner.number_text import rounded, shown, within
 from planner.report import svg
 from planner.report.bar_chart import PARTS, inside, swatch
 from planner.report.contents import Figure, FigureColumn, FigureTable, Picture
@@ -22,7 +23,6 @@ from planner.report.expectation import Planned
 from planner.report.figures import CellFigures
 from planner.report.replay import Replay, replayed
 from planner.report.svg import Drawing, Scale
-from planner.spoken import rounded, shown, within
 
 MOST, TOP = 4, 12  # most scenarios with a picture, and bars per picture
 ROW, BAR, LEFT = 22.0, 9.0, 168.0

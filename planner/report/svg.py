@@ -13,7 +13,7 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
-from planner.spoken import PERCENT, cut
+from planner.number_text import PERCENT, cut
 
 WIDTH = 420.0
 SIZE = 12.0  # font size

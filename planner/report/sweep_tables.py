@@ -12,10 +12,10 @@ from itertools import count, takewhile
 from planner.book.sheet import Sheet
 from planner.book.tables import MACHINE_NAME, CaseTable
 from planner.formulas.sweeps import FACTORS
+from planner.number_text import PERCENT
 from planner.report.contents import Figure, FigureColumn, FigureTable
 from planner.report.figures import CellFigures, as_said, said_yes, scaled
 from planner.scaled_units import factor
-from planner.spoken import PERCENT
 
 SWEEP, SENSITIVITY = "Sweep", "Sensitivity"
 CHOSEN, WORDS = "chosen_scenario", ".words"

@@ -22,12 +22,12 @@ from planner.formulas import library
 from planner.formulas.headlines import RANGE
 from planner.formulas.synonyms import meant
 from planner.measure.records import SHORTEST, TOLERATED
+from planner.number_text import DIGITS, PERCENT, few, shown, spoken
 from planner.plausible import share_meant
 from planner.recalc import edit, recalculate
 from planner.report.expectation import Planned, planned
 from planner.report.figures import CellFigures
 from planner.scenario.which import scenario_of
-from planner.spoken import DIGITS, PERCENT, few, shown, spoken
 from planner.typed_numbers import read
 from planner.xlsx.atomic import kept_beside
 from planner.xlsx.cellvalue import is_number

@@ -20,9 +20,9 @@ from planner.book.verdict_rows import open_verdicts
 from planner.book.workbook import Book
 from planner.compare.comparison_sheet import found_in
 from planner.errors import Place, UserError
+from planner.number_text import printed
 from planner.recalc import Recalculated, recalculate
 from planner.scenario.which import ID, column_of
-from planner.spoken import printed
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Area, Spot, address, column_letters, coordinates
 from planner.xlsx.atomic import kept_beside

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.errors import Place, UserError
 from planner.formulas.input_values import is_flag, limits
 from planner.formulas.template import Row
-from planner.spoken import wanted_number
+from planner.number_text import wanted_number
 from planner.xlsx.address import Spot
 from planner.xlsx.cellvalue import ONLY_BLANKS, CellError, Value, exact_text, said_text
 

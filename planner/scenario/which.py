@@ -11,8 +11,8 @@ from planner.book.scenario_columns import identifier, inputs_column
 from planner.book.tables import HEADER, LineTable
 from planner.book.workbook import Book
 from planner.errors import Place, UserError, nearest
+from planner.number_text import few
 from planner.recalc import Recalculated, edit
-from planner.spoken import few
 from planner.workbook.build_plan import WANTED, refuse_unfit
 from planner.workbook.workloads import WORKLOAD
 from planner.xlsx.address import address, column_letters

@@ -14,10 +14,10 @@ from planner.dates import made_now
 from planner.errors import UserError
 from planner.formulas.following import followers
 from planner.formulas.template import Row
+from planner.number_text import PERCENT
 from planner.scaled_units import factor
 from planner.search.request import Request
 from planner.search.sweep import Part, SweepColumn
-from planner.spoken import PERCENT
 from planner.workbook import cell_styles, charts, saving
 from planner.workbook.cell_styles import COUNT, row_format
 from planner.workbook.display_units import shown_format

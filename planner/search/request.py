@@ -25,10 +25,10 @@ from planner.formulas.headlines import headline_template, headlines, memory_chec
 from planner.formulas.input_values import check_together, doubt_chip, is_whole, limits, meant, values
 from planner.formulas.lookups import facts
 from planner.formulas.template import Row, Template
+from planner.number_text import few
 from planner.processes import ALONE, Processes
 from planner.search.conditions import with_conditions
 from planner.search.space import PlanAxis
-from planner.spoken import few
 
 MOST = 10_000_000  # most values of one input
 NEAR = 1e-9  # relative rounding tolerance of a range's end

@@ -16,6 +16,7 @@ from planner.formulas.evaluation import Results
 from planner.formulas.expected import known, of_the_context
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
+from planner.number_text import within
 from planner.search import search_text
 from planner.search.computing import Plans
 from planner.search.found import Found, FoundPlan, Objective, differing
@@ -36,7 +37,6 @@ from planner.search.ranking import off
 from planner.search.request import Request
 from planner.search.space import PlanSpace
 from planner.search.sweep import texts
-from planner.spoken import within
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
 from planner.workbook.page import Live, Page

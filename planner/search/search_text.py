@@ -17,13 +17,13 @@ from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
 from planner.formulas.input_values import parsed
 from planner.formulas.template import Row, Template
+from planner.number_text import PERCENT, percent, shown, spoken
 from planner.search import layout_space
 from planner.search.found import Found, FoundPlan, Objective, alike, differing
 from planner.search.ranking import off, share_errors, unshared
 from planner.search.request import Request
 from planner.search.serving_layouts import BATCHES
 from planner.search.sweep import SweepColumn, SweptPlans
-from planner.spoken import PERCENT, percent, shown, spoken
 from planner.terminal_table import aligned, counted
 from planner.validation.runs import COLUMNS, shipped
 

@@ -13,10 +13,10 @@ from planner.errors import UserError
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import text_of
 from planner.formulas.template import Row, Template
+from planner.number_text import few
 from planner.search.computing import Plans
 from planner.search.request import Request, Subject
 from planner.search.space import PlanBlock, PlanSpace
-from planner.spoken import few
 
 NAMED = 3  # most checks that are named
 

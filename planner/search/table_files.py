@@ -15,13 +15,13 @@ from planner.csvfile import guarded
 from planner.errors import Place, UserError
 from planner.formulas.expected import EXTRAPOLATED
 from planner.formulas.headlines import fit
+from planner.number_text import EXACT
 from planner.processes import ALONE, Processes
 from planner.search.computing import Plans
 from planner.search.found import Found
 from planner.search.request import Request
 from planner.search.space import PlanSpace
 from planner.search.sweep import Part, SweepColumn, texts
-from planner.spoken import EXACT
 from planner.xlsx.atomic import clear_left_over, write_atomically, written_atomically
 
 ENDINGS = (".csv", ".parquet", ".xlsx")

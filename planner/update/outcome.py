@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
+from planner.number_text import few
 from planner.recalc import Recalculated
-from planner.spoken import few
 from planner.terminal_table import counted
 
 WIDE = 120  # characters of a line on which several sheets stand

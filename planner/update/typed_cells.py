@@ -15,7 +15,7 @@ from planner.compare.appended_rows import NO_NETWORK, UNLINKED, VALUES_ONLY
 from planner.compare.comparison_cases import label_of, listed
 from planner.compare.comparison_sheet import NOTE
 from planner.formulas.input_values import typed
-from planner.spoken import cut
+from planner.number_text import cut
 from planner.update.threeway import ThreeWay
 from planner.workbook.build_plan import BuildPlan, BuildScenario
 from planner.workbook.layout import FIRST_SCENARIO

@@ -11,7 +11,7 @@ import numpy as np
 from planner import terminal_table
 from planner.formulas import library
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS
-from planner.spoken import PERCENT, few, percent, printed
+from planner.number_text import PERCENT, few, percent, printed
 from planner.validation.judged import Judged
 
 TITLES = ("runs", "N/A", "error", "90 %", "bound", "90 %", "null", "90 %", "bias", "in range", "width")

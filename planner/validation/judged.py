@@ -17,7 +17,7 @@ from planner.catalog.calibrations import Stated, stated_calibrations
 from planner.catalog.databases import Databases
 from planner.compare import likely_unit
 from planner.formulas import library
-from planner.spoken import few
+from planner.number_text import few
 from planner.validation.expected_times import Together, predicted
 from planner.validation.runs import Run, models_of, read, shipped
 

@@ -22,7 +22,7 @@ from planner.catalog.databases import Databases
 from planner.formulas.evaluation import code
 from planner.formulas.expected import FAMILIES, chip_calibration
 from planner.formulas.template import Template
-from planner.spoken import PERCENT, percent, spoken
+from planner.number_text import PERCENT, percent, spoken
 from planner.terminal_table import digits
 from planner.validation.expected_times import Numbers, Together, predicted
 from planner.validation.runs import COLUMNS, REQUIRED, Run, models_of, shipped

@@ -25,8 +25,8 @@ from planner.formulas.following import with_followers
 from planner.formulas.input_values import meant, share_fault
 from planner.formulas.synonyms import row_called
 from planner.formulas.template import CALCULATED, Template
+from planner.number_text import PERCENT
 from planner.scaled_units import factor
-from planner.spoken import PERCENT
 from planner.typed_numbers import is_scaled
 from planner.typed_numbers import read as number_of
 

@@ -20,7 +20,7 @@ from planner.formulas.layer_ops import LayerOps
 from planner.formulas.lookups import facts
 from planner.formulas.sweeps import Sweep, sweeps, what_ifs
 from planner.formulas.template import Row, Template
-from planner.spoken import PERCENT
+from planner.number_text import PERCENT
 from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares

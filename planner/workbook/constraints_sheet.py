@@ -12,7 +12,7 @@ from itertools import permutations
 from planner.formulas.binding import Constraint
 from planner.formulas.headlines import bounds
 from planner.formulas.text import parse
-from planner.spoken import within
+from planner.number_text import within
 from planner.workbook import layout
 from planner.workbook.calculation import CalculationSheet, Earlier, header_rows
 from planner.workbook.cell_styles import RATIO, number_format, row_format

@@ -19,7 +19,7 @@ from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
-from planner.spoken import where_goes, within
+from planner.number_text import where_goes, within
 from planner.workbook import charts, layout
 from planner.workbook.charts import AXIS as INK
 from planner.workbook.dashboard_lines import Lines, LineWriter

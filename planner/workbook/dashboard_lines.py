@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from planner.formulas.headlines import OF_ANY_RUNS, RANGE, Headline, MemoryFit, Part, fit, headlines
 from planner.formulas.template import Row
 from planner.formulas.text import parse
-from planner.spoken import within
+from planner.number_text import within
 from planner.terminal_table import joined
 from planner.workbook import layout
 from planner.workbook.build_plan import BuildPlan

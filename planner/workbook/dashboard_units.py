@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from planner.formulas import thresholds
 from planner.formulas.template import Row
-from planner.spoken import PERCENT
+from planner.number_text import PERCENT
 from planner.workbook import display_units, layout
 from planner.workbook.cell_styles import row_format
 from planner.workbook.inputs_sheet import Inputs

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from planner.formulas.template import Row
+from planner.number_text import PERCENT
 from planner.scaled_units import factor
-from planner.spoken import PERCENT
 from planner.workbook.cell_styles import PERCENT as PERCENT_FORMAT
 from planner.workbook.cell_styles import RATIO, SAID, row_format
 

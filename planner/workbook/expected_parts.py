@@ -17,7 +17,7 @@ from openpyxl.chart.marker import DataPoint
 from planner.book.rowkeys import PARTS
 from planner.formulas.headlines import Headline
 from planner.formulas.template import Row
-from planner.spoken import where_goes, within
+from planner.number_text import where_goes, within
 from planner.workbook import charts
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.cell_styles import PERCENT, SAID, number_format

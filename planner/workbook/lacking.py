@@ -12,7 +12,7 @@ from planner.formulas.headlines import leaders
 from planner.formulas.lookups import facts
 from planner.formulas.sweeps import swept_templates
 from planner.formulas.template import Template
-from planner.spoken import few, within
+from planner.number_text import few, within
 from planner.workbook.build_plan import BuildPlan
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 

@@ -24,7 +24,7 @@ from planner.formulas.layer_ops import LayerOps
 from planner.formulas.sweeps import Sweep, sweeps
 from planner.formulas.template import Row, Template, instead_of
 from planner.measure.mesh import MeshSpec
-from planner.spoken import few
+from planner.number_text import few
 from planner.workbook.build_plan import BuildPlan, BuildScenario, refuse_unfit, refuse_unfit_id
 from planner.workbook.workloads import (
     ALL_WORKLOADS,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from planner.formulas.sweeps import EFFICIENCY, PRICE, Sweep
 from planner.formulas.template import Row
-from planner.spoken import within
+from planner.number_text import within
 from planner.workbook.calculation import Earlier
 from planner.workbook.cell_styles import GREEN, PALE_GREEN, RATIO
 from planner.workbook.chosen_scenario import ChosenScenario

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from openpyxl.worksheet.pagebreak import Break
 
-from planner.spoken import within
+from planner.number_text import within
 from planner.workbook.calculation import Earlier
 from planner.workbook.chosen_scenario import ChosenScenario
 from planner.workbook.page import Live, Page

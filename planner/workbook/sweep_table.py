@@ -14,7 +14,7 @@ from planner.formulas.input_values import LARGEST
 from planner.formulas.sweeps import Axis, Sweep
 from planner.formulas.template import CALCULATED, Row
 from planner.formulas.text import parse
-from planner.spoken import within
+from planner.number_text import within
 from planner.workbook.cell_styles import PALE_RED, RATIO, RED, number_format, row_format
 from planner.workbook.chosen_scenario import ALWAYS, VALUE, ChosenScenario
 from planner.workbook.constraints_sheet import Ranking
