@@ -39,6 +39,7 @@ def test_a_column_that_came_is_told_once_and_moves_no_other(tmp_path: Path) -> N
     assert (column["sheet"], column["name"]) == ("Sweep", "Time of the cache (s)")
     assert column["at"].endswith(" more tables")
     assert not [change for change in found["cells"] if change["cell"].startswith("Sweep")]
-    edited = [line for line in invoked("diff", old, new)[1].splitlines() if ", edited: " in line]
+    assert "  written anew by planner: Sweep " in invoked("diff", old, new)[1]
+    edited = [line for line in invoked("diff", "--all", old, new)[1].splitlines() if ", edited: " in line]
     assert len(edited) < len(found["formulas"]) / 3
     assert any("; so in " in line for line in edited)

@@ -15,6 +15,8 @@ from planner.book.rowkeys import PARTS
 from planner.book.workbook import Book
 from planner.catalog.databases import Databases
 from planner.check.run import check
+from planner.diff.as_text import as_text, sections
+from planner.diff.two_workbooks import compare, read_both
 from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
@@ -120,6 +122,26 @@ def first_factor(book: openpyxl.Workbook, sheet: str) -> int:
     """The row of the first efficiency on Sensitivity in the table of a sheet."""
     column = [str(cell.value or "") for cell in book["Sensitivity"]["A"]]
     return 4 + next(at for at, text in enumerate(column) if text.startswith(f"{sheet}: cost "))
+
+
+def test_diff_counts_what_planner_wrote_anew(plan: Path, edited: bytes, tmp_path: Path) -> None:
+    """Formulas, texts and rows that the new workload brought are counted by sheet; a person's edit is told."""
+
+    def verdict(book: openpyxl.Workbook) -> None:
+        book["Dashboard"].cell(row_of(book, "Dashboard", "verdict"), 6).value = '="fine"'
+
+    before = tmp_path / "before.xlsx"
+    before.write_bytes(edited)
+    edit(plan, verdict)
+    found = compare(*read_both(before, plan))
+    own = [change.name for change in found.formulas if not change.by_planner]
+    assert own == ["verdict"]
+    assert len(found.formulas) > 100
+    formulas = dict(sections(found))["Formulas overridden or edited"]
+    assert [text.partition(":")[0] for text in formulas][1:] == ["written anew by planner"]
+    rows = dict(sections(found))["Sheets, scenarios, rows and columns"]
+    assert not [text for text in rows if text.startswith(("row added: Dashboard", "row added: Checks"))]
+    assert "written anew by planner" not in as_text(found, whole=True)
 
 
 def test_the_factors_of_a_what_if_stay_in_its_table(plan: Path) -> None:

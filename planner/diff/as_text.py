@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from textwrap import wrap
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from planner.diff.differences import (
     CellChange,
@@ -25,6 +26,8 @@ from planner.terminal_table import counted
 from planner.xlsx.address import coordinates
 from planner.xlsx.cellvalue import CellError, Value, is_number, plain
 from planner.xlsx.pattern import pattern
+
+T = TypeVar("T", CellChange, Structure)
 
 MOST = 40
 """The most changes listed under a heading; --all and JSON have all of them."""
@@ -128,6 +131,11 @@ def formula(change: FormulaChange) -> str:
     return f"{change.cell}{f', {called}' if called else ''}, {change.how}: {before} -> {after}"
 
 
+def cell(change: CellChange) -> str:
+    """Another changed cell in words."""
+    return f"{change.cell}: {both(change.old, change.new)}"
+
+
 def check(change: CheckChange) -> str:
     """A changed result of a check, in words."""
     now, before = _verdict(change.new, NOW), _verdict(change.old, BEFORE)
@@ -170,13 +178,13 @@ def sections(found: Difference, *, whole: bool = False) -> Iterator[tuple[str, l
     cells = sorted(found.cells, key=_is_digest)
     lines = found.structure if whole else untold(found.structure, found.runs)
     parts: list[tuple[str, list[str]]] = [
-        ("Sheets, scenarios, rows and columns", [structure(change) for change in lines]),
+        ("Sheets, scenarios, rows and columns", list(_told(lines, structure, "row", whole=whole))),
         ("Inputs that changed", [typed(change) for change in found.inputs] if whole else list(_inputs(found))),
         ("Recorded runs", [recorded(change) for change in found.runs]),
-        ("Formulas overridden or edited", list(_formulas(found.formulas))),
+        ("Formulas overridden or edited", list(_formulas(found.formulas, whole=whole))),
         ("Checks that come out differently", [check(change) for change in found.checks]),
         ("Notes", [f"{note.cell} {note.how}: {note.new or note.old}" for note in found.notes]),
-        ("Other cells", [f"{change.cell}: {both(change.old, change.new)}" for change in cells]),
+        ("Other cells", list(_told(cells, cell, "cell", whole=whole))),
         (
             "Formats",
             [
@@ -201,13 +209,33 @@ def _inputs(found: Difference) -> Iterator[str]:
         yield f"{typed(change.time._replace(unit='s'))}{times}{beside}"
 
 
-def _formulas(changes: Sequence[FormulaChange]) -> Iterator[str]:
+def _formulas(changes: Sequence[FormulaChange], *, whole: bool) -> Iterator[str]:
     """The changed formulas in words; those filled alike along one row or column are one text."""
     groups: dict[Hashable, list[FormulaChange]] = {}
     for change in changes:
-        groups.setdefault(_filled(change), []).append(change)
+        if whole or not change.by_planner:
+            groups.setdefault(_filled(change), []).append(change)
     for first, *more in groups.values():
         yield formula(first) + (f"; so in {counted(len(more), 'more cell')}" if more else "")
+    yield from _anew(changes, "cell", whole=whole)
+
+
+def _told(changes: Sequence[T], in_words: Callable[[T], str], what: str, *, whole: bool) -> Iterator[str]:
+    """The changes in words; of what planner wrote anew how much."""
+    yield from (in_words(change) for change in changes if whole or not change.by_planner)
+    yield from _anew(changes, what, whole=whole)
+
+
+def _anew(changes: Sequence[FormulaChange | CellChange | Structure], what: str, *, whole: bool) -> Iterator[str]:
+    """How many rows or cells of each sheet planner wrote anew, as `update` and `scenario add` do.
+
+    Nothing if there are none, and if the `whole` is asked for: each is a line of its own then.
+    """
+    written = [change for change in changes if change.by_planner and not whole]
+    sheets = Counter(each.sheet if isinstance(each, Structure) else each.cell.rpartition("!")[0] for each in written)
+    if sheets:
+        said = ", ".join(f"{sheet} {counted(count, what)}" for sheet, count in sheets.items())
+        yield f"written anew by planner: {said}; --all lists them"
 
 
 def _filled(change: FormulaChange) -> Hashable:

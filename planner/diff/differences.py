@@ -48,7 +48,8 @@ class FormulaChange(NamedTuple):
     """A formula that changed: overridden by a value, edited, restored, removed or added.
 
     `old` and `new` are the cell's content: a formula with its `=`, or a typed value. If both formulas have the same
-    text but read different cells, they state the names of the rows that they read.
+    text but read different cells, they state the names of the rows that they read. `by_planner` says that planner wrote
+    the new one, and the old one unless it is added, outside of the rows of templates.
     """
 
     how: How
@@ -57,10 +58,14 @@ class FormulaChange(NamedTuple):
     cell: str
     old: Value
     new: Value
+    by_planner: bool = False
 
 
 class Structure(NamedTuple):
-    """A sheet, scenario, row or column that was added, removed, renamed or moved; `name` is the new one."""
+    """A sheet, scenario, row or column that was added, removed, renamed or moved; `name` is the new one.
+
+    `by_planner` says that planner wrote the row, as it does where it shows what a plan comes to.
+    """
 
     what: Literal["sheet", "scenario", "row", "column"]
     how: Literal["added", "removed", "renamed", "moved"]
@@ -68,14 +73,16 @@ class Structure(NamedTuple):
     name: str
     old_name: str = ""
     at: str = ""
+    by_planner: bool = False
 
 
 class CellChange(NamedTuple):
-    """Any other changed cell: a text of planner's, or content of an analyst's own sheet."""
+    """Any other changed cell: a text of planner's, or content of an analyst's own sheet. `by_planner` as above."""
 
     cell: str
     old: Value
     new: Value
+    by_planner: bool = False
 
 
 class NoteChange(NamedTuple):

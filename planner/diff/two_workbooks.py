@@ -26,6 +26,7 @@ from planner.diff.differences import (
 from planner.diff.formats import Formats
 from planner.diff.measured import ratios
 from planner.diff.outcomes import Outcomes
+from planner.diff.planner_cells import PlannerCells
 from planner.diff.read_cells import other_cells
 from planner.diff.recorded import runs
 from planner.diff.structure import lines_of, moved_rows, named, within
@@ -85,7 +86,7 @@ class _Comparison:
     def _sheet(self, one: Matched, two: Matched) -> None:
         """Compare a sheet: its added and removed rows and columns, and the cells that both have."""
         lines = [*lines_of(one, two, "removed"), *lines_of(two, one, "added"), *moved_rows(one, two)]
-        self.difference.structure += lines
+        self.difference.structure += [line._replace(by_planner=self._is_planners_row(line)) for line in lines]
         changed_inputs = _changed_inputs(one, two)
         self.difference.inputs += self._changed_input_numbers(one, two, changed_inputs)
         cells = [
@@ -159,12 +160,27 @@ class _Comparison:
         if formula or other:
             is_input = two.sheet is self.new.book.inputs.sheet
             how: How = "edited" if formula and other else _how(formula is not None, old, new, is_input=is_input)
-            self.difference.formulas.append(FormulaChange(how, scenario, name, cell, old, new))
+            by_planner = self._is_by_planner(one, two, here, there)
+            self.difference.formulas.append(FormulaChange(how, scenario, name, cell, old, new, by_planner))
         elif what := _input(side, at, scenario, name):
             label, unit = what
             self.difference.inputs.append(InputChange(scenario, name, label, unit, cell, old, new))
         else:
-            self.difference.cells.append(CellChange(cell, old, new))
+            self.difference.cells.append(CellChange(cell, old, new, self._is_by_planner(one, two, here, there)))
+
+    def _is_planners_row(self, line: Structure) -> bool:
+        before, after = self._planners
+        return line.what == "row" and (before if line.how == "removed" else after).has_row(line.sheet, int(line.at))
+
+    def _is_by_planner(self, one: Matched, two: Matched, here: Position | None, there: Position | None) -> bool:
+        """Whether planner wrote what a cell holds in the new workbook, and in the old one unless nothing was there."""
+        before, after = self._planners
+        is_new = there is not None and after.has(two.sheet.name, there)
+        return is_new and (here is None or before.has(one.sheet.name, here))
+
+    @cached_property
+    def _planners(self) -> tuple[PlannerCells, PlannerCells]:
+        return PlannerCells(self.old.book), PlannerCells(self.new.book)
 
     def _changed_input_numbers(
         self, one: Matched, two: Matched, changed_inputs: Mapping[int, int]
