@@ -17,6 +17,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.template import COLUMNS, Template
 from tests import commands, read_once
+from tests.hf_configs import Run, add_config
 from tests.short_data import of_few_cases, of_few_rows, of_serve_alone
 from tests.workbooks import write_comparison
 
@@ -147,3 +148,10 @@ def planner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Re
     """Run `planner` with some words, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return commands.run
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `planner models add` on a config in a folder of its own, for mine.csv there."""
+    monkeypatch.chdir(tmp_path)
+    return add_config

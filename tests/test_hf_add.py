@@ -11,14 +11,7 @@ import pytest
 
 from planner.catalog import load_models
 from tests.commands import command, run
-from tests.hf_configs import MODELS, Config, Run, add_config, config_of
-
-
-@pytest.fixture
-def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Add a config to mine.csv in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    return add_config
+from tests.hf_configs import MODELS, Config, Run, config_of
 
 
 def test_prints_what_it_understood(add: Run) -> None:

@@ -7,17 +7,10 @@ from pathlib import Path
 import pytest
 
 from planner.catalog import load_models
-from tests.hf_configs import COUNTED, MODELS, Config, Run, add_config, config_of, refused, value
+from tests.hf_configs import COUNTED, MODELS, Config, Run, config_of, refused, value
 
 # A small Qwen4-Exp of seven layers, two of them with tables.
 QWEN4 = next(case["config"] for case in COUNTED["variations"] if case["config"].get("ple_layer_ids") == [1, 5])
-
-
-@pytest.fixture
-def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Add a config to mine.csv in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    return add_config
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.catalog import load_models
-from tests.hf_configs import Config, Run, add_config, config_of, refused
+from tests.hf_configs import Config, Run, config_of, refused
 
 SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 64}
 SPACES = {"mamba_n_heads": 8, "mamba_n_groups": 2, "mamba_d_state": 8, "mamba_d_conv": 4, "mamba_expand": 2}
@@ -28,13 +28,6 @@ def kimi(**lists: list[int]) -> Config:
     """A config of Kimi Linear of four layers, with these lists of them."""
     config = config_of("deepseek-v3", model_type="kimi_linear", architectures=..., num_hidden_layers=4)
     return {**config, "num_nextn_predict_layers": 0, "linear_attn_config": {**KDA, **lists}}
-
-
-@pytest.fixture
-def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Add a config to mine.csv in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    return add_config
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,7 @@ import pytest
 
 from planner.catalog import load_models
 from tests.commands import run
-from tests.hf_configs import Run, add_config, config_of, refused, value
-
-
-@pytest.fixture
-def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Add a config to mine.csv in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    return add_config
-
+from tests.hf_configs import Run, config_of, refused, value
 
 _HEADER = b"id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,max_context"
 
