@@ -45,8 +45,8 @@ def test_a_check_that_fails(plan: Seeded, tmp_path: Path) -> None:
     code, found = told(plan, tmp_path)
     entry = next(entry for entry in found["findings"] if "memory" in entry["what"])
     assert (code, entry["kind"], entry["scenario"]) == (1, "failed_check", "llama3_70b_on_tpu_v5e")
-    assert "memory_bytes" in entry["what"]
-    assert "hbm_bytes" in entry["what"]
+    assert ": Largest batch in memory = -46.17 ≤ 0" in entry["what"]
+    assert "it asks for IF(" in entry["remedy"]
 
 
 def test_a_stale_workbook_fails_its_checks_too(plan: Seeded, tmp_path: Path) -> None:

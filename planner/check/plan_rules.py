@@ -12,12 +12,12 @@ from planner.book.sheet import SEARCHED, Sheet
 from planner.book.tables import LineItem, LineTable
 from planner.book.workbook import MISSING, Book
 from planner.check.findings import Fault, rule
+from planner.formulas.comparisons import Compared, in_numbers
 from planner.number_text import few
 from planner.workbook.workloads import ALL_WORKLOADS, WORKLOAD
 from planner.xlsx.address import Position, Spot, address
-from planner.xlsx.cellvalue import NA, Value, exact_text
+from planner.xlsx.cellvalue import NA, Value, is_number
 
-MOST_NUMBERS = 4
 MASTER = 1, 3
 """The cell with the count of failed checks on every sheet but Cover: C1."""
 UNPROVED = ("not cross-checked", "no second derivation")
@@ -227,18 +227,19 @@ def _cause(book: Book, cell: Spot) -> Spot:
 
 
 def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:
-    """The quantities that a check compares, with their values in a scenario; blank if unknown."""
+    """The failed comparisons of a check in a scenario, in words; blank if they can't be determined."""
     title, _, name = line.name.rpartition(".")
     tables = (found for found in book.calculations if name in found.by_name)
     table = next((found for found in tables if book.templates.get(found.sheet.name) == title), None)
     if table is None:
         return ""
-    quantities = []
-    for read in names_in(line.names):
-        value = _value(book, table, read, scenario)
-        if value not in (None, ""):
-            quantities.append(f"{read} is {exact_text(value)}")
-    return f": {', '.join(quantities[:MOST_NUMBERS])}" if quantities else ""
+
+    def quantity(read: str) -> Compared:
+        found, value = table.by_name[read], _value(book, table, read, scenario)
+        return Compared(found.label, found.unit, value if isinstance(value, str) or is_number(value) else None)
+
+    numbers = in_numbers(line.names, quantity).replace("\N{NO-BREAK SPACE}", " ")
+    return f": {numbers}" if numbers else ""
 
 
 def _value(book: Book, table: LineTable, name: str, scenario: str) -> Value:
