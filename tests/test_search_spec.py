@@ -146,6 +146,19 @@ def test_a_condition_leaves_the_plans_that_meet_it():
     assert all(np.array_equal(met[name], whole[name][kept]) for name in whole)
 
 
+def test_a_sweep_says_which_context_its_memory_has():
+    """6,000 tokens of a prompt and 8,192 of an answer are 10,096 on average: more than the 8,192 of the cache.
+
+    Nothing is said where memory isn't shown, and where the context is varied.
+    """
+    plan = ["sweep", "inference", "-m", "llama3.1-8b", "-H", "h100-sxm", "--over", "batch=1,2"]
+    lengths = ["--set", "prompt_len=6000", "generate_len=8192", "context_len=8192"]
+    told = "Memory is that of a context of 8,192 tokens, and sequences have 10,096 on average, 14,192 in the end"
+    assert told in run(*plan, *lengths, "--get", "memory_bytes_per_chip").stderr
+    assert not run(*plan, *lengths, "--get", "weight_bytes").stderr
+    assert not run(*plan, *lengths[:3], "--over", "context_len=8192,16384", "--get", "memory_bytes_per_chip").stderr
+
+
 def test_a_sweep_counts_the_plans_that_fail_a_check():
     """Llama 3 70B's 141 GB are more than one H100 has; two have room for 1 sequence of 8,192 tokens, not for 64."""
     over = ["batch=1,64", "n_chips=1,2"]

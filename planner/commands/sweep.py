@@ -43,6 +43,7 @@ def command(
     from planner.processes import ALONE
     from planner.search import table_files
     from planner.search.request import request, wanted
+    from planner.search.search_text import first_lines, of_sweep
     from planner.search.sweep import SweptPlans
 
     with among.agreed():
@@ -55,8 +56,6 @@ def command(
         asked.warn_unread(sweep.wanted)
     with among.agreed():
         if output is None:
-            from planner.search.search_text import first_lines
-
             said = "\n".join(first_lines(sweep)) if among.is_first else ""
         else:
             count = table_files.write(output, asked, sweep.columns, sweep.parts(), among)
@@ -66,6 +65,7 @@ def command(
         for other in among.gather(sweep.failing)[1:]:
             sweep.failing.add(other)  # which the first process tells
     if among.is_first:
-        if failing := sweep.failing.words(asked.template):
-            click.echo(failing, err=True)
+        for said_of_plans in (sweep.failing.words(asked.template), *of_sweep(sweep)):
+            if said_of_plans:
+                click.echo(said_of_plans, err=True)
         click.echo(said)

@@ -28,6 +28,8 @@ from planner.terminal_table import aligned, counted
 from planner.validation.runs import COLUMNS, shipped
 
 FIRST = 20  # lines of a table to print
+CACHED = "context_len"  # the input with the tokens of a sequence that memory is counted for
+LENGTHS = {CACHED, "prompt_len", "generate_len"}
 REFUSERS = 4  # most rejecting checks to name
 HBM, RESERVE = "hbm_bytes", "hbm_reserve_bytes"
 SPARE = 0.1  # of a chip's memory: what vLLM keeps free, gpu_memory_utilization 0.9
@@ -58,6 +60,13 @@ def first_lines(sweep: SweptPlans) -> Iterator[str]:
     yield from table(sweep.columns, rows[:FIRST])
     if sweep.count > FIRST <= len(rows):
         yield f"The first {FIRST} of {sweep.count:,} plans; -o table.csv writes all."
+
+
+def of_sweep(sweep: SweptPlans) -> Iterator[str]:
+    """A sentence if the memory of a sweep's plans is for another context than their sequences have, and none varies."""
+    asked, varied = sweep.asked, {name for axis in sweep.asked.axes for name in axis.columns}
+    if CACHED in asked.template.closure(sweep.wanted) and varied.isdisjoint(LENGTHS):
+        yield from of_the_context(partial(known, FoundPlan.of(asked, asked.subjects[0], {}).results))
 
 
 def cells_of(column: SweepColumn, values: Sequence[object] | np.ndarray) -> list[str]:
