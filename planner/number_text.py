@@ -30,7 +30,7 @@ LEAST_SHARED, MOST_SHARED = 0.1, 1e4  # of numbers in a unit that suits another 
 MOST_PLAIN = 1e7  # the same without a word for thousands or millions
 LEAST_PART = 0.5  # the same of times in units that aren't decimal
 UNDECIMAL = ("min", "h", "days", "years")
-_UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips"}
+_UNITS = {"1": "", "1/s": "", "1/s/chip": "", "chip": "chips", "chip*h": "chip hours"}
 SHOWN = 4  # significant digits of a scaled or fractional number in tables
 EXACT_DIGITS = 7  # significant digits that distinguish close numbers
 MOST = 15  # significant digits that a float represents exactly
@@ -45,7 +45,15 @@ _SCALED = {
     "FLOP/s": "FLOP/s",
     "FLOP/s/chip": "FLOP/s/chip",
 }
-_NAMES = {"1": "", "text": "", "chip": "chips", "1/s": "/s", "1/s/chip": "/s per chip", "1/chip": "per chip"}
+_NAMES = {
+    "1": "",
+    "text": "",
+    "chip": "chips",
+    "chip*h": "chip hours",
+    "1/s": "/s",
+    "1/s/chip": "/s per chip",
+    "1/chip": "per chip",
+}
 
 
 def few(names: Sequence[str], most: int = 4) -> str:
