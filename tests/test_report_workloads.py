@@ -75,7 +75,7 @@ def test_a_sheet_of_another_name_is_of_its_template(plan: Path, serving: ReportD
     assert told(found) == told(serving)
     retype(path, "F", batch=1e6)
     (failed,) = (each for each in check(Package.read(path)).found if each.kind == "failed_check")
-    assert "memory_bytes_per_chip is " in failed.what
+    assert ": Memory of a chip = " in failed.what
 
 
 @pytest.fixture(scope="module")
