@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from planner.book.workbook import Book
 from planner.compare.comparison_sheet import find
 from planner.compare.runs_table import numbered
 from planner.xlsx.address import address
+from planner.xlsx.moved_parts import insert_rows
 from planner.xlsx.opc import Package
-from planner.xlsx.workbook_part import add_sheet
+from planner.xlsx.sheetedit import with_values
+from planner.xlsx.workbook_part import add_sheet, parse_sheets
 from tests.backfills import backfill, keys, measurement
 from tests.commands import run
 from tests.recorded_runs import SIZES
@@ -188,3 +191,16 @@ def test_the_first_run_brings_no_lines_of_its_table(pair: tuple[Path, Path]) -> 
     planner("record", pair[1], "--time", "9ms")
     assert "row added" not in planner("diff", *pair)
     assert planner("diff", *pair, "--all").count("row added") == 4
+
+
+def test_a_persons_row_among_planners_is_no_row_of_planners(pair: tuple[Path, Path]) -> None:
+    """It stands where planner wrote another one, which is below it now: it is told, and not counted as planner's."""
+    package = Package.read(pair[0])
+    at = Book(package).checks.lines[0].row
+    insert_rows(package, "Checks", at, 1)
+    sheets = parse_sheets(package)
+    package.replace(package.sheets()["Checks"], with_values(sheets["Checks"], {f"A{at}": "Ours", f"F{at}": 2.0}))
+    package.write(pair[1])
+    assert f"row added: Checks, row {at}: Ours" in planner("diff", *pair)
+    (row,) = (change for change in told(pair)["structure"] if change["what"] == "row")
+    assert (row["sheet"], row["at"], row["by_planner"]) == ("Checks", str(at), False)

@@ -77,7 +77,7 @@ class Structure(NamedTuple):
 
 
 class CellChange(NamedTuple):
-    """Any other changed cell: a text of planner's, or content of an analyst's own sheet. `by_planner` as above."""
+    """Any other cell: a text of planner's, or content of an analyst's own sheet. `by_planner` as of a formula."""
 
     cell: str
     old: Value

@@ -30,10 +30,15 @@ class PlannerCells:
         }
 
     def has_row(self, sheet: str, row: int) -> bool:
-        """Whether planner wrote a row of a sheet that shows what a plan comes to: no input, case, model or chip."""
+        """Whether a row of a sheet that shows what a plan comes to is as planner wrote it there: its texts stand in it.
+
+        Rows of inputs, cases, models, chips and the like are none.
+        """
         built = self._sheets.get(sheet)
-        is_shown = built is not None and built.kind not in LISTS and (sheet, row) not in self._of_templates
-        return built is not None and is_shown and row in built.rows
+        if built is None or built.kind in LISTS or row not in built.rows:
+            return False
+        columns = self._book.sheets[sheet].filled.get(row, ())
+        return any(self.has(sheet, (row, column)) for column in columns)
 
     def has(self, sheet: str, at: Position) -> bool:
         """Whether a cell of a sheet, by its present name, has the formula or the text that planner wrote there."""

@@ -20,8 +20,8 @@ from planner.terminal_table import counted
 
 IDEAL = "ideal"
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
-FITTED = {"tpu": " of TPUs", "neuron": ""}  # by the start of a calibration: whose runs it is fitted to, if not GPUs'
 """Calibrations for chips without published runs, and the chips of which they are the median."""
+FITTED = {"tpu": " of TPUs", "neuron": ""}  # by the start of a calibration: whose runs it is fitted to, if not GPUs'
 DRAFTS = (
     "n_draft_tokens", "acceptance_rate", "draft_time", "speculative_step_time", "tokens_per_verify",
     "speculative_token_time",

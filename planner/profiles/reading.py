@@ -87,7 +87,7 @@ def _of_phase(files: tuple[Path, ...], asked: str) -> tuple[Path, ...]:
 
 
 def _joined(parts: Sequence[ProfileSource], files: Files) -> Profile:
-    """One profile from several profile_source. A profile without devices is left to the caller to report.
+    """One profile from several sources. A profile without devices is left to the caller to report.
 
     Raises UserError if the files can't be of one run.
     """

@@ -21,8 +21,8 @@ The counts `mlp` and `matmuls` are less than frameworks hold; what the link to t
 """
 
 SLICE = ("slice_x", "slice_y", "slice_z")
-LINKS = ("topology", "node_size", "max_chips", "torus_axes", "tensor_axes", *SLICE)  # how chips are connected
 """The inputs with the shape of a slice."""
+LINKS = ("topology", "node_size", "max_chips", "torus_axes", "tensor_axes", *SLICE)  # how chips are connected
 
 
 def is_even(layers: float, stages: int) -> bool:

@@ -17,8 +17,8 @@ from planner.formulas.evaluation import text_of
 from planner.formulas.headlines import headline_template, memory_check
 from planner.search import layout_space, serving_layouts, training_layouts
 from planner.search.computing import Plans
+from planner.search.conditions import limited
 from planner.search.found import Chosen, Found, FoundPlan, Objective
-from planner.search.nearly import limited
 from planner.search.ranking import front, share_errors, unshared, within
 from planner.search.request import Request
 from planner.search.search_text import worded
