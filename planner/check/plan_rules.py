@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from planner.book.formulas_in_names import names_in
+from planner.book.missing_numbers import origin
 from planner.book.plan import fails
 from planner.book.row_formulas import row_formula
 from planner.book.sheet import SEARCHED, Sheet
@@ -134,7 +135,7 @@ def _without_numbers(book: Book) -> Iterator[Fault]:
     rows = [line.row for line in _headlines(book)]
     silent = [column for column in columns if _has_no_numbers([book.value(sheet, row, column) for row in rows])]
     for column in silent:
-        found = [_cause(book, Spot(sheet, row, column)) for row in rows if book.value(sheet, row, column) == NA]
+        found = [origin(book, Spot(sheet, row, column)) for row in rows if book.value(sheet, row, column) == NA]
         cause = next((each for each in found if book.owner(*each)[0] in CHOICES), found[0])
         name, scenario = book.owner(*cause)
         if name not in CHOICES or len(silent) == len(columns):
@@ -189,7 +190,7 @@ def _blank_inputs(book: Book) -> Iterator[Fault]:
         values = {line: book.value(sheet, line.row, column) for line in lines}
         causes: dict[Spot, list[str]] = defaultdict(list)
         for line, value in values.items() if not _has_no_numbers(list(values.values())) else ():
-            if value == NA and (blank := _blank_input(book, _cause(book, Spot(sheet, line.row, column)))):
+            if value == NA and (blank := _blank_input(book, origin(book, Spot(sheet, line.row, column)))):
                 causes[blank].append(line.name)
         for (name, *at), headlines in causes.items():
             what, scenario = book.owner(name, *at)
@@ -211,19 +212,6 @@ def _blank_input(book: Book, cell: Spot) -> Spot | None:
 def _has_no_numbers(values: Sequence[Value]) -> bool:
     """Whether all numbers are N/A or 0, as the time of a collective on one chip is, and at least one is N/A."""
     return NA in values and all(value in (NA, 0) for value in values)
-
-
-def _cause(book: Book, cell: Spot) -> Spot:
-    """Where an N/A begins: follows the first N/A precedent of each formula until there is none."""
-    seen = {cell}
-    while True:
-        areas = ((name, area) for name, area in book.areas(cell) if name in book.sheets)
-        ahead = (Spot(name, area.top, area.left) for name, area in areas)
-        following = next((each for each in ahead if each not in seen and book.value(*each) == NA), None)
-        if following is None:
-            return cell
-        seen.add(following)
-        cell = following
 
 
 def _in_numbers(book: Book, line: LineItem, scenario: str) -> str:

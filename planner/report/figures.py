@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
+from planner.book.missing_numbers import origin
 from planner.book.plan import Entry, Plan, Quantity, Scenario
 from planner.catalog import only_on
 from planner.compare.comparison_sheet import ComparisonSheet, found_in
@@ -15,7 +16,6 @@ from planner.number_text import shown, spoken
 from planner.report.contents import Figure, FigureColumn, FigureRow, FigureTable
 from planner.xlsx.address import Spot, coordinates
 from planner.xlsx.cellvalue import CellError, Value
-from planner.xlsx.pattern import Pattern
 
 
 class CellFigures:
@@ -171,7 +171,6 @@ def as_said(figure: Figure, like: float | None = None) -> Figure:
 
 
 YES = {1.0: "yes", 0.0: "no"}
-MOST_CELLS = 4096  # most cells of a range to look at
 _LOOKED_UP = re.compile(
     r"(?:override or )?(models|hardware|dtypes|calibration|stacks)\[(\w+)\](?:\.(\w+)(?:\[(\w+)\])?)?"
 )
@@ -180,7 +179,7 @@ _FAMILY = re.compile(r'"(\w+_)"&(\$?[A-Z]{1,3}\$?[0-9]+)')
 
 def _cause(cells: CellFigures, spot: Spot) -> str:
     """The reason in a sentence: what is missing, where, and in which cell."""
-    plan, first = cells.plan, _first(cells, spot)
+    plan, first = cells.plan, origin(cells.plan.book, spot, partial(_is_wanted, cells))
     row, key = cells.row_of(first)
     value = plan.at(*first)
     if row is not None and key is not None:
@@ -208,37 +207,11 @@ def _looked_up_for_a_case(plan: Plan, spot: Spot) -> str:
     return f"{read} has no {column}{which} ({spot})"
 
 
-def _first(cells: CellFigures, spot: Spot) -> Spot:
-    """The root cause: going back through cells without a number, the first whose precedents all have one."""
-    seen = {spot}
-    while True:
-        ahead = (read for read in _reads(cells.plan, spot) if read not in seen)
-        missing = (read for read in ahead if isinstance(cells.plan.at(*read), CellError))
-        found = next((read for read in missing if _is_wanted(cells, read)), None)
-        if found is None:
-            return spot
-        seen.add(found)
-        spot = found
-
-
 def _is_wanted(cells: CellFigures, spot: Spot) -> bool:
     """Whether the scenario's choices, of payment or network, require a cell's number."""
     row, key = cells.row_of(spot)
     setting, _, text = only_on(row.name if row else "").partition("=")
     return not text or key is None or cells.plan.value(setting, key) in (None, text)
-
-
-def _reads(plan: Plan, spot: Spot) -> Iterator[Spot]:
-    """The precedents of a cell, with ranges expanded up to a limit."""
-    sheet = plan.book.sheets.get(spot.sheet)
-    formula: Pattern | None = sheet.patterns.get((spot.row, spot.column)) if sheet else None
-    for reference in formula.references if formula else ():
-        area = reference.area(spot.row, spot.column)
-        if area.n_cells > MOST_CELLS:
-            continue
-        for row in area.rows:
-            for column in area.columns:
-                yield Spot(reference.sheet or spot.sheet, row, column)
 
 
 def _said(plan: Plan, row: Quantity, key: str, spot: Spot, value: Value) -> str:
