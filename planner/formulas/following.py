@@ -31,8 +31,10 @@ def with_followers(template: Template, values: Mapping[str, Value], unknown: str
     found = dict(values)
     for axis in _axes(template):
         for name, formula in axis.follows.items():
-            number = None if unknown in (name, *formula.names) else followed(formula, template, values)
-            if name not in found and number is not None and number != template.row(name).default:
+            if name in found or unknown in (name, *formula.names):
+                continue
+            number = followed(formula, template, values)
+            if number is not None and number != template.row(name).default:
                 found[name] = number
     return found
 

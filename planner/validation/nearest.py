@@ -10,13 +10,12 @@ of squares; ties are in file order. Runs with inferred dimensions are excluded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from planner import csvfile
 from planner.catalog import Table, Value
 from planner.catalog.databases import Databases
 from planner.formulas.evaluation import code
@@ -25,7 +24,7 @@ from planner.formulas.template import Template
 from planner.number_text import PERCENT, percent, spoken
 from planner.terminal_table import digits
 from planner.validation.expected_times import Numbers, Together, predicted
-from planner.validation.runs import COLUMNS, REQUIRED, Run, models_of, shipped
+from planner.validation.runs import Run, models_of, read, shipped
 
 FEW = 5
 NUMBERS: Mapping[str, Mapping[str, float]] = {
@@ -141,7 +140,8 @@ def published_runs(template: Template, databases: Databases | None = None) -> Pu
         return None
     ours = Databases(calibrations_csv=databases.calibrations_csv if databases else None)
     models = models_of(ours)
-    (together,) = predicted(list(_runs(template, ours, models)), ours, models)
+    runs = [run for run in read(shipped(), ours, models, [template.name]) if run.is_fitted]
+    (together,) = predicted(runs, ours, models)
     return PublishedRuns(together, models)
 
 
@@ -151,31 +151,6 @@ def nearest(
     """The published runs of a template nearest to one plan; None if there are none."""
     found = published_runs(template, databases)
     return found.nearest(value, hardware) if found else None
-
-
-def _runs(template: Template, databases: Databases, models: Table) -> Iterator[Run]:
-    """The shipped runs of one template with known dimensions; others aren't even parsed."""
-    sheet = csvfile.read(shipped(), required=REQUIRED, known=COLUMNS)
-    for _, cells in sheet.records():
-        if cells["template"] != template.name or cells["fit"] == "0":
-            continue
-        pairs = (setting.partition("=") for setting in cells["settings"].split())
-        values: dict[str, Value] = {
-            name: text if template.row(name).unit == "text" else float(text) for name, _, text in pairs
-        }
-        model = models.identify(cells["model"]) if cells["model"] else ""
-        yield Run(
-            cells["id"],
-            cells["kind"],
-            template.name,
-            model,
-            databases.hardware.identify(cells["hardware"]),
-            cells["output"],
-            float(cells["measured"]),
-            cells["source"],
-            values,
-            assumes=cells["assumes"],
-        )
 
 
 def _near(together: Together, models: Table, at: int, distance: float) -> NearRun:

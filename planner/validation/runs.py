@@ -24,7 +24,7 @@ from planner.formulas import library
 from planner.formulas.following import with_followers
 from planner.formulas.input_values import meant, share_fault
 from planner.formulas.synonyms import row_called
-from planner.formulas.template import CALCULATED, Template
+from planner.formulas.template import CALCULATED, Row, Template
 from planner.number_text import PERCENT
 from planner.scaled_units import factor
 from planner.typed_numbers import is_scaled
@@ -101,13 +101,13 @@ def read(path: Path, databases: Databases, models: Table, templates: Collection[
     warn_of_unknown(path, [name for name in sheet.header if name not in COLUMNS], COLUMNS)
     seen: dict[str, int] = {}
     runs: list[Run] = []
-    read_once = cache(library.load)  # also a user's own file
+    known = _Known(databases, models)
     for line, cells in sheet.records():
         place = Place(path, line)
         share = cells["measured"].strip()
         if share.endswith(PERCENT) and cells.get("unit", "").strip() in ("", "1", PERCENT):
             cells = {**cells, "measured": share.removesuffix(PERCENT), "unit": PERCENT}
-        cells = _in_unit(cells, read_once, place)
+        cells = _in_unit(cells, known.template, place)
         run = _run(cells, place)
         if run.id in seen:
             what = f"the id {run.id!r} stands in line {seen[run.id]} already"
@@ -115,7 +115,7 @@ def read(path: Path, databases: Databases, models: Table, templates: Collection[
         seen[run.id] = line
         if templates is None or run.template in templates:
             unit = cells.get("unit", "").strip()
-            runs.append(_completed(run, cells["settings"], unit, databases, models, read_once))
+            runs.append(_completed(run, cells["settings"], unit, known))
     if not seen:
         raise UserError("there are no runs below the header", place=Place(path), remedy="add a row for each run")
     return runs
@@ -167,13 +167,22 @@ def _run(cells: dict[str, str], place: Place) -> Run:
     )  # fmt: skip
 
 
-def _completed(
-    run: Run, settings: str, unit: str, databases: Databases, models: Table, load: Callable[[str], Template]
-) -> Run:
+@dataclass(frozen=True)
+class _Known:
+    """What the runs of a file name: models, chips, and templates, each of these and of their settings read once."""
+
+    databases: Databases
+    models: Table
+    template: Callable[[str], Template] = field(default_factory=lambda: cache(library.load))  # also a user's own file
+    value: Callable[[Row, str], Value] = field(default_factory=lambda: cache(meant))
+
+
+def _completed(run: Run, settings: str, unit: str, known: _Known) -> Run:
     """The run with its settings as values, ids as spelt in the tables, and its number in the template's unit."""
+    databases, models = known.databases, known.models
     column = "template"
     try:
-        template = load(run.template)
+        template = known.template(run.template)
         column = "output"
         run = replace(run, output=row_called(run.output, template.by_name))
         if run.output + EXPECTED in template.by_name:  # a measured `mfu` is compared with the headline, not the bound
@@ -191,7 +200,7 @@ def _completed(
         if not hardware and any(row.kind == "hardware" for row in template.rows):
             raise UserError("it names no hardware")
         column = "settings"
-        values = with_followers(template, dict(_values(template, settings)))
+        values = with_followers(template, dict(_values(template, settings, known.value)))
         column = "measured"
         number, of = run.measured * written, template.row(run.output)
         if wrong := number_fault(number, of.unit) or share_fault(of, number):
@@ -216,7 +225,7 @@ def _is_moe(model: str, models: Table) -> bool | None:
     return isinstance(layers, float) and layers > 0
 
 
-def _values(template: Template, settings: str) -> Iterator[tuple[str, Value]]:
+def _values(template: Template, settings: str, value_of: Callable[[Row, str], Value]) -> Iterator[tuple[str, Value]]:
     given: set[str] = set()
     for setting in settings.split():
         name, equals, text = setting.partition("=")
@@ -228,4 +237,4 @@ def _values(template: Template, settings: str) -> Iterator[tuple[str, Value]]:
         if name in given:
             raise UserError(f"{name} is set twice")
         given.add(name)
-        yield name, meant(row, text)
+        yield name, value_of(row, text)
