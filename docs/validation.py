@@ -23,7 +23,7 @@ from planner.number_text import percent
 from planner.report import svg
 from planner.validation import errors_text
 from planner.validation.errors_text import by, summary
-from planner.validation.expected_times import Together, predicted
+from planner.validation.expected_times import ExpectedRuns, predicted
 from planner.validation.fitting import Fitter
 from planner.validation.judged import Judged, judged, with_null, without_own_source
 from planner.validation.left_out import Fitted, fitted, left_out
@@ -75,7 +75,7 @@ def _numbers(text: str) -> dict[str, float]:
 class Found:
     """All that the page is made of."""
 
-    together: Sequence[Together]
+    by_template: Sequence[ExpectedRuns]
     fitted: Fitted
     left_out: Sequence[Judged]
     in_sample: Sequence[Judged]
@@ -86,10 +86,10 @@ def found() -> Found:
     databases = Databases()
     models = models_of(databases)
     runs = read(shipped(), databases, models)
-    together = predicted(runs, databases, models)
-    known = judged(runs, together)
-    fit = fitted(together, databases.hardware)
-    return Found(together, fit, with_null(without_own_source(known, fit.groups), known), with_null(known, known))
+    by_template = predicted(runs, databases, models)
+    known = judged(runs, by_template)
+    fit = fitted(by_template, databases.hardware)
+    return Found(by_template, fit, with_null(without_own_source(known, fit.groups), known), with_null(known, known))
 
 
 def page(of: Found) -> str:
@@ -216,20 +216,22 @@ def _without(of: Found, group: Group, term: Without) -> tuple[Group, Fitter]:
         of_chips=tuple(name for name in group.of_chips if name not in gone),
         stacks=tuple(each for each in group.stacks if (each[0], each[1]) not in term.stacks),
     )  # fmt: skip
-    together = [_with_rows(each, term.rows) for each in of.together]
-    return smaller, Fitter(smaller, together, of.fitted.families, Fit({**others, **own}, dict(term.stacks)))
+    by_template = [_with_rows(each, term.rows) for each in of.by_template]
+    return smaller, Fitter(smaller, by_template, of.fitted.families, Fit({**others, **own}, dict(term.stacks)))
 
 
 def _names(group: Group) -> set[str]:
     return {*group.common, *group.of_families, *group.of_chips}
 
 
-def _with_rows(together: Together, rows: Mapping[str, float]) -> Together:
+def _with_rows(expected_runs: ExpectedRuns, rows: Mapping[str, float]) -> ExpectedRuns:
     """The runs with other numbers in some rows of their template."""
-    if not rows or not set(rows) <= set(together.template.by_name):
-        return together
+    if not rows or not set(rows) <= set(expected_runs.template.by_name):
+        return expected_runs
     others = {name: np.float64(value) for name, value in rows.items()}
-    return replace(together, results=Results(together.template, {**together.results.arrays, **others}, {}, {}))
+    return replace(
+        expected_runs, results=Results(expected_runs.template, {**expected_runs.results.arrays, **others}, {}, {})
+    )
 
 
 def table_of_parameters() -> str:
@@ -280,7 +282,7 @@ def failed_checks(of: Found) -> str:
     """How many training runs fail a check, of those whose recomputation is stated and of the others."""
     told_of: list[bool] = []
     others: list[bool] = []
-    for each in of.together:
+    for each in of.by_template:
         if each.template.name == "training":
             checks = each.template.of_kind("check")
             for at, run in enumerate(each.runs):

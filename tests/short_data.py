@@ -13,14 +13,14 @@ from planner.api import calc
 from planner.compare import comparison_cases, prediction
 from planner.formulas import finding, sweeps
 from planner.formulas.sweeps import Drawn
-from planner.search import search_text
+from planner.search import extrapolated
 from planner.workbook import sweep_table
 from tests import read_once
 from tests.workbooks import CHIPS, FEWEST, MODELS, few_rows
 
 _rows = sweeps._rows
 _KEPT = (
-    calc._tables, calc._plan, search_text._most, comparison_cases.listed, prediction._databases,
+    calc._tables, calc._plan, extrapolated._most, comparison_cases.listed, prediction._databases,
     finding.everything,
 )  # fmt: skip
 """What the application computes once in a process from the shipped tables or cases."""

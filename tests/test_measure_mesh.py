@@ -172,7 +172,7 @@ def test_a_collective_gets_a_row_beside_its_prediction(tmp_path: Path) -> None:
     path = tmp_path / "plan.xlsx"
     write_comparison(path)
     landed = backfill(path, [of_mesh()])
-    assert len(landed.homeless) == 1
+    assert len(landed.unplaced) == 1
     row = rows(path)[-1]
     typed = {name: value for name, value in row.inputs.items() if value is not None}
     expected = predict("collective", typed, "tpu-v5e").value("expected_time")
@@ -218,7 +218,7 @@ def test_a_workbook_with_a_mesh_has_live_rows(tmp_path: Path) -> None:
     assert run("check", path).exit_code == 0
     (case, *_) = mesh_cases.cases_of(MESH, "quick", "accelerator")
     landed = backfill(path, [measurement(case.key, 1e-3, mesh=str(MESH), axis=case.axis)])
-    assert (len(landed.values), len(landed.homeless)) == (1, 0)
+    assert (len(landed.values), len(landed.unplaced)) == (1, 0)
     (row,) = (row for row in rows(path) if row.text("mesh"))
     assert row.number_in("achieved_bus_bandwidth") == pytest.approx(4096 / 2 / 1e-3)
     predicted = predict("collective", case.inputs, "tpu-v5e").value("expected_time")
@@ -269,7 +269,7 @@ def test_every_case_runs_on_eight_devices_and_fills_the_comparison(tmp_path: Pat
     assert reduced.bus_bandwidth == pytest.approx(1.5 * 65536 / reduced.t_median)
     path = tmp_path / "plan.xlsx"
     write_comparison(path)
-    assert len(backfill(path, found).homeless) == len(found)
+    assert len(backfill(path, found).unplaced) == len(found)
     assert sum(row.text("mesh") == str(MESH) for row in rows(path)) == len(found)
 
 
@@ -300,7 +300,7 @@ def test_two_processes_measure_together(tmp_path: Path) -> None:
     assert "measured" not in said[1][0]
     path = tmp_path / "plan.xlsx"
     write_comparison(path)
-    assert len(backfill(path, found).homeless) == len(found)
+    assert len(backfill(path, found).unplaced) == len(found)
 
 
 def _inputs(row: Measurement) -> dict[str, float | str | None]:

@@ -17,7 +17,7 @@ from planner.report.report_data import report_data
 from planner.search.found import objective
 from planner.search.optimum import optimum
 from planner.search.request import request
-from planner.search.search_sheet import listed
+from planner.search.search_sheet import chosen_plans
 from tests.commands import command
 from tests.short_data import of_few_rows
 from tests.workbooks import by_name, cached, retype
@@ -39,7 +39,9 @@ def test_the_numbers_are_those_that_the_search_found(searched: tuple[Path, Repor
     """Each plan of the section has, in SI units, the objectives and their ranges that the search computes."""
     (found,) = searched[1].searches
     asked = request("inference", ["llama3-8b"], ["h100-sxm", "tpu-v6e"], [], [], [], Databases())
-    plans = listed(asked, optimum(asked, [objective(asked.template, name, is_least=True) for name in (COST, TOKEN)], 2))
+    plans = chosen_plans(
+        asked, optimum(asked, [objective(asked.template, name, is_least=True) for name in (COST, TOKEN)], 2)
+    )
     place = {column.name: at for at, column in enumerate(found.numbers.columns)}
     assert len(found.numbers.rows) == len(plans)
     for row, plan in zip(found.numbers.rows, plans, strict=True):

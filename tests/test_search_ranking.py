@@ -71,7 +71,7 @@ def test_plans_on_another_chip_are_ties_within_the_whole_range():
 
 def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
     """The probability that one chip's best plan is cheaper is that of log-normal draws with the told ranges."""
-    from planner.search.search_text import better
+    from planner.search.ranking import better
 
     wanted = asked("training", "llama3-70b", ["h100-sxm", "tpu-v5p"], ["n_chips=512"])
     aim = objective(wanted.template, "train_cost_expected", is_least=True)
@@ -87,8 +87,8 @@ def test_the_odds_of_two_chips_are_those_of_drawing_from_their_ranges():
 
 def test_a_plan_beyond_what_was_fitted_is_marked():
     """128 stages are more than any published run has on a switch, and 8 are not."""
+    from planner.search.extrapolated import extrapolated
     from planner.search.found import FoundPlan
-    from planner.search.search_text import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
     plans = [FoundPlan.of(wanted, wanted.subjects[0], {"mesh_pipeline": stages}) for stages in (8.0, 128.0)]
@@ -98,8 +98,8 @@ def test_a_plan_beyond_what_was_fitted_is_marked():
 
 def test_a_plan_beyond_ones_own_runs_is_marked_by_these():
     """A calibration of one's own says itself how far its runs go; published runs say nothing of it."""
+    from planner.search.extrapolated import extrapolated
     from planner.search.found import FoundPlan
-    from planner.search.search_text import extrapolated
 
     wanted = asked("training", "llama3.1-405b", ["h100-sxm"], ["n_chips=2048"], ["mesh_pipeline=8,64"])
     for stages, most, said in ((8.0, 2.0, "mesh_pipeline 8 > 2"), (128.0, 256.0, "")):

@@ -18,7 +18,7 @@ from planner.formulas.following import with_followers
 from planner.search.found import objective
 from planner.search.optimum import optimum
 from planner.search.request import request
-from planner.search.search_sheet import listed
+from planner.search.search_sheet import chosen_plans
 from planner.xlsx.opc import Package
 from planner.xlsx.workbook_part import parse_sheets
 from tests.commands import command
@@ -90,7 +90,7 @@ def test_every_row_of_a_listed_plan_is_that_of_the_plan_alone() -> None:
     """A plan that is listed with many others has, to the last bit, each row that evaluating it alone gives."""
     asked = request("inference", ["llama3-8b"], ["h100-sxm"], ["context_len=4096"], [], [], Databases())
     found = optimum(asked, [objective(asked.template, name, is_least=True) for name in (COST, TOKEN)], 3)
-    plans = listed(asked, found)
+    plans = chosen_plans(asked, found)
     assert len(plans) == found.front
     assert [plan.moved for plan in (plans[0], plans[-1])] == [found.plans[0].moved, found.plans[-1].moved]
     for plan in plans[:: max(1, len(plans) // 5)]:

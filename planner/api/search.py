@@ -18,7 +18,7 @@ from planner.search.found import objectives_of
 from planner.search.optimum import optimum
 from planner.search.request import request, wanted
 from planner.search.sweep import Part, SweepColumn, SweptPlans
-from planner.search.table_files import listed
+from planner.search.table_files import plans_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -80,7 +80,7 @@ def optimize(
         plans_as_scenarios.check_takes(Path(workbook), asked)
     objectives = objectives_of(asked.template, least, most)
     found = optimum(asked, objectives, top, alone=alone)
-    columns, part = listed(asked, found)
+    columns, part = plans_table(asked, found)
     if workbook is not None:
         plans_as_scenarios.write(Path(workbook), asked, found, databases)
     frame = _frame(columns, [part])

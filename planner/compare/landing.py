@@ -62,7 +62,7 @@ class Landing:
     sheet: ComparisonSheet
     values: dict[int, Mapping[str, Value]] = field(default_factory=dict)  # row number -> name -> value
     failures: dict[int, Mapping[str, Value]] = field(default_factory=dict)  # of those not measured: their row's flags
-    homeless: list[Measurement] = field(default_factory=list)  # those that get new rows
+    unplaced: list[Measurement] = field(default_factory=list)  # those that get new rows
     skipped: list[tuple[str, str]] = field(default_factory=list)  # keys, and why
     unchanged: int = 0
     other_hardware: list[tuple[str, str]] = field(default_factory=list)  # predicted for, timed on
@@ -82,7 +82,7 @@ class Landing:
             if row is not None and not self.sheet.is_computed(row.number, "measured_time"):
                 self.failures |= self._changed(row, cells_of(row, measured), over_formulas=False)
         elif row is None:
-            self.homeless.append(measured)
+            self.unplaced.append(measured)
         elif self.sheet.is_computed(row.number, "measured_time"):
             what = f"row {row.number} of {self.sheet.name} holds a formula as its measured time"
             self.skipped.append((measured.case_key, what))
@@ -127,13 +127,13 @@ class Landing:
         """What was written, appended and skipped, as lines of text."""
         counts = {
             "updated": len(self.values),
-            "appended": len(self.homeless),
+            "appended": len(self.unplaced),
             "unchanged": self.unchanged,
             "skipped": len(self.skipped) + len(self.left_alone),
         }
         head = ", ".join(f"{count} {what}" for what, count in counts.items())
         head += f"; {self.recalculated.note}" if self.recalculated else "; nothing to write"
-        new = [f"appended {case_in_words(one.case_key)}" for one in self.homeless]
+        new = [f"appended {case_in_words(one.case_key)}" for one in self.unplaced]
         skipped = [f"skipped {case_in_words(key)}: {reason}" for key, reason in self.skipped]
         return [head, *new, *skipped, *self.warnings()]
 
@@ -214,12 +214,12 @@ def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
     parsed = parse_sheets(package)
     landing = Landing(package, find(package, parsed))
     choose(landing)
-    if make_room(package, landing.sheet, len(landing.homeless)):
+    if make_room(package, landing.sheet, len(landing.unplaced)):
         parsed = parse_sheets(package)
         landing.sheet = find(package, parsed)
-    if landing.values or landing.failures or landing.homeless:
+    if landing.values or landing.failures or landing.unplaced:
         landing.recalculated = _type(landing, parsed)
-    new = [(parse_key(one.case_key)[0], one.hardware_id) for one in landing.homeless]
+    new = [(parse_key(one.case_key)[0], one.hardware_id) for one in landing.unplaced]
     landing.unknown_chips = unknown_chips(landing.sheet, parsed, [*landing.timed, *new])
     return landing
 
@@ -227,7 +227,7 @@ def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
 def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     """Write a landing's cells and new rows into its package."""
     package, sheet = landing.package, landing.sheet
-    new = appended(sheet, [(one, cells_of(None, one)) for one in landing.homeless])
+    new = appended(sheet, [(one, cells_of(None, one)) for one in landing.unplaced])
     contents: dict[str, Content] = {
         address(number, sheet.columns[name]): value
         for number, row in (landing.failures | landing.values).items()
@@ -244,7 +244,7 @@ def _type(landing: Landing, parsed: Mapping[str, SheetXml]) -> Recalculated:
     done = edit(package, parsed, sheet.name, contents | new.contents, new.like, new.copies, before, flagged)
     if new.measured:
         extend_ranges(package, sheet, new.measured)
-        offer_templates(package, sheet, landing.homeless)
+        offer_templates(package, sheet, landing.unplaced)
     return done
 
 

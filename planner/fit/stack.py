@@ -26,7 +26,7 @@ from planner.errors import UserError, nearest
 from planner.fit.chip import BEFORE, SPREAD_OF_MEDIAN, OwnFit, candidates
 from planner.fit.why_unmoved import why_unmoved
 from planner.formulas.expected import IDEAL
-from planner.validation.expected_times import Numbers, Together, predicted
+from planner.validation.expected_times import ExpectedRuns, Numbers, predicted
 from planner.validation.fitting import Fitter
 from planner.validation.left_out import families_of
 from planner.validation.parameters import GROUPS, Group, bounds
@@ -135,9 +135,10 @@ def fitted_stacks(runs: Sequence[Run], databases: Databases, models: Table, name
         if chip.lower() not in by_letters:
             what = f"there is no calibration {chip!r}, which the hardware table names"
             raise UserError(what, remedy=nearest(chip, stated))
-    together = {chip: predicted(by_chip[chip], databases, models) for chip in chips}
+    by_template = {chip: predicted(by_chip[chip], databases, models) for chip in chips}
     return [
-        _fitted(names[chip], chip, base, factors, by_letters[chip.lower()], together[chip], families) for chip in chips
+        _fitted(names[chip], chip, base, factors, by_letters[chip.lower()], by_template[chip], families)
+        for chip in chips
     ]
 
 
@@ -159,12 +160,12 @@ def _fitted(
     base: str,
     factors: Mapping[str, Value],
     stated: Mapping[str, Stated],
-    together: Sequence[Together],
+    by_template: Sequence[ExpectedRuns],
     families: Mapping[str, str],
 ) -> OwnCalibration:
     """The stack fitted to the runs on chips of one calibration; `factors` are those of its base."""
     known = {name: line.value for name, line in stated.items()}
-    parts = [each for each in together if each.template.by_name.keys() >= NEEDED]
+    parts = [each for each in by_template if each.template.by_name.keys() >= NEEDED]
     found: dict[str, FittedParameter] = {}
     runs: dict[str, OwnRun] = {}
     unmoved: list[tuple[str, str]] = []
@@ -187,7 +188,7 @@ def _fitted(
     everything = (found.get(name) or FittedParameter(name, line.value, line.value) for name, line in stated.items())
     missing = (
         OwnRun(run, is_used=False, why_not=_why_unfitted(each, at))
-        for each in together
+        for each in by_template
         for at, run in enumerate(each.runs)
         if run.id not in runs
     )
@@ -237,18 +238,18 @@ def far_off(used: NDArray[np.bool_]) -> str:
     return FAR_OFF + (", and so are most of the others" if others else "")
 
 
-def _why_unfitted(together: Together, at: int) -> str:
+def _why_unfitted(expected_runs: ExpectedRuns, at: int) -> str:
     """Why nothing is fitted to a run."""
-    expected, run = float(together.expected[at]), together.runs[at]
+    expected, run = float(expected_runs.expected[at]), expected_runs.runs[at]
     if not np.isfinite(expected):
-        return together.why_not(at)
+        return expected_runs.why_not(at)
     return _left(run, run.measured / expected) or NOTHING
 
 
-def _has_runs(together: Together, group: Group) -> bool:
+def _has_runs(expected_runs: ExpectedRuns, group: Group) -> bool:
     """Whether something is expected of any run of a group."""
-    kinds = np.array([run.judged_as in group.kinds for run in together.runs])
-    return bool((kinds & np.isfinite(together.expected)).any())
+    kinds = np.array([run.judged_as in group.kinds for run in expected_runs.runs])
+    return bool((kinds & np.isfinite(expected_runs.expected)).any())
 
 
 def _stated_error(group: Group, stated: Mapping[str, Stated]) -> float:

@@ -258,5 +258,5 @@ def _landed(landing: Landing, found: Ingested) -> Sequence[str]:
         return [share]
     if not found.chip.id:
         return [f"{share}; none is written: the device is unknown, so say it with --device"]
-    counts = f"{len(landing.values)} updated, {len(landing.homeless)} appended, {landing.unchanged} unchanged"
+    counts = f"{len(landing.values)} updated, {len(landing.unplaced)} appended, {landing.unchanged} unchanged"
     return [f"{share}; {counts}", *landing.warnings()]

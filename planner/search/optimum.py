@@ -21,8 +21,8 @@ from planner.search.conditions import limited
 from planner.search.found import Chosen, Found, FoundPlan, Objective
 from planner.search.ranking import front, share_errors, unshared, within
 from planner.search.request import Request
-from planner.search.search_text import worded
 from planner.search.space import PlanAxis, PlanBlock, PlanSpace
+from planner.search.sweep import worded
 
 KEPT = 2000  # plans kept from each block, however far from the best
 KINDS = (*training_layouts.WAYS, *serving_layouts.WAYS)

@@ -26,8 +26,8 @@ from planner.search.found import Found, FoundPlan
 from planner.search.optimum import APART, KINDS
 from planner.search.plans_sheet import head
 from planner.search.request import Request
-from planner.search.search_sheet import NAME, PURPOSE, Now, fill, listed
-from planner.search.search_text import worded
+from planner.search.search_sheet import NAME, PURPOSE, Now, chosen_plans, fill
+from planner.search.sweep import worded
 from planner.terminal_table import counted
 from planner.workbook.added_sheet import put
 from planner.workbook.book import build
@@ -179,7 +179,7 @@ NEAR = 1e-9  # relative tolerance between a scenario's cells and the search's re
 
 def put_search(package: Package, asked: Request, found: Found, ids: Sequence[str]) -> str:
     """Add the sheet Search to a package, in place; `ids` are the plans' scenarios. Returns the sheet's name."""
-    plans, book = listed(asked, found), Book(package)
+    plans, book = chosen_plans(asked, found), Book(package)
     keys = [(id(each.subject), each.moved) for each in plans]
     places = [keys.index((id(plan.subject), plan.moved)) for plan in found.plans]
     became, now = dict(zip(places, ids, strict=True)), _now(book, asked, [each.row for each in found.objectives])

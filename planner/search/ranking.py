@@ -9,6 +9,7 @@ calibration's `tie` (planner/validation/left_out.py). No tie is wider than a ran
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -18,9 +19,12 @@ from planner.catalog import Value
 from planner.catalog.calibrations import MIXES, OF_LAYOUTS, TIE
 from planner.formulas.evaluation import Results, evaluate
 from planner.formulas.expected import FAMILIES
+from planner.formulas.headlines import RANGE
+from planner.search.found import Found, FoundPlan, Objective
 from planner.search.request import Subject
 
 CALIBRATION = "calibration"
+DECILE = 1.2815515655446004  # of the normal distribution: a range holds 80 %, from the first to the ninth decile
 
 
 def share_errors(one: Subject, other: Subject) -> bool:
@@ -82,3 +86,33 @@ def within(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
         return np.array([], dtype=np.int64)
     end = ends[np.argmin(values)]
     return np.flatnonzero(values <= max(end, values.min()) if end == end else values == values.min())
+
+
+def chances(found: Found) -> Iterator[tuple[FoundPlan, float | None]]:
+    """The best plan of each model and chip, and the probability that it is better than the first, the best of all."""
+    aim, (best, *_) = found.objectives[0], found.of_each
+    for plan in found.of_each:
+        yield plan, better(aim, plan, best) if plan is not best else None
+
+
+def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | None:
+    """The probability that `one` is better than `other`; None if the objective has no range.
+
+    Each number is taken as log-normal around its expected value, as wide as its range, with independent errors. Two
+    plans of one model on chips of one calibration share most of their error; only the remainder, that of a tie, counts.
+    """
+    name = objective.row.name
+    shares = share_errors(one.subject, other.subject)
+    values, widths = [], []
+    for plan in (one, other):
+        if any(name + end not in plan.results for end in RANGE):
+            return None
+        results = unshared(plan.subject, plan.results) if shares else plan.results
+        number, low, high = (float(results[each]) for each in (name, *(name + end for end in RANGE)))
+        if not (0 < low <= high and number > 0):
+            return None
+        values.append(number)
+        widths.append(math.log(high / low) / (2 * DECILE))
+    distance = math.log(values[1] / values[0]) * (1 if objective.is_least else -1)
+    width = max(widths) if shares else math.hypot(*widths)
+    return 0.5 * (1 + math.erf(distance / (width * math.sqrt(2)))) if width else float(distance > 0)

@@ -19,6 +19,7 @@ from planner.formulas.template import Row
 from planner.number_text import within
 from planner.search import search_text
 from planner.search.computing import Plans
+from planner.search.extrapolated import extrapolated
 from planner.search.found import Found, FoundPlan, Objective, differing
 from planner.search.plans_sheet import (
     FEW,
@@ -33,10 +34,10 @@ from planner.search.plans_sheet import (
     scatter,
     widen,
 )
-from planner.search.ranking import off
+from planner.search.ranking import chances, off
 from planner.search.request import Request
 from planner.search.space import PlanSpace
-from planner.search.sweep import texts
+from planner.search.sweep import texts, worded
 from planner.workbook import cell_styles, charts
 from planner.workbook.cell_styles import COUNT, PERCENT, YES_NO
 from planner.workbook.page import Live, Page
@@ -55,13 +56,13 @@ def workbook(asked: Request, found: Found) -> tuple[bytes, int]:
     """The sheet as the bytes of a workbook, with its assumptions; and the number of listed plans."""
     book = cell_styles.new_book()
     page = Page(book, NAME, NAME, PURPOSE)
-    plans = listed(asked, found)
+    plans = chosen_plans(asked, found)
     fill(page, asked, found, plans)
     moved = {name for plan in plans[:1] for name in plan.moved}
     return finished(book, [page, assumptions(book, asked, moved)]), len(plans)
 
 
-def listed(asked: Request, found: Found) -> list[FoundPlan]:
+def chosen_plans(asked: Request, found: Found) -> list[FoundPlan]:
     """All plans of the front, or the best ones, in order, each with all rows."""
     template, plans = asked.template, dict[int, FoundPlan]()
     is_text = {row.name: row.unit == "text" for row in template.rows}
@@ -127,7 +128,7 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
     for each in found.objectives:
         lines.append(("Least" if each.is_least else "Most", f"{each.row.label} ({each.row.name})"))
     if asked.given:
-        typed = (f"{name} {search_text.worded(template.row(name), value)}" for name, value in asked.given.items())
+        typed = (f"{name} {worded(template.row(name), value)}" for name, value in asked.given.items())
         lines.append(("Typed", ", ".join(typed)))
     lines.append(("Searched", ", ".join(found.plans[0].moved)))
     lines.append(("Tried", f"{found.tried:,} plans, {search_text.passed(asked, found)}"))
@@ -183,7 +184,7 @@ class _Table:
             self._add(
                 used._replace(label=label, name="memory left"), lambda at, _: search_text.memory_left(self.plans[at])
             )
-        self._words("Extrapolated", "extrapolated", [search_text.extrapolated(asked, plan) for plan in plans])
+        self._words("Extrapolated", "extrapolated", [extrapolated(asked, plan) for plan in plans])
         self._words("What binds", "what binds", [search_text.binds(asked, found, plan) for plan in plans])
 
     def _add(self, each: ColumnHead, cells: Cells) -> None:
@@ -272,7 +273,7 @@ def _of_each(page: Page, at: int, asked: Request, found: Found) -> None:
     heads = [ColumnHead("Model and chip", "subject"), *map(head, rows), ColumnHead(CHANCE, "chance", "0%")]
     cells = [
         [plan.subject.said, *(plan.results.value(row.name) for row in rows), "" if chance is None else chance]
-        for plan, chance in search_text.chances(found)
+        for plan, chance in chances(found)
     ]
     put_table(page, at + 1, heads, cells)
     raise_titles(page, at + 1, heads)

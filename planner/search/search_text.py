@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-import numpy as np
-
-from planner import csvfile, progress
-from planner.catalog import Value
-from planner.catalog.databases import Databases
+from planner import progress
 from planner.formulas.binding import of_headline
-from planner.formulas.expected import BEYOND, chip_calibration, known, of_runs_in, of_the_context
+from planner.formulas.expected import known, of_runs_in, of_the_context
 from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
-from planner.formulas.input_values import parsed
-from planner.formulas.template import Row, Template
-from planner.number_text import PERCENT, percent, shown, spoken
+from planner.formulas.template import Template
+from planner.number_text import percent, spoken
 from planner.search import layout_space
-from planner.search.found import Found, FoundPlan, Objective, alike, differing
-from planner.search.ranking import off, share_errors, unshared
+from planner.search.extrapolated import extrapolated
+from planner.search.found import Found, FoundPlan, alike, differing
+from planner.search.ranking import chances, off
 from planner.search.request import Request
 from planner.search.serving_layouts import BATCHES
-from planner.search.sweep import SweepColumn, SweptPlans
+from planner.search.sweep import SweepColumn, SweptPlans, worded
 from planner.terminal_table import aligned, counted
-from planner.validation.runs import COLUMNS, shipped
 
 FIRST = 20  # lines of a table to print
 CACHED = "context_len"  # the input with the tokens of a sequence that memory is counted for
@@ -33,16 +28,6 @@ LENGTHS = {CACHED, "prompt_len", "generate_len"}
 REFUSERS = 4  # most rejecting checks to name
 HBM, RESERVE = "hbm_bytes", "hbm_reserve_bytes"
 SPARE = 0.1  # of a chip's memory: what vLLM keeps free, gpu_memory_utilization 0.9
-WATCHED = {
-    "n_chips": "beyond_chips",
-    "mesh_tensor": "beyond_tensor",
-    "mesh_pipeline": "beyond_pipeline",
-    "mesh_context": "beyond_context",
-    "serve_pipeline": "",
-    "serve_tensor": "",
-    "prefill_chips": "",
-}
-"""Settings reported with their number, and the template row that says whether it is out of range."""
 TEXTS = ("model", "hardware", "remat", "extrapolated", "what binds", "plan")
 
 
@@ -52,7 +37,8 @@ def first_lines(sweep: SweptPlans) -> Iterator[str]:
     for part in sweep.parts():
         columns = [part[column.name] for column in sweep.columns]
         rows += [
-            list(cells) for cells in zip(*map(cells_of, sweep.columns, [each[:FIRST] for each in columns]), strict=True)
+            list(cells)
+            for cells in zip(*map(SweepColumn.cells, sweep.columns, [each[:FIRST] for each in columns]), strict=True)
         ]
         if len(rows) >= FIRST:
             break
@@ -67,18 +53,6 @@ def of_sweep(sweep: SweptPlans) -> Iterator[str]:
     asked, varied = sweep.asked, {name for axis in sweep.asked.axes for name in axis.columns}
     if CACHED in asked.template.closure(sweep.wanted) and varied.isdisjoint(LENGTHS):
         yield from of_the_context(partial(known, FoundPlan.of(asked, asked.subjects[0], {}).results))
-
-
-def cells_of(column: SweepColumn, values: Sequence[object] | np.ndarray) -> list[str]:
-    """A column's values as texts: `4.39 s`, `85.9 GB`."""
-    unit = PERCENT if column.row is not None and column.row.display == PERCENT else column.unit
-
-    def text(value: object) -> str:
-        if value is None or value != value:
-            return shown(None, unit)
-        return shown(value if isinstance(value, str) else float(value), unit)  # type: ignore[arg-type]
-
-    return [text(value).replace("\N{NO-BREAK SPACE}", " ") for value in values]
 
 
 def table(columns: Sequence[SweepColumn], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -198,13 +172,6 @@ def tied(asked: Request, found: Found) -> str:
     return f"{found.ties:,} plans are {within}, the simplest first"
 
 
-def chances(found: Found) -> Iterator[tuple[FoundPlan, float | None]]:
-    """The best plan of each model and chip, and the probability that it is better than the first, the best of all."""
-    aim, (best, *_) = found.objectives[0], found.of_each
-    for plan in found.of_each:
-        yield plan, better(aim, plan, best) if plan is not best else None
-
-
 def _of_each(asked: Request, found: Found) -> Iterator[str]:
     """The same as lines of text."""
     aim, rows = found.objectives[0], []
@@ -266,82 +233,3 @@ def binds(asked: Request, found: Found, plan: FoundPlan) -> str:
     leading = headlines(asked.template)
     own = [each for each in leading if each.row.name == found.objectives[0].row.name]
     return next((words for each in (*own, *leading) if (words := of_headline(each, plan.results))), "")
-
-
-def worded(row: Row, value: Value) -> str:
-    """A row's value as text: `4.39 s`."""
-    return cells_of(SweepColumn(row.name, row), [value])[0]
-
-
-DECILE = 1.2815515655446004  # of the normal distribution: a range holds 80 %, from the first to the ninth decile
-
-
-def better(objective: Objective, one: FoundPlan, other: FoundPlan) -> float | None:
-    """The probability that `one` is better than `other`; None if the objective has no range.
-
-    Each number is taken as log-normal around its expected value, as wide as its range, with independent errors. Two
-    plans of one model on chips of one calibration share most of their error; only the remainder, that of a tie, counts.
-    """
-    name = objective.row.name
-    shares = share_errors(one.subject, other.subject)
-    values, widths = [], []
-    for plan in (one, other):
-        if any(name + end not in plan.results for end in RANGE):
-            return None
-        results = unshared(plan.subject, plan.results) if shares else plan.results
-        number, low, high = (float(results[each]) for each in (name, *(name + end for end in RANGE)))
-        if not (0 < low <= high and number > 0):
-            return None
-        values.append(number)
-        widths.append(math.log(high / low) / (2 * DECILE))
-    distance = math.log(values[1] / values[0]) * (1 if objective.is_least else -1)
-    width = max(widths) if shares else math.hypot(*widths)
-    return 0.5 * (1 + math.erf(distance / (width * math.sqrt(2)))) if width else float(distance > 0)
-
-
-def extrapolated(asked: Request, plan: FoundPlan) -> str:
-    """What exceeds every run to which calibrations are fitted, such as `mesh_pipeline 32 > 16`; blank for nothing."""
-    if not (layout_space.is_training(asked.template) or layout_space.is_serving(asked.template)):
-        return ""
-    value = plan.results.value
-    if value("calibration_id") != chip_calibration(value):
-        most = _most_of_own(asked.template, value)
-    else:
-        name = "training" if layout_space.is_training(asked.template) else "inference"
-        known = _most(name, str((plan.subject.facts.hardware or {}).get("topology")))
-        most = {each: known.get(each, 1.0) for each in WATCHED if each in asked.template.by_name}
-    beyond = [
-        f"{each} {number:g} > {limit:g}"
-        for each, limit in most.items()
-        if isinstance(number := value(each), float) and number > limit
-    ]
-    others = BEYOND.keys() & asked.template.by_name.keys() - set(WATCHED.values())
-    return ", ".join([*beyond, *(BEYOND[name] for name in BEYOND if name in others and value(name) == 1)])
-
-
-def _most_of_own(template: Template, value: Callable[[str], Value]) -> dict[str, float]:
-    """The largest values of watched inputs in the runs of the user's calibration, as far as it states them."""
-    rows = {each: template.row(beyond) for each, beyond in WATCHED.items() if beyond in template.by_name}
-    limits = {
-        each: value(name)
-        for each, row in rows.items()
-        for name in row.reads
-        if template.row(name).kind == "calibration"
-    }
-    return {each: max(1.0, limit) for each, limit in limits.items() if isinstance(limit, float)}
-
-
-@cache
-def _most(template: str, topology: str) -> Mapping[str, float]:
-    """The largest value of each watched input in the fitted runs of a template on chips of a topology."""
-    chips, most = Databases().hardware.rows, dict[str, float]()
-    for _, cells in csvfile.read(shipped(), known=COLUMNS).records():
-        is_alike = cells["template"] == template and cells["fit"] != "0" and cells["hardware"] in chips
-        if not is_alike or chips[cells["hardware"]]["topology"] != topology:
-            continue
-        given = {name: float(text) for name, text in parsed(cells["settings"].split()).items() if name in WATCHED}
-        groups = given.get("serve_data", 1.0) * given.get("serve_pipeline", 1.0)
-        given["serve_tensor"] = given.get("serve_tensor") or given.get("n_chips", 1.0) / groups  # 0: all others
-        for name, value in given.items():
-            most[name] = max(most.get(name, 1.0), value)
-    return most

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner import progress
+from planner.catalog import Value
 from planner.errors import UserError
 from planner.formulas.arrays import Array
 from planner.formulas.evaluation import text_of
 from planner.formulas.template import Row, Template
-from planner.number_text import few
+from planner.number_text import PERCENT, few, shown
 from planner.search.computing import Plans
 from planner.search.request import Request, Subject
 from planner.search.space import PlanBlock, PlanSpace
@@ -33,6 +34,22 @@ class SweepColumn:
     def unit(self) -> str:
         """The unit of its row, else its own."""
         return self.row.unit if self.row else self.unit_otherwise
+
+    def cells(self, values: Sequence[object] | np.ndarray) -> list[str]:
+        """A column's values as texts: `4.39 s`, `85.9 GB`."""
+        unit = PERCENT if self.row is not None and self.row.display == PERCENT else self.unit
+
+        def text(value: object) -> str:
+            if value is None or value != value:
+                return shown(None, unit)
+            return shown(value if isinstance(value, str) else float(value), unit)  # type: ignore[arg-type]
+
+        return [text(value).replace("\N{NO-BREAK SPACE}", " ") for value in values]
+
+
+def worded(row: Row, value: Value) -> str:
+    """A row's value as text: `4.39 s`."""
+    return SweepColumn(row.name, row).cells([value])[0]
 
 
 Part = Mapping[str, np.ndarray]  # a block of the table: an array per column (dtype object for texts), NaN for N/A

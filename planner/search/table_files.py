@@ -56,7 +56,7 @@ def write_found(path: Path, asked: Request, found: Found) -> int:
         made, count = workbook(asked, found)
         write_atomically(path, made)
         return count
-    columns, part = listed(asked, found)
+    columns, part = plans_table(asked, found)
     return write(path, asked, columns, [part])
 
 
@@ -170,7 +170,7 @@ def clear(output: Path) -> None:
 TIE = "is_tie"  # the column with 1 for plans indistinguishable from the best
 
 
-def listed(asked: Request, found: Found) -> tuple[list[SweepColumn], Part]:
+def plans_table(asked: Request, found: Found) -> tuple[list[SweepColumn], Part]:
     """The columns and rows: model, chip, tie, varied inputs, objectives with ranges, memory, extrapolation.
 
     With several objectives, the whole front.

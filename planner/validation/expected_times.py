@@ -45,7 +45,7 @@ def is_rate(row: Row) -> bool:
 
 
 @dataclass(frozen=True)
-class Together:
+class ExpectedRuns:
     """Runs of one template, computed together: `results` has an array for each row, with a number for each run."""
 
     template: Template
@@ -121,14 +121,14 @@ def spread(array: Array, count: int) -> Numbers:
     return np.array(np.broadcast_to(np.asarray(array, dtype=np.float64), (count,)))
 
 
-def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[Together]:
+def predicted(runs: Sequence[Run], databases: Databases, models: Table) -> list[ExpectedRuns]:
     """The runs without a fault, grouped by template."""
     sound = [run for run in runs if not run.fault]
     templates = {name: library.load(name) for name in dict.fromkeys(run.template for run in sound)}
     groups: dict[tuple[str, frozenset[str]], list[Run]] = {}
     for run in sound:
         groups.setdefault((run.template, _overridden(run, templates[run.template])), []).append(run)
-    return [_together(templates[name], found, databases, models) for (name, _), found in groups.items()]
+    return [_expected_of(templates[name], found, databases, models) for (name, _), found in groups.items()]
 
 
 def _overridden(run: Run, template: Template) -> frozenset[str]:
@@ -142,7 +142,7 @@ def _is_plain(row: Row) -> bool:
     return row.kind in ("model", "hardware") and not row.column[1]
 
 
-def _together(template: Template, runs: list[Run], databases: Databases, models: Table) -> Together:
+def _expected_of(template: Template, runs: list[Run], databases: Databases, models: Table) -> ExpectedRuns:
     chips = [databases.hardware.rows[run.hardware] if run.hardware else {} for run in runs]
     architectures = [models.rows[run.model] if run.model else {} for run in runs]
     given: dict[str, list[Value]] = {}
@@ -159,4 +159,4 @@ def _together(template: Template, runs: list[Run], databases: Databases, models:
         {column.name: [cells.get(column.name) for cells in chips] for column in databases.hardware.columns},
         by_id(template, databases),
     )
-    return Together(template, tuple(runs), evaluate(template, facts, given))
+    return ExpectedRuns(template, tuple(runs), evaluate(template, facts, given))

@@ -17,7 +17,7 @@ from scipy.optimize import least_squares
 from threadpoolctl import ThreadpoolController
 
 from planner.catalog.calibrations import COMMON
-from planner.validation.expected_times import Numbers, Together
+from planner.validation.expected_times import ExpectedRuns, Numbers
 from planner.validation.moving import Cells, Moving, read_by
 from planner.validation.parameters import DEVIATION, FAMILIES, START, UNMEASURED, Group, Prior, bounds, prior_of
 from planner.validation.runs_of_group import Fit, parts_of
@@ -38,9 +38,11 @@ class Fitter:
     `families` says of each calibration whether it is of GPUs or TPUs. `fixed` are numbers of an earlier group's fit.
     """
 
-    def __init__(self, group: Group, together: Sequence[Together], families: Mapping[str, str], fixed: Fit) -> None:
+    def __init__(
+        self, group: Group, by_template: Sequence[ExpectedRuns], families: Mapping[str, str], fixed: Fit
+    ) -> None:
         self.group, self.families, self.fixed = group, families, fixed
-        self.parts = parts_of(together, group, families)
+        self.parts = parts_of(by_template, group, families)
         self.sources = np.array([run.source for part in self.parts for run in part.runs])
         self.is_fitted = np.array([run.is_fitted for part in self.parts for run in part.runs])
         self.measured = np.concatenate([part.measured for part in self.parts])

@@ -18,7 +18,7 @@ from planner.catalog.databases import Databases
 from planner.compare import likely_unit
 from planner.formulas import library
 from planner.number_text import few
-from planner.validation.expected_times import Together, predicted
+from planner.validation.expected_times import ExpectedRuns, predicted
 from planner.validation.runs import Run, models_of, read, shipped
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ class Judged:
         return "unknown" if self.is_moe is None else "moe" if self.is_moe else "dense"
 
 
-def judged(runs: Sequence[Run], together: Iterable[Together]) -> list[Judged]:
+def judged(runs: Sequence[Run], by_template: Iterable[ExpectedRuns]) -> list[Judged]:
     """Every run, in order, with what the templates' rows expect of it."""
     found: dict[str, Judged] = {run.id: Judged(run, is_moe=run.is_moe, fault=run.fault) for run in runs}
-    for each in together:
+    for each in by_template:
         columns = [each.expected, each.low, each.high, each.bound]
         for at, run in enumerate(each.runs):
             numbers = (float(column[at]) for column in columns)
@@ -147,8 +147,8 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
     ours = Databases()
     models = models_of(databases)
     runs = read(path or shipped(), databases, models)
-    together = predicted(runs, databases, models)
-    rows = judged(runs, together)
+    by_template = predicted(runs, databases, models)
+    rows = judged(runs, by_template)
     if path is None and databases == ours:
         published, known = runs, rows
     else:
@@ -161,7 +161,7 @@ def validated(path: Path | None, databases: Databases, *, leave_one_out: bool = 
         unseen = [run for run in published if run.source not in sources] if runs is not published else []
         others = predicted(unseen, ours, models_of(ours))
         kinds = {run.judged_as for run in runs if not run.fault}
-        rows = without_own_source(rows, fitted([*together, *others], databases.hardware, kinds).groups)
+        rows = without_own_source(rows, fitted([*by_template, *others], databases.hardware, kinds).groups)
     else:
         rows = [
             replace(row, is_fitted_to=row.run.source.replace(" ", "_") in sources)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from planner import progress
 from planner.catalog import Table
 from planner.catalog.calibrations import COMMON, MIXES, OF_LAYOUTS, TIE, kind_of
-from planner.validation.expected_times import Numbers, Together
+from planner.validation.expected_times import ExpectedRuns, Numbers
 from planner.validation.fitting import Fitter
 from planner.validation.parameters import FAMILIES, GROUPS, Group
 from planner.validation.runs import Run
@@ -241,7 +241,7 @@ class Fitted:
     families: Mapping[str, str]
 
 
-def fitted(together: Sequence[Together], hardware: Table, kinds: Container[str] | None = None) -> Fitted:
+def fitted(by_template: Sequence[ExpectedRuns], hardware: Table, kinds: Container[str] | None = None) -> Fitted:
     """Fit every group to its runs, and again without each of its sources.
 
     With `kinds` of runs, the fits without a source are those of the groups that are fitted to any of them.
@@ -250,8 +250,8 @@ def fitted(together: Sequence[Together], hardware: Table, kinds: Container[str] 
     fit = Fit()
     groups: list[LeftOut] = []
     for group in GROUPS:
-        if any(run.is_fitted and run.judged_as in group.kinds for each in together for run in each.runs):
-            fitter = Fitter(group, together, families, fit)
+        if any(run.is_fitted and run.judged_as in group.kinds for each in by_template for run in each.runs):
+            fitter = Fitter(group, by_template, families, fit)
             fit = fitter.fit(fitter.is_fitted)
             if kinds is not None and not any(kind in kinds for kind in group.kinds):
                 continue

@@ -23,7 +23,7 @@ from planner.formulas.expected import FAMILIES, chip_calibration
 from planner.formulas.template import Template
 from planner.number_text import PERCENT, percent, spoken
 from planner.terminal_table import digits
-from planner.validation.expected_times import Numbers, Together, predicted
+from planner.validation.expected_times import ExpectedRuns, Numbers, predicted
 from planner.validation.runs import Run, models_of, read, shipped
 
 FEW = 5
@@ -115,12 +115,12 @@ class Nearest(NamedTuple):
 class PublishedRuns:
     """The published runs of a template with their expectations, computed once for many plans."""
 
-    together: Together
+    expected_runs: ExpectedRuns
     models: Table
 
     def nearest(self, value: Callable[[str], Value], hardware: str) -> Nearest:
         """The runs nearest to a plan; `value` gives its rows by name, None for N/A, `hardware` is its chip's id."""
-        found = self.together
+        found = self.expected_runs
         known = np.isfinite(found.expected) & np.isfinite(found.low) & np.isfinite(found.high)
         distances = np.where(known, _distances(found, value), np.inf)
         order = [int(at) for at in np.argsort(distances, kind="stable")[:FEW] if np.isfinite(distances[at])]
@@ -141,8 +141,8 @@ def published_runs(template: Template, databases: Databases | None = None) -> Pu
     ours = Databases(calibrations_csv=databases.calibrations_csv if databases else None)
     models = models_of(ours)
     runs = [run for run in read(shipped(), ours, models, [template.name]) if run.is_fitted]
-    (together,) = predicted(runs, ours, models)
-    return PublishedRuns(together, models)
+    (expected_runs,) = predicted(runs, ours, models)
+    return PublishedRuns(expected_runs, models)
 
 
 def nearest(
@@ -153,35 +153,37 @@ def nearest(
     return found.nearest(value, hardware) if found else None
 
 
-def _near(together: Together, models: Table, at: int, distance: float) -> NearRun:
-    run = together.runs[at]
-    row = together.template.row(run.output)
+def _near(expected_runs: ExpectedRuns, models: Table, at: int, distance: float) -> NearRun:
+    run = expected_runs.runs[at]
+    row = expected_runs.template.row(run.output)
     what = row.label.removeprefix("Expected ").removesuffix(": expected time")
     model = str(models.rows[run.model]["name"]).removeprefix("x-") if run.model else ""
-    sizes = tuple(float(together.of(name)[at]) for name in SIZES[together.template.name])
-    return NearRun(run, model, what[:1].upper() + what[1:], row.unit, sizes, float(together.expected[at]), distance)
+    sizes = tuple(float(expected_runs.of(name)[at]) for name in SIZES[expected_runs.template.name])
+    return NearRun(
+        run, model, what[:1].upper() + what[1:], row.unit, sizes, float(expected_runs.expected[at]), distance
+    )
 
 
-def _distances(together: Together, value: Callable[[str], Value]) -> Numbers:
+def _distances(expected_runs: ExpectedRuns, value: Callable[[str], Value]) -> Numbers:
     """The distance of each run from the plan."""
-    squares = np.zeros(len(together.runs))
-    for name, weight in NUMBERS[together.template.name].items():
+    squares = np.zeros(len(expected_runs.runs))
+    for name, weight in NUMBERS[expected_runs.template.name].items():
         own = value(name)
         if isinstance(own, (int, float)) and own > 0:
             with np.errstate(divide="ignore", invalid="ignore"):
-                doublings = weight * np.log2(together.of(name) / own)
+                doublings = weight * np.log2(expected_runs.of(name) / own)
             squares += np.where(np.isfinite(doublings), doublings, UNKNOWN) ** 2
         else:
             squares += UNKNOWN**2
     for name, weight in TEXTS.items():
-        if name in together.template.by_name:
+        if name in expected_runs.template.by_name:
             own_text = chip_calibration(value) if name == "chip_calibration" else value(name)
-            squares += weight**2 * (together.of(name) != _code(own_text))
-    is_tpu = np.array([run.hardware.startswith("tpu") for run in together.runs])
+            squares += weight**2 * (expected_runs.of(name) != _code(own_text))
+    is_tpu = np.array([run.hardware.startswith("tpu") for run in expected_runs.runs])
     squares += ANOTHER_KIND**2 * (is_tpu != str(chip_calibration(value)).startswith("tpu"))
-    if "n_moe_layers" in together.template.by_name:
+    if "n_moe_layers" in expected_runs.template.by_name:
         own_layers = value("n_moe_layers")
-        squares += EXPERTS**2 * (together.is_moe != (isinstance(own_layers, float) and own_layers > 0))
+        squares += EXPERTS**2 * (expected_runs.is_moe != (isinstance(own_layers, float) and own_layers > 0))
     distances: Numbers = np.sqrt(squares)
     return distances
 

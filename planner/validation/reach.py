@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.validation.expected_times import Together
+from planner.validation.expected_times import ExpectedRuns
 from planner.validation.left_out import FEWEST_RUNS
 from planner.validation.parameters import FAMILIES
 from planner.validation.runs_of_group import Key
@@ -39,7 +39,7 @@ class Reach(NamedTuple):
 
 
 def reaches(
-    together: Sequence[Together], families: Mapping[str, str], used: Container[str] | None = None
+    by_template: Sequence[ExpectedRuns], families: Mapping[str, str], used: Container[str] | None = None
 ) -> dict[Key, Reach]:
     """The reach of the fitted runs by kind of chip, `gpu` or `tpu`, and parameter; 0 if there are none.
 
@@ -47,7 +47,7 @@ def reaches(
     """
     found: dict[Key, Reach] = {}
     for family in FAMILIES:
-        masks = [(part, _fitted_on(part, family, families, used)) for part in together]
+        masks = [(part, _fitted_on(part, family, families, used)) for part in by_template]
         for parameter, (template, row, extreme) in EXTREMES.items():
             chosen = [(part, mask) for part, mask in masks if part.template.name == template]
             numbers = [float(each) for part, mask in chosen for each in part.of(row)[mask]]
@@ -59,13 +59,13 @@ def reaches(
     return found
 
 
-def _fitted_on(part: Together, family: str, families: Mapping[str, str], used: Container[str] | None) -> np.ndarray:
+def _fitted_on(part: ExpectedRuns, family: str, families: Mapping[str, str], used: Container[str] | None) -> np.ndarray:
     """A mask of the runs that are fitted and on such chips."""
     chips = [families.get(part.calibration(at), "") for at in range(len(part.runs))]
     counts = [run.is_fitted if used is None else run.id in used for run in part.runs]
     return np.array([does and chip == family for does, chip in zip(counts, chips, strict=True)], bool)
 
 
-def _sources(chosen: Iterable[tuple[Together, np.ndarray]]) -> tuple[str, ...]:
+def _sources(chosen: Iterable[tuple[ExpectedRuns, np.ndarray]]) -> tuple[str, ...]:
     """The source of each run that the masks choose."""
     return tuple(part.runs[at].source for part, mask in chosen for at in np.flatnonzero(mask))

@@ -31,9 +31,9 @@ def refit(folder: Path | None = None) -> Fitted:
     databases = Databases()
     _begin(databases.calibration)
     models = models_of(databases)
-    together = predicted(read(shipped(), databases, models), databases, models)
-    found = fitted(together, databases.hardware)
-    far = reaches(together, found.families)
+    by_template = predicted(read(shipped(), databases, models), databases, models)
+    found = fitted(by_template, databases.hardware)
+    far = reaches(by_template, found.families)
     write_atomically(folder / "calibrations.csv", calibrations_csv(found, far).encode())
     write_atomically(folder / "stacks.csv", stacks_csv(found).encode())
     return found

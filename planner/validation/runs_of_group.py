@@ -14,7 +14,7 @@ from planner.formulas.arrays import Array
 from planner.formulas.evaluation import code
 from planner.formulas.partial import Partial, recomputed
 from planner.formulas.template import Row
-from planner.validation.expected_times import Numbers, Together, spread
+from planner.validation.expected_times import ExpectedRuns, Numbers, spread
 from planner.validation.parameters import START, UNMEASURED, Group
 
 STACKS = ("default", "tuned", "unfused", "ideal")
@@ -51,14 +51,14 @@ class RunIds(NamedTuple):
 class Part:
     """The runs of one template that a group is fitted to."""
 
-    def __init__(self, together: Together, chosen: NDArray[np.int_], families: Mapping[str, str]) -> None:
-        template, count = together.template, len(together.runs)
-        self.runs = [together.runs[at] for at in chosen]
+    def __init__(self, expected_runs: ExpectedRuns, chosen: NDArray[np.int_], families: Mapping[str, str]) -> None:
+        template, count = expected_runs.template, len(expected_runs.runs)
+        self.runs = [expected_runs.runs[at] for at in chosen]
         self.families = families
-        self.measured, self.is_moe = together.measured[chosen], together.is_moe[chosen]
-        self.range_power = together.range_power[chosen]
-        self.is_rate = together.is_rate[chosen]
-        arrays = {name: spread(array, count)[chosen] for name, array in together.results.arrays.items()}
+        self.measured, self.is_moe = expected_runs.measured[chosen], expected_runs.is_moe[chosen]
+        self.range_power = expected_runs.range_power[chosen]
+        self.is_rate = expected_runs.is_rate[chosen]
+        arrays = {name: spread(array, count)[chosen] for name, array in expected_runs.results.arrays.items()}
         self.calibrations = RunIds.of(arrays["calibration_id"], families)
         self.stacks = RunIds.of(arrays["stack"], STACKS)
         wanted, self.outputs = np.unique([run.output for run in self.runs], return_inverse=True)
@@ -113,10 +113,10 @@ def origin(known: Container[Key], families: Mapping[str, str], calibration: str,
     return START[name]
 
 
-def parts_of(together: Sequence[Together], group: Group, families: Mapping[str, str]) -> list[Part]:
+def parts_of(by_template: Sequence[ExpectedRuns], group: Group, families: Mapping[str, str]) -> list[Part]:
     """By template, the runs of a group's kinds on its kinds of chips that have an expected number."""
     found = []
-    for each in together:
+    for each in by_template:
         has_answer = np.isfinite(each.expected)
         of_kinds = [at for at, run in enumerate(each.runs) if run.judged_as in group.kinds and has_answer[at]]
         chosen = np.array([at for at in of_kinds if kind_of(each.calibration(at)) in group.families], int)
