@@ -12,7 +12,18 @@ from planner.formulas.evaluation import Results, evaluate, number_of
 from planner.formulas.lookups import facts
 from planner.formulas.text import Formula
 
-STEP = library.load("inference")
+STEPS = {name: library.load(name) for name in layer_ops.PHASES}
+TRAINED = {
+    "n_chips": 512,
+    "batch_tokens": 4194304,
+    "seq_len": 8192,
+    "n_microbatches": 2,
+    "mesh_fsdp": 16,
+    "mesh_tensor": 4,
+    "mesh_expert": 2,
+    "mesh_context": 2,
+    "mesh_pipeline": 2,
+}
 PLAN = {
     "n_chips": 8,
     "batch": 16,
@@ -30,16 +41,17 @@ MODELS = (
 def told(
     model: str, phase: str, row: str = "memory_bytes", **inputs: float
 ) -> tuple[Results, Counter[str], Counter[str]]:
-    """A plan of a model on eight H200, and of its operations in a phase the FLOPs by template and a row of each."""
-    plan, made = evaluate(STEP, facts(STEP, model, "h200-sxm"), {**PLAN, **inputs}), layer_ops.load(STEP)
-    known = {name: value for name in STEP.by_name if (value := plan.value(name)) is not None} | {"phase": phase}
+    """A plan of a model on H200, and of its operations in a phase the FLOPs by template and a row of each."""
+    step, given = (STEPS["training"], TRAINED) if phase == "training" else (STEPS["inference"], PLAN)
+    plan, made = evaluate(step, facts(step, model, "h200-sxm"), {**given, **inputs}), layer_ops.load({step.name: step})
+    known = {name: value for name in step.by_name if (value := plan.value(name)) is not None} | {"phase": phase}
 
     def of(formula: Formula) -> Value:
         text = known.get(formula.text)
         return text if isinstance(text, str) else number_of(formula.root, known)
 
-    for each_step in made.steps:
-        known[each_step.name] = number_of(each_step.expression.root, known)
+    for row_of_step in (*made.steps[0].rows, *made.shared):
+        known[row_of_step.name] = number_of(row_of_step.expression.root, known)
     flops, moved = Counter[str](), Counter[str]()
     for each in made.operations:
         bound = {name: of(formula) for name, formula in each.bindings.items()}
@@ -67,6 +79,25 @@ def test_the_operations_are_the_work_of_a_prompt(model: str) -> None:
     head = 2 * plan.number("n_params_table") * (plan.number("computed_len") - 1)
     assert flops["matmul"] == pytest.approx(plan.number("prefill_flops") - head, rel=1e-4)
     assert flops["attention"] == pytest.approx(plan.number("prefill_attention_flops"), rel=1e-12)
+
+
+@pytest.mark.parametrize("is_causal", [0, 1])
+@pytest.mark.parametrize("model", MODELS)
+def test_the_operations_are_the_work_of_a_training_step(model: str, is_causal: int) -> None:
+    """All microbatches of all copies together: matmuls with their backward, attention over the keys that it sees."""
+    plan, flops, _ = told(model, "training", is_causal=is_causal)
+    assert flops["matmul"] == pytest.approx(plan.number("matmul_train_flops"), rel=1e-4)
+    assert flops["attention"] == pytest.approx(plan.number("attention_train_flops"), rel=1e-12)
+
+
+@pytest.mark.parametrize("model", ["llama3-8b", "mixtral-8x7b"])
+def test_each_copy_reads_the_weights_of_each_microbatch(model: str) -> None:
+    """64 copies read the bf16 weights in two microbatches, forward and twice backward; two share a copy's experts."""
+    plan, _, weights = told(model, "training", "weight_memory_bytes")
+    all_experts = plan.number("n_moe_layers") * plan.number("n_experts") * plan.number("n_params_expert_matmul")
+    of_a_token = all_experts * plan.number("n_experts_active") / max(1, plan.number("n_experts"))
+    others = plan.number("n_params_matmul_active") - of_a_token
+    assert weights.total() == pytest.approx(64 * 2 * 3 * 2 * (others + all_experts / 2), rel=1e-12)
 
 
 @pytest.mark.parametrize("model", ["gpt-oss-120b", "deepseek-v3"])

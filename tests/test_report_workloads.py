@@ -108,7 +108,8 @@ def test_a_training_plan_has_nothing_of_serving(training: ReportData) -> None:
     assert {sweep.title.partition(":")[0] for sweep in training.sweeps} == {"Training"}
     assert told(training) >= TRAINING_ONLY
     assert told(training).isdisjoint(SERVING_ONLY)
-    assert not [picture.title for picture in training.pictures if picture.id in ("roofline", "memory-serving")]
+    assert not [picture.title for picture in training.pictures if picture.id == "memory-serving"]
+    assert roofline(training).title.endswith(", training")
 
 
 def test_a_scenario_of_both_workloads_says_what_binds_both(plan: Path, tmp_path: Path) -> None:

@@ -138,8 +138,8 @@ def test_a_range_has_room_on_cover(default: Path) -> None:
 
 def test_numbers_with_parts_are_not_shown_to_the_last_digit() -> None:
     """What an exponential or a quotient gives has decimals of its own; the experts that a batch touches had 13."""
-    ops = layer_ops.load(load("inference"))
-    rows = {row.name: row for row in ops.steps}
+    ops = layer_ops.load({"inference": load("inference")})
+    rows = {row.name: row for row in (*ops.common, *ops.shared)}
     forms = [row_format(rows[name]) for name in ("step_experts", "tokens_per_expert", "step_tokens")]
     assert forms == [RATIO, RATIO, COUNT]
     powers = row_format(load("inference").row("decode_low")), row_format(load("collective").row("group_size"))

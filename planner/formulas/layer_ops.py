@@ -1,9 +1,9 @@
-"""The operations of a layer and the head as data: templates/layer_ops.csv, over the rows of a step template."""
+"""The operations of a layer and the head as data: templates/layer_ops.csv, over the rows of a template with a step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner import data
 from planner.errors import Place, UserError, nearest
@@ -13,8 +13,9 @@ from planner.formulas.template import Row, Template, checked, row_of
 from planner.formulas.text import Formula, FormulaError, parse
 from planner.formulas.units import ONE, unit_of
 
-COLUMNS = ("name", "label", "unit", "kind", "formula", "count", "source", "note")
-PHASES = ("decode", "prefill")
+COLUMNS = ("template", "name", "label", "unit", "kind", "formula", "count", "source", "note")
+PHASES: Mapping[str, tuple[str, ...]] = {"inference": ("decode", "prefill"), "training": ("training",)}
+"""The phases of a plan whose step's operations are laid out, by the template that plans them."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,20 @@ class LayerOperation:
 
 
 @dataclass(frozen=True)
-class LayerOps:
-    """The name of the step's template, the quantities of the chosen step in order, and the operations."""
+class Step:
+    """A step: one of PHASES' templates, the name of the workbook's template that has its rows, and its quantities."""
 
-    step: str
-    steps: tuple[Row, ...]
+    of: str
+    template: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class LayerOps:
+    """The operations, and the quantities that they read: each step's own, then those `shared` by all, in order."""
+
+    steps: tuple[Step, ...]
+    shared: tuple[Row, ...]
     operations: tuple[LayerOperation, ...]
 
     @property
@@ -43,31 +53,50 @@ class LayerOps:
         """The templates of the operations, without repetition."""
         return list({operation.template.name: operation.template for operation in self.operations}.values())
 
+    @property
+    def phases(self) -> list[str]:
+        """The phases of its steps."""
+        return [phase for step in self.steps for phase in PHASES[step.of]]
 
-def load(step: Template) -> LayerOps:
-    """The operations over the names of `step` (the inference template), and `phase`, one of PHASES.
+    @property
+    def common(self) -> list[Row]:
+        """The quantities that each step has: what else is here may read them."""
+        names = [{row.name for row in step.rows} for step in self.steps]
+        return [row for row in self.steps[0].rows if all(row.name in each for each in names)]
 
-    Raises UserError with file and line for an unknown name, template or input, or mismatched units.
+
+def load(templates: Mapping[str, Template]) -> LayerOps:
+    """The operations of steps; `templates` has for each of PHASES' templates that, or one with all of its rows.
+
+    They are over the template's names and `phase`. Raises UserError with file and line for an unknown name, template or
+    input, or mismatched units.
     """
+    found = [_loaded(name, template) for name, template in templates.items()]
+    return replace(found[0], steps=tuple(step for each in found for step in each.steps))
+
+
+def _loaded(name: str, step: Template) -> LayerOps:
+    """The operations of one template's step."""
     sheet = data.table("layer_ops", COLUMNS)
     path = sheet.path
     scope = Scope()
     for row in step.rows:
         scope.add(row)
-    scope.add(Row("phase", "Phase", "text", "input", PHASES[0], template=path.stem, place=Place(path)))
-    steps: list[Row] = []
+    scope.add(Row("phase", "Phase", "text", "input", PHASES[name][0], template=path.stem, place=Place(path)))
+    own: list[Row] = []
+    shared: list[Row] = []
     operations: list[LayerOperation] = []
     for line, cells in sheet.records():
-        count = cells.pop("count").strip()
+        count, of = cells.pop("count").strip(), cells.pop("template").strip()
         row = row_of(cells, Place(path, line), path.stem)
-        if row.kind == "calc":
+        if row.kind == "calc" and of in ("", name):
             scope.add(checked(row, scope.units, {}))
-            steps.append(row)
+            (own if of else shared).append(row)
         elif row.kind == "operation":
             operations.append(_operation(row, count, scope))
-        else:
+        elif row.kind != "calc":
             raise row.fault(f"unknown kind {row.kind!r}", "write calc or operation")
-    return LayerOps(step.name, tuple(steps), tuple(operations))
+    return LayerOps((Step(name, step.name, tuple(own)),), tuple(shared), tuple(operations))
 
 
 def _operation(row: Row, count: str, scope: Scope) -> LayerOperation:

@@ -31,7 +31,6 @@ CAPTION = (
     "The larger a point, the larger its share of the step. A point on the slope is bound by memory, "
     "one below the flat part by compute."
 )
-BATCH = "batch"  # the input of the operations' sequences, which training doesn't read
 SCALED = ("us", "ms")  # scaled units of times on the sheet
 LABELLED = 0.02  # share of the step above which operations are named
 NEAR = 12.0  # points closer than this coincide
@@ -82,13 +81,10 @@ class Roof:
 
 
 def roofline_pictures(cells: CellFigures) -> Iterator[Picture]:
-    """The picture, if the workbook has a roofline and the scenario shown there is meant for what it draws: serving."""
+    """The picture, if the workbook has a roofline."""
     found = next((found for found in find(cells, TITLES) if all(title in found.columns for title, _ in COLUMNS)), None)
     roofs = _roofs(cells)
     if found is None or not roofs:
-        return
-    chosen = _said_above(found, "Scenario")
-    if any(each.id == chosen and not cells.is_read(BATCH, each.key) for each in cells.plan.scenarios):
         return
     if operations := [each for each in _operations(cells, found) if min(each.intensity, each.rate) > 0]:
         yield _picture(cells, found, operations, roofs)

@@ -116,11 +116,10 @@ class _Cases:
 def _case_pages(earlier: Earlier, board: Board) -> _Cases:
     """The sheets of a step's operations and roofline, of sweeps, what-ifs and the comparison."""
     cases, plan = _Cases(), earlier.plan
-    step = earlier.sheets.get(plan.layer_ops.step) if plan.layer_ops else None
-    board.choose(has_roofline=step is not None)
-    if plan.layer_ops is not None and step is not None:
-        working = operations_sheet.write(earlier, plan.layer_ops, step, board.selectors)
-        idle = unused(plan, plan.layer_ops, step.template)
+    board.choose(plan.layer_ops.phases if plan.layer_ops else ())
+    if plan.layer_ops is not None:
+        working = operations_sheet.write(earlier, plan.layer_ops, board.selectors)
+        idle = unused(plan, plan.layer_ops)
         cases.charts.roofline = roofline_sheet.write(earlier, working, idle)
         cases.pages += [working.page, cases.charts.roofline.page]
     if plan.sweeps:

@@ -34,6 +34,7 @@ class ChosenBlock:
         self.page, self.plan = page, plan
         self.last = first_row - 1
         self.id, self.workload = "", ""  # the cells of the scenario's id and, where there is a choice, of its workload
+        self.name_at: dict[str, str] = {}  # by cell, the name of its row
         self._meant: dict[str, str] = {}
         page.header(["Quantity", "Unit", "Name", "Value", "Formula in names"])
 
@@ -43,7 +44,9 @@ class ChosenBlock:
         for column, text in ((1, label), (2, unit), (3, name), (VALUE + 1, names)):
             self.page.put(self.last, column, text, STYLES.get(column, "plan_text"))
         self.page.put(self.last, VALUE, Live(formula), style, form)
-        return f"${column_letters(VALUE)}${self.last}"
+        cell = f"${column_letters(VALUE)}${self.last}"
+        self.name_at[cell] = name
+        return cell
 
     def put_id(self, selector: str) -> str:
         """Write the id of the scenario chosen by the cell `selector` of Dashboard."""
@@ -52,21 +55,25 @@ class ChosenBlock:
         self.page.may_show[self.last, VALUE] = [each.id for each in self.plan.scenarios]
         return self.id
 
+    def put_workload(self, inputs: Inputs) -> None:
+        """Write the workload that the scenario is meant for; nothing in a workbook without a choice of workloads."""
+        if self.plan.workloads.row is None or WORKLOAD not in inputs.input_rows:
+            return
+        typed = inputs.of_scenario(WORKLOAD, self.id)
+        self.workload = self.put(f"chosen_{WORKLOAD}", "Its workload", "text", "@", typed, "", "plan_cross_words")
+
     def put_meant(self, inputs: Inputs, templates: Sequence[Template]) -> None:
         """Write the scenario's workload, and for each template that is one whether it is meant for it: 1, else N/A.
 
         Nothing is written in a workbook without a choice of workloads.
         """
-        workloads = self.plan.workloads
-        needed = [template for template in templates if template in workloads.templates]
-        if workloads.row is None or WORKLOAD not in inputs.input_rows or not needed:
-            return
-        typed = inputs.of_scenario(WORKLOAD, self.id)
-        self.workload = self.put(f"chosen_{WORKLOAD}", "Its workload", "text", "@", typed, "", "plan_cross_words")
-        for template in needed:
-            formula = workloads.guarded([template], self.workload, "1", "NA()")
+        needed = [template for template in templates if template in self.plan.workloads.templates]
+        if needed:
+            self.put_workload(inputs)
+        for template in needed if self.workload else ():
+            formula = self.plan.workloads.guarded([template], self.workload, "1", "NA()")
             label = f"{template.name.capitalize()}: the scenario is meant for it (1), or isn't (N/A)"
-            names = workloads.guarded([template], f"chosen_{WORKLOAD}", "1", "NA()")
+            names = self.plan.workloads.guarded([template], f"chosen_{WORKLOAD}", "1", "NA()")
             name = f"{template.name}.meant"
             self._meant[template.name] = self.put(name, label, "1", "General", formula, names, "plan_formula")
 
@@ -79,16 +86,11 @@ class ChosenBlock:
 
         Nothing is done where there is no choice.
         """
-        if told := self.set_back_as(template):
+        if template.name in self._meant:
+            said = f'"{NOT_MEANT}: "&{self.id}&" is for "&{self.workload}'
+            told = self.plan.workloads.guarded([template], self.workload, '""', said)
             self.page.put(row, column, Live(told), "plan_section", "@")
             self.page.colour(area, f'${column_letters(column)}${row}<>""', ink=PALE_GREY)
-
-    def set_back_as(self, template: Template) -> str:
-        """The formula of a text that the scenario isn't meant for a workload, blank if it is; "" without a choice."""
-        if template.name not in self._meant:
-            return ""
-        told = f'"{NOT_MEANT}: "&{self.id}&" is for "&{self.workload}'
-        return self.plan.workloads.guarded([template], self.workload, '""', told)
 
     def look_up(self, name: str, label: str, row: Row, sheet: CalculationSheet, chosen: str) -> str:
         """Write the chosen scenario's value of a template's row, from the sheet that has the row."""

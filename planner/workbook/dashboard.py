@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from openpyxl.worksheet.pagebreak import Break
 
 from planner.formulas.headlines import headline_template, problem, rows_shown
-from planner.formulas.layer_ops import PHASES
 from planner.workbook import charts, dashboard_charts, expected_parts, inputs_sheet, layout, own_runs
 from planner.workbook.advice_lines import write_changes
 from planner.workbook.basis import write_basis
@@ -61,9 +60,9 @@ class Board:
     verdict: Verdict
     selectors: dict[str, str] = field(default_factory=dict)
 
-    def choose(self, has_roofline: bool) -> None:
-        """Write the choices that the sheets of one scenario follow; only a roofline has phases."""
-        followers = ["Roofline"] * has_roofline + ["Sweep"] * bool(self.plan.sweeps)
+    def choose(self, phases: Sequence[str]) -> None:
+        """Write the choices that the sheets of one scenario follow; `phases` are those of the roofline, if any."""
+        followers = ["Roofline"] * bool(phases) + ["Sweep"] * bool(self.plan.sweeps)
         followers += ["Sensitivity"] * bool(self.plan.what_ifs)
         if not followers:
             return
@@ -71,8 +70,8 @@ class Board:
         self.page.sheet.row_breaks.append(Break(id=top - 1))
         self.page.section(top, f"Shown on {sheets}")
         choices = [("Scenario", self.plan.scenarios[0].id, self.plan.columns.across("Inputs", layout.ID_ROW))]
-        if has_roofline:
-            choices.append(("Phase", PHASES[0], f'"{",".join(PHASES)}"'))
+        if len(phases) > 1:
+            choices.append(("Phase", phases[0], f'"{",".join(phases)}"'))
         for at, (label, value, source) in enumerate(choices, start=top + 1):
             self.page.describe(at, (f"{label} shown", "text", f"shown_{label.lower()}"))
             self.page.put(at, layout.FORMULA, value, "plan_input_words", "@")

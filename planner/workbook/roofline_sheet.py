@@ -11,7 +11,7 @@ from planner.formulas.layer_ops import LayerOperation
 from planner.formulas.thresholds import number
 from planner.workbook import charts, display_units
 from planner.workbook.calculation import Earlier
-from planner.workbook.cell_styles import PALE_GREY, PERCENT, RATIO, SAID, number_format
+from planner.workbook.cell_styles import PERCENT, RATIO, SAID, number_format
 from planner.workbook.chosen_scenario import VALUE
 from planner.workbook.display_units import MS, US
 from planner.workbook.inputs_sheet import OPENS, Inputs
@@ -37,7 +37,6 @@ TITLES = (
 INTENSITY, ATTAINED, PLACE = 6, 10, 11
 NUMBERS = range(2, len(TITLES) + 1)  # the columns right of the names
 FIRST_ROW = 9
-TOLD = "$C$4"  # the cell that says that the scenario isn't meant for what is drawn, if there is a choice of workloads
 OPERATIONS = "An operation; +1 and more: others at its place"
 ENDS = ("least_intensity", "most_intensity")  # of the roof, and of the chart's axis
 UNUSED = "+ opens the operations of other models"
@@ -57,7 +56,7 @@ class Roofline:
         Names, intensities and FLOP/s are in columns A to C; a point that is #N/A isn't drawn.
         """
         page = self.page
-        chart = charts.log_log("Roofline of serving the chosen scenario")
+        chart = charts.log_log("Roofline of the chosen scenario")
         charts.axis(chart.x_axis, "Arithmetic intensity (FLOP/byte)", "General", *(number(name) for name in ENDS))
         charts.axis(chart.y_axis, "Attained (FLOP/s per chip)", "0.E+0")
         x, y = (charts.column(page, number, *self.roof) for number in (2, 3))
@@ -82,10 +81,8 @@ def write(earlier: Earlier, operations: Operations, unused: Container[str]) -> R
     page.put(4, 2, Live(f"{operations.page.name}!$D$5"), "plan_cross_words")
     page.may_show[4, 2] = operations.page.may_show[FIRST_STEP_ROW, VALUE]
     page.put(5, 1, "Phase", "plan_label")
-    page.put(5, 2, Live(f"{operations.page.name}!$D$6"), "plan_cross")
-    page.put(5, 3, "Choose both on Dashboard.", "plan_beside")
-    if operations.told:
-        page.put(4, 3, Live(operations.told), "plan_beside")
+    page.put(5, 2, Live(operations.phase), "plan_cross")
+    page.put(5, 3, f"Choose {'it' if len(operations.ops.phases) == 1 else 'both'} on Dashboard.", "plan_beside")
     last = FIRST_ROW + len(operations.ops.operations) - 1
     idle = {at for at, each in enumerate(operations.ops.operations) if each.row.name in unused}
     page.header((title for title, _ in TITLES), FIRST_ROW - 1, right=NUMBERS)
@@ -100,9 +97,7 @@ def write(earlier: Earlier, operations: Operations, unused: Container[str]) -> R
     shares = total + 3
     _shares(page, shares, last, total)
     points = shares + (last - FIRST_ROW) + 4
-    if operations.told:
-        page.colour(f"B{FIRST_ROW}:{address(points - 3, PLACE)}", f'{TOLD}<>""', ink=PALE_GREY)
-    _points(page, points, last, f'{TOLD}="",' if operations.told else "")
+    _points(page, points, last)
     roof = points + (last - FIRST_ROW) + 4
     _roof(page, operations, roof, inputs)
     for first in (FIRST_ROW, shares):
@@ -166,14 +161,14 @@ def _shares(page: Page, first: int, last: int, total: int) -> None:
         page.put(at, 3, Live(address(row, 7)), "plan_formula", "@")
 
 
-def _points(page: Page, first: int, last: int, is_drawn: str) -> None:
+def _points(page: Page, first: int, last: int) -> None:
     """Write the chart's data: of operations at one point only the first, with the number of the others."""
     page.header(("On the chart", "Intensity (FLOP/byte)", "Attained (FLOP/s/chip)"), first - 1, right=NUMBERS)
     places = f"{address(FIRST_ROW, PLACE)}:{address(last, PLACE)}"
     for at, row in enumerate(range(FIRST_ROW, last + 1), start=first):
         place = address(row, PLACE)
         others = f"COUNTIF({places},{place})-1"
-        is_first = f'AND({is_drawn}{place}<>"none",COUNTIF({address(FIRST_ROW, PLACE)}:{place},{place})=1)'
+        is_first = f'AND({place}<>"none",COUNTIF({address(FIRST_ROW, PLACE)}:{place},{place})=1)'
         page.put(at, 1, Live(f'{address(row, 1)}&IF({others}>0," +"&({others}),"")'), "plan_formula_text")
         page.put(at, 2, Live(f"IF({is_first},{address(row, INTENSITY)},NA())"), "plan_formula", RATIO)
         page.put(
@@ -190,7 +185,6 @@ def _roof(page: Page, operations: Operations, first: int, inputs: Inputs) -> Non
     ends = (("from", low), ("ridge", str(operations.of(matmul, "ridge_intensity"))), ("to", high))
     for row, (label, x) in enumerate(ends, start=first):
         attainable = f"MIN({peak},{address(row, 2)}*{bandwidth})"
-        attainable = f'IF({TOLD}="",{attainable},NA())' if operations.told else attainable
         page.put(row, 1, label, "plan_label")
         page.put(row, 2, Live(x), "plan_formula", RATIO)
         page.put(row, 3, Live(attainable), "plan_formula", number_format("FLOP/s/chip"))

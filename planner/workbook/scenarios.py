@@ -37,7 +37,6 @@ from planner.workbook.workloads import (
     workloads,
 )
 
-STEP = "inference"  # the template whose rows layer_ops.csv reads
 _SERVING = {"n_chips": "8", "batch": "32", "context_len": "8192"}
 _BY_HEADS = {"kv_head_sharding": "1"}  # as engines do; sixteen chips have more ways than the model has KV heads
 _TRAINING = {
@@ -137,10 +136,13 @@ def with_mesh(plan: BuildPlan, mesh: MeshSpec) -> BuildPlan:
 
 
 def operations_of(templates: Sequence[Template]) -> LayerOps | None:
-    """The operations of the step that one of the templates computes; None if none does."""
-    step_rows = library.load(STEP).by_name.keys()
-    step = next((template for template in templates if step_rows <= template.by_name.keys()), None)
-    return layer_ops.load(step) if step else None
+    """The operations of the steps that the templates plan; None if none plans one."""
+    planned: dict[str, Template] = {}
+    for name in layer_ops.PHASES:
+        rows = library.load(name).by_name.keys()
+        if step := next((template for template in templates if rows <= template.by_name.keys()), None):
+            planned[name] = step
+    return layer_ops.load(planned) if planned else None
 
 
 def _sorted(
