@@ -70,6 +70,19 @@ def test_a_second_run_changes_no_byte(plan: Path) -> None:
     assert (plan.read_bytes(), plan.stat().st_mtime_ns) == (before, modified)
 
 
+def test_a_csv_of_times_alone_erases_nothing(plan: Path) -> None:
+    """The same time again, without its run, device and date, leaves what the row says of them; another time doesn't."""
+    full = measurement(keys(plan)[0])
+    alone = dict.fromkeys(("run_id", "timestamp", "hardware_id", "device_kind", "jax"), "")
+    assert backfill(plan, full).exit_code == 0
+    before = plan.read_bytes()
+    done = backfill(plan, measurement(full.case_key, **alone))
+    assert "1 unchanged" in done.output
+    assert plan.read_bytes() == before
+    assert backfill(plan, measurement(full.case_key, 2e-3, **{**alone, "hardware_id": full.hardware_id})).exit_code == 0
+    assert rows(plan)[0].text("run_id") == ""
+
+
 def test_an_unknown_case_is_appended_with_moved_formulas(plan: Path) -> None:
     """The new row predicts as the array functions do, in the format of the row it was copied from."""
     key, count = MATMUL.format(768), len(rows(plan))

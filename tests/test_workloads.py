@@ -225,3 +225,11 @@ def test_sheets_of_the_chosen_scenario_say_what_it_is_not_meant_for(both: Path, 
             told = [text for ref, text in grid[name].items() if re.fullmatch(rf"[B-Z]+{at}", ref) and text]
             assert told == ([says] if workload not in (template, "all") else [])
     assert grid["Roofline"]["B5"] == ("training" if workload == "training" else "decode")
+
+
+@pytest.mark.parametrize("workload", ["training", "inference"])
+def test_the_sweeps_of_the_first_scenario_lead(workload: str) -> None:
+    """Of a workbook of both workloads the tables of the scenario that is shown at first stand above the others."""
+    names = [sweep.template.name for sweep in plan(f"workload={workload}").sweeps]
+    assert sorted(names) == ["inference", "training"]
+    assert names[0] == workload

@@ -37,6 +37,7 @@ from planner.compare.row_of_measurement import (
     keeps,
     latest,
     row_of,
+    told_by,
 )
 from planner.compare.runs_table import make_room
 from planner.measure.records import Measurement, parse_key
@@ -91,7 +92,8 @@ class Landing:
         else:
             chip = row.text("hardware_id")  # a row without one predicts nothing: the measured one is held to the list
             self.timed.append((row.text("template") if chip else "", chip or measured.hardware_id))
-            self.type(row, measured, predicted_again(self.sheet, row, measured) | cells_of(row, measured))
+            typed = predicted_again(self.sheet, row, measured) | cells_of(row, measured)
+            self.type(row, measured, told_by(row, measured, typed))
 
     def type(
         self, row: CaseRow, measured: Measurement, typed: Mapping[str, Value], *, over_formulas: bool = False

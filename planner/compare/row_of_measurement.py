@@ -127,6 +127,19 @@ def cells_of(row: CaseRow | None, measured: Measurement) -> dict[str, Value]:
     }
 
 
+def told_by(row: CaseRow, measured: Measurement, typed: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The cells `typed` that a measurement tells of. Where its time is the row's, what it leaves blank is kept.
+
+    A CSV with times alone, backfilled once more, says neither that a run had no id nor that it was on another device.
+    """
+    if row.value("measured_time") != measured.t_median:
+        return typed
+    blank = {name for name, value in typed.items() if value is None and name != "flags"}
+    if not (measured.hardware_id or measured.device_kind):
+        blank |= {"flags", "measured_source"}
+    return {name: value for name, value in typed.items() if name not in blank}
+
+
 def flags_of(measured: Measurement, chip: str, floor: float | None) -> str | None:
     """The flags of a time: its own, and those from comparison with a row that predicts at least `floor` s on `chip`."""
     flags = [flag.strip() for flag in measured.flags.split(";") if flag.strip()]

@@ -24,7 +24,7 @@ from planner.number_text import PERCENT
 from planner.workbook import display_units
 from planner.workbook.layout import ScenarioColumns, sheet_name
 from planner.workbook.template_rows import Shares, shares
-from planner.workbook.workloads import Workloads, workloads
+from planner.workbook.workloads import WORKLOAD, Workloads, workloads
 
 Rows = Mapping[str, Mapping[str, Value]]  # rows of a database by id
 OVERRIDABLE = ("model", "hardware", "calibration")
@@ -119,10 +119,15 @@ class BuildPlan:
         """Template name -> the rows that its sheet shows, and those that it reads from an earlier sheet."""
         return shares(self.templates)
 
+    @property
+    def leading(self) -> Value:
+        """The workload of the first scenario, if it is meant for one: what is of it is shown first."""
+        return self.scenarios[0].values.get(WORKLOAD) if self.scenarios else None
+
     @cached_property
     def sweeps(self) -> list[Sweep]:
-        """The sweeps of the templates, from templates/sweep.csv."""
-        return sweeps(self.templates)
+        """The sweeps of the templates, from templates/sweep.csv; those of the first scenario's workload lead."""
+        return sorted(sweeps(self.templates), key=lambda sweep: sweep.template.name != self.leading)
 
     @cached_property
     def what_ifs(self) -> list[Sweep]:

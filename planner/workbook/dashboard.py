@@ -179,10 +179,9 @@ def _in_order(earlier: Earlier) -> list[CalculationSheet]:
     """The sheets in display order: the first scenario's workload, other workloads, and what these include."""
     plan = earlier.plan
     workloads = {template.name for template in plan.workloads.templates}
-    leading = plan.scenarios[0].values.get(WORKLOAD) if plan.scenarios else None
 
     def place(sheet: CalculationSheet) -> tuple[bool, bool]:
-        return sheet.template.name != leading, sheet.template.name not in workloads
+        return sheet.template.name != plan.leading, sheet.template.name not in workloads
 
     return sorted(earlier.sheets.values(), key=place)
 
