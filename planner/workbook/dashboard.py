@@ -45,7 +45,10 @@ CLOSED = (layout.NAME, layout.SOURCE)  # the columns of names, and of notes and 
 CHIPS = "n_chips"
 BEST, FAILS, NO_COST = "Cheapest that passes", "Does not pass", "No cost to compare"
 SEVERAL = "marked below"
-EMPTY = "Charts of a workload that it isn't meant for stay empty."
+ONE_WORKLOAD = {
+    "Scenario": "Charts of a workload that it isn't meant for stay empty.",
+    "Phase": "A scenario that trains shows its training step, one that serves no other.",
+}
 
 
 @dataclass
@@ -77,8 +80,10 @@ class Board:
             self.page.put(at, layout.FORMULA, value, "plan_input_words", "@")
             if label == "Scenario":
                 self.page.may_show[at, layout.FORMULA] = [each.id for each in self.plan.scenarios]
-            is_split = label == "Scenario" and self.plan.workloads.row is not None
-            told = f"{sheets} follow this choice.{f' {EMPTY}' if is_split else ''}"
+            told = (
+                f"{sheets} follow this choice." if label == "Scenario" else "Roofline and its chart follow this choice."
+            )
+            told += f" {ONE_WORKLOAD[label]}" if self.plan.workloads.row is not None else ""
             self.page.choose(address(at, layout.FORMULA), source, label, told)
             self.selectors[label.lower()] = f"{NAME}!${column_letters(layout.FORMULA)}${at}"
         self.writer.at += len(choices) + 2
