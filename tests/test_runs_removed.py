@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from planner.compare.comparison_sheet import find
-from planner.compare.runs_table import numbered
+from planner.compare.runs_table import measured_cell, numbered
 from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.address import address
@@ -47,6 +47,17 @@ def rows(path: Path) -> dict[int, float]:
 def row_of(path: Path, time: float) -> int:
     """The row of the run that took so long."""
     return next(row for row, measured in rows(path).items() if measured == pytest.approx(time))
+
+
+def test_a_run_whose_number_was_typed_over_is_removed(plan: Path) -> None:
+    """A text over a measured number leaves no run to read; its row can be removed all the same."""
+    row = row_of(plan, TIMES[1])
+    cell = measured_cell(find(Package.read(plan)), row)
+    edit(plan, lambda book: book["Comparison"].__setitem__(cell, "about 8 ms"))
+    assert f"removed Comparison row {row}: its measured cell holds no number" in command(
+        "record", plan, "--remove", row
+    )
+    assert list(rows(plan).values()) == pytest.approx([TIMES[0], *TIMES[2:]])
 
 
 @pytest.mark.parametrize("gone", TIMES[::3])

@@ -16,7 +16,16 @@ from planner.compare import likely_unit
 from planner.compare.comparison_sheet import ComparisonSheet, find
 from planner.compare.measuring import kinds_on
 from planner.compare.row_of_measurement import ABOVE_PEAK, is_other
-from planner.compare.runs_table import RecordedRun, appended, beside_run, numbered, print_run, taken_out
+from planner.compare.runs_table import (
+    UNREADABLE,
+    RecordedRun,
+    appended,
+    beside_run,
+    numbered,
+    print_run,
+    taken_out,
+    unreadable_rows,
+)
 from planner.errors import NEAR, Place, UserError, closest, nearest
 from planner.formulas import library
 from planner.formulas.headlines import RANGE
@@ -115,9 +124,10 @@ def remove(path: Path, row: int) -> tuple[list[str], Path]:
     """
     with in_place(path) as package:
         sheet = find(package)
-        rows = dict(numbered(sheet))
+        rows = {number: _called(run) for number, run in numbered(sheet)}
+        rows |= dict.fromkeys(unreadable_rows(sheet), UNREADABLE)
         if row not in rows:
-            known = [f"{number} ({_called(run)})" for number, run in rows.items()]
+            known = [f"{number} ({run})" for number, run in sorted(rows.items())]
             place, remedy = Place(path, sheet=sheet.name), f"runs are in rows {few(known)}" if known else ""
             raise UserError(f"row {row} holds no run of a scenario", place=place, remedy=remedy)
         gone = taken_out(sheet, row)
@@ -126,7 +136,7 @@ def remove(path: Path, row: int) -> tuple[list[str], Path]:
         remarks = [*beside, *map(str, delete_rows(package, sheet.name, gone))]
         note = recalculate(package).note
         backup = kept_beside(path)
-    done = f"removed {sheet.name} row {row}: {_called(rows[row])}"
+    done = f"removed {sheet.name} row {row}: {rows[row]}"
     return [*filter(None, (done, *remarks, note))], backup
 
 
