@@ -187,6 +187,16 @@ _OLDER: dict[str, tuple[int, Config]] = {
         "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 8, "num_experts_per_tok": 2,
         "residual_moe": True, "max_position_embeddings": 131072,
     }),
+    "MiniMax-M2": (
+        62 * (3072 * ((48 + 2 * 8 + 48) * 128 + 256 * (3 * 1536 + 1) + 2) + (48 + 8) * 128 + 256)
+        + (2 * 200064 + 1) * 3072,
+        {
+            "model_type": "minimax", "architectures": ["MiniMaxM2ForCausalLM"], "vocab_size": 200064,
+            "hidden_size": 3072, "intermediate_size": 1536, "num_hidden_layers": 62, "num_attention_heads": 48,
+            "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 256, "num_experts_per_tok": 8,
+            "use_qk_norm": True, "use_routing_bias": True, "max_position_embeddings": 196608,
+        },
+    ),
     "Snowflake Arctic": (
         35 * ((2 * 7168 + 2 * 1024 + 3 * 7168 + 128 * 3 * 4864 + 128 + 3) * 7168) + (2 * 32000 + 1) * 7168,
         {

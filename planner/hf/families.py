@@ -99,6 +99,9 @@ _INNER = {
     "qwen2_5_omni_thinker": "qwen2_5_omni_text", "qwen3_omni_moe_thinker": "qwen3_omni_moe_text", "fuyu": "persimmon",
 }  # fmt: skip
 
+# A model_type that another model has too, and what the class in `architectures` says: Grok 2 (GIT), MiniMax-M2.
+_BY_CLASS = {"git": "grok1", "minimax": "minimax_m2"}
+
 # What a config may say beside its language model.
 _BESIDE = (
     "vision_config", "audio_config", "img_processor", "audio_processor", "embd_layer", "vision_lora", "speech_lora",
@@ -119,8 +122,8 @@ def language_model(path: Path, fields: Mapping[str, Any]) -> Config:
         fields = {"model_type": f"{fields['model_type']}_thinker", **outer}
     part = next((name for name in TEXT_PARTS if isinstance(fields.get(name), dict)), None)
     config = Config(path, fields) if part is None else _inner(path, fields, part)
-    if config.model_type == "git" and of_architecture(fields) == "grok1":
-        _reread(config, "grok1")  # Grok 2; GIT is another model
+    if (by_class := _BY_CLASS.get(config.model_type)) and of_architecture(fields) == by_class:
+        _reread(config, by_class)
     if config.model_type == "deepseek_v2" and not config.flag("use_mla", default=True):
         # DeepSeek-OCR and the smallest DeepSeek-VL2: the second's code, with the attention of the first
         _reread(config, "deepseek", kv_lora_rank=None)
