@@ -105,6 +105,38 @@ def test_ideal_serving_is_its_bound(serve_data):
         assert found.value(f"{name}_expected") == pytest.approx(found.value(f"{name}_bound"), rel=1e-12), name
 
 
+@pytest.mark.parametrize("stages", [2, 4, 8])
+@pytest.mark.parametrize("model", ["llama3-70b", "qwen3-30b-a3b"])
+def test_stages_fill_as_prompts_come(model, stages):
+    """One prompt takes as long as a batch of one; many keep all stages busy: twice as many take twice as long."""
+    layout = {"n_chips": stages, "serve_pipeline": stages, "prompt_len": 4096, "context_len": 4096}
+    found = results("inference", model, "h100-sxm", **layout, batch=np.array([1.0, 512, 1024]))
+    one, many, twice = found["prefill_batch_time_expected"]
+    assert one == pytest.approx(found["prefill_time_expected"], rel=1e-9)
+    assert twice == pytest.approx(2 * many, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("model", "chip", "ways", "dtype", "tokens_per_second"),
+    [
+        ("qwen3-30b-a3b", "rtx-pro-6000", 1, "fp4", 28011),
+        ("qwen3-30b-a3b", "b200-sxm", 1, "fp4", 39827),
+        ("llama4-scout", "b200-sxm", 1, "fp4", 25342),
+        ("llama4-scout", "h200-sxm", 4, "fp8", 30354),
+        ("llama3.1-8b", "h200-sxm", 1, "fp8", 27911),
+        ("llama3.3-70b", "h200-sxm", 1, "fp8", 3803),
+        ("llama3.1-405b", "b200-sxm", 4, "fp4", 6281),
+    ],
+)
+def test_short_prompts_share_their_passes(model, chip, ways, dtype, tokens_per_second):
+    """128 tokens after 128: no rate of TensorRT-LLM 1.0's overview is above the bound, nor twice what is expected."""
+    layout = {"n_chips": ways, "batch": 2048, "prompt_len": 128, "generate_len": 128, "context_len": 192}
+    dtypes = {"weight_dtype": dtype, "kv_dtype": "fp8", "compute_dtype": dtype}
+    found = results("inference", model, chip, **layout, **dtypes)
+    assert found["output_tokens_per_second_bound"] >= tokens_per_second
+    assert found["output_tokens_per_second_expected"] >= tokens_per_second / 2
+
+
 @given(
     chip=st.sampled_from(CHIPS), stack=st.sampled_from(STACKS), n_chips=st.sampled_from([1, 2, 8, 64, 512]),
     size=st.sampled_from([1.0, 1e6, 1e10]), axes=st.sampled_from([1, 2]),

@@ -36,12 +36,13 @@ def test_bits_of_the_other_weights_change_nothing() -> None:
 
 def test_a_step_and_a_prompt_read_the_experts_in_their_bits() -> None:
     """By hand, of the matrices that are read: those of experts in 4.5 bits, the others in 8."""
-    plan = serve("deepseek-v3", weight_dtype="fp8", expert_weight_bits=4.5, prompt_len=64)
+    eight: Mapping[str, Any] = {"weight_dtype": "fp8", "compute_dtype": "fp8", "prompt_len": 64}  # reads bind
+    plan = serve("deepseek-v3", **eight, expert_weight_bits=4.5)
     experts, others = plan["n_expert_params_read"], plan["n_params_read"] - plan["n_expert_params_read"]
     assert plan["read_bytes"] == pytest.approx(others + experts * 4.5 / 8, rel=1e-12)
     layers = others - plan["n_params_table"]  # the head is read in the activations' dtype
     assert plan["decode_pass_params_read"] == pytest.approx(layers + experts * 4.5 / 8, rel=1e-12)
-    whole = serve("deepseek-v3", weight_dtype="fp8", prompt_len=64)
+    whole = serve("deepseek-v3", **eight)
     spared = whole["prefill_read_time"] - plan["prefill_read_time"]
     assert spared == pytest.approx(plan["prefill_expert_params"] * 3.5 / 8 / plan["prefill_bandwidth"], rel=1e-9)
     assert plan["decode_step_time_expected"] < whole["decode_step_time_expected"]
