@@ -59,6 +59,13 @@ def test_a_switch_is_typed_as_it_is_shown(planner, text, value):
     assert json.loads(done.stdout) == {"kv_head_sharding": value}
 
 
+@pytest.mark.parametrize("word", ["full", "Nothing_Saveable"])
+def test_a_choice_may_be_said_in_another_program_s_word(planner, word):
+    """MaxText and Megatron-LM call it full to repeat a whole block, JAX to save nothing."""
+    command = "calc training -m llama3-8b -H h100-sxm --set n_chips=8 --get remat_flops --set remat="
+    assert planner(*f"{command}{word}".split()).stdout == planner(*f"{command}block".split()).stdout != ""
+
+
 def test_a_target_has_a_unit(planner):
     """`--for` takes units with = and with <= alike, and the target is the same as in the row's unit."""
     solved = [*MATMUL, "--set", "d_in=8192", "d_out=8192", "--solve", "tokens"]

@@ -17,6 +17,8 @@ from planner.errors import UserError
 from planner.formulas.template import CALCULATED, Row, Template
 from planner.formulas.text import Binary, Name, Text, walk
 
+CHOICE_WORDS = {"full": "block", "nothing_saveable": "block"}
+"""What MaxText and Megatron-LM, and JAX, call a choice that the templates call otherwise."""
 _TWICE_PER_CENT = 10.0  # 1,000 %: from here on a number with a percent sign was already in per cent without it
 LARGEST = 1e30  # beyond it products overflow
 VERBS = ("is_", "has_", "keeps_", "shares_", "scatters_")  # prefixes of flags
@@ -254,7 +256,7 @@ def id_table(row: Row) -> str:
 
 
 def _known(row: Row, text: str) -> str:
-    """A dtype or stack with its id's spelling, a choice with the template's; any other text unchanged."""
+    """A dtype or stack with its id's spelling, a choice with the template's word; any other text unchanged."""
     table = id_table(row)
     if table == "dtypes":
         return catalog.load_dtypes().identify(text)
@@ -263,9 +265,11 @@ def _known(row: Row, text: str) -> str:
     if not row.choices:
         return text
     written = {choice.lower(): choice for choice in row.choices}
-    if text.lower() not in written:
+    word = text.lower()
+    found = written.get(word) or written.get(CHOICE_WORDS.get(word, ""))
+    if found is None:
         raise UserError(f"{row.name}={text}: no such choice", remedy=f"choose one of {', '.join(row.choices)}")
-    return written[text.lower()]
+    return found
 
 
 def values(
