@@ -192,9 +192,8 @@ def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
     for name in reversed(before):
         if name in now:
             kind = kinds.get(name, "")
-        elif name.endswith(".csv") and kind not in plan.databases.own:
-            if name.removesuffix(".csv") not in library.names():
-                found[kind] = {name: before[name], **found.get(kind, {})}
+        elif name.endswith(".csv") and kind not in plan.databases.own and name[:-4] not in library.names():
+            found[kind] = {name: before[name], **found.get(kind, {})}
     return found
 
 
