@@ -26,7 +26,7 @@ _KINDS = (  # what a text is, by a pattern
     (
         rb"(?i)elapsed time per iteration|completed step: \d|train_step_timing|RunningAvgSamplesPerSec|\btps: *[\d,]"
         rb"|\biter \d+: loss|\| dt: [\d.]+ms|flops profiler -|train_(?:steps|samples)_per_second|'loss': [\d.]+, '"
-        rb"|\"log_history\"",
+        rb"|\"log_history\"|perf/step_time_seconds|\bStep Time *: *[\d.]+s",
         "a log of training",
     ),
 )
@@ -53,6 +53,8 @@ _TOLD = (  # options of planner record, by a pattern of the number; of several t
     (rb"elapsed time per iteration \(ms\): *" + _NUMBER, "--time {}ms"),
     (rb"completed step: \d+, seconds: " + _NUMBER, "--time {}s"),
     (rb"train_step_timing in s: " + _NUMBER, "--time {}s"),
+    (rb'perf/step_time_seconds": *' + _NUMBER, "--time {}s"),
+    (rb"\bStep Time *: *" + _NUMBER + rb"s", "--time {}s"),
     (rb"iter \d+: loss [^\n]{0,80}time " + _NUMBER + rb"ms", "--time {}ms"),
     (rb"\| dt: " + _NUMBER + rb"ms", "--time {}ms"),
     (rb"iter latency: +" + _NUMBER + rb" ms", "--time {}ms"),

@@ -118,6 +118,13 @@ LOGS = {
         "completed step: 0, seconds: 65.1, TFLOP/s/device: 24.4\ncompleted step: 9, seconds: 5.121, loss: 8.0",
         "a log of training", "--time 5.121s",
     ),
+    "MaxText, its metrics": (
+        '{"step": 1, "perf/step_time_seconds": 65.1}\n{"step": 9, "perf/step_time_seconds": 5.12, "loss": 3.1}\n',
+        "a log of training", "--time 5.12s",
+    ),
+    "Megatron Bridge": (
+        "Step Time : 9.53s GPU utilization: 512.3MODEL_TFLOP/s/GPU\n", "a log of training", "--time 9.53s",
+    ),
     "Megatron-LM": (
         " iteration 10/ 24000 | elapsed time per iteration (ms): 5123.4/5200.1 | lm loss: 11.9 |",
         "a log of training", "--time 5123.4ms",
