@@ -14,7 +14,7 @@ from planner import csvfile
 from planner.csv_kinds import looks_like
 from planner.errors import Place, UserError, nearest
 from planner.measure.records import SCHEMA, STATUSES, TYPES, VERSION, Measurement
-from planner.xlsx.atomic import write_atomically
+from planner.xlsx.atomic import locked, write_atomically
 
 REQUIRED = ("case_key", "hardware_id", "t_median")
 FOUND_BY = ("case_id", "case_key", "template", "hardware_id", "status", "method")  # surrounding blanks are stripped
@@ -43,10 +43,12 @@ def keep_measurements(path: Path, rows: Iterable[Measurement], key_now: Callable
     """Write each row into measurements.csv as soon as it arrives, replacing an older row of the same experiment.
 
     `key_now` normalises a case key, so that rows written with an older form of the key count as the same case. A row
-    without a time doesn't replace an older time of its case. If Ctrl-C comes before the first time, the file is left
-    unchanged. Returns the new rows.
+    without a time doesn't replace an older time of its case; rows that another process writes meanwhile stay. If
+    Ctrl-C comes before the first time, the file is left unchanged. Returns the new rows.
     """
     kept: dict[tuple[str, ...], Measurement] = {}
+    done: list[Measurement] = []
+    has_time, known = False, _state(path)
 
     def put(row: Measurement) -> None:
         experiment = row.experiment(key_now)
@@ -54,19 +56,34 @@ def keep_measurements(path: Path, rows: Iterable[Measurement], key_now: Callable
         if row.status == "measured" or old is None or old.status != "measured":
             kept[experiment] = row
 
-    for row in read_measurements(path) if path.exists() else ():
-        put(row)
-    done: list[Measurement] = []
-    has_time = False
+    def read() -> None:
+        kept.clear()
+        for row in (*(read_measurements(path) if path.exists() else ()), *done):
+            put(row)
+
+    def write() -> None:
+        nonlocal known
+        with locked(path):
+            if _state(path) != known:  # another process wrote rows meanwhile
+                read()
+            write_measurements(path, kept.values())
+            known = _state(path)
+
+    read()
     for row in rows:
         done.append(row)
         put(row)
         has_time = has_time or row.status == "measured"
         if has_time:
-            write_measurements(path, kept.values())
+            write()
     if done and not has_time and done[-1].status != "interrupted":
-        write_measurements(path, kept.values())
+        write()
     return done
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """What tells whether a file was written again; None for none."""
+    return (found.st_ino, found.st_mtime_ns) if path.exists() and (found := path.stat()) else None
 
 
 def read_measurements(path: Path) -> list[Measurement]:

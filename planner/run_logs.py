@@ -1,7 +1,7 @@
 """Recognizes logs of training and results of benchmarks, which planner doesn't read, and the numbers in them to record.
 
-`planner record` writes such a number into the workbook of a plan. The last number counts: the first steps of a run
-compile or warm up.
+`planner record` writes such a number into the workbook of a plan. The last number counts, since the first steps of a
+run compile or warm up; of a server's rates the highest, since it idles before and after.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ _COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 _GENERAL = "planner record writes the time that it tells into a workbook: {}"
 _OPTIONS = "--time 6.4s, --tokens-per-second N or --mfu 41%"
 _NUMBER = rb"([0-9][0-9,]*\.?[0-9]*)"
+_SERVERS = "a server's log"
 _KINDS = (  # what a text is, by a pattern
     (rb":::MLLOG|MLPerf Results Summary", "a log of MLPerf"),
     (
@@ -21,17 +22,18 @@ _KINDS = (  # what a text is, by a pattern
         "a benchmark's result",
     ),
     (rb"\"?build_commit\"?[,:]|\| *t/s *\|", "a result of llama-bench"),
-    (rb"generation throughput: [0-9.]+ tokens/s|gen throughput \(token/s\): ", "a server's log"),
+    (rb"generation throughput: [0-9.]+ tokens/s|gen throughput \(token/s\): ", _SERVERS),
     (
         rb"(?i)elapsed time per iteration|completed step: \d|train_step_timing|RunningAvgSamplesPerSec|\btps: *[\d,]"
         rb"|\biter \d+: loss|\| dt: [\d.]+ms|flops profiler -|train_(?:steps|samples)_per_second|'loss': [\d.]+, '"
-        rb"|\"log_history\"",
+        rb"|\"log_history\"|perf/step_time_seconds|\bStep Time *: *[\d.]+s",
         "a log of training",
     ),
 )
 _TOLD = (  # options of planner record, by a pattern of the number; of several that are alike the first
     (rb'(?:median_tpot_ms"|Median TPOT \(ms\)): *' + _NUMBER, "--time {}ms --of tpot"),
     (rb'(?:avg_tpot_ms"|average time-per-output-token \[TPOT\] \(ms\)): *' + _NUMBER, "--time {}ms --of tpot"),
+    (rb'(?:median_itl_ms"|Median ITL \(ms\)): *' + _NUMBER, "--time {}ms --of tpot"),
     (rb'inter_token_latency": *\{[^}]{0,200}?"avg": *' + _NUMBER, "--time {}ms --of tpot"),
     (rb'Inter Token Latency \(ms\),"?' + _NUMBER, "--time {}ms --of tpot"),
     (rb'(?:median_ttft_ms"|Median TTFT \(ms\)): *' + _NUMBER, "--time {}ms --of ttft"),
@@ -51,15 +53,20 @@ _TOLD = (  # options of planner record, by a pattern of the number; of several t
     (rb"elapsed time per iteration \(ms\): *" + _NUMBER, "--time {}ms"),
     (rb"completed step: \d+, seconds: " + _NUMBER, "--time {}s"),
     (rb"train_step_timing in s: " + _NUMBER, "--time {}s"),
+    (rb'perf/step_time_seconds": *' + _NUMBER, "--time {}s"),
+    (rb"\bStep Time *: *" + _NUMBER + rb"s", "--time {}s"),
     (rb"iter \d+: loss [^\n]{0,80}time " + _NUMBER + rb"ms", "--time {}ms"),
     (rb"\| dt: " + _NUMBER + rb"ms", "--time {}ms"),
     (rb"iter latency: +" + _NUMBER + rb" ms", "--time {}ms"),
     (rb"RunningAvgSamplesPerSec=" + _NUMBER, "--tokens-per-second {}*SEQUENCE_LENGTH"),
-    (rb"\bmfu: *" + _NUMBER + rb" ?%", "--mfu {}%"),
+    (rb"\btps: *" + _NUMBER, "--tokens-per-second {}*CHIPS"),  # torchtitan's MFU counts attention, planner's doesn't
 )  # fmt: skip
-_IN_FLIGHT = re.compile(rb'(?i)(?:max(?:imum)? request concurrency|"max_concurrency"): *(\d+)')
+_LIMIT = re.compile(rb'(?i)(?:max(?:imum)? request concurrency|"max_concurrency"|"concurrency"): *(\d+)')
+_BUSY = re.compile(
+    rb'(?i)request[ _]rate[^:\n]*: *"?inf|(?:concurrent[ _]requests"?|\nconcurrency): *(?:[2-9]|[0-9]{2})'
+)
 _LOADED = {"--of ttft": "--of time_to_first_token_full", "--of e2e": "--of request_time_full"}
-"""What is timed with a full batch, by its name without load."""
+"""What is timed with a full batch, by its name without load; under another load it is neither."""
 _EACH = tuple((re.compile(pattern, re.IGNORECASE), option) for pattern, option in _TOLD)
 
 
@@ -70,13 +77,16 @@ def recognized(text: bytes) -> tuple[str, str] | None:
     if kind is None:
         return None
     found: dict[str, str] = {}
-    in_flight = max(map(int, _IN_FLIGHT.findall(text)), default=1)
+    limit = max(map(int, _LIMIT.findall(text)), default=0)
     for pattern, option in _EACH:
-        if numbers := pattern.findall(text):
-            found.setdefault(_kind_of(option), option.format(_plain(numbers[-1])))
+        if numbers := list(map(_plain, pattern.findall(text))):
+            number = max(numbers, key=float) if kind == _SERVERS else numbers[-1]
+            found.setdefault(_kind_of(option), option.format(number))
+    if not limit and _BUSY.search(text):
+        found = {of: option for of, option in found.items() if of.strip() not in _LOADED}
     options = " or ".join(found.values()) or _OPTIONS
     for alone, loaded in _LOADED.items():
-        options = options.replace(alone, loaded) if in_flight > 1 else options
+        options = options.replace(alone, loaded) if limit > 1 else options
     return kind, _GENERAL.format(options)
 
 

@@ -17,7 +17,7 @@ from planner.catalog.laws import HARDWARE_LAWS, MODEL_LAWS, Law
 from planner.catalog.model_columns import MODEL_FIELDS
 from planner.catalog.rows import Reader
 from planner.errors import Place, UserError
-from planner.xlsx.atomic import refuse_if_unwritable, write_atomically
+from planner.xlsx.atomic import locked, refuse_if_unwritable, write_atomically
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,14 @@ def completed(kind: Kind, cells: Mapping[str, str], path: Path) -> dict[str, Val
 def put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool = False) -> None:
     """Add a row to a CSV, creating the file if necessary; `force` replaces the row with the same id.
 
-    A missing column is added if the row would mean something else without it. The file is written atomically. Raises
-    UserError if the file isn't such a CSV, is open, or already has the id.
+    A missing column is added if the row would mean something else without it. The file is written atomically, by one
+    process at a time. Raises UserError if the file isn't such a CSV, is open, or already has the id.
     """
+    with locked(path):
+        _put(kind, path, cells, force=force)
+
+
+def _put(kind: Kind, path: Path, cells: Mapping[str, str], *, force: bool) -> None:
     old = readable(kind, path, cells["id"], force=force)
     new = [name for name in kind.first if name in cells or name == "name" or kind.by_name[name].required]
     header = new if old is None else old.header

@@ -9,6 +9,7 @@ import pytest
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 
+from planner import progress
 from planner.book.added_sheets import added
 from planner.book.workbook import Book
 from planner.check.run import check
@@ -153,6 +154,28 @@ def test_what_reads_it_is_computed(plan: Path) -> None:
     assert sheets["Mine"].cell("A1").value == 42.0  # type: ignore[union-attr]
     assert sheets[KIND].cell("B6").value == 22.0  # type: ignore[union-attr]
     assert [each.is_as_written for each in added(Book(Package.read(plan)).sheets.values())] == [True]
+
+
+def test_what_reads_a_line_that_moved_is_told(plan: Path) -> None:
+    """A newer sheet may have other lines: a person's formula that reads one is named, and none that reads by a name."""
+
+    def write_lines(*lines: str) -> None:
+        package = Package.read(plan)
+        put(
+            package,
+            KIND,
+            "Lines.",
+            lambda page: [page.put(6 + at, 1, each, "plan_text") for at, each in enumerate(lines)],
+        )
+        package.write(plan)
+
+    write_lines("Step", "Idle")
+    mine = [f"={KIND}!B6", f"={KIND}!B7", f'=VLOOKUP("Idle",{KIND}!A:B,2,0)']
+    edit(plan, lambda book: book.create_sheet("Mine").append(mine))
+    write_lines("Step", "Idle")
+    assert not progress.warnings()
+    write_lines("Step", "Spread", "Idle")
+    assert progress.warnings() == [f"{KIND} is written anew: Mine!B1 may read other lines than before"]
 
 
 @pytest.mark.slow

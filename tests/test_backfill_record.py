@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from planner.compare.comparison_sheet import SHEET, TIME, find
+from planner.xlsx.opc import Package
 from tests.backfills import changed, keys, rows
 from tests.commands import run
+from tests.test_update_rows import take_column
 
 
 def record(path: Path, key: str, seconds: str, *more: str) -> Result:
@@ -90,3 +93,13 @@ def test_a_time_that_no_chip_can_reach_is_flagged(plan: Path) -> None:
     assert rows(plan)[3].number_in("roofline_share") > 1.05
     assert "above_peak" not in record(plan, keys(plan)[3], "1").output
     assert rows(plan)[3].text("flags") == ""
+
+
+def test_a_time_without_a_column_is_refused(plan: Path) -> None:
+    """Where a person deleted the column of measured times, none is said to be written, and nothing is."""
+    take_column(plan, SHEET, find(Package.read(plan)).columns[TIME])
+    before = plan.read_bytes()
+    done = record(plan, "Matmul 128 bf16", "0.001")
+    assert done.exit_code == 2
+    assert "the column measured_time is missing; undo its deletion, or planner update brings it back" in done.output
+    assert plan.read_bytes() == before

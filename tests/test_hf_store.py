@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from planner.catalog import load_models
+from planner.stored_rows import MODELS, put
 from tests.commands import run
 from tests.hf_configs import Run, config_of, refused, value
 
@@ -128,6 +130,16 @@ def test_nothing_is_half_written(add: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert "the file can't be written: No space left on device" in refused(add(config_of("llama3-8b")))
     assert Path("mine.csv").read_bytes() == OTHERS["plain"]
     assert {path.name for path in Path().iterdir()} == {"config.json", "mine.csv"}
+
+
+def test_rows_that_are_added_at_the_same_time_all_stay(tmp_path: Path) -> None:
+    """One waits for the other."""
+    path = tmp_path / "mine.csv"
+    path.write_bytes(OTHERS["header"])
+    cells = dict(zip(_HEADER.decode().split(","), _TINY.decode().split(","), strict=True))
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda name: put(MODELS, path, cells | {"id": name}), "abcdefgh"))
+    assert sorted(load_models(path).rows) == [*"abcdefgh"]
 
 
 @pytest.mark.parametrize(

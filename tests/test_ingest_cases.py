@@ -236,6 +236,18 @@ def test_a_profile_of_other_chips_than_the_plan_is_left_out_of_fits(tmp_path: Pa
     assert faults() == [""]
 
 
+def test_a_whole_profile_without_steps_is_left_out_of_fits(tmp_path: Path) -> None:
+    """Nothing tells how many steps it has: it is recorded as one with a flag, of which a warning tells."""
+    events = [torch_kernel("k", 1e6 * at + 1, 9e5) for at in range(4)]
+    trace, path = tmp_path / "rank0.json", tmp_path / "plan.xlsx"
+    trace.write_text(json.dumps({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": events}))
+    plan = write_small(path, ["llama3-8b"], ["h100-sxm"], ["training"], n_chips=8, batch_tokens=32768, seq_len=8192)
+    done = ingest(trace, path, "--device", "h100-sxm")
+    assert "all of the profile is recorded as one step; flagged no_steps, so that planner fit leaves" in done.stderr
+    runs, _ = runs_of_workbook(find(Package.read(path)), plan.databases, plan.databases.models)
+    assert [run.fault for run in runs] == ["flagged: no_steps"]
+
+
 @pytest.mark.parametrize(
     ("joined", "group", "n_chips", "is_of"),
     [(None, None, 1, True), (None, None, 16, False), (16, 4, 16, True), (32, 4, 16, False), (None, 16, 16, True),

@@ -157,6 +157,19 @@ def test_every_row_is_in_the_file_at_once(tmp_path: Path) -> None:
     assert [row.case_key for row in read_measurements(path)] == ["k", "second"]
 
 
+def test_what_another_process_writes_meanwhile_stays(tmp_path: Path) -> None:
+    """Two that measure on one host, or hosts that share a folder, write into one file."""
+    path = tmp_path / "m.csv"
+
+    def rows() -> Iterator[Measurement]:
+        yield MEASURED
+        keep_measurements(path, [replace(MEASURED, case_key="theirs")], complete_key)
+        yield replace(MEASURED, case_key="second")
+
+    keep_measurements(path, rows(), complete_key)
+    assert {row.case_key for row in read_measurements(path)} == {"k", "theirs", "second"}
+
+
 @pytest.mark.parametrize("words", [[], ["--suite", "quick"], ["plan.xlsx", "--suite", "quick", "--csv", "m.csv"]])
 def test_a_workbook_or_a_suite_with_a_csv(words: list[str]) -> None:
     """Anything else is a matter of usage."""

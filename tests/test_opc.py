@@ -18,7 +18,7 @@ import pytest
 
 from planner.errors import UserError
 from planner.xlsx import opc
-from planner.xlsx.atomic import write_atomically
+from planner.xlsx.atomic import kept_beside, write_atomically
 from planner.xlsx.opc import Package
 from planner.xlsx.styles import Stylesheet
 from planner.xlsx.workbook_part import shared_strings
@@ -193,6 +193,12 @@ def test_write_changes_one_part_only(book: Path) -> None:
     assert {name for name in before if after[name] != before[name]} == {"xl/worksheets/sheet1.xml"}
     assert book.stat().st_mode == mode
     assert list(book.parent.iterdir()) == [book]
+
+
+def test_a_copy_is_as_private_as_the_file(book: Path) -> None:
+    """The file as it was, beside a workbook that only its owner reads, is read by nobody else."""
+    book.chmod(0o600)
+    assert kept_beside(book).stat().st_mode & 0o777 == 0o600
 
 
 def test_replace_knows_its_parts(book: Path) -> None:

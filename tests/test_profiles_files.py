@@ -100,6 +100,12 @@ def refused(path) -> str:
             "the tool kernel_stats' table",
         ),
         (
+            "begins.json",
+            b'{"traceEvents": [{"ph": "B", "cat": "kernel", "ts": 1, "args": {"registers per thread": 32}}]}',
+            "this trace has no event with a time of its own",
+        ),
+        ("twice.json.gz", gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), "this is packed with gzip twice"),
+        (
             "memory.json",
             b'{"memoryProfilePerAllocator": {"0": {}}}',
             "a table of memory, and no profile; give the .xplane",

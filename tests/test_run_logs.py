@@ -25,6 +25,30 @@ LOGS = {
         '{\n  "avg_latency": 1.284,\n  "latencies": [1.28, 1.29],\n  "percentiles": {"50": 1.284}\n}',
         "a benchmark's result", "--time 1.284s --of static_batch_time",
     ),
+    "vllm bench serve, all requests at once": (
+        '{"request_rate": "inf", "max_concurrency": null, "median_ttft_ms": 21943.2, "median_tpot_ms": 190.1}',
+        "a benchmark's result", "--time 190.1ms --of tpot",
+    ),
+    "vllm bench serve, all requests at once within a limit": (
+        '{"request_rate": "inf", "max_concurrency": 64, "median_ttft_ms": 118.2, "median_tpot_ms": 21.3}',
+        "a benchmark's result", "--time 21.3ms --of tpot or --time 118.2ms --of time_to_first_token_full",
+    ),
+    "sglang bench_serving, printed, at a rate": (
+        "Traffic request rate:                    4.0\nMax request concurrency:                 not set   \n"
+        "Concurrency:                             40.55\nMedian TTFT (ms):    943.22\nMedian ITL (ms):     60.10\n",
+        "a benchmark's result", "--time 60.10ms --of tpot",
+    ),
+    "trtllm-bench, printed whole": (
+        "Number of concurrent requests:  1968.80\nRequest Throughput (req/sec):  43.2089\n"
+        "Average time-to-first-token [TTFT] (ms):  52667.0339\n"
+        "Average time-per-output-token [TPOT] (ms):        182.9639\n",
+        "a benchmark's result", "--time 182.9639ms --of tpot",
+    ),
+    "aiperf, JSON": (
+        '{"time_to_first_token": {"unit": "ms", "avg": 16.26}, "inter_token_latency": {"unit": "ms", "avg": 1.84},'
+        ' "input_config": {"loadgen": {"concurrency": 64}}}',
+        "a benchmark's result", "--time 1.84ms --of tpot or --time 16.26ms --of time_to_first_token_full",
+    ),
     "sglang bench_serving, of two rates": (
         '{"backend": "sglang", "median_ttft_ms": 388.4, "median_tpot_ms": 21.2}\n'
         '{"backend": "sglang", "median_ttft_ms": 700.1, "median_tpot_ms": 31.2}\n',
@@ -81,6 +105,11 @@ LOGS = {
         "Avg prompt throughput: 12440.8 tokens/s, Avg generation throughput: 1555.1 tokens/s, Running: 64 reqs",
         "a server's log", "--tokens-per-second 1555.1",
     ),
+    "vllm serve, until it idles": (
+        "Avg generation throughput: 1555.1 tokens/s, Running: 64 reqs\n"
+        "Avg generation throughput: 12.0 tokens/s, Running: 1 reqs\nAvg generation throughput: 0.0 tokens/s",
+        "a server's log", "--tokens-per-second 1555.1",
+    ),
     "sglang server": (
         "[2026-10-14 10:15:00 TP0] Decode batch. #running-req: 64, gen throughput (token/s): 1555.10, #queue-req: 0",
         "a server's log", "--tokens-per-second 1555.10",
@@ -89,6 +118,13 @@ LOGS = {
         "completed step: 0, seconds: 65.1, TFLOP/s/device: 24.4\ncompleted step: 9, seconds: 5.121, loss: 8.0",
         "a log of training", "--time 5.121s",
     ),
+    "MaxText, its metrics": (
+        '{"step": 1, "perf/step_time_seconds": 65.1}\n{"step": 9, "perf/step_time_seconds": 5.12, "loss": 3.1}\n',
+        "a log of training", "--time 5.12s",
+    ),
+    "Megatron Bridge": (
+        "Step Time : 9.53s GPU utilization: 512.3MODEL_TFLOP/s/GPU\n", "a log of training", "--time 9.53s",
+    ),
     "Megatron-LM": (
         " iteration 10/ 24000 | elapsed time per iteration (ms): 5123.4/5200.1 | lm loss: 11.9 |",
         "a log of training", "--time 5123.4ms",
@@ -96,7 +132,7 @@ LOGS = {
     "NeMo": ("| global_step: 9 | train_step_timing in s: 9.532 | ", "a log of training", "--time 9.532s"),
     "torchtitan, in colour": (
         "\x1b[31mstep: 10  \x1b[34mtps: 5,762  \x1b[36mtflops: 421.11  \x1b[35mmfu: 42.58%\x1b[39m",
-        "a log of training", "--mfu 42.58%",
+        "a log of training", "--tokens-per-second 5762*CHIPS",
     ),
     "DeepSpeed": (
         "global_step=10, RunningAvgSamplesPerSec=28.5, CurrSamplesPerSec=28.9",

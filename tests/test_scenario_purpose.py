@@ -294,11 +294,12 @@ def test_a_second_one_without_a_name_has_an_id_of_its_own(plan: Path) -> None:
     ("words", "says"),
     [
         (("mine", "--workload", "serving"), "'serving' is no workload; did you mean inference?"),
+        (("mine", "--template", "training"), "training is a workload; write --workload training"),
         (("mine", "--set", "seq_len=4096"), "of training, of which there are no sheets: --workload training adds them"),
     ],
 )
 def test_wrong_words(built: bytes, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
-    """An unknown workload, and an input of one that has no sheets, is one line, and the file as it was."""
+    """An unknown workload, one as --template, and an input of one without sheets: one line, and no change."""
     path = tmp_path / "plan.xlsx"
     path.write_bytes(built)
     done = add(path, *words)

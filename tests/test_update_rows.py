@@ -11,6 +11,7 @@ import pytest
 from openpyxl.utils import get_column_letter
 
 from planner import data
+from planner.book.read_plan import read_plan
 from planner.check.run import check
 from planner.compare import comparison_sheet as comparison
 from planner.compare.comparison_cases import ComparisonCase
@@ -20,6 +21,7 @@ from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.workbook.book import build
 from planner.workbook.scenarios import plan_of
+from planner.xlsx.address import column_letters
 from planner.xlsx.moved_parts import move
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from planner.xlsx.opc import Package
@@ -172,6 +174,48 @@ def test_a_deleted_row_comes_back_with_what_read_it(tmp_path: Path) -> None:
     assert not done.formulas
     assert check(Package.read(path)).is_clean
     assert not update_file(path, databases=databases)[0].is_needed
+
+
+def take_column(path: Path, sheet: str, at: int) -> None:
+    """Delete a column of a workbook as a program does: what is right of it moves, and what read it reads #REF!."""
+    package = Package.read(path)
+    part, cell = package.sheets()[sheet], rb'<c r="%b[0-9]+"(?:[^>]*/>|.*?</c>)' % column_letters(at).encode()
+    package.replace(part, re.sub(cell, b"", package.parts[part], flags=re.DOTALL))
+    put_in(package, SheetMoves(sheet, columns=Track({at + 1: at}, frozenset({at}))))
+    package.write(path)
+
+
+@pytest.mark.parametrize(("sheet", "title"), [("Inputs", "Source"), ("Models", "d_model"), (SHEET, comparison.TIME)])
+def test_a_deleted_column_comes_back_with_what_read_it(tmp_path: Path, sheet: str, title: str) -> None:
+    """Though no row is missing. A person who deletes the sources of Inputs moves the first scenario into their column,
+    where it is read as the scenario that it is.
+    """
+    path = tmp_path / "plan.xlsx"
+    databases = write_comparison(path).databases
+    before = read_plan(path)
+    column = next(cell.column for row in sheet_of(path, sheet).iter_rows() for cell in row if cell.value == title)
+    take_column(path, sheet, column)
+    assert [each.key for each in read_plan(path).scenarios] == [each.key for each in before.scenarios]
+    assert update_file(path, databases=databases)[0].is_needed
+    assert [cell.value for row in sheet_of(path, sheet).iter_rows() for cell in row].count(title) == 1
+    after = read_plan(path)
+    assert {row.name: row.cells for row in after.inputs} == {row.name: row.cells for row in before.inputs}
+    assert check(Package.read(path)).is_clean
+    assert not update_file(path, databases=databases)[0].is_needed
+
+
+def test_a_shipped_template_without_cases_is_no_file_of_a_persons(tmp_path: Path) -> None:
+    """Where all cases of one were deleted, an update doesn't ask for its CSV."""
+    path = tmp_path / "plan.xlsx"
+    databases = write_comparison(path).databases
+    cases = comparison.find(Package.read(path)).rows
+    gone = [row.number for row in cases if row.text("template") == cases[-1].text("template")]
+    for row in reversed(gone):
+        deleted(path, SHEET, row)
+    deleted(path, "Matmul", 12)  # so that there is something to update
+    assert len(gone) < len(cases)
+    done, _ = update_file(path, databases=databases)
+    assert not [remark for remark in done.remarks if "made from" in remark]
 
 
 def test_an_input_of_a_case_that_its_template_sets_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

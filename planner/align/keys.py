@@ -105,7 +105,7 @@ def _text(cell: Cell) -> str | None:
 def keyed_lines(book: Book, table: LineTable, kind: str) -> KeyedSheet:
     """A table of line items, with rows keyed by machine name and columns by their role or scenario."""
     head = table.head
-    columns: dict[int, str] = dict(zip(head.texts, TEXTS, strict=True))
+    columns: dict[int, str] = dict(zip(head.texts, TEXTS, strict=False))  # the fifth may be deleted
     if table.kind == "problem":  # several stand on a sheet
         rows = {line.row: f"{problem_of(line)}.{line.name}" for line in table.lines}
         columns[GIVEN_COLUMN] = "given"

@@ -26,7 +26,7 @@ class ColumnNumbers:
         self._known: dict[str, dict[int, int]] = {}
         for table in (table for table in tables if table.kind != "problem"):
             columns = () if table.kind == "working" else table.columns
-            texts = dict(zip(table.head.texts, Head().texts, strict=True))
+            texts = dict(zip(table.head.texts, Head().texts, strict=False))  # the fifth may be deleted
             known = texts | {column: FIRST_SCENARIO + at for at, column in _in_order(inputs, table, columns)}
             if any(column != number for column, number in known.items()):
                 self._known[table.sheet.name] = known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 
@@ -58,7 +58,10 @@ class LineItem:
 
 @dataclass(frozen=True)
 class Head:
-    """The position of a line table's titles: the row, and the columns of the texts that describe a line."""
+    """The position of a line table's titles: the row, and the columns of the texts that describe a line.
+
+    The fifth is 0 if the user deleted it.
+    """
 
     row: int = 3
     label: int = 1
@@ -70,7 +73,7 @@ class Head:
     @property
     def texts(self) -> tuple[int, ...]:
         """The columns of the texts, from left to right."""
-        return self.label, self.unit, self.name, self.fourth, self.fifth
+        return self.label, self.unit, self.name, self.fourth, *filter(None, [self.fifth])
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,20 @@ def line_table(sheet: Sheet) -> LineTable | None:
     if found is None:
         return None
     kind, head = found
+    ids = (row for row in sheet.filled if row > head.row and sheet.text(row, head.name) == HEADER[0])
+    columns = (
+        (head.fourth,) if kind == "working" else _scenario_columns(sheet, next(ids, head.row + 1), head.fourth + 1)
+    )
+    head = replace(head, fifth=0) if head.fifth in columns else head
     lines: list[LineItem] = []
     section = ""
-    for row in sorted({row for row, column in sheet.values if column <= head.fifth and row > head.row}):
+    for row in sorted({row for row, column in sheet.values if column <= head.texts[-1] and row > head.row}):
         is_below = kind == "working" and bool(lines) and row > lines[-1].row + 1
         if is_below and are_titles(sheet.text(row, column) or None for column in sheet.filled.get(row, ())):
             break  # tables of cases begin here
-        label, unit, name, fourth, fifth = (sheet.text(row, column) for column in head.texts)
+        label, unit, name, fourth, fifth = (
+            sheet.text(row, column) for column in (head.label, head.unit, head.name, head.fourth, head.fifth)
+        )
         formula = sheet.patterns.get(
             (row, head.fourth)
         )  # its cached text may be missing; a link has a formula with ROW
@@ -124,8 +134,6 @@ def line_table(sheet: Sheet) -> LineTable | None:
             lines.append(LineItem(row, label, unit, name, fifth if kind == "working" else fourth, section, fifth))
         elif label and not (unit or name or fourth) and label.startswith(SECTIONS.get(kind, "")):
             section = label
-    first = next((line.row for line in lines if line.name == HEADER[0]), head.row + 1)
-    columns = (head.fourth,) if kind == "working" else _scenario_columns(sheet, first, head.fifth + 1)
     return LineTable(sheet, kind, columns, tuple(lines), head)
 
 

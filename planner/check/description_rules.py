@@ -78,9 +78,9 @@ def _units(book: Book) -> Iterator[tuple[str, str, str, str]]:
 def sources(book: Book) -> Iterator[Fault]:
     """Constants, database rows and measured rows without a source."""
     for line in book.inputs.section("Constants").values():
-        fifth = book.inputs.head.fifth
-        if not book.inputs.sheet.text(line.row, fifth):
-            yield Fault(book.inputs.sheet.name, address(line.row, fifth), f"{line.name} has no source", "name one")
+        if not line.note:
+            cell = address(line.row, book.inputs.head.texts[-1])
+            yield Fault(book.inputs.sheet.name, cell, f"{line.name} has no source", "name one")
     for database in book.databases.values():
         named = [column for name, column in database.columns.items() if name.startswith("source")]
         at = database.id_column

@@ -44,7 +44,7 @@ BUS_BYTES = "bus_bytes"
 SI = "write seconds, FLOP/s and byte/s"
 FLAGS = (
     "above_peak", "loop_elided", "noisy", "dispatch_bound", "drift", "few_samples", "collective_elided", "no_loop_time",
-    "no_device_time", "unknown_device", "part_of_chip", "other_hardware", "other_chip_count",
+    "no_device_time", "unknown_device", "part_of_chip", "other_hardware", "other_chip_count", "no_steps",
 )  # fmt: skip
 DISAGREEING = re.compile(r"(loop/(?:wall|device))(=-?\d+(\.\d+)?)?")  # two times that should be alike, with their ratio
 METHODS = ("profiler", "loop", "wall", "recorded")  # what is timed, before a comma

@@ -26,7 +26,7 @@ from planner.xlsx.sheetxml import SheetXml
 from planner.xlsx.workbook_part import parse_sheets
 from planner.xlsx.xmltree import every
 
-SHEET, KEY, RESULTS = "Comparison", "case_key", "measured"
+SHEET, KEY, TIME, RESULTS = "Comparison", "case_key", "measured_time", "measured"
 MARKER = "comparison_keys"  # a defined name over the keys: it follows the column when an analyst moves or renames
 MARKERS = "comparison_"  # prefix of the defined names over the other columns, before their machine names
 IDENTITY = {
@@ -153,6 +153,15 @@ def find(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> Comp
     others |= {row.number for row in kept if row.number > runs_header > 0 and not row.text("template")}  # remarks
     cases = tuple(row for row in kept if row.number not in others)
     return ComparisonSheet(package.sheets()[name], name, xml, header, columns, cases, sized_to, runs_header, runs)
+
+
+def find_to_time(package: Package, sheets: Mapping[str, SheetXml] | None = None) -> ComparisonSheet:
+    """The Comparison of a workbook, to write times into. Raises UserError as `find` does, or if they have no column."""
+    sheet = find(package, sheets)
+    if TIME not in sheet.columns:
+        remedy = "undo its deletion, or planner update brings it back"
+        raise UserError(f"the column {TIME} is missing", place=Place(package.name, sheet=sheet.name), remedy=remedy)
+    return sheet
 
 
 def found_in(package: Package, sheets: Mapping[str, SheetXml]) -> ComparisonSheet | None:

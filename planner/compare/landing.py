@@ -17,7 +17,7 @@ from planner.compare import likely_unit
 from planner.compare.appended_rows import AppendedRows, appended, predicted_again, unknown_chips
 from planner.compare.case_keys import complete_key
 from planner.compare.comparison_cases import case_in_words
-from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, find_to_time
 from planner.compare.extended_ranges import (
     extend_charts,
     extend_names,
@@ -214,7 +214,7 @@ def land(path: Path, choose: Callable[[Landing], None]) -> Landing:
 def land_in(package: Package, choose: Callable[[Landing], None]) -> Landing:
     """The same in a package, in place."""
     parsed = parse_sheets(package)
-    landing = Landing(package, find(package, parsed))
+    landing = Landing(package, find_to_time(package, parsed))
     choose(landing)
     if make_room(package, landing.sheet, len(landing.unplaced)):
         parsed = parse_sheets(package)

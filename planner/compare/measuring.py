@@ -18,7 +18,7 @@ from planner import catalog
 from planner.catalog import Table
 from planner.compare import comparison_cases, mesh_cases
 from planner.compare.comparison_cases import ComparisonCase, closest_labels, is_meant, refuse_blank
-from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, listed_chips
+from planner.compare.comparison_sheet import CaseRow, ComparisonSheet, find, find_to_time, listed_chips
 from planner.compare.landing import Landing, land
 from planner.compare.prediction import predict
 from planner.compare.row_of_measurement import OTHER_HARDWARE, device_kinds
@@ -60,7 +60,7 @@ def planned_in(package: Package, only: Sequence[str] = ()) -> list[PlannedCase]:
     Raises UserError for a row of an unknown template, or if no row is left. Rows with a free-text key and no template,
     which only `planner record` fills, are left out.
     """
-    sheet = find(package)
+    sheet = find_to_time(package)
     place = Place(package.name, sheet=sheet.name)
     planned = [PlannedCase(row, _of_row(place, row)) for row in sheet.rows if row.text("template")]
     if not planned:

@@ -46,6 +46,7 @@ from planner.xlsx.opc import Package
 
 METHOD, OF_SCENARIO = "profile", "Scenario"
 OTHER_COUNT = "other_chip_count"  # the flag of a run that isn't known to be on as many chips as the plan has
+NO_STEPS = "no_steps"  # the flag of a run that is a whole profile, in which no step was found
 NAMED = 40  # most files and hosts to name, since a cell can't hold thousands
 
 
@@ -121,13 +122,20 @@ def land(path: Path, found: Ingested, scenario: str, row: str, note: str) -> lis
     if OTHER_COUNT in run.flags:
         its, plans = counted(found.chips.count or 0, "chip"), f"{step.chips or 0:,.0f}"
         doubtful = first_page.other_chips(found.chips, step)
-        flagged = f"flagged {OTHER_COUNT}, so that planner fit leaves it out; delete the flag if it is that run"
-        progress.warn(f"the profile is of {its} and {which.name} of {plans}: {doubtful}; {flagged}")
+        other = f"the profile is of {its} and {which.name} of {plans}: {doubtful}"
+        progress.warn(f"{other}; {_flagged(OTHER_COUNT)} that run")
+    if NO_STEPS in run.flags:
+        all_of_it = f"nothing tells where a step begins: all of the profile is recorded as one {run.quantity.lower()}"
+        progress.warn(f"{all_of_it}; {_flagged(NO_STEPS)} one step")
     is_flag_reported = place is None or f"flagged {run.flags}" in said_of_run  # without a run there is no flag
     marked = [f"flagged {run.flags}"] if run.flags and not is_flag_reported else []
     sheet_written = f"sheet {name}: {counted(len(lines), 'first line')}"
     between = filter(None, [first_page.between_steps(found.profile)])
     return [said_of_run, *marked, *between, *found.profile.notes, *_landed(landing, found), sheet_written]
+
+
+def _flagged(flag: str) -> str:
+    return f"flagged {flag}, so that planner fit leaves it out; delete the flag if it is"
 
 
 def _kind(plan: Plan, which: Scenario) -> str:
@@ -199,6 +207,7 @@ def _run(plan: Plan, which: Scenario, found: Ingested, row: str, note: str) -> t
     flags += [OTHER_HARDWARE] if is_other_chip else []
     step = replace(_planned(plan, which, run), is_other_chip=is_other_chip)
     flags += [OTHER_COUNT] if step.chips and not found.chips.is_of(step.chips) else []
+    flags += [NO_STEPS] if times and found.profile.found == "whole" else []
     names = ", ".join(named(Path(path)) for path in found.profile.paths[:3])
     run = replace(
         run,

@@ -23,8 +23,12 @@ from planner.xlsx.cellvalue import is_number
 def workload_of(book: Book, request: NewScenario) -> str:
     """The requested workload: named, or implied by inputs that no other workload has; blank for none.
 
-    Raises UserError for a name that is no workload.
+    Raises UserError for a name that is no workload, and for a workload in place of a file of a user's own template.
     """
+    for name in request.templates:
+        if name in swept_templates():
+            what = f"--template takes a file of your own, and {name} is a workload"
+            raise UserError(what, remedy=f"write --workload {name}")
     there, shipped = _workloads(book), library.names()
     said = (request.workload or request.settings.get(WORKLOAD, "")).strip().lower()
     if said:

@@ -214,10 +214,15 @@ def _digest_at(formula: str, at: Position, first: Position) -> int:
     return of_formula(formula if at == first else pattern(formula, *at).at(*first))
 
 
-def lacks_rows(memory: Memory, sheets: Mapping[str, KeyedSheet]) -> bool:
-    """Whether any table of lines in the file has lost a row that planner wrote."""
-    tables = [each for kind, each in sheets.items() if each.line_table is not None and kind in memory.sheets]
-    return any(memory.sheets[each.kind].rows.keys() - set(_matched(memory, each).rows.values()) for each in tables)
+def lacks_lines(memory: Memory, sheets: Mapping[str, KeyedSheet]) -> bool:
+    """Whether the file has lost a row of a table of lines, or a column with a title, that planner wrote."""
+    return any(_lacks_lines(memory, each) for kind, each in sheets.items() if kind in memory.sheets)
+
+
+def _lacks_lines(memory: Memory, keyed: KeyedSheet) -> bool:
+    built, there = memory.sheets[keyed.kind], _matched(memory, keyed)
+    lost = {each for each, key in built.columns.items() if not key.startswith(SCENARIO)} - set(there.columns.values())
+    return bool(lost or (keyed.line_table is not None and built.rows.keys() - set(there.rows.values())))
 
 
 def _matched(memory: Memory, keyed: KeyedSheet) -> Origins:

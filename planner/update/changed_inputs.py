@@ -31,14 +31,15 @@ def redirections(old: KeyedSheet, fresh: Keyed, places: FinalPlaces) -> dict[int
     before, now = _sections(old), _sections(fresh)
     rows = {row: fresh.row_of[key] for row, key in old.rows.items() if key in fresh.row_of and row in before}
     found: dict[int, dict[int, int | None]] = {}
-    fourth, fifth = (old.column_of[text] for text in (FOURTH, FIFTH))
+    fourth, fifth = old.column_of[FOURTH], old.column_of.get(FIFTH)
     for row, there in rows.items():
         if before[row] == CONSTANTS != now[there]:
             first = places.columns(min(old.scenario_columns))
             found[row] = {fourth: first if now[there] == PLAN else None}
         elif now[there] == CONSTANTS != before[row]:
             number = places.columns(fourth)
-            found[row] = {fourth: places.columns(fifth), **dict.fromkeys(old.scenario_columns, number)}
+            note = places.columns(fifth) if fifth else None  # its column may be deleted
+            found[row] = {fourth: note, **dict.fromkeys(old.scenario_columns, number)}
     return found
 
 

@@ -180,7 +180,8 @@ def _cases(found: ComparisonSheet | None) -> list[ComparisonCase]:
 def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
     """The CSVs that Cover names as sources but that aren't given, with digests, by kind of table ("": templates).
 
-    Kinds for which a file is given now are left out. Cover lists a user's file before the shipped one.
+    Kinds for which a file is given now are left out, and shipped templates, whose cases may be deleted. Cover lists a
+    user's file before the shipped one.
     """
     cover = book.designed.get("Cover")
     if cover is None:
@@ -191,7 +192,7 @@ def not_given(book: Book, plan: BuildPlan) -> dict[str, dict[str, str]]:
     for name in reversed(before):
         if name in now:
             kind = kinds.get(name, "")
-        elif name.endswith(".csv") and kind not in plan.databases.own:
+        elif name.endswith(".csv") and kind not in plan.databases.own and name[:-4] not in library.names():
             found[kind] = {name: before[name], **found.get(kind, {})}
     return found
 

@@ -25,7 +25,7 @@ from planner.book.lost_precedents import narrower, own_readers, reordered, sough
 from planner.book.problem_book import ProblemBook, open_book
 from planner.book.rowkeys import COVER, LOG, VERDICTS
 from planner.book.scenario_charts import draw_all, moved_in_front
-from planner.book.tables import TITLES
+from planner.book.tables import KINDS, TITLES
 from planner.book.verdict_rows import are_closed, open_rows
 from planner.book.workbook import Book
 from planner.book.wrong_links import wrong_links
@@ -35,7 +35,7 @@ from planner.errors import Place, UserError
 from planner.formulas.sweeps import swept_templates
 from planner.recalc import recalculate
 from planner.update import new_sheets
-from planner.update.base import lacks_rows
+from planner.update.base import lacks_lines
 from planner.update.changed_inputs import INPUTS, read_by
 from planner.update.fresh import Coming, Fresh, drafted, not_given, plan_of
 from planner.update.merge import merged
@@ -114,7 +114,7 @@ def update(
         there = notes(package)
         links = [str(each.spot) for each in wrong_links(book)]
         done = Updated(links=links, notes=len(there))
-        is_whole = memory is not None and memory.is_same(made.memory) and not lacks_rows(memory, keyed(book))
+        is_whole = memory is not None and memory.is_same(made.memory) and not lacks_lines(memory, keyed(book))
         done.is_needed = bool(links or moved_in_front(book)) or are_closed(book) or not is_whole
         if done.is_needed:
             progress.step("bringing your work over")
@@ -229,8 +229,10 @@ def _refuse_unfit(book: Book, memory: Memory | None) -> None:
     needed |= {kind.removeprefix(CALCULATION) for kind in (memory.sheets if memory else ())}
     missing |= {f"of the template {name}": sheet_name(name) for name in book.without_sheet if name in needed}
     if untitled := next((sheet for sheet in missing.values() if sheet in book.sheets), ""):
-        what, remedy = f"the sheet {untitled} has no row of titles any more", f"type them again: {', '.join(TITLES)}"
-        raise UserError(what, place=place, remedy=remedy)
+        kind = untitled.lower() if untitled in tables else "calculation"
+        titles = ", ".join([*TITLES, *(title for title, titled in KINDS.items() if titled == kind)])
+        what = f"the sheet {untitled} has no row of titles any more"
+        raise UserError(what, place=place, remedy=f"undo what deleted them, or type them again: {titles}")
     if missing:
         remedy = "planner export-inputs keeps what is typed; build anew with it"
         raise UserError(f"the sheet {next(iter(missing))} is missing", place=place, remedy=remedy)

@@ -7,16 +7,18 @@ ones, its charts as parts of their own. Other sheets, including the user's, stay
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 
+from planner import progress
 from planner.book.added_sheets import UNSIGNED, AddedSheet, added, mark
 from planner.book.sheet import Sheet
+from planner.number_text import few
 from planner.recalc import recalculate
 from planner.workbook import cell_styles, saving
 from planner.workbook.page import Page
 from planner.xlsx import chart_caches
-from planner.xlsx.address import folded
+from planner.xlsx.address import MAX_ROW, Area, folded
 from planner.xlsx.moves import Moves
 from planner.xlsx.opc import Package
 from planner.xlsx.references import references
@@ -30,6 +32,7 @@ from planner.xlsx.xmltree import every
 MARK_ROW = 3
 FIRST_ROW = 5  # the first row for the writer
 LONGEST_NAME = 31
+NAMED = 4  # most cells to name
 _UNNAMED = re.compile(r"[\\/*?:\[\]]|^'|'$")  # what a sheet name can't contain
 DIGITS = 15  # significant digits that every spreadsheet program keeps
 
@@ -60,7 +63,14 @@ def put(
     page.put(MARK_ROW, 1, mark(kind, len(page.sheet._charts)), "plan_text")
     page.finish(None)
     _take_in(package, saving.write(book, [page]).package, name, is_new=old is None)
-    if list(page.grid.formulas()) or _is_read(sheets, name):
+    reads = list(_reads(sheets, name))
+    others = _other_lines(sheets[name], page) - {MARK_ROW} if old else set[int]()
+    misled = [cell for cell, area in reads if len(area.rows) < MAX_ROW and not others.isdisjoint(area.rows)]
+    if misled:
+        progress.warn(
+            f"{name} is written anew: {few([*dict.fromkeys(misled)], NAMED)} may read other lines than before"
+        )
+    if list(page.grid.formulas()) or reads:
         recalculate(package)
     chart_caches.refresh(package)
     return name
@@ -114,8 +124,17 @@ def _signed(xml: bytes) -> bytes:
     return xml.replace(UNSIGNED.encode(), found.digest.encode(), 1)
 
 
-def _is_read(sheets: dict[str, Sheet], name: str) -> bool:
-    """Whether a formula of another sheet reads this one."""
-    others = (cell for other, sheet in sheets.items() if other != name for cell in sheet.xml.cells.values())
-    formulas = (cell.formula for cell in others if cell.formula and name in cell.formula)
-    return any(folded(read.sheet) == folded(name) for formula in formulas for read in references(formula))
+def _reads(sheets: dict[str, Sheet], name: str) -> Iterator[tuple[str, Area]]:
+    """The cells of other sheets that read this one, each with the cells that it reads."""
+    for other, sheet in sheets.items():
+        for ref, cell in sheet.xml.cells.items() if other != name else ():
+            if cell.formula and name in cell.formula:
+                found = (read for read in references(cell.formula) if folded(read.sheet) == folded(name))
+                yield from ((f"{other}!{ref}", read.area) for read in found)
+
+
+def _other_lines(before: Sheet, page: Page) -> set[int]:
+    """The rows of a sheet whose text in column A is another on the page that replaces it."""
+    now = {row: value for (row, column), (_, _, _, value) in page.filled.items() if column == 1}
+    labels = {row: value for (row, column), value in before.values.items() if column == 1}
+    return {row for row, label in labels.items() if isinstance(label, str) and label != now.get(row)}

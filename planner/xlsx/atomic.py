@@ -23,21 +23,25 @@ WINDOWS = os.name == "nt"  # where an open file can be neither removed nor repla
 _SCANNED_S = 2.0  # within which virus scanners and indexers close a new file
 
 
-def write_atomically(path: Path, data: bytes, *, check: Callable[[Path], None] | None = None) -> None:
+def write_atomically(
+    path: Path, data: bytes, *, check: Callable[[Path], None] | None = None, like: Path | None = None
+) -> None:
     """Replace the file at `path` by `data`: write a temporary file, flush it to disk, check it, and move it.
 
-    `check` gets the temporary file and raises if it isn't right. A symbolic link stays one, and an existing file keeps
-    its mode; hard links keep the old content, and a warning says so. On any failure the old file is intact and nothing
-    else is left; leftovers of killed processes are removed.
+    `check` gets the temporary file and raises if it isn't right. A symbolic link stays one. An existing file keeps its
+    mode, and a new one gets that of the file `like`. Hard links keep the old content, and a warning says so. On any
+    failure the old file is intact and nothing else is left; leftovers of killed processes are removed.
 
     Raises UserError if the file is open in a spreadsheet program, read-only, or can't be written.
     """
-    with written_atomically(path, check=check) as temporary:
+    with written_atomically(path, check=check, like=like) as temporary:
         temporary.write_bytes(data)
 
 
 @contextlib.contextmanager
-def written_atomically(path: Path, *, check: Callable[[Path], None] | None = None) -> Iterator[Path]:
+def written_atomically(
+    path: Path, *, check: Callable[[Path], None] | None = None, like: Path | None = None
+) -> Iterator[Path]:
     """A context with a temporary file to write, which then replaces `path` as in `write_atomically`."""
     target = target_of(path)
     refuse_if_unwritable(path)
@@ -46,6 +50,8 @@ def written_atomically(path: Path, *, check: Callable[[Path], None] | None = Non
         with _temporary(target) as temporary:
             yield temporary
             _flush(temporary)
+            if like is not None:
+                temporary.chmod(like.stat().st_mode & 0o7777)
             if target.exists():
                 temporary.chmod(target.stat().st_mode & 0o7777)
                 _warn_of_other_names(path, target.stat().st_nlink - 1)
@@ -81,7 +87,7 @@ def kept_beside(path: Path) -> Path:
     while True:
         backup = path.with_name(f"{path.stem}.bak{number if number > 1 else ''}{path.suffix}")
         if not backup.exists():
-            write_atomically(backup, path.read_bytes())
+            write_atomically(backup, path.read_bytes(), like=path)
             return backup
         number += 1
 
