@@ -6,10 +6,11 @@ A formula is folded by what is known: the branch of an IF that is never taken is
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from functools import lru_cache
 
 from planner.formulas.evaluation import number_of, over
 from planner.formulas.template import CALCULATED, Template
-from planner.formulas.text import Binary, Call, Name, Node, Number, Text, Unary, children
+from planner.formulas.text import Binary, Call, Name, Node, Number, Text, Unary, children, parse
 
 RESULTS = ("output", "check")
 KEEPS = {("*", "left", 1), ("*", "right", 1), ("/", "right", 1), ("+", "left", 0), ("+", "right", 0), ("-", "right", 0)}
@@ -27,7 +28,8 @@ def reached(
     live: dict[str, set[str]] = {}
     for row in template.rows:
         if row.kind in CALCULATED and row.name not in typed:
-            value, live[row.name] = _folded(row.expression.root, known)
+            given = tuple((name, known[name]) for name in row.expression.names if name in known)
+            value, live[row.name] = _reduced(row.formula, given)
             if value is not None:
                 known[row.name] = value
         elif row.name not in known:
@@ -47,6 +49,14 @@ def _meant(name: str, known: Mapping[str, Number | Text | Name]) -> str:
     """The row that a name repeats; itself if it repeats none."""
     value = known.get(name)
     return value.name if isinstance(value, Name) else name
+
+
+@lru_cache(maxsize=1 << 13)  # templates include the same rows, and a draft asks for all of them anew
+def _reduced(
+    formula: str, known: tuple[tuple[str, Number | Text | Name], ...]
+) -> tuple[Number | Text | Name | None, set[str]]:
+    """To what a row's formula reduces, and the names that it reads, where those of its names that are `known` are."""
+    return _folded(parse(formula, whole_text=True).root, dict(known))
 
 
 def _folded(node: Node, known: Mapping[str, Number | Text | Name]) -> tuple[Number | Text | Name | None, set[str]]:

@@ -177,7 +177,7 @@ class Formula:
         return self.text[node.start : node.end]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def parse(text: str, *, whole_text: bool = False, cells: bool = False) -> Formula:
     """Parse a formula (without a leading `=`).
 
