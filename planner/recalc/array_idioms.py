@@ -57,6 +57,7 @@ class _Call:
     arguments: list[_Argument] = field(default_factory=lambda: [_Argument()])
 
 
+@lru_cache(maxsize=1 << 16)
 def may_be_array(formula: str | None) -> bool:
     """Whether the result of a formula, without its =, may be an array; also if its text is blank or not known."""
     return not formula or _ONE_VALUE.fullmatch(formula) is None
@@ -67,7 +68,7 @@ def is_array_idiom(formula: str) -> bool:
     return _MAY_HAVE_SEVERAL.search(formula) is not None and _applies_to_several(formula)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 14)
 def _applies_to_several(formula: str) -> bool:
     stack = [_Call("(")]
     for piece in pieces(formula):
