@@ -30,9 +30,9 @@ def groups(path: Path) -> Groups:
 def one_and_two(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, Groups, Groups]:
     """A workbook of one scenario, its groups, and those of a workbook of two."""
     path = tmp_path_factory.mktemp("built") / "plan.xlsx"
-    write_small(path, ["llama3-8b"], CHIPS, ["inference"], n_chips=4)
+    write_small(path, ["llama3-8b"], CHIPS, ["transformer"])
     two = groups(path)
-    write_small(path, ["llama3-8b"], CHIPS[:1], ["inference"], n_chips=4)
+    write_small(path, ["llama3-8b"], CHIPS[:1], ["transformer"])
     return path.read_bytes(), groups(path), two
 
 
