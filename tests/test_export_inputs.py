@@ -166,7 +166,7 @@ def test_a_folder_that_is_missing_is_named_with_the_file_that_was_asked_for(tmp_
         "id,n_layers,d_model,d_ff,n_heads,n_kv_heads,head_dim,vocab,source\nmine,2,64,96,4,2,16,99,a sketch\n"
     )
     with of_few_rows(("llama3-8b",), ("tpu-v5e",)):
-        path.write_bytes(build(smaller(plan_of(["mine"], ["tpu-v5e"], ["inference"], None, (), Databases(own)))))
+        path.write_bytes(build(smaller(plan_of(["mine"], ["tpu-v5e"], ["transformer"], None, (), Databases(own)))))
     asked = tmp_path / "none" / "s.csv"
     assert f"{asked}: the file can't be written: there is no folder" in refused("export-inputs", path, "-o", asked)
 
@@ -174,17 +174,17 @@ def test_a_folder_that_is_missing_is_named_with_the_file_that_was_asked_for(tmp_
 def test_an_input_whose_name_was_damaged_is_said_to_be_left_out(tmp_path: Path) -> None:
     """A row whose name no template has any more is one's own, and the input of that name is not in the CSV."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], batch=8)
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer"], context_len=8)
     assert export(read_plan(path)).remarks == []
     package = Package.read(path)
-    row = by_name(cached(path), "Inputs")["batch"]
-    xml = with_values(parse_sheets(package)["Inputs"], {f"C{row}": "batsch"})
+    row = by_name(cached(path), "Inputs")["context_len"]
+    xml = with_values(parse_sheets(package)["Inputs"], {f"C{row}": "contekst_len"})
     package.replace(package.sheets()["Inputs"], xml)
     exported = export(read_plan(package))
-    assert "batch" not in exported.header
+    assert "context_len" not in exported.header
     assert exported.remarks == [
-        "batsch is a row of yours on Inputs: no template reads it",
-        "batch has no row on Inputs: it is not in the file, and takes its default, 1",
+        "contekst_len is a row of yours on Inputs: no template reads it",
+        "context_len has no row on Inputs: it is not in the file, and takes its default, 8192",
     ]
 
 

@@ -194,7 +194,7 @@ def test_a_check_in_words_that_cannot_be_told(tmp_path: Path) -> None:
     can't be told.
     """
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"], n_chips=4)
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer"])
     package = Package.read(path)
     xml = with_values(parse_sheets(package)["Inputs"], {"F4": CellError("#N/A")})
     package.replace(package.sheets()["Inputs"], xml)

@@ -98,11 +98,11 @@ def test_a_text_in_the_place_of_a_number_is_named(plan: Path) -> None:
 def test_a_workbook_without_a_sheet_that_its_checks_read_is_refused(tmp_path: Path) -> None:
     """As by `planner update`: the new scenario would have no numbers."""
     path = tmp_path / "plan.xlsx"
-    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["inference"])
+    write_small(path, ["llama3-8b"], ["tpu-v5e"], ["transformer"])
     book = openpyxl.load_workbook(path)
-    del book["Inference"]
+    del book["Transformer"]
     book.save(path)
-    said = "the sheet of the template inference is missing"
+    said = "the sheet of the template transformer is missing"
     assert said in refused("scenario", "add", path, "mine")
     assert said in refused("update", path)
 
