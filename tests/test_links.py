@@ -177,7 +177,7 @@ def test_links_that_a_program_left_behind_are_named_and_led_right(tmp_path: Path
     assert re.search(r"Note: Cover!A\d+: the link to Transformer!A1 and \d\d+ more links lead to other cells", said)
     done, _ = update_file(path, databases=databases)
     assert {place.partition("!")[0] for place in done.links} == {"Cover", "Dashboard", "Layers"}
-    book = openpyxl.load_workbook(path)
+    book = SheetsOf(path)
     calls = {row: str(book["Layers"].cell(row, 4).value) for row in range(9, book["Layers"].max_row + 1)}
     inputs = [row for row, text in calls.items() if text.startswith("Inputs[")]
     assert inputs

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import openpyxl
 import pytest
 
 from planner.report.contents import Section
 from planner.report.report_data import report_data
-from tests.workbooks import Grid, by_name, cached, few_rows, of_scenarios
+from tests.workbooks import Grid, by_name, cached, few_rows, of_scenarios, sheet_of
 
 FLEET = "id,model,hardware,n_chips,batch,request_rate,prompt_len,generate_len,context_len\n"
 FLEET += "one,llama3-8b,h100-sxm,1,64,40,2000,500,2500\n"
@@ -54,5 +53,5 @@ def test_what_binds_is_told_of_the_bound_and_not_of_what_is_asked_for(built: tup
 
 def test_the_waterfall_is_named_after_the_time_that_it_draws(path: Path) -> None:
     """A fleet's is that to the first token, which is no step."""
-    titles = [each.title.tx.rich.p[0].r[0].t for each in openpyxl.load_workbook(path)["Dashboard"]._charts]
+    titles = [each.title.tx.rich.p[0].r[0].t for each in sheet_of(path, "Dashboard")._charts]
     assert "From bound to expected: where the time to first token under load goes" in titles

@@ -118,7 +118,7 @@ def work(book: openpyxl.Workbook) -> None:
     book["Mine"]["A2"] = f"=Sensitivity!E{at}"
 
 
-def first_factor(book: openpyxl.Workbook, sheet: str) -> int:
+def first_factor(book: openpyxl.Workbook | SheetsOf, sheet: str) -> int:
     """The row of the first efficiency on Sensitivity in the table of a sheet."""
     column = [str(cell.value or "") for cell in book["Sensitivity"]["A"]]
     return 4 + next(at for at, text in enumerate(column) if text.startswith(f"{sheet}: cost "))
@@ -146,7 +146,7 @@ def test_diff_counts_what_planner_wrote_anew(plan: Path, edited: bytes, tmp_path
 
 def test_the_factors_of_a_what_if_stay_in_its_table(plan: Path) -> None:
     """Above the table of serving comes that of training, with factors of its own; what reads a cost reads the same."""
-    book = openpyxl.load_workbook(plan)
+    book = SheetsOf(plan)
     serving, training = first_factor(book, "Inference"), first_factor(book, "Training")
     assert training < serving
     assert [book["Sensitivity"].cell(at, 1).value for at in (training, serving)] == [0.5, 0.4]

@@ -20,7 +20,7 @@ from planner.check.findings import Fault
 from planner.update.update import update_file
 from planner.xlsx.opc import Package
 from tests.commands import command
-from tests.workbooks import edit, row_of, sheet_of, write_small
+from tests.workbooks import SheetsOf, edit, row_of, sheet_of, write_small
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Added:
 
     output: str
     before: openpyxl.Workbook
-    after: openpyxl.Workbook
+    after: SheetsOf
 
     def printed(self, sheet: str) -> tuple[str, str]:
         """The last column of a sheet's printed area, before and after."""
@@ -52,7 +52,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Added:
 
     edit(path, change)
     done = command("scenario", "add", path, "mine")
-    return Added(done, *books, openpyxl.load_workbook(path))
+    return Added(done, *books, SheetsOf(path))
 
 
 def work(book: openpyxl.Workbook) -> None:

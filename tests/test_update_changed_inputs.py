@@ -13,7 +13,7 @@ from planner.update.outcome import lines
 from planner.update.update import update_file
 from planner.xlsx.moves import Moves, SheetMoves, Track
 from tests.merges import FEW, SMALL, brought, fixture_built, fixture_small  # noqa: F401
-from tests.workbooks import cached, row_of, save
+from tests.workbooks import SheetsOf, cached, row_of, save
 
 pytestmark = pytest.mark.usefixtures("few_cases")
 NOW_INPUT = SMALL.replace("row_scale,Scale,1,constant,2,test,", "row_scale,Scale,1,input,2,test,as agreed")
@@ -45,7 +45,7 @@ def test_a_constant_that_is_an_input(small: tuple[Path, Path]) -> None:
     edited(path, "row_scale", "=Inputs!D{0}", "=2*Inputs!$D${0}", "=Inputs!C{0}", "=SUM(Inputs!D{0}:E{0})")
     own.write_text(NOW_INPUT)
     done, _ = update_file(path, [str(own)], FEW)
-    row = row_of(openpyxl.load_workbook(path), "Inputs", "row_scale")
+    row = row_of(SheetsOf(path), "Inputs", "row_scale")
     read = [f"=Inputs!F{row}", f"=2*Inputs!$F${row}", f"=Inputs!C{row}", "=SUM(Inputs!#REF!)"]
     assert formulas(path) == (read, f"Inputs!$F${row}")
     assert cached(path)["Own"]["A2"] == 4
@@ -68,7 +68,7 @@ def test_an_input_that_is_a_constant(small: tuple[Path, Path]) -> None:
     save(book, path)
     own.write_text(NOW_CONSTANT)
     done, _ = update_file(path, [str(own)], FEW)
-    book = openpyxl.load_workbook(path)
+    book = SheetsOf(path)
     row = row_of(book, "Inputs", "batch_cost")
     assert formulas(path)[0] == [f"=Inputs!D{row}", f"=Inputs!E{row}&Inputs!E{row}"]
     assert [book["Inputs"].cell(row, column).value for column in (4, 6)] == [3, None]
@@ -89,7 +89,7 @@ def test_a_constant_that_a_person_changed(small: tuple[Path, Path]) -> None:
     save(book, path)
     own.write_text(NOW_INPUT)
     done, _ = brought(path, own)
-    row = row_of(openpyxl.load_workbook(path), "Inputs", "row_scale")
+    row = row_of(SheetsOf(path), "Inputs", "row_scale")
     assert done.unasked == [f"Inputs!D{row} (row_scale): 7"]
     entry = next(entry for entry in read_plan(path).inputs if entry.name == "row_scale")
     assert [cell.value for cell in entry.cells.values()] == [2]
