@@ -169,6 +169,7 @@ def test_what_reads_a_line_that_moved_is_told(plan: Path) -> None:
         )
         package.write(plan)
 
+    progress.say_warnings()  # those of earlier tests
     write_lines("Step", "Idle")
     mine = [f"={KIND}!B6", f"={KIND}!B7", f'=VLOOKUP("Idle",{KIND}!A:B,2,0)']
     edit(plan, lambda book: book.create_sheet("Mine").append(mine))
