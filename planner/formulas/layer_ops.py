@@ -89,6 +89,8 @@ def _loaded(name: str, step: Template) -> LayerOps:
     for line, cells in sheet.records():
         count, of = cells.pop("count").strip(), cells.pop("template").strip()
         row = row_of(cells, Place(path, line), path.stem)
+        if of not in ("", *PHASES):
+            raise row.fault(f"unknown template {of!r}", f"write {' or '.join(PHASES)}, or none for a row of all")
         if row.kind == "calc" and of in ("", name):
             scope.add(checked(row, scope.units, {}))
             (own if of else shared).append(row)

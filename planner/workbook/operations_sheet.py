@@ -171,7 +171,7 @@ class _ChosenStep(ChosenBlock):
     def _put_step(self, step: Step, sheet: CalculationSheet, first: CalculationSheet) -> dict[str, str]:
         """Write a step's rows, and what they alone look up; returns the cells of what they read and are, by name."""
         several = len(self.ops.steps) > 1
-        prefix, title = (f"{step.of}_", f"{sheet.page.name}: ") if several else ("", "")
+        prefix, title = (f"{step.of}_", f"{step.of.capitalize()}: ") if several else ("", "")
         read, places = {name for row in step.rows for name in row.reads}, {"phase": self.places["phase"]}
         for row in sheet.template.rows:
             if row.name in self.places and row.name in read and sheet.home(row.name) is first.home(row.name):
