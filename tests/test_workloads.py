@@ -225,6 +225,9 @@ def test_sheets_of_the_chosen_scenario_say_what_it_is_not_meant_for(both: Path, 
             told = [text for ref, text in grid[name].items() if re.fullmatch(rf"[B-Z]+{at}", ref) and text]
             assert told == ([says] if workload not in (template, "all") else [])
     assert grid["Roofline"]["B5"] == ("training" if workload == "training" else "decode")
+    (total,) = [ref for ref, text in grid["Roofline"].items() if text == "Operations at their bounds"]
+    spent = value(cached(tmp_path / "meant.xlsx"), "Training", "work_part_time")
+    assert (grid["Roofline"][f"I{total[1:]}"] > 1000 * spent) == (workload == "training")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("workload", ["training", "inference"])

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from planner import csvfile
 from planner.catalog import Value
 from planner.catalog.databases import Databases
 from planner.formulas.expected import BEYOND, chip_calibration
-from planner.formulas.input_values import parsed
 from planner.formulas.template import Template
 from planner.search import layout_space
 from planner.search.found import FoundPlan
 from planner.search.request import Request
-from planner.validation.runs import COLUMNS, shipped
+from planner.validation.runs import models_of, read, shipped
 
 WATCHED = {
     "n_chips": "beyond_chips",
@@ -63,12 +61,12 @@ def _most_of_own(template: Template, value: Callable[[str], Value]) -> dict[str,
 @cache
 def _most(template: str, topology: str) -> Mapping[str, float]:
     """The largest value of each watched input in the fitted runs of a template on chips of a topology."""
-    chips, most = Databases().hardware.rows, dict[str, float]()
-    for _, cells in csvfile.read(shipped(), known=COLUMNS).records():
-        is_alike = cells["template"] == template and cells["fit"] != "0" and cells["hardware"] in chips
-        if not is_alike or chips[cells["hardware"]]["topology"] != topology:
+    databases, most = Databases(), dict[str, float]()
+    chips = databases.hardware.rows
+    for run in read(shipped(), databases, models_of(databases), [template]):
+        if not run.is_fitted or run.hardware not in chips or chips[run.hardware]["topology"] != topology:
             continue
-        given = {name: float(text) for name, text in parsed(cells["settings"].split()).items() if name in WATCHED}
+        given = {name: value for name, value in run.values.items() if name in WATCHED and isinstance(value, float)}
         groups = given.get("serve_data", 1.0) * given.get("serve_pipeline", 1.0)
         given["serve_tensor"] = given.get("serve_tensor") or given.get("n_chips", 1.0) / groups  # 0: all others
         for name, value in given.items():
