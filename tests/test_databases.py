@@ -226,9 +226,9 @@ def test_hardware_is_in_si_units(table: Table) -> None:
         ("tpu-v2 tpu-v5e tpu-v6e", ("torus", 2, 16, 0)),
         ("tpu-v3", ("torus", 2, 32, 0)),
         ("tpu-v4i", ("torus", 1, 4, 0)),
-        ("h100-sxm gb200 gh200-96 mi300x mi355x l40s l4 a10g t4 rtx-4090", ("switch", None, None, None)),
+        ("h100-sxm gb200 gh200-96 mi300x mi355x l40s l4 a10g t4 rtx-4090 mi250x mi210", ("switch", None, None, None)),
         ("a100-pcie-80 h100-pcie", ("torus", 1, 2, 0)),
-        ("mi250x groq-lpu-v1 cerebras-wse3 tpu-8i cpu-generic", (None, None, None, None)),
+        ("groq-lpu-v1 cerebras-wse3 tpu-8i cpu-generic", (None, None, None, None)),
     ],
 )
 def test_topology_and_wraparound(chips: str, expected: tuple[Value, ...]) -> None:

@@ -174,9 +174,9 @@ def test_the_parts_make_the_step(stack):
 def test_a_chip_without_a_network_works_alone():
     """One chip needs no network: its plan has numbers; two of them have none."""
     for name, output in (("training", "step_time_expected"), ("inference", "static_batch_time_expected")):
-        assert results(name, "llama3-8b", "mi250x", n_chips=1).value(output) is not None
+        assert results(name, "llama3-8b", "mi455x", n_chips=1).value(output) is not None
         more = {"mesh_fsdp": 2} if name == "training" else {}
-        assert results(name, "llama3-8b", "mi250x", n_chips=2, **more).value(output) is None
+        assert results(name, "llama3-8b", "mi455x", n_chips=2, **more).value(output) is None
 
 
 def test_a_plan_of_no_chip_has_no_expected_time():
