@@ -1,7 +1,8 @@
 """Recognizes logs of training and results of benchmarks, which planner doesn't read, and the numbers in them to record.
 
 `planner record` writes such a number into the workbook of a plan. The last number counts, since the first steps of a
-run compile or warm up; of a server's rates the highest, since it idles before and after.
+run compile or warm up; of a server's rates the median of those that aren't below half of the highest: before and after
+it idles, and the highest is that of an interval without prefills.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def recognized(text: bytes) -> tuple[str, str] | None:
     limit = max(map(int, _LIMIT.findall(text)), default=0)
     for pattern, option in _EACH:
         if numbers := list(map(_plain, pattern.findall(text))):
-            number = max(numbers, key=float) if kind == _SERVERS else numbers[-1]
+            number = _of_a_busy_server(numbers) if kind == _SERVERS else numbers[-1]
             found.setdefault(_kind_of(option), option.format(number))
     if not limit and _BUSY.search(text):
         found = {of: option for of, option in found.items() if of.strip() not in _LOADED}
@@ -88,6 +89,13 @@ def recognized(text: bytes) -> tuple[str, str] | None:
     for alone, loaded in _LOADED.items():
         options = options.replace(alone, loaded) if limit > 1 else options
     return kind, _GENERAL.format(options)
+
+
+def _of_a_busy_server(rates: list[str]) -> str:
+    """The median of a server's rates while it is busy; of two in the middle the higher, as it is written."""
+    rising = sorted(rates, key=float)
+    busy = [rate for rate in rising if float(rate) >= float(rising[-1]) / 2]
+    return busy[len(busy) // 2]
 
 
 def _kind_of(option: str) -> str:

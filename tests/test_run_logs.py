@@ -110,6 +110,10 @@ LOGS = {
         "Avg generation throughput: 12.0 tokens/s, Running: 1 reqs\nAvg generation throughput: 0.0 tokens/s",
         "a server's log", "--tokens-per-second 1555.1",
     ),
+    "vllm serve, prefills now and then": (
+        "".join(f"Avg generation throughput: {rate} tokens/s\n" for rate in (3.1, 1302.2, 2210, 1290.4, 1315.9, 9)),
+        "a server's log", "--tokens-per-second 1315.9",
+    ),
     "sglang server": (
         "[2026-10-14 10:15:00 TP0] Decode batch. #running-req: 64, gen throughput (token/s): 1555.10, #queue-req: 0",
         "a server's log", "--tokens-per-second 1555.10",
