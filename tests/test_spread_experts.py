@@ -55,6 +55,31 @@ def test_groups_wait_for_each_others_prompts(batch: int) -> None:
     )
 
 
+@pytest.mark.parametrize("batch", [64, 512, 1600])
+@pytest.mark.parametrize("inputs", [{}, {"chunk_len": 8192}, {"chunk_len": 4096, "prompt_len": 16384}])
+def test_chunks_of_long_prompts_lie_beside_those_of_other_groups(batch: int, inputs: dict[str, float]) -> None:
+    """As many steps with prefills as in a simulation of groups with a chunk of four in a step, within 10 %."""
+    groups, steps, chunks = 8, 40_000, 4
+    begun = np.random.default_rng(batch).binomial(batch // groups - 1, 1 / GENERATED, (steps, groups))
+    waiting = np.zeros(groups)
+    busy = 0
+    for now in begun:
+        waiting += chunks * now
+        busy += (waiting > 0).any()
+        waiting = np.maximum(waiting - 1, 0)
+    given = {"prompt_len": chunks * 8192, **inputs}
+    found = decode(groups, serve_data=groups, batch=batch, generate_len=GENERATED, **given)
+    of_a_group = chunks * (batch // groups - 1) / GENERATED
+    assert found["turns_of_prompt"] * of_a_group == pytest.approx(busy / steps, rel=0.1)
+
+
+def test_prompts_share_a_chunk_at_most() -> None:
+    """However many wait, a pass has no more of their tokens than a chunk: 4 of 128 in 512, 1 where it is as long."""
+    for chunk, together in ((512, 4), (128, 1), (0, 64)):
+        found = decode(8, batch=4096, prompt_len=128, generate_len=1, chunk_len=chunk)
+        assert found["pass_prompts"] == together
+
+
 def test_groups_with_experts_of_their_own_wait_for_their_prompts_alone() -> None:
     """Copies of a model, groups beside chips that prefill, and those that begin prompts together: a turn a prompt."""
     for inputs in ({"serve_expert": 1}, {"prefill_chips": 8}, {"has_joint_prompts": 1}):
