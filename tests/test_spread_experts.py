@@ -41,36 +41,43 @@ def test_experts_over_all_chips_are_no_one_chips() -> None:
     assert decode(8, batch=4)["param_time"] == shared["param_time"]  # the bound is that of even routes
 
 
-@pytest.mark.parametrize("batch", [16, 64, 256, 1024])
-def test_groups_wait_for_each_others_prompts(batch: int) -> None:
-    """As many turns of prefills as in a simulation of eight groups whose sequences end at random, within 10 %."""
-    groups, steps = 8, 40_000
-    begun = np.random.default_rng(batch).binomial(batch // groups - 1, 1 / GENERATED, (steps, groups))
-    turns = np.maximum(begun.max(axis=1), 0).sum()  # a group prefills one prompt after another
-    found = decode(groups, serve_data=groups, batch=batch, generate_len=GENERATED)
-    of_a_group = (batch // groups - 1) / GENERATED
-    assert found["turns_of_prompt"] * of_a_group == pytest.approx(turns / steps, rel=0.1)
-    assert found["prefills_between_expected"] == pytest.approx(
-        of_a_group * found["turns_of_prompt"] * found["turn_time"]
-    )
+def simulated(sequences: list[int], chunks: int) -> float:
+    """The share of steps with a prefill, of groups whose sequences end at random, a chunk of each in a step."""
+    begun = np.random.default_rng(sum(sequences)).binomial(sequences, 1 / GENERATED, (100_000, len(sequences)))
+    rest = np.cumsum(chunks * begun - 1, axis=0)
+    rest -= np.minimum(np.minimum.accumulate(rest, axis=0), 0)  # what waits for the next step: never below 0
+    waiting = np.vstack([np.zeros_like(rest[:1]), rest[:-1]]) + chunks * begun
+    return float((waiting > 0).any(axis=1).mean())
 
 
-@pytest.mark.parametrize("batch", [64, 512, 1600])
-@pytest.mark.parametrize("inputs", [{}, {"chunk_len": 8192}, {"chunk_len": 4096, "prompt_len": 16384}])
-def test_chunks_of_long_prompts_lie_beside_those_of_other_groups(batch: int, inputs: dict[str, float]) -> None:
-    """As many steps with prefills as in a simulation of groups with a chunk of four in a step, within 10 %."""
-    groups, steps, chunks = 8, 40_000, 4
-    begun = np.random.default_rng(batch).binomial(batch // groups - 1, 1 / GENERATED, (steps, groups))
-    waiting = np.zeros(groups)
-    busy = 0
-    for now in begun:
-        waiting += chunks * now
-        busy += (waiting > 0).any()
-        waiting = np.maximum(waiting - 1, 0)
-    given = {"prompt_len": chunks * 8192, **inputs}
-    found = decode(groups, serve_data=groups, batch=batch, generate_len=GENERATED, **given)
-    of_a_group = chunks * (batch // groups - 1) / GENERATED
-    assert found["turns_of_prompt"] * of_a_group == pytest.approx(busy / steps, rel=0.1)
+@pytest.mark.parametrize("sequences", [1, 2, 8, 32, 128])
+@pytest.mark.parametrize(("chunks", "inputs"), [(1, {}), (4, {}), (4, {"chunk_len": 8192}), (2, {"chunk_len": 16384})])
+def test_groups_wait_for_each_others_prompts(sequences: int, chunks: int, inputs: dict[str, float]) -> None:
+    """As often as in a simulation of eight groups, within 10 %: of all prompts, and of all but a sequence's own.
+
+    Also where each group has one sequence. Chunks of long prompts lie beside those of other groups.
+    """
+    given = {"prompt_len": chunks * inputs.get("chunk_len", 8192), **inputs}
+    found = decode(8, serve_data=8, batch=8 * sequences, generate_len=GENERATED, **given)
+    share = found["turns_of_prompt"] * chunks * sequences / GENERATED
+    assert share == pytest.approx(simulated([sequences] * 8, chunks), rel=0.1)
+    waits = found["prefills_between_expected"] / found["turn_time"] * chunks
+    assert waits == pytest.approx(simulated([sequences - 1, *[sequences] * 7], chunks), rel=0.1)
+
+
+def test_a_sequence_alone_waits_for_no_prompt() -> None:
+    """Whatever chips it leaves idle: groups and stages without a sequence prefill nothing."""
+    for inputs in ({"serve_data": 8}, {"serve_pipeline": 8, "serve_expert": 1}, {"serve_data": 2, "serve_pipeline": 4,
+                                                                               "serve_expert": 2}):  # fmt: skip
+        found = decode(8, batch=1, **inputs)
+        assert found["prefills_between_expected"] == 0
+        assert found["turns_of_prompt"] == 1
+
+
+def test_a_stage_prefills_for_all_parts_of_a_pipeline() -> None:
+    """By hand: 15 others of 4 parts, each a quarter of a prompt's time on a stage: 3.75 prompts of a token's answer."""
+    found = decode(4, batch=16, serve_pipeline=4, serve_expert=1)
+    assert found["waiting_prompts"] == found["own_waiting_prompts"] == 3.75
 
 
 def test_prompts_share_a_chunk_at_most() -> None:

@@ -233,8 +233,9 @@ def agreements(template: Template, number: Numbers) -> Iterator[str]:
 def _of_a_token(number: Numbers) -> Iterator[str]:
     """Why a token takes longer than a decode step."""
     step, prefills = number("mean_step_time_expected"), number("prefills_between_expected")
-    context, waiting, groups = number("mean_context_len"), number("waiting_prompts"), number("lockstep_groups")
-    others = waiting and groups and groups * (waiting + 1) - 1  # those of groups that share experts hold it up too
+    context, parts = number("mean_context_len"), number("busy_parts")
+    waiting, groups = number("waiting_prompts"), number("lockstep_groups")
+    others = waiting and groups and parts and waiting * groups * parts  # groups that share experts hold it up too
     whose = "the other sequence's prefill" if others == 1 else f"the {shown(others, '1')} other sequences' prefills"
     if step and prefills and prefills > (LEAST - 1) * step:
         yield (
