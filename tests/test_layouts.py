@@ -197,16 +197,6 @@ def test_at_the_parity_batch_the_cache_takes_as_long_as_the_weights(more: dict[s
         assert there.number("kv_time") == pytest.approx(there.number("param_time"), rel=1e-12)
 
 
-def test_at_the_parity_batch_experts_are_read_by_all_chips() -> None:
-    """Groups that share experts read a part of them each: the cache takes as long as that, with a cache of so many."""
-    template = library.load("inference")
-    known = facts(template, "deepseek-v3", "h200-sxm")
-    plan = {"n_chips": 32, "serve_data": 8, "serve_expert": 32, "batch": 8192}
-    found = evaluate(template, known, plan)
-    cache_time = found.number("kv_time") * found.number("cache_parity_batch") / 8192
-    assert cache_time == pytest.approx(found.number("param_time"), rel=1e-12)
-
-
 def test_without_a_layout_all_chips_are_tensor_ways() -> None:
     """A plan that states no ways has the numbers of one whose tensor ways are all its chips, but for the cache."""
     template = library.load("inference")

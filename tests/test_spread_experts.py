@@ -101,3 +101,10 @@ def test_a_token_waits_for_the_prompts_of_all_groups_that_share_experts() -> Non
         told = run("calc", "inference", "-m", "deepseek-v3", "-H", "h200-sxm", "--set", "n_chips=8", "serve_data=8",
                    f"serve_expert={ways}", "batch=64", "weight_dtype=fp8").output  # fmt: skip
         assert f"of the {others} other sequences' prefills between steps" in told
+
+
+def test_at_the_parity_batch_experts_are_read_by_all_chips() -> None:
+    """Groups that share experts read a part of them each: the cache of so many sequences takes as long as that."""
+    found = decode(32, serve_data=8, batch=8192)
+    cache_time = found["kv_time"] * found["cache_parity_batch"] / 8192
+    assert cache_time == pytest.approx(found["param_time"], rel=1e-12)

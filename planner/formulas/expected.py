@@ -255,8 +255,8 @@ def _of_a_second(number: Numbers) -> Iterator[str]:
     each, take = ("", "takes") if batch == 1 else ("each ", "take")
     if number("is_apart"):
         own = spoken(number("answers_time_expected"), "s")
-        prefill = spoken(time, "s")
-        yield f"{answers} {take} {own}, and the chips of their own that prefill {prefill}: these set the rate."
+        slower = "caches on their way" if time == number("transfers_time") else "chips of their own that prefill"
+        yield f"{answers} {take} {own}, and the {slower} {spoken(time, 's')}: these set the rate."
     else:
         yield f"{answers}, {each}with its prefill, {take} {spoken(time, 's')}: {spoken(rate, '1')} tokens a second."
 
