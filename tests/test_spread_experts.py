@@ -108,3 +108,12 @@ def test_at_the_parity_batch_experts_are_read_by_all_chips() -> None:
     found = decode(32, serve_data=8, batch=8192)
     cache_time = found["kv_time"] * found["cache_parity_batch"] / 8192
     assert cache_time == pytest.approx(found["param_time"], rel=1e-12)
+
+
+def test_more_chips_that_prefill_than_experts_hold_them_again() -> None:
+    """Pools of once, twice and four times as many chips: a prompt takes as long, and each prefills as many more."""
+    pools = [decode(8, serve_data=8, batch=4096, generate_len=1, prefill_chips=256 * more, prefill_tensor=1)
+             for more in (1, 2, 4)]  # fmt: skip
+    for name in ("prefill_time_expected", "prefill_lower_bound_time", "prefill_memory_per_chip"):
+        assert len({found[name] for found in pools}) == 1, name
+    assert pools[1]["rate_of_prefill"] == pytest.approx(2 * pools[0]["rate_of_prefill"], rel=1e-12)
