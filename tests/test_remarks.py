@@ -230,3 +230,11 @@ def test_experts_tell_from_which_tokens_a_plan_is_compute_bound() -> None:
     there = json.loads(calc(*words, f"batch_tokens={4096 * tokens}", "--json"))
     assert there["compute_time"] == pytest.approx(there["fsdp_comm_time"], rel=1e-3)
     assert "this plan is compute-bound from" not in calc(*TRAINING)  # of a dense model they are close
+
+
+def test_caches_on_their_way_set_the_rate_where_they_take_longest() -> None:
+    """64 caches of 40 heads in 40 layers, 4,032 tokens in 16 bits, over 8 chips' scale-out network of 6.25 GB/s."""
+    told = run("calc", "inference", "-m", "llama2-13b", "-H", "tpu-v5p", "--set", "n_chips=8", "prefill_chips=64",
+               "prefill_tensor=8", "batch=64", "prompt_len=4032", "generate_len=64").output  # fmt: skip
+    seconds = 64 * 40 * 2 * 40 * 128 * 4032 * 2 / (8 * 6.25e9)
+    assert f"and the caches on their way {seconds:.3g} s: these set the rate" in told

@@ -41,18 +41,50 @@ def test_experts_over_all_chips_are_no_one_chips() -> None:
     assert decode(8, batch=4)["param_time"] == shared["param_time"]  # the bound is that of even routes
 
 
-@pytest.mark.parametrize("batch", [16, 64, 256, 1024])
-def test_groups_wait_for_each_others_prompts(batch: int) -> None:
-    """As many turns of prefills as in a simulation of eight groups whose sequences end at random, within 10 %."""
-    groups, steps = 8, 40_000
-    begun = np.random.default_rng(batch).binomial(batch // groups - 1, 1 / GENERATED, (steps, groups))
-    turns = np.maximum(begun.max(axis=1), 0).sum()  # a group prefills one prompt after another
-    found = decode(groups, serve_data=groups, batch=batch, generate_len=GENERATED)
-    of_a_group = (batch // groups - 1) / GENERATED
-    assert found["turns_of_prompt"] * of_a_group == pytest.approx(turns / steps, rel=0.1)
-    assert found["prefills_between_expected"] == pytest.approx(
-        of_a_group * found["turns_of_prompt"] * found["turn_time"]
-    )
+def simulated(sequences: list[int], chunks: int) -> float:
+    """The share of steps with a prefill, of groups whose sequences end at random, a chunk of each in a step."""
+    begun = np.random.default_rng(sum(sequences)).binomial(sequences, 1 / GENERATED, (100_000, len(sequences)))
+    rest = np.cumsum(chunks * begun - 1, axis=0)
+    rest -= np.minimum(np.minimum.accumulate(rest, axis=0), 0)  # what waits for the next step: never below 0
+    waiting = np.vstack([np.zeros_like(rest[:1]), rest[:-1]]) + chunks * begun
+    return float((waiting > 0).any(axis=1).mean())
+
+
+@pytest.mark.parametrize("sequences", [1, 2, 8, 32, 128])
+@pytest.mark.parametrize(("chunks", "inputs"), [(1, {}), (4, {}), (4, {"chunk_len": 8192}), (2, {"chunk_len": 16384})])
+def test_groups_wait_for_each_others_prompts(sequences: int, chunks: int, inputs: dict[str, float]) -> None:
+    """As often as in a simulation of eight groups, within 10 %: of all prompts, and of all but a sequence's own.
+
+    Also where each group has one sequence. Chunks of long prompts lie beside those of other groups.
+    """
+    given = {"prompt_len": chunks * inputs.get("chunk_len", 8192), **inputs}
+    found = decode(8, serve_data=8, batch=8 * sequences, generate_len=GENERATED, **given)
+    share = found["turns_of_prompt"] * chunks * sequences / GENERATED
+    assert share == pytest.approx(simulated([sequences] * 8, chunks), rel=0.1)
+    waits = found["prefills_between_expected"] / found["turn_time"] * chunks
+    assert waits == pytest.approx(simulated([sequences - 1, *[sequences] * 7], chunks), rel=0.1)
+
+
+def test_a_sequence_alone_waits_for_no_prompt() -> None:
+    """Whatever chips it leaves idle: groups and stages without a sequence prefill nothing."""
+    for inputs in ({"serve_data": 8}, {"serve_pipeline": 8, "serve_expert": 1}, {"serve_data": 2, "serve_pipeline": 4,
+                                                                               "serve_expert": 2}):  # fmt: skip
+        found = decode(8, batch=1, **inputs)
+        assert found["prefills_between_expected"] == 0
+        assert found["turns_of_prompt"] == 1
+
+
+def test_a_stage_prefills_for_all_parts_of_a_pipeline() -> None:
+    """By hand: 15 others of 4 parts, each a quarter of a prompt's time on a stage: 3.75 prompts of a token's answer."""
+    found = decode(4, batch=16, serve_pipeline=4, serve_expert=1)
+    assert found["waiting_prompts"] == found["own_waiting_prompts"] == 3.75
+
+
+def test_prompts_share_a_chunk_at_most() -> None:
+    """However many wait, a pass has no more of their tokens than a chunk: 4 of 128 in 512, 1 where it is as long."""
+    for chunk, together in ((512, 4), (128, 1), (0, 64)):
+        found = decode(8, batch=4096, prompt_len=128, generate_len=1, chunk_len=chunk)
+        assert found["pass_prompts"] == together
 
 
 def test_groups_with_experts_of_their_own_wait_for_their_prompts_alone() -> None:
@@ -69,3 +101,19 @@ def test_a_token_waits_for_the_prompts_of_all_groups_that_share_experts() -> Non
         told = run("calc", "inference", "-m", "deepseek-v3", "-H", "h200-sxm", "--set", "n_chips=8", "serve_data=8",
                    f"serve_expert={ways}", "batch=64", "weight_dtype=fp8").output  # fmt: skip
         assert f"of the {others} other sequences' prefills between steps" in told
+
+
+def test_at_the_parity_batch_experts_are_read_by_all_chips() -> None:
+    """Groups that share experts read a part of them each: the cache of so many sequences takes as long as that."""
+    found = decode(32, serve_data=8, batch=8192)
+    cache_time = found["kv_time"] * found["cache_parity_batch"] / 8192
+    assert cache_time == pytest.approx(found["param_time"], rel=1e-12)
+
+
+def test_more_chips_that_prefill_than_experts_hold_them_again() -> None:
+    """Pools of once, twice and four times as many chips: a prompt takes as long, and each prefills as many more."""
+    pools = [decode(8, serve_data=8, batch=4096, generate_len=1, prefill_chips=256 * more, prefill_tensor=1)
+             for more in (1, 2, 4)]  # fmt: skip
+    for name in ("prefill_time_expected", "prefill_lower_bound_time", "prefill_memory_per_chip"):
+        assert len({found[name] for found in pools}) == 1, name
+    assert pools[1]["rate_of_prefill"] == pytest.approx(2 * pools[0]["rate_of_prefill"], rel=1e-12)

@@ -233,8 +233,9 @@ def agreements(template: Template, number: Numbers) -> Iterator[str]:
 def _of_a_token(number: Numbers) -> Iterator[str]:
     """Why a token takes longer than a decode step."""
     step, prefills = number("mean_step_time_expected"), number("prefills_between_expected")
-    context, waiting, groups = number("mean_context_len"), number("waiting_prompts"), number("lockstep_groups")
-    others = waiting and groups and groups * (waiting + 1) - 1  # those of groups that share experts hold it up too
+    context, parts = number("mean_context_len"), number("busy_parts")
+    waiting, groups = number("waiting_prompts"), number("lockstep_groups")
+    others = waiting and groups and parts and waiting * groups * parts  # groups that share experts hold it up too
     whose = "the other sequence's prefill" if others == 1 else f"the {shown(others, '1')} other sequences' prefills"
     if step and prefills and prefills > (LEAST - 1) * step:
         yield (
@@ -254,8 +255,8 @@ def _of_a_second(number: Numbers) -> Iterator[str]:
     each, take = ("", "takes") if batch == 1 else ("each ", "take")
     if number("is_apart"):
         own = spoken(number("answers_time_expected"), "s")
-        prefill = spoken(time, "s")
-        yield f"{answers} {take} {own}, and the chips of their own that prefill {prefill}: these set the rate."
+        slower = "caches on their way" if time == number("transfers_time") else "chips of their own that prefill"
+        yield f"{answers} {take} {own}, and the {slower} {spoken(time, 's')}: these set the rate."
     else:
         yield f"{answers}, {each}with its prefill, {take} {spoken(time, 's')}: {spoken(rate, '1')} tokens a second."
 
