@@ -8,7 +8,7 @@ Candidates are around the input's present value: for a rate or size from 1e-9 to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,8 @@ OF_SLICES = (
     "max_chips",
     "wrap_multiple",
     "wrap_needs_all",
-)  # a chip's rows that determine slice sizes
+    "n_slices",
+)  # rows that determine slice sizes
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedVa
     if not is_count(row, present):
         return TriedValues(_tried_values(row, present), 0.0)
     counts = step(now.template, row.name, values)
-    sizes = slice_sizes(now) if row.name == CHIPS else None
+    sizes = slice_sizes(now.known) if row.name == CHIPS else None
     if sizes is None and len(dividing := shares(now.template, row.name, values)):
         return TriedValues(dividing, counts, listed_as="number that divides the chips")
     if sizes is None:
@@ -84,19 +85,19 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedVa
     return TriedValues(fitting, counts, listed_as="size that slices have")
 
 
-def slice_sizes(now: Results) -> np.ndarray | None:
+def slice_sizes(value: Callable[[str], Value]) -> np.ndarray | None:
     """The possible numbers of chips of a plan's slices, ascending; None for a chip without a torus.
 
-    A slice has a power of two; on a torus of cubes, from one cube on, a multiple of cubes.
+    A slice has a power of two; on a torus of cubes, from one cube on, a multiple of cubes. `value` gives a plan's row
+    by name, None if it is missing.
     """
-    if not {CHIPS, *OF_SLICES} <= now.template.by_name.keys() or now.value("topology") != "torus":
+    topology, axes, most, multiple, is_cubes, slices = (value(name) for name in OF_SLICES)
+    if topology != "torus":
         return None
-    axes, most, multiple, is_cubes = (now.value(name) for name in OF_SLICES[1:])
     if not (isinstance(axes, float) and isinstance(most, float) and isinstance(multiple, float)):
         return None
     cube = multiple**axes if is_cubes else most
     sizes = np.union1d(2.0 ** np.arange(np.log2(min(cube, most)) + 1), cube * np.arange(1, most // cube + 1))
-    slices = now.value("n_slices") if "n_slices" in now.template.by_name else 1.0
     return sizes * (slices if isinstance(slices, float) else 1.0)
 
 
