@@ -15,7 +15,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import facts
-from planner.formulas.search_space import slice_sizes
+from planner.formulas.slices import slice_sizes
 from planner.formulas.solving import parse_target, solve
 from planner.formulas.template import Template
 from planner.number_text import in_seven_digits

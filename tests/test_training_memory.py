@@ -17,7 +17,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
-from planner.formulas.search_space import OF_SLICES, slice_sizes
+from planner.formulas.slices import OF_SLICES, slice_sizes
 from planner.formulas.template import Template
 from tests.plans_together import Planned, together
 from tests.workbooks import by_name, cached, write_small

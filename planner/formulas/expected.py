@@ -13,14 +13,12 @@ from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas import thresholds
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
-from planner.formulas.search_space import CHIPS, slice_sizes
+from planner.formulas.slices import of_rings, of_the_slice
 from planner.formulas.template import Template
 from planner.number_text import percent, shown, spoken
 from planner.terminal_table import counted
 
 IDEAL = "ideal"
-SLICED = "tpu"
-"""The kind of chips that are rented in slices of some sizes."""
 FAMILIES = {"gpu": "GPUs", "tpu": "TPUs"}
 """Calibrations for chips without published runs, and the chips of which they are the median."""
 FITTED = {"tpu": " of TPUs", "neuron": ""}  # by the start of a calibration: whose runs it is fitted to, if not GPUs'
@@ -122,8 +120,8 @@ def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
     yield from _of_the_batch(value)
-    if kind == SLICED:
-        yield from _of_the_slice(value)
+    yield from of_the_slice(value, kind)
+    yield from of_rings(value, kind)
     yield from _of_the_target(value)
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)
@@ -150,28 +148,6 @@ def _of_the_batch(value: Callable[[str], Value]) -> Iterator[str]:
         yield (
             f"{shown(sequences, '1')} sequences don't split evenly over {split}: the busiest takes {busiest:,}, the "
             f"mean is {shown(mean, '1')}. The expected step is that of the mean."
-        )
-
-
-def _of_the_slice(value: Callable[[str], Value]) -> Iterator[str]:
-    """A sentence if no slice has a TPU plan's chips, or if its axes are taken for rings and some would be lines."""
-    sizes, chips, slices = slice_sizes(value), value(CHIPS), value("n_slices") or 1.0
-    if sizes is None or not isinstance(chips, float) or not isinstance(slices, float) or chips > sizes[-1]:
-        return
-    each = chips / slices
-    if chips not in sizes:
-        larger = sizes[sizes > chips][0] / slices
-        yield f"No slice of this chip has {shown(each, '1')} chips: the next larger has {larger:,.0f}."
-        return
-    axes, multiple = value("torus_axes"), value("wrap_multiple")
-    if value("slice_x") != 0 or value("fsdp_ring") is None:
-        return
-    if isinstance(axes, float) and isinstance(multiple, float) and 1 < each < multiple**axes:
-        doublings = [int((math.log2(each) + number) // axes) for number in range(int(axes))]
-        shape = (f"slice_{axis}={2**times}" for axis, times in zip("xyz", doublings, strict=False))
-        yield (
-            f"Axes of a slice are taken for rings, and in one of {each:,.0f} chips some are lines, of half the "
-            f"bandwidth: set its shape, such as {' '.join(shape)}."
         )
 
 

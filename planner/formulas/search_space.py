@@ -8,7 +8,7 @@ Candidates are around the input's present value: for a rate or size from 1e-9 to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from planner.errors import UserError
 from planner.formulas.evaluation import Results
 from planner.formulas.following import shares, step
 from planner.formulas.input_values import COUNTED, is_share, is_whole, limits
+from planner.formulas.slices import CHIPS, slice_sizes
 from planner.formulas.template import Row
 
 SMALLEST = 1e-15  # least candidate for a positive number without a present value
@@ -26,15 +27,6 @@ MOST_COUNTED, TIMES = 1e9, 1e4  # largest count to try, and largest factor over 
 EXACT = 1e15  # beyond it adjacent counts differ by less than the results' precision
 FEW = 1024  # all whole numbers up to it are tried
 STEPS = 4096  # number of values tried beyond
-CHIPS = "n_chips"  # the input with the chips of a slice
-OF_SLICES = (
-    "topology",
-    "torus_axes",
-    "max_chips",
-    "wrap_multiple",
-    "wrap_needs_all",
-    "n_slices",
-)  # rows that determine slice sizes
 
 
 @dataclass(frozen=True)
@@ -83,22 +75,6 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedVa
         what = f"no slice of this chip, of up to {sizes[-1]:,.0f} chips, has a multiple of {counts:g}"
         raise UserError(what, remedy="set other ways")
     return TriedValues(fitting, counts, listed_as="size that slices have")
-
-
-def slice_sizes(value: Callable[[str], Value]) -> np.ndarray | None:
-    """The possible numbers of chips of a plan's slices, ascending; None for a chip without a torus.
-
-    A slice has a power of two; on a torus of cubes, from one cube on, a multiple of cubes. `value` gives a plan's row
-    by name, None if it is missing.
-    """
-    topology, axes, most, multiple, is_cubes, slices = (value(name) for name in OF_SLICES)
-    if topology != "torus":
-        return None
-    if not (isinstance(axes, float) and isinstance(most, float) and isinstance(multiple, float)):
-        return None
-    cube = multiple**axes if is_cubes else most
-    sizes = np.union1d(2.0 ** np.arange(np.log2(min(cube, most)) + 1), cube * np.arange(1, most // cube + 1))
-    return sizes * (slices if isinstance(slices, float) else 1.0)
 
 
 def is_count(row: Row, present: float | None) -> bool:

@@ -143,6 +143,7 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
         lines.append(("Front", f"{found.front:,} plans; none is better in all objectives than any of these"))
     elif found.ties > 1:
         lines.append(("Ties", search_text.tied(asked, found)))
+    lines += [("Slices", text) for text in search_text.of_the_slices(found)]
     lines += [("Memory", text) for text in of_the_context(found.plans[0].results.known)]
     same = search_text.in_all(template, plans)
     return [*lines, *([("In all listed", same)] if same else [])]

@@ -10,6 +10,7 @@ from planner.formulas.binding import of_headline
 from planner.formulas.expected import of_runs_in, of_the_context
 from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
+from planner.formulas.slices import of_the_slice
 from planner.formulas.template import Template
 from planner.number_text import percent, spoken
 from planner.search import layout_space
@@ -95,11 +96,23 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     if found.plans[0].moved.get(layout_space.BATCH) == most:
         more = f"--over {layout_space.BATCH}={most:.0f}..{16 * most:.0f}*2"
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
+    yield from of_the_slices(found)
     yield from _nearly_full(found)
     yield from of_the_context(found.plans[0].results.known)
     yield from _untold_memory(found)
     if found.of_each:
         yield from _of_each(asked, found)
+
+
+def of_the_slices(found: Found) -> Iterator[str]:
+    """A sentence for each number of chips of the best plans that no slice of their chip has."""
+    said = (
+        of_the_slice(
+            plan.results.known, str((plan.subject.facts.hardware or {}).get("kind")), plan.subject.hardware or ""
+        )
+        for plan in found.plans
+    )
+    yield from dict.fromkeys(line for lines in said for line in lines)
 
 
 def memory_left(plan: FoundPlan) -> float | None:
