@@ -238,3 +238,63 @@ def test_caches_on_their_way_set_the_rate_where_they_take_longest() -> None:
                "prefill_tensor=8", "batch=64", "prompt_len=4032", "generate_len=64").output  # fmt: skip
     seconds = 64 * 40 * 2 * 40 * 128 * 4032 * 2 / (8 * 6.25e9)
     assert f"and the caches on their way {seconds:.3g} s: these set the rate" in told
+
+
+@pytest.mark.parametrize(
+    ("chip", "chips", "said"),
+    [
+        ("tpu-v6e", "n_chips=12", "No slice of this chip has 12 chips: the next larger has 16."),
+        ("tpu-v6e", "n_chips=24 n_slices=2", "No slice of this chip has 12 chips: the next larger has 16."),
+        ("tpu-v4", "n_chips=48", "No slice of this chip has 48 chips: the next larger has 64."),
+        ("tpu-v5p", "n_chips=96", "No slice of this chip has 96 chips: the next larger has 128."),
+        (
+            "tpu-v6e",
+            "n_chips=64",
+            "one of 64 chips some are lines, of half the bandwidth: set its shape, such as slice_x=8 slice_y=8.",
+        ),
+        ("tpu-v5p", "n_chips=32", "such as slice_x=2 slice_y=4 slice_z=4."),
+        ("tpu-v6e", "n_chips=128", "such as slice_x=8 slice_y=16."),
+    ],
+)
+def test_a_number_of_chips_that_no_slice_has_is_told(chip: str, chips: str, said: str) -> None:
+    """Google Cloud's tables have the shapes of slices; in small ones an axis doesn't wrap (scaling book, chapter 2)."""
+    assert said in calc("training", "-m", "llama3-8b", "-H", chip, "--set", *chips.split())
+
+
+@pytest.mark.parametrize(
+    ("chip", "chips"),
+    [
+        ("tpu-v6e", "n_chips=256"),
+        ("tpu-v6e", "n_chips=512 n_slices=2"),
+        ("tpu-v6e", "n_chips=64 slice_x=8 slice_y=8"),
+        ("tpu-v6e", "n_chips=1"),
+        ("tpu-v5p", "n_chips=192"),
+        ("h100-sxm", "n_chips=12"),
+    ],
+)
+def test_nothing_is_told_of_slices_that_there_are(chip: str, chips: str) -> None:
+    """Whole cubes and pods are rings, a typed shape says what wraps, and GPUs come in any number."""
+    text = calc("training", "-m", "llama3-8b", "-H", chip, "--set", *chips.split())
+    assert "No slice" not in text
+    assert "taken for rings" not in text
+
+
+def test_serving_and_reports_tell_of_slices_too(tmp_path: Path) -> None:
+    """Where axes are rings matters to a training plan alone."""
+    told = "No slice of this chip has 12 chips: the next larger has 16."
+    assert told in calc("inference", "-m", "llama3-8b", "-H", "tpu-v6e", "--set", "n_chips=12")
+    assert "taken for rings" not in calc("inference", "-m", "llama3-8b", "-H", "tpu-v6e", "--set", "n_chips=16")
+    path = tmp_path / "plan.xlsx"
+    with of_few_rows(models=("llama3-8b",)):
+        assert run("build", "llama3-8b", "-H", "tpu-v6e", "--set", "n_chips=12", "-o", str(path)).exit_code == 0
+        assert run("report", str(path), "-o", str(path.with_suffix(".md"))).exit_code == 0
+    assert told in path.with_suffix(".md").read_text(encoding="utf-8")
+
+
+def test_a_search_tells_of_chips_that_no_slice_has() -> None:
+    """Of the plans that it lists, once for each number; those of 8 and 16 chips aren't named."""
+    words = ["optimize", "training", "-m", "llama3-8b", "-H", "tpu-v6e", "--minimize", "step_time_expected"]
+    done = run(*words, "--over", "n_chips=8..24*3", "--alone", "--set", "n_microbatches=64", "batch_tokens=8388608")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("No slice of tpu-v6e has 24 chips: the next larger has 32.\n") == 1
+    assert done.stdout.count("No slice") == 1

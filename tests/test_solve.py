@@ -15,7 +15,7 @@ from planner.errors import UserError
 from planner.formulas import library
 from planner.formulas.evaluation import Facts, evaluate
 from planner.formulas.lookups import facts
-from planner.formulas.search_space import slice_sizes
+from planner.formulas.slices import slice_sizes
 from planner.formulas.solving import parse_target, solve
 from planner.formulas.template import Template
 from planner.number_text import in_seven_digits
@@ -321,7 +321,7 @@ def test_what_is_solved_for_may_be_set() -> None:
 def test_slices_have_the_sizes_that_there_are(chip: str, sizes: list[int], others: list[int]) -> None:
     """Powers of two up to a pod; from a cube on, so many cubes; a switch joins any number."""
     template = library.load("inference")
-    found = slice_sizes(evaluate(template, facts(template, "llama3-70b", chip)))
+    found = slice_sizes(evaluate(template, facts(template, "llama3-70b", chip)).known)
     assert {*sizes} <= {*(found if found is not None else [])}
     assert not {*others} & {*(found if found is not None else [])}
 

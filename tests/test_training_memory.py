@@ -17,6 +17,7 @@ from planner.formulas import library
 from planner.formulas.evaluation import evaluate
 from planner.formulas.lookups import facts
 from planner.formulas.partial import Prepared, Results
+from planner.formulas.slices import OF_SLICES, slice_sizes
 from planner.formulas.template import Template
 from tests.plans_together import Planned, together
 from tests.workbooks import by_name, cached, write_small
@@ -223,19 +224,21 @@ def test_the_least_chips_are_the_first_that_fit() -> None:
 
 
 def test_more_chips_are_the_first_fsdp_ways_that_fit() -> None:
-    """Of random plans that don't fit, the other ways kept: one FSDP way fewer doesn't fit either. Of ZeRO 1 and 2 data
-    ways share the state where there are no FSDP ways.
+    """Of random plans that don't fit, the other ways kept: one FSDP way fewer doesn't fit either, nor the next smaller
+    slice of TPUs. Of ZeRO 1 and 2 data ways share the state where there are no FSDP ways.
     """
     seen = 0
-    for (model, chip, inputs), found in with_results(150, "fits_memory_at_work", "more_chips"):
+    for (model, chip, inputs), found in with_results(150, "fits_memory_at_work", "more_chips", *OF_SLICES):
         if found.number("fits_memory_at_work"):
             continue
         way = "mesh_data" if inputs["mesh_fsdp"] == 1 and inputs["zero_stage"] in (1, 2) else "mesh_fsdp"
         ways, unit = float(inputs[way]), inputs["n_chips"] / inputs[way]
-        least = first_that_fits(model, chip, inputs, way, np.arange(max(2.0, ways + 1), 2049))
-        told = found.number("more_chips")
+        tried, sizes = np.arange(max(2.0, ways + 1), 2049), slice_sizes(found.known)
+        tried = tried if sizes is None else tried[np.isin(tried * unit, sizes)]
+        least = first_that_fits(model, chip, inputs, way, tried) if len(tried) else None
+        told, most = found.number("more_chips"), tried.max(initial=0)
         fitting = None if told is None else max(ways + 1, 2, told / unit)
-        assert (fitting if fitting and fitting <= 2048 else None) == least, (model, chip, inputs)
+        assert (fitting if fitting and fitting <= most else None) == least, (model, chip, inputs)
         seen += least is not None
     assert seen > 10
 

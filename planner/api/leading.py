@@ -6,7 +6,6 @@ For a template without headlines, its outputs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 
 from planner import terminal_table
 from planner.catalog.databases import Databases
@@ -37,7 +36,7 @@ def lines(
     said = [_plan("What to expect of ", results, model, hardware), *_headlines(found, results, databases)]
     known = facts(results.template, model, hardware, databases)
     kind = str((known.hardware or {}).get("kind") or "")
-    notes = list(expected.notes(partial(expected.known, results), near.own if near else None, kind))
+    notes = list(expected.notes(results.known, near.own if near else None, kind))
     agreements = list(expected.agreements(results.template, results.number))
     said += [*notes, *([""] if agreements and not notes else []), *agreements]
     said += [*_fitting(results, known, found), *_binding(found, results)]

@@ -89,6 +89,10 @@ class Results(Mapping[str, Any]):
             return self._spelling.get(number) or text_of(number)
         return None if number != number else number
 
+    def known(self, name: str) -> Value:
+        """The value of a row in a single plan; None also if the template has none of this name."""
+        return self.value(name) if name in self else None
+
     def number(self, text: str) -> float | None:
         """The value of a formula in names of rows, in a single plan; None for N/A."""
         found = float(run(parse(text), self.arrays))

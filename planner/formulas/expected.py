@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from planner.catalog import Value
 from planner.catalog.hardware_columns import NO_CALIBRATION
 from planner.formulas import thresholds
 from planner.formulas.evaluation import Results
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, headline_template, leading
+from planner.formulas.slices import of_rings, of_the_slice
 from planner.formulas.template import Template
 from planner.number_text import percent, shown, spoken
 from planner.terminal_table import counted
@@ -81,12 +81,7 @@ def of_runs(value: Callable[[str], Value], *, is_own: bool = False) -> str:
 
 def of_runs_in(results: Results, *, is_own: bool = False) -> str:
     """The same of computed results."""
-    return of_runs(partial(known, results), is_own=is_own)
-
-
-def known(results: Results, name: str) -> Value:
-    """The value of a row; None if the template has none of this name."""
-    return results.value(name) if name in results.template.by_name else None
+    return of_runs(results.known, is_own=is_own)
 
 
 def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -> Iterator[str]:
@@ -125,6 +120,8 @@ def notes(value: Callable[[str], Value], own_runs: int | None, kind: str = "") -
     if isinstance(tokens, float) and isinstance(step, float) and step > tokens:
         yield f"The run of {tokens:,.0f} tokens is less than a step of {step:,.0f}: set train_tokens."
     yield from _of_the_batch(value)
+    yield from of_the_slice(value, kind)
+    yield from of_rings(value, kind)
     yield from _of_the_target(value)
     if value(EXTRAPOLATED) == 1:
         beyond = " or ".join(words for name, words in BEYOND.items() if value(name) == 1)

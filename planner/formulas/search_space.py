@@ -18,6 +18,7 @@ from planner.errors import UserError
 from planner.formulas.evaluation import Results
 from planner.formulas.following import shares, step
 from planner.formulas.input_values import COUNTED, is_share, is_whole, limits
+from planner.formulas.slices import CHIPS, slice_sizes
 from planner.formulas.template import Row
 
 SMALLEST = 1e-15  # least candidate for a positive number without a present value
@@ -26,14 +27,6 @@ MOST_COUNTED, TIMES = 1e9, 1e4  # largest count to try, and largest factor over 
 EXACT = 1e15  # beyond it adjacent counts differ by less than the results' precision
 FEW = 1024  # all whole numbers up to it are tried
 STEPS = 4096  # number of values tried beyond
-CHIPS = "n_chips"  # the input with the chips of a slice
-OF_SLICES = (
-    "topology",
-    "torus_axes",
-    "max_chips",
-    "wrap_multiple",
-    "wrap_needs_all",
-)  # a chip's rows that determine slice sizes
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedVa
     if not is_count(row, present):
         return TriedValues(_tried_values(row, present), 0.0)
     counts = step(now.template, row.name, values)
-    sizes = slice_sizes(now) if row.name == CHIPS else None
+    sizes = slice_sizes(now.known) if row.name == CHIPS else None
     if sizes is None and len(dividing := shares(now.template, row.name, values)):
         return TriedValues(dividing, counts, listed_as="number that divides the chips")
     if sizes is None:
@@ -82,22 +75,6 @@ def search_space(row: Row, values: Mapping[str, Value], now: Results) -> TriedVa
         what = f"no slice of this chip, of up to {sizes[-1]:,.0f} chips, has a multiple of {counts:g}"
         raise UserError(what, remedy="set other ways")
     return TriedValues(fitting, counts, listed_as="size that slices have")
-
-
-def slice_sizes(now: Results) -> np.ndarray | None:
-    """The possible numbers of chips of a plan's slices, ascending; None for a chip without a torus.
-
-    A slice has a power of two; on a torus of cubes, from one cube on, a multiple of cubes.
-    """
-    if not {CHIPS, *OF_SLICES} <= now.template.by_name.keys() or now.value("topology") != "torus":
-        return None
-    axes, most, multiple, is_cubes = (now.value(name) for name in OF_SLICES[1:])
-    if not (isinstance(axes, float) and isinstance(most, float) and isinstance(multiple, float)):
-        return None
-    cube = multiple**axes if is_cubes else most
-    sizes = np.union1d(2.0 ** np.arange(np.log2(min(cube, most)) + 1), cube * np.arange(1, most // cube + 1))
-    slices = now.value("n_slices") if "n_slices" in now.template.by_name else 1.0
-    return sizes * (slices if isinstance(slices, float) else 1.0)
 
 
 def is_count(row: Row, present: float | None) -> bool:

@@ -6,14 +6,13 @@ It is in a workbook of its own, or beside the scenarios made from its plans.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import cycle
 from textwrap import wrap
 
 from openpyxl.chart import ScatterChart
 
 from planner.formulas.evaluation import Results
-from planner.formulas.expected import known, of_the_context
+from planner.formulas.expected import of_the_context
 from planner.formulas.headlines import RANGE, fit
 from planner.formulas.template import Row
 from planner.number_text import within
@@ -144,7 +143,8 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
         lines.append(("Front", f"{found.front:,} plans; none is better in all objectives than any of these"))
     elif found.ties > 1:
         lines.append(("Ties", search_text.tied(asked, found)))
-    lines += [("Memory", text) for text in of_the_context(partial(known, found.plans[0].results))]
+    lines += [("Slices", text) for text in search_text.of_the_slices(found)]
+    lines += [("Memory", text) for text in of_the_context(found.plans[0].results.known)]
     same = search_text.in_all(template, plans)
     return [*lines, *([("In all listed", same)] if same else [])]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from planner import progress
 from planner.formulas.binding import of_headline
-from planner.formulas.expected import known, of_runs_in, of_the_context
+from planner.formulas.expected import of_runs_in, of_the_context
 from planner.formulas.explanation import missing
 from planner.formulas.headlines import OF_ANY_RUNS, OF_RUNS, RANGE, fit, headline_template, headlines, memory_check
+from planner.formulas.slices import of_the_slice
 from planner.formulas.template import Template
 from planner.number_text import percent, spoken
 from planner.search import layout_space
@@ -52,7 +52,7 @@ def of_sweep(sweep: SweptPlans) -> Iterator[str]:
     """A sentence if the memory of a sweep's plans is for another context than their sequences have, and none varies."""
     asked, varied = sweep.asked, {name for axis in sweep.asked.axes for name in axis.columns}
     if CACHED in asked.template.closure(sweep.wanted) and varied.isdisjoint(LENGTHS):
-        yield from of_the_context(partial(known, FoundPlan.of(asked, asked.subjects[0], {}).results))
+        yield from of_the_context(FoundPlan.of(asked, asked.subjects[0], {}).results.known)
 
 
 def table(columns: Sequence[SweepColumn], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -96,11 +96,23 @@ def of_search(asked: Request, found: Found) -> Iterator[str]:
     if found.plans[0].moved.get(layout_space.BATCH) == most:
         more = f"--over {layout_space.BATCH}={most:.0f}..{16 * most:.0f}*2"
         yield f"The best plan has the largest batch that was tried, {most:,.0f}: {more} tries larger ones."
+    yield from of_the_slices(found)
     yield from _nearly_full(found)
-    yield from of_the_context(partial(known, found.plans[0].results))
+    yield from of_the_context(found.plans[0].results.known)
     yield from _untold_memory(found)
     if found.of_each:
         yield from _of_each(asked, found)
+
+
+def of_the_slices(found: Found) -> Iterator[str]:
+    """A sentence for each number of chips of the best plans that no slice of their chip has."""
+    said = (
+        of_the_slice(
+            plan.results.known, str((plan.subject.facts.hardware or {}).get("kind")), plan.subject.hardware or ""
+        )
+        for plan in found.plans
+    )
+    yield from dict.fromkeys(line for lines in said for line in lines)
 
 
 def memory_left(plan: FoundPlan) -> float | None:

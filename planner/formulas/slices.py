@@ -1,0 +1,67 @@
+"""Slices of a torus: which numbers of chips they have, and what a plan of another number, or of lines, should tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from planner.catalog import Value
+from planner.number_text import shown
+
+CHIPS = "n_chips"  # the input with the chips of a slice
+OF_SLICES = (
+    "topology",
+    "torus_axes",
+    "max_chips",
+    "wrap_multiple",
+    "wrap_needs_all",
+    "n_slices",
+)  # rows that determine slice sizes
+SLICED = "tpu"
+"""The kind of chips that are rented in slices."""
+
+Known = Callable[[str], Value]
+"""From the name of a row to its value in a plan; None for N/A, and if there is no such row."""
+
+
+def slice_sizes(value: Known) -> np.ndarray | None:
+    """The possible numbers of chips of a plan's slices, ascending; None for a chip without a torus.
+
+    A slice has a power of two; on a torus of cubes, from one cube on, a multiple of cubes.
+    """
+    topology, axes, most, multiple, is_cubes, slices = (value(name) for name in OF_SLICES)
+    if topology != "torus":
+        return None
+    if not (isinstance(axes, float) and isinstance(most, float) and isinstance(multiple, float)):
+        return None
+    cube = multiple**axes if is_cubes else most
+    sizes = np.union1d(2.0 ** np.arange(np.log2(min(cube, most)) + 1), cube * np.arange(1, most // cube + 1))
+    return sizes * (slices if isinstance(slices, float) else 1.0)
+
+
+def of_the_slice(value: Known, kind: str, chip: str = "this chip") -> Iterator[str]:
+    """A sentence if no slice has a plan's chips; `kind` is its chip's. A check tells of more than a pod has."""
+    sizes, chips, slices = slice_sizes(value), value(CHIPS), value("n_slices") or 1.0
+    if kind != SLICED or sizes is None or not isinstance(chips, float) or not isinstance(slices, float):
+        return
+    if chips < sizes[-1] and chips not in sizes:
+        larger = sizes[sizes > chips][0] / slices
+        yield f"No slice of {chip} has {shown(chips / slices, '1')} chips: the next larger has {larger:,.0f}."
+
+
+def of_rings(value: Known, kind: str) -> Iterator[str]:
+    """A sentence if the axes of a training plan's slice are taken for rings, and some of them would be lines."""
+    sizes, chips, slices = slice_sizes(value), value(CHIPS), value("n_slices")
+    axes, multiple, is_assumed = value("torus_axes"), value("wrap_multiple"), value("slice_x") == 0
+    if kind != SLICED or sizes is None or chips not in sizes or value("fsdp_ring") is None or not is_assumed:
+        return
+    each = chips / slices if isinstance(chips, float) and isinstance(slices, float) else 0.0
+    if isinstance(axes, float) and isinstance(multiple, float) and 1 < each < multiple**axes:
+        doublings = [int((math.log2(each) + number) // axes) for number in range(int(axes))]
+        shape = (f"slice_{axis}={2**times}" for axis, times in zip("xyz", doublings, strict=False))
+        yield (
+            f"Axes of a slice are taken for rings, and in one of {each:,.0f} chips some are lines, of half the "
+            f"bandwidth: set its shape, such as {' '.join(shape)}."
+        )
