@@ -6,8 +6,9 @@ names, but for the shipped tables: what differs in a single byte is read anew.
 
 from __future__ import annotations
 
+import csv
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from planner import catalog, data, recalc
 from planner.book import sheet, workbook
 from planner.book.tables import LineTable
+from planner.catalog.calibrations import COMMON
 from planner.catalog.databases import Databases
 from planner.formulas.template import Template
 from planner.recalc import built_values, engine, evidence
@@ -181,11 +183,21 @@ def _load_once(kind: str, path: Path, *columns: Any, **laws: Any) -> catalog.Tab
 
 
 def _calibrations_once(path: Path | None = None, *, only: bool = False) -> catalog.Table:
-    """The shipped calibrations stay as they are, too."""
+    """The shipped calibrations stay as they are, too; beside a few chips they are those of these."""
     if path is not None:
         return _load_calibrations(path, only=only)
+    if short:
+        return calibrations_of({*catalog.load_hardware().rows})
     found: catalog.Table = _tables.get("calibrations", _load_calibrations)
     return found
+
+
+def calibrations_of(chips: Container[str]) -> catalog.Table:
+    """The shipped calibrations that these chips or kinds of chips read: a fifth of a small workbook are the others."""
+    shipped: catalog.Table = _tables.get("calibrations", _load_calibrations)
+    with (data.folder("hardware_db") / "accelerators.csv").open(encoding="utf-8", newline="") as file:
+        read = {COMMON, "tpu", "gpu", *(row["calibration"] for row in csv.DictReader(file) if row["id"] in chips)}
+    return replace(shipped, rows={name: row for name, row in shipped.rows.items() if name in read})
 
 
 def _published_once(template: Template, databases: Databases | None = None) -> PublishedRuns | None:

@@ -6,19 +6,20 @@ import csv
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.catalog import load_hardware, load_models
+from planner.catalog import checked_table, load_hardware, load_models
 from planner.catalog.columns import BlankRule, Field
 from planner.catalog.columns import parse as parse
 from planner.catalog.databases import Databases
 from planner.catalog.hardware_columns import DTYPE_FIELDS, HARDWARE_FIELDS
 from planner.catalog.model_columns import MODEL_FIELDS
-from planner.errors import UserError
+from planner.errors import UserError, nearest
 from planner.formulas import library
 from planner.formulas.lookups import facts
 from tests.catalogs import DENSE, HEADER, LOADERS, TINY, csv_of, load_csv, pairs, row_of_csv
@@ -242,6 +243,19 @@ def test_an_unknown_chip_is_told_those_that_its_words_name(text: str, meant: str
     with pytest.raises(UserError) as fault:
         load_hardware().identify(text)
     assert fault.value.remedy == f"did you mean {meant}?"
+
+
+def test_an_unknown_id_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a thousand runs on one unknown chip doesn't compare it with every known one a thousand times."""
+    table, sought = replace(load_hardware()), list[str]()
+    monkeypatch.setattr(checked_table, "nearest", lambda text, known: sought.append(text) or nearest(text, known))
+    said = set()
+    for _ in range(3):
+        with pytest.raises(UserError) as caught:
+            table.identify("zx81")
+        said.add(str(caught.value))
+    assert sought == ["zx81"]
+    assert len(said) == 1
 
 
 def test_what_is_filled_in_is_not_said_to_be_the_files(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from tests.edits.marks import put_in
 from tests.read_once import recalculate_once
 from tests.workbooks import CHIPS, by_name, cached, edit, few_rows, sheet_of, write_comparison, write_small
 
+pytestmark = pytest.mark.usefixtures("few_cases")
 SHEET = comparison.SHEET
 FILL, HEIGHT = "FFFFCC00", 42.5
 
@@ -206,8 +207,11 @@ def test_a_deleted_column_comes_back_with_what_read_it(tmp_path: Path, sheet: st
 
 def test_a_shipped_template_without_cases_is_no_file_of_a_persons(tmp_path: Path) -> None:
     """Where all cases of one were deleted, an update doesn't ask for its CSV."""
-    path = tmp_path / "plan.xlsx"
-    databases = write_comparison(path).databases
+    path, databases = tmp_path / "plan.xlsx", few_rows(("llama3-8b",), CHIPS)
+    shipped = [library.load(name) for name in ("matmul", "attention")]
+    plan = plan_of((), ["tpu-v5e"], ["matmul"], None, (), databases)
+    cased = [ComparisonCase(each.name, each, each.inputs({})) for each in shipped]
+    path.write_bytes(build(replace(plan, comparison=cased)))
     cases = comparison.find(Package.read(path)).rows
     gone = [row.number for row in cases if row.text("template") == cases[-1].text("template")]
     for row in reversed(gone):

@@ -127,13 +127,15 @@ def comparison() -> tuple[BuildPlan, bytes]:
 
 @cache
 def few_rows(models: tuple[str, ...], chips: tuple[str, ...]) -> Databases:
-    """The databases with these rows alone, as CSVs: of a small workbook the databases are the most."""
+    """The databases with these rows alone, as CSVs, and their calibrations: of a small workbook they are the most."""
     folder = shared_folder()
     for name, ids in (("model_db/models.csv", models), ("hardware_db/accelerators.csv", chips)):
         titles, *lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
         short = [titles, *(line for line in lines if line.partition(",")[0] in ids)]
         (folder / Path(name).name).write_text("\n".join(short), encoding="utf-8")
-    return Databases(folder / "models.csv", folder / "accelerators.csv", only=True)
+    few = Databases(folder / "models.csv", folder / "accelerators.csv", only=True)
+    few.__dict__["calibration"] = read_once.calibrations_of({*CHIPS, *chips})  # a cached property
+    return few
 
 
 @once

@@ -118,7 +118,7 @@ class Table:
             return found
         if len(known := self._of_repository(text)) == 1:
             return known[0]
-        raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=self._meant(text))
+        raise UserError(f'no {NOUNS[self.kind]} "{text}"', remedy=self._remedy(text))
 
     def _of_repository(self, text: str) -> list[str]:
         """The ids of a Hugging Face repository, `owner/name`: their checkpoint's, or else their source's."""
@@ -134,6 +134,11 @@ class Table:
     @cached_property
     def _ids(self) -> Ids:
         return Ids(self.rows)
+
+    @cached_property
+    def _remedy(self) -> Callable[[str], str]:
+        """The remedy for an unknown id, found once: thousands of runs may name the same."""
+        return cache(self._meant)
 
     def _meant(self, text: str) -> str:
         """The remedy for an unknown id: the ids of the Hugging Face repository that it names, else the nearest."""

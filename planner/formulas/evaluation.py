@@ -17,6 +17,7 @@ from planner.formulas.text import Binary, Call, Formula, Name, Node, Number, Tex
 
 Given = Mapping[str, Any]  # name -> number, text, None (N/A), or an array of these
 _MOST_NAMED = 8  # most numbers of a model or chip to list
+_NUMBERS = frozenset((float, int, type(None)))  # of a list of these numpy makes an array in one go, with NaN for None
 _CODES: dict[str, float] = {}
 _TEXTS: list[str] = [""]
 NUMPY = Arithmetic(np)
@@ -183,6 +184,8 @@ def encoded(row: Row, value: Any, spelling: dict[float, str] | None = None) -> A
     text where the row has a unit, and the reverse.
     """
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype.kind in "OUS"):
+        if row.unit != "text" and _NUMBERS.issuperset(map(type, value)):
+            return np.array(value, dtype=np.float64)
         return np.array([encoded(row, item, spelling) for item in value], dtype=np.float64)
     if value is None:
         return np.float64(np.nan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -142,9 +142,15 @@ def _is_plain(row: Row) -> bool:
     return row.kind in ("model", "hardware") and not row.column[1]
 
 
+def _rows_of(table: Table, ids: Sequence[str]) -> list[Mapping[str, Value]]:
+    """The row of each run's id, each row made once; an empty one for a blank id."""
+    rows: dict[str, Mapping[str, Value]] = {each: table.rows[each] for each in {*ids} - {""}}
+    return [rows.get(each, {}) for each in ids]
+
+
 def _expected_of(template: Template, runs: list[Run], databases: Databases, models: Table) -> ExpectedRuns:
-    chips = [databases.hardware.rows[run.hardware] if run.hardware else {} for run in runs]
-    architectures = [models.rows[run.model] if run.model else {} for run in runs]
+    chips = _rows_of(databases.hardware, [run.hardware for run in runs])
+    architectures = _rows_of(models, [run.model for run in runs])
     given: dict[str, list[Value]] = {}
     for name in {name for run in runs for name in run.values}:
         row = template.row(name)
