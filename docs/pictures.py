@@ -1,7 +1,7 @@
 """Draws the pictures of the documentation anew: `python docs/pictures.py`, or with the names of some.
 
 Workbooks are built, printed by LibreOffice, cut where something stands, and set on a page that Chromium photographs.
-It needs `soffice`, `pdftoppm`, `pdftotext`, `chromium` and `pngquant`, and the font Carlito, which is as wide as Calibri.
+It needs `soffice`, `pdftoppm`, `pdftotext`, `chromium` and `pngquant`, and the font Carlito, as wide as Calibri.
 """
 
 from __future__ import annotations
