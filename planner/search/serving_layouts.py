@@ -16,7 +16,8 @@ from planner.search.space import PlanAxis
 WAYS = ("serve_tensor", "serve_data", "serve_expert", "serve_pipeline")
 NAMES = ("n_chips", *WAYS, "tensor_axes")
 SPLIT = ("prefill_chips", "prefill_tensor")  # chips dedicated to prefill, separate from those that decode
-READ = ("n_chips", "n_layers", "n_experts", *layout_rules.LINKS)
+COPIES = "redundant_experts"  # copies count as experts
+READ = ("n_chips", "n_layers", "n_experts", COPIES, *layout_rules.LINKS)
 OWN = {*NAMES, *SPLIT}  # the inputs that layouts set, or keep as given
 MOST_CHIPS = 512  # most chips tried if no number is given
 MOST_TIMES = 4  # largest ratio of prefill chips to decode chips, and vice versa
@@ -70,6 +71,7 @@ def _splits(
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
     layers, experts = (layout_rules.number(values, name, 1.0) for name in ("n_layers", "n_experts"))
+    experts += layout_rules.number(values, COPIES)
     for count, axes in product(chips, fixed.get("tensor_axes", layout_rules.torus_axes(values))):
         least = layout_rules.least_tensor_ways(axes)
         most = layout_rules.most_tensor_ways(values, axes) if "serve_tensor" not in fixed else math.inf
