@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.formulas import tried_advice
+from planner.formulas import layout_advice, tried_advice
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.following import followers
 from planner.formulas.headlines import levers
@@ -70,15 +70,18 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
         others = [each for each in nearest if typed.get(each.name) != each.value]  # told once
         said = (*((told,) if told else ()), *(f"{each.words}: every check holds" for each in others))
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
+    quicker = tuple(filter(None, [layout_advice.quicker(own, Facts())]))
     if any(own.number(name) is None for name in costs):
-        return ()  # no saving can be computed for a cost that is N/A
+        return quicker  # no saving can be computed for a cost that is N/A
     if at_any_price and not _is_twice(own, twice.at(), costs):
-        return ()  # nor for one of which only a part grows with the unknown price
+        return quicker  # nor for one of which only a part grows with the unknown price
     near = [[each for each in found if abs(each.doublings) == 1 and each.saved > WORTH] for found in moved]
     best = sorted((max(found, key=lambda each: each.saved) for found in near if found), key=lambda each: -each.saved)
     step, which = plan.headlines[0].label, " at any price" if at_any_price else ""
     said = tuple(f"{each.words}: {_effects(each, step, which)}" for each in best[:MOST])
-    return said or (f"Neither twice nor half of {labels} passes the checks and costs {percent(WORTH, 0)} less.",)
+    return (*quicker, *said) or (
+        f"Neither twice nor half of {labels} passes the checks and costs {percent(WORTH, 0)} less.",
+    )
 
 
 def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[Change]:
