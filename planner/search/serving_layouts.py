@@ -53,15 +53,15 @@ def _splits(
 ) -> Iterator[tuple[float, float]]:
     """Yields pairs to add to a layout: a number of chips that only prefill, and the tensor ways of their groups.
 
-    The ways are those of the chips that decode, or the most that tensor parallelism may have. No chips are added if
-    their number is given.
+    The ways are those of the chips that decode, or a power of two that tensor parallelism may have. No chips are added
+    if their number is given.
     """
     count, tensor, data, _, stages, axes = layout
     counts = fixed.get("prefill_chips") or [0.0]
     if not fixed.keys() & {"prefill_chips", "n_chips"}:
         most = min(MOST_CHIPS - count, count * MOST_TIMES)
         counts = [0.0, *(each for each in chip_counts(values) if count / MOST_TIMES <= each <= most)]
-    ways = {tensor or count / data / stages, _powers(layout_rules.most_tensor_ways(values, axes))[-1]}
+    ways = {tensor or count / data / stages, *_powers(layout_rules.most_tensor_ways(values, axes))}
     least = layout_rules.least_tensor_ways(axes)
     for chips in counts:
         for each in fixed.get("prefill_tensor") or (sorted({min(each, chips) for each in ways}) if chips else [0.0]):
