@@ -208,3 +208,29 @@ def test_nothing_is_said_of_a_cost_that_is_not_known(tmp_path: Path) -> None:
     assert scenario.fits
     assert scenario.changes == ()
     assert "| its bound; N/A: Hardware has no peak for bf16" in markdown(report).replace("\\", "")
+
+
+def test_the_time_that_suffers_most_is_said(tmp_path: Path) -> None:
+    """A change that saves cost says which time pays for it: the one that grows most, beside the step itself."""
+    path = tmp_path / "plan.xlsx"
+    write_small(path, ["llama3-8b"], ["h100-sxm"], ["inference"], n_chips=8, batch=16)
+    (scenario,) = report_data(path).scenarios
+    names, inputs = {"Chips": "n_chips", "Sequences decoded together": "batch"}, {"n_chips": 8.0, "batch": 16.0}
+    times = [each for each in scenario.expected[1:] if each.unit == "s"]
+    for change in scenario.changes:
+        match = MOVED.fullmatch(change)
+        assert match is not None
+        moved = {**inputs, names[match[1]]: float(match[3])}
+        one, two = (computed("llama3-8b", "inference", **each) for each in (inputs, moved))
+        ratio = {each.label.lower(): two.value(each.name) / one.value(each.name) for each in times}
+        assert match[4].split(", ", 1)[1].rpartition(" +")[0] == max(ratio, key=lambda label: ratio[label])
+    assert {change.split(" ")[0] for change in scenario.changes} == {"Chips", "Sequences"}
+
+
+def test_chips_of_a_slice_stay_a_slice(tmp_path: Path) -> None:
+    """Three cubes of v5p are not halved: no slice has 96 chips. Four are."""
+    path = tmp_path / "plan.xlsx"
+    for chips, is_halved in ((192, False), (256, True)):
+        write_small(path, ["llama3-8b"], ["tpu-v5p"], ["inference"], n_chips=chips, batch=64)
+        (scenario,) = report_data(path).scenarios
+        assert any(each.startswith("Chips") for each in scenario.changes) == is_halved, scenario.changes

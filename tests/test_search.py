@@ -72,18 +72,18 @@ def test_the_largest_batch_of_a_search_is_the_largest_that_memory_holds():
 
 
 def test_a_search_of_serving_finds_the_chips_that_prefill_alone():
-    """At 20 ms a token 2 H100 that prefill beside 4 that decode are the cheapest; the cost is that by hand."""
+    """At 20 ms a token 8 pairs of H100 that prefill beside 8 that decode are the cheapest; the cost is that by hand."""
     wheres = ["time_per_output_token_expected<=20ms"]
     free, shared = (
         asked("inference", "llama3-70b", ["h100-sxm"], settings, (), wheres) for settings in ((), ["prefill_chips=0"])
     )
     aim = [objective(free.template, COST, is_least=True)]
     best = optimum(free, aim, 3).plans[0].results
-    assert [best.value(name) for name in ("n_chips", "prefill_chips", "prefill_tensor", "batch")] == [4, 2, 2, 12]
-    prompts = 12 * best.value("prefill_time_expected")  # one group reads them one after the other
+    assert [best.value(name) for name in ("n_chips", "prefill_chips", "prefill_tensor", "batch")] == [8, 16, 2, 64]
+    prompts = 64 / 8 * best.value("prefill_time_expected")  # each pair reads its prompts one after the other
     answers = best.value("generate_len") * best.value("mean_step_time_expected")
-    tokens = 12 * best.value("generate_len")
-    dollars = 6 * best.value("price_per_chip_hour") * max(prompts, answers) / 3600 / tokens * 1e6
+    tokens = 64 * best.value("generate_len")
+    dollars = 24 * best.value("price_per_chip_hour") * max(prompts, answers) / 3600 / tokens * 1e6
     assert best.value(COST) == pytest.approx(dollars, rel=1e-12)
     assert optimum(shared, aim, 3).best > 1.02 * best.value(COST)
     chips = asked("inference", "llama3-70b", ["h100-sxm"], ["n_chips=8"])
@@ -93,6 +93,20 @@ def test_a_search_of_serving_finds_the_chips_that_prefill_alone():
     apart = ways["prefill_chips"] > 0
     assert set(ways["prefill_chips"][apart] / ways["n_chips"][apart]) == {0.25, 0.5, 1, 2, 4}
     assert not (ways["prefill_chips"][apart] % ways["prefill_tensor"][apart]).any()
+
+
+def test_chips_that_prefill_alone_may_have_smaller_groups_than_those_that_decode():
+    """Of 16 H100 that prefill beside four groups of four, eight pairs are cheapest, as trying each size finds."""
+    settings = ["n_chips=16", "serve_tensor=4", "serve_data=4", "serve_pipeline=1", "batch=96", "prefill_chips=16"]
+    wanted = asked("inference", "llama3-70b", ["h100-sxm"], settings)
+    best = optimum(wanted, [objective(wanted.template, COST, is_least=True)], 1).best
+    costs = {}
+    for ways in (1.0, 2.0, 4.0, 8.0):
+        plan = evaluate(wanted.template, wanted.subjects[0].facts, {**wanted.given, "prefill_tensor": ways})
+        if all(plan.value(row.name) != 0 for row in wanted.template.of_kind("check")):
+            costs[plan.value(COST)] = ways
+    assert costs[min(costs)] == 2
+    assert best == min(costs)
 
 
 def test_every_layout_of_a_search_makes_the_chips_and_keeps_the_rules():

@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from planner.search import layout_space
 from planner.search.found import objective
 from planner.search.optimum import optimum
 from tests.searches import STEP, asked
@@ -98,3 +99,28 @@ def test_deepseek_v3s_training_recipe_is_within_the_error_bar_of_the_best_plan()
     ways = ["mesh_tensor=1", "mesh_pipeline=16", "mesh_expert=64"]
     recipe = optimum(asked("training", "deepseek-v3", ["h800-sxm"], settings, ways), aim, 5).plans
     assert min(plan.results.value(STEP) for plan in recipe) <= best.value(f"{STEP}_high")
+
+
+def test_copies_of_experts_are_counted_where_experts_lie_over_all_chips():
+    """256 experts and 32 copies lie over 288 chips, as the template's check allows; without copies over 144."""
+    for copies, most in ((32, 288), (0, 144)):
+        settings = ["n_chips=288", "batch=4608", f"redundant_experts={copies}", "serve_tensor=1"]
+        wanted = asked("inference", "deepseek-v3", ["h800-sxm"], settings)
+        space = layout_space.space(wanted, wanted.subjects[0], alone=False)
+        ways = {space.plan(number)["serve_expert"] for number in range(space.count)}
+        assert max(ways) == most, copies
+
+
+@pytest.mark.parametrize(
+    ("chip", "count", "sequences", "slices"),
+    [("tpu-v6e", 384, 768, 3), ("tpu-v6e", 640, 640, 5), ("tpu-v5p", 96, 768, 3), ("tpu-v5p", 192, 768, 1),
+     ("tpu-v6e", 512, 512, 2), ("tpu-v6e", 384, 512, 2)],
+)  # fmt: skip
+def test_a_search_has_slices_that_exist(chip, count, sequences, slices):
+    """Slices of v6e have a power of two of chips up to 256, of v5p one up to a cube of 64, or whole cubes; where the
+    sequences can't be shared among such, the fewest slices that are large enough.
+    """
+    settings = [f"n_chips={count}", f"batch_tokens={sequences * 4096}", "seq_len=4096"]
+    wanted = asked("training", "llama3-70b", [chip], settings)
+    space = layout_space.space(wanted, wanted.subjects[0], alone=False)
+    assert space.plan(0)["n_slices"] == slices

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.formulas import tried_advice
+from planner.formulas import layout_advice, tried_advice
 from planner.formulas.evaluation import Facts, Results
 from planner.formulas.following import followers
 from planner.formulas.headlines import levers
+from planner.formulas.slices import CHIPS, slice_sizes
 from planner.number_text import percent, shown, within
 from planner.report.expectation import Planned
 from planner.report.replay import Replay
@@ -69,14 +70,18 @@ def changes(plan: Planned, key: str) -> tuple[str, ...]:
         others = [each for each in nearest if typed.get(each.name) != each.value]  # told once
         said = (*((told,) if told else ()), *(f"{each.words}: every check holds" for each in others))
         return said or (f"No doubling or halving of {labels} alone makes every check hold.",)
+    quicker = tuple(filter(None, [layout_advice.quicker(own, Facts())]))
     if any(own.number(name) is None for name in costs):
-        return ()  # no saving can be computed for a cost that is N/A
+        return quicker  # no saving can be computed for a cost that is N/A
     if at_any_price and not _is_twice(own, twice.at(), costs):
-        return ()  # nor for one of which only a part grows with the unknown price
+        return quicker  # nor for one of which only a part grows with the unknown price
     near = [[each for each in found if abs(each.doublings) == 1 and each.saved > WORTH] for found in moved]
     best = sorted((max(found, key=lambda each: each.saved) for found in near if found), key=lambda each: -each.saved)
-    said = tuple(f"{each.words}: {_effects(each, ' at any price' if at_any_price else '')}" for each in best[:MOST])
-    return said or (f"Neither twice nor half of {labels} passes the checks and costs {percent(WORTH, 0)} less.",)
+    step, which = plan.headlines[0].label, " at any price" if at_any_price else ""
+    said = tuple(f"{each.words}: {_effects(each, step, which)}" for each in best[:MOST])
+    return (*quicker, *said) or (
+        f"Neither twice nor half of {labels} passes the checks and costs {percent(WORTH, 0)} less.",
+    )
 
 
 def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[Change]:
@@ -85,6 +90,9 @@ def _moved(plan: Planned, replay: Replay, name: str, own: Results) -> Iterator[C
     if not isinstance(now, float) or now <= 0:
         return
     steps = [step for step in range(-DOUBLINGS, DOUBLINGS + 1) if step and (now * 2.0**step) % 1 == 0]
+    sizes = slice_sizes(own.known) if name == CHIPS else None
+    if sizes is not None and now in sizes:  # chips that exist as slices stay so
+        steps = [step for step in steps if now * 2.0**step in sizes]
     found = replay.along(name, np.array([now * 2.0**step for step in steps]))
     counted = [each for each in plan.headlines if each.unit in UNITS]
     with np.errstate(all="ignore"):  # a headline may be 0 after an edit
@@ -123,10 +131,15 @@ def _is_twice(own: Results, other: Results, costs: Iterable[str]) -> bool:
     return all(one is not None and two is not None and isclose(two, 2 * one, rel_tol=1e-9) for one, two in pairs)
 
 
-def _effects(change: Change, which: str) -> str:
-    """The saving, and the effect on the last of the times that change; `which` says of what cost."""
-    times = [(label, by) for label, by in change.effects.items() if abs(by) >= WORTH and label != change.cost]
-    parts = [(change.cost, change.effects[change.cost]), *times[-1:]]
+def _effects(change: Change, step: str, which: str) -> str:
+    """The saving, and of the times that change the one that suffers most, else that gains most.
+
+    The `step`, which the other times are made of, is said only where these stay. `which` says of what cost.
+    """
+    times = {label: by for label, by in change.effects.items() if abs(by) >= WORTH and label != change.cost}
+    others = {label: by for label, by in times.items() if label != step} or times
+    suffers = max(others, key=lambda label: (others[label] > 0, abs(others[label])), default=None)
+    parts = [(change.cost, change.effects[change.cost]), *([(suffers, others[suffers])] if suffers else [])]
     words = [
         f"{within(label)} {percent(by, 0, signed=True)}".replace(" %", "\N{NO-BREAK SPACE}%") for label, by in parts
     ]

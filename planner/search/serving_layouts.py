@@ -16,7 +16,8 @@ from planner.search.space import PlanAxis
 WAYS = ("serve_tensor", "serve_data", "serve_expert", "serve_pipeline")
 NAMES = ("n_chips", *WAYS, "tensor_axes")
 SPLIT = ("prefill_chips", "prefill_tensor")  # chips dedicated to prefill, separate from those that decode
-READ = ("n_chips", "n_layers", "n_experts", *layout_rules.LINKS)
+COPIES = "redundant_experts"  # copies count as experts
+READ = ("n_chips", "n_layers", "n_experts", COPIES, *layout_rules.LINKS)
 OWN = {*NAMES, *SPLIT}  # the inputs that layouts set, or keep as given
 MOST_CHIPS = 512  # most chips tried if no number is given
 MOST_TIMES = 4  # largest ratio of prefill chips to decode chips, and vice versa
@@ -52,15 +53,15 @@ def _splits(
 ) -> Iterator[tuple[float, float]]:
     """Yields pairs to add to a layout: a number of chips that only prefill, and the tensor ways of their groups.
 
-    The ways are those of the chips that decode, or the most that tensor parallelism may have. No chips are added if
-    their number is given.
+    The ways are those of the chips that decode, or a power of two that tensor parallelism may have. No chips are added
+    if their number is given.
     """
     count, tensor, data, _, stages, axes = layout
     counts = fixed.get("prefill_chips") or [0.0]
     if not fixed.keys() & {"prefill_chips", "n_chips"}:
         most = min(MOST_CHIPS - count, count * MOST_TIMES)
         counts = [0.0, *(each for each in chip_counts(values) if count / MOST_TIMES <= each <= most)]
-    ways = {tensor or count / data / stages, _powers(layout_rules.most_tensor_ways(values, axes))[-1]}
+    ways = {tensor or count / data / stages, *_powers(layout_rules.most_tensor_ways(values, axes))}
     least = layout_rules.least_tensor_ways(axes)
     for chips in counts:
         for each in fixed.get("prefill_tensor") or (sorted({min(each, chips) for each in ways}) if chips else [0.0]):
@@ -70,6 +71,7 @@ def _splits(
 
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
     layers, experts = (layout_rules.number(values, name, 1.0) for name in ("n_layers", "n_experts"))
+    experts += layout_rules.number(values, COPIES)
     for count, axes in product(chips, fixed.get("tensor_axes", layout_rules.torus_axes(values))):
         least = layout_rules.least_tensor_ways(axes)
         most = layout_rules.most_tensor_ways(values, axes) if "serve_tensor" not in fixed else math.inf

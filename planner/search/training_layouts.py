@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 from planner.formulas.following import divisors
+from planner.formulas.slices import OF_SLICES, slice_sizes
 from planner.search import layout_rules
 from planner.search.layout_rules import Values
 from planner.search.space import PlanAxis
@@ -16,7 +17,7 @@ SCHEDULE = ("n_microbatches", "pipeline_interleave")
 SHARED = "shares_context_state"
 OWN = ("n_chips", "n_slices", *WAYS, *SCHEDULE, "tensor_axes", SHARED)  # the inputs that layouts set, or keep as given
 SIZES = ("n_chips", "batch_tokens", "seq_len", "n_layers", "n_experts", "n_heads")
-READ = (*SIZES, "slices_are", *layout_rules.LINKS)
+READ = tuple(dict.fromkeys((*SIZES, "slices_are", *layout_rules.LINKS, *OF_SLICES)))
 
 
 def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> PlanAxis | None:
@@ -32,7 +33,7 @@ def layouts(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequenc
 def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[float]) -> Iterator[tuple[float, ...]]:
     layers = layout_rules.number(values, "n_layers", 1.0)
     sequences = layout_rules.number(values, "batch_tokens") / layout_rules.number(values, "seq_len", 1.0)
-    sliced = [(count, slices) for count in chips for slices in _slices(values, fixed, count)]
+    sliced = [(count, slices) for count in chips for slices in _slices(values, fixed, count, sequences)]
     for (count, slices), axes in product(sliced, fixed.get("tensor_axes", layout_rules.torus_axes(values))):
         each = count / slices
         joined = slices if values.get("slices_are") == "pipeline" else 1.0  # slices that are the stages of one pipeline
@@ -49,12 +50,22 @@ def _all(values: Values, fixed: Mapping[str, Sequence[float]], chips: Sequence[f
                     yield (count, slices, *ways, number, chunk, axes, shares)
 
 
-def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float) -> Sequence[float]:
-    """The numbers of slices: those given, else the fewest slices of possible size."""
+def _slices(values: Values, fixed: Mapping[str, Sequence[float]], chips: float, sequences: float) -> Sequence[float]:
+    """The numbers of slices: those given, else the fewest of a size that exists and with as many sequences in each.
+
+    If there are none such, the fewest that are large enough.
+    """
     if "n_slices" in fixed:
         return fixed["n_slices"]
     most = layout_rules.number(values, "max_chips", chips) if values.get("topology") == "torus" else chips
-    return (float(math.ceil(chips / most)),)
+    fewest = float(math.ceil(chips / most))
+    known = {name: value for name, value in values.items() if value == value and name != "n_slices"}
+    if (sizes := slice_sizes(known.get)) is None:
+        return (fewest,)
+    is_joined = values.get("slices_are") == "pipeline"
+    counts = (count for count in divisors(int(chips)) if count >= fewest and chips / count in sizes)
+    shared = (count for count in counts if is_joined or layout_rules.microbatches(sequences, count, 1))
+    return (float(next(shared, fewest)),)
 
 
 def _allowed(values: Values, axes: float) -> dict[str, Callable[[int], bool]]:
