@@ -109,10 +109,13 @@ def _calculated(package: Package) -> dict[str, bytes]:
 
 
 def _line_table_once(read: sheet.Sheet) -> LineTable | None:
-    """The lines of a sheet, which follow from its XML too."""
+    """The lines of a sheet, which follow from its XML too. They are kept without it, so that it goes when it is needed
+    no more: sheets that refer to themselves stay until Python's collector walks millions of cells.
+    """
     known = read.__dict__
     if "line_table" not in known:
-        known["line_table"] = _line_table(read)
+        of_sheet = _line_table(read)
+        known["line_table"] = of_sheet and replace(of_sheet, sheet=None)  # type: ignore[arg-type]
     found: LineTable | None = known["line_table"]
     return found and replace(found, sheet=read)
 
