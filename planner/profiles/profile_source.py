@@ -9,10 +9,10 @@ import shutil
 import tempfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from planner import progress, run_logs
 from planner.errors import Place, UserError
@@ -72,7 +72,7 @@ def read_file(path: Path, asked: str) -> ProfileSource:
         try:
             return _of_json(path, asked)
         except UserError:
-            if why := unsupported.other_text(_head(path, run_logs.MOST)):
+            if why := unsupported.other_text(_ends(path)):
                 raise UnknownJsonError(why[0], place=Place(path), remedy=why[1]) from None
             raise
     return _of_csv(path) if tool_table.is_csv(head) else _of_planes(path, asked)
@@ -93,7 +93,7 @@ def _head_of_profile(path: Path) -> bytes:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
     if not _is_json(head) and not tool_table.is_csv(head) and (why := unsupported.by_beginning(path, head)):
         if why[1] == unsupported.WANTED:  # a log's first lines may be settings
-            why = unsupported.other_text(_head(path, run_logs.MOST)) or why
+            why = unsupported.other_text(_ends(path)) or why
         raise UserError(why[0], place=Place(path), remedy=why[1])
     return head
 
@@ -103,11 +103,20 @@ def _is_json(head: bytes) -> bool:
     return bool(_JSON.match(head.lstrip(b"\xef\xbb\xbf \t\r\n")))
 
 
-def _head(path: Path, most: int = tool_table.HEAD) -> bytes:
+def _head(path: Path) -> bytes:
     """The first bytes of a file, decompressed."""
+    return _read(path, lambda stream: stream.read(tool_table.HEAD))
+
+
+def _ends(path: Path) -> bytes:
+    """The beginning and the end of a log or a result, decompressed."""
+    return _read(path, run_logs.ends)
+
+
+def _read(path: Path, part: Callable[[IO[bytes]], bytes]) -> bytes:
     try:
         with json_document.unpacked(path) as stream:
-            return stream.read(most)
+            return part(stream)
     except OSError as error:
         raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
     except (EOFError, zlib.error):
