@@ -24,6 +24,7 @@ MOST = 2**20  # bytes at either end of a file to search for the lines of steps
 _COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 _GENERAL = "planner record writes the time that it tells into a workbook: {}"
 _OPTIONS = "--time 6.4s, --tokens-per-second N or --mfu 41%"
+_TOKEN_MS, _FIRST_MS = "--time {}ms --of tpot", "--time {}ms --of ttft"
 _OF_A_CHIP = "--tokens-per-second {}*CHIPS"
 _NUMBER = rb"((?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?)"
 _KINDS = (  # what a text is, by a pattern
@@ -48,7 +49,7 @@ _KINDS = (  # what a text is, by a pattern
         rb"|\btps: *[\d,]|\biter \d+: loss|\| dt: [\d.]+ms|flops profiler -|train_(?:steps|samples)_per_second"
         rb"|'loss': '?[\d.]+'?, '|\"log_history\"|perf/step_time_seconds|\bStep Time *: *[\d.]+s"
         rb"|average step time: [\d.]+ seconds|\biter time \(s\): |\| tps [\d.]+\([\d.]+/gpu\)"
-        rb"|tokens_per_second_per_gpu: ?\d|throughput/(?:device/TPS=|tokens_per_sec: |duration\":)",
+        rb"|tokens_per_second_per_gpu: ?\d|Progress on:train |throughput/(?:device/TPS=|tokens_per_sec: |duration\":)",
         "a log of training",
     ),
 )
@@ -80,26 +81,28 @@ def _middle(numbers: Sequence[str]) -> Chosen:
 
 
 _TOLD = (  # options of planner record by a pattern of the number, and the choice; of several that are alike the first
-    (rb'(?:median_tpot_ms"|Median TPOT \(ms\)): *' + _NUMBER, "--time {}ms --of tpot", _last),
-    (rb'"tpot_percentiles": *\{[^}]{0,400}?"p50": *' + _NUMBER, "--time {}ms --of tpot", _last),
-    (rb"\[TPOT\] P50 *: *" + _NUMBER, "--time {}ms --of tpot", _last),
-    (rb'(?:avg_tpot_ms"|average time-per-output-token \[TPOT\] \(ms\)): *' + _NUMBER, "--time {}ms --of tpot", _last),
-    (rb'(?:median_itl_ms"|Median ITL \(ms\)): *' + _NUMBER, "--time {}ms --of tpot", _last),
+    (rb'(?:median_tpot_ms"|Median TPOT \(ms\)): *' + _NUMBER, _TOKEN_MS, _last),
+    (rb'"tpot_percentiles": *\{[^}]{0,400}?"p50": *' + _NUMBER, _TOKEN_MS, _last),
+    (rb"\[TPOT\] P50 *: *" + _NUMBER, _TOKEN_MS, _last),
+    (rb'(?:avg_tpot_ms"|average time-per-output-token \[TPOT\] \(ms\)): *' + _NUMBER, _TOKEN_MS, _last),
+    (rb'(?:median_itl_ms"|Median ITL \(ms\)): *' + _NUMBER, _TOKEN_MS, _last),
     (rb'"median_tpot": *' + _NUMBER, "--time {}s --of tpot", _last),
     (rb'"median_itl": *' + _NUMBER, "--time {}s --of tpot", _last),
-    (rb'inter[_ ]token[_ ]latency(?: \(ms\))?"[:,] *[^}]{0,600}?"p50": *' + _NUMBER, "--time {}ms --of tpot", _last),
-    (rb'inter[_ ]token[_ ]latency(?: \(ms\))?"[:,] *[^}]{0,200}?"avg": *' + _NUMBER, "--time {}ms --of tpot", _last),
-    (rb'"inter_token_latency": *\{"value": *' + _NUMBER, "--time {}ms --of tpot", _middle),
-    ("│ *Inter Token Latency \\(ms\\) *│ *".encode() + _NUMBER, "--time {}ms --of tpot", _last),
-    (rb'(?:median_ttft_ms"|Median TTFT \(ms\)): *' + _NUMBER, "--time {}ms --of ttft", _last),
-    (rb'"ttft_percentiles": *\{[^}]{0,400}?"p50": *' + _NUMBER, "--time {}ms --of ttft", _last),
-    (rb"\[TTFT\] P50 *: *" + _NUMBER, "--time {}ms --of ttft", _last),
-    (rb'(?:avg_ttft_ms"|average time-to-first-token \[TTFT\] \(ms\)): *' + _NUMBER, "--time {}ms --of ttft", _last),
+    (rb'inter[_ ]token[_ ]latency(?: \(ms\))?"[:,] *[^}]{0,600}?"p50": *' + _NUMBER, _TOKEN_MS, _last),
+    (rb'inter[_ ]token[_ ]latency(?: \(ms\))?"[:,] *[^}]{0,200}?"avg": *' + _NUMBER, _TOKEN_MS, _last),
+    (rb'"inter_token_latency_ms": *\{\s*"successful": *\{[^{}]{0,300}?"median": *' + _NUMBER, _TOKEN_MS, _last),
+    (rb'"inter_token_latency": *\{"value": *' + _NUMBER, _TOKEN_MS, _middle),
+    ("│ *Inter Token Latency \\(ms\\) *│ *".encode() + _NUMBER, _TOKEN_MS, _last),
+    (rb'(?:median_ttft_ms"|Median TTFT \(ms\)): *' + _NUMBER, _FIRST_MS, _last),
+    (rb'"ttft_percentiles": *\{[^}]{0,400}?"p50": *' + _NUMBER, _FIRST_MS, _last),
+    (rb"\[TTFT\] P50 *: *" + _NUMBER, _FIRST_MS, _last),
+    (rb'(?:avg_ttft_ms"|average time-to-first-token \[TTFT\] \(ms\)): *' + _NUMBER, _FIRST_MS, _last),
     (rb'"median_ttft": *' + _NUMBER, "--time {}s --of ttft", _last),
-    (rb'time[_ ]to[_ ]first[_ ]token(?: \(ms\))?"[:,] *[^}]{0,600}?"p50": *' + _NUMBER, "--time {}ms --of ttft", _last),
-    (rb'time[_ ]to[_ ]first[_ ]token(?: \(ms\))?"[:,] *[^}]{0,200}?"avg": *' + _NUMBER, "--time {}ms --of ttft", _last),
-    (rb'"time_to_first_token": *\{"value": *' + _NUMBER, "--time {}ms --of ttft", _middle),
-    ("│ *Time to First Token \\(ms\\) *│ *".encode() + _NUMBER, "--time {}ms --of ttft", _last),
+    (rb'time[_ ]to[_ ]first[_ ]token(?: \(ms\))?"[:,] *[^}]{0,600}?"p50": *' + _NUMBER, _FIRST_MS, _last),
+    (rb'time[_ ]to[_ ]first[_ ]token(?: \(ms\))?"[:,] *[^}]{0,200}?"avg": *' + _NUMBER, _FIRST_MS, _last),
+    (rb'"time_to_first_token_ms": *\{\s*"successful": *\{[^{}]{0,300}?"median": *' + _NUMBER, _FIRST_MS, _last),
+    (rb'"time_to_first_token": *\{"value": *' + _NUMBER, _FIRST_MS, _middle),
+    ("│ *Time to First Token \\(ms\\) *│ *".encode() + _NUMBER, _FIRST_MS, _last),
     (rb'(?:median_e2e(?:l|_latency)_ms"|Median E2EL? (?:Latency )?\(ms\)): *' + _NUMBER, "--time {}ms --of e2e", _last),
     (rb'"median_e2el": *' + _NUMBER, "--time {}s --of e2e", _last),
     (rb'"percentiles": *\{[^}]{0,400}?"50": *' + _NUMBER, "--time {}s --of static_batch_time", _last),
@@ -114,9 +117,9 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb'"n_prompt": 0,[^}]{0,400}?"avg_ts": ' + _NUMBER, "--tokens-per-second {}", _last),
     (rb"\| *tg\d+ *\| *" + _NUMBER, "--tokens-per-second {}", _last),
     (rb"\n\|(?: *[\d.]+ *\|){7} *" + _NUMBER + rb"(?= *\|(?: *[\d.]+ *\|){2}\s)", "--tokens-per-second {}", _last),
-    (rb"(?<!prompt )\beval time = [^\n]{0,60}\( *" + _NUMBER + rb" ms per token", "--time {}ms --of tpot", _middle),
-    (rb'"predicted_per_token_ms": *' + _NUMBER, "--time {}ms --of tpot", _middle),
-    (rb'(?:prompt eval time =|"prompt_ms":) *' + _NUMBER, "--time {}ms --of ttft", _middle),
+    (rb"(?<!prompt )\beval time = [^\n]{0,60}\( *" + _NUMBER + rb" ms per token", _TOKEN_MS, _middle),
+    (rb'"predicted_per_token_ms": *' + _NUMBER, _TOKEN_MS, _middle),
+    (rb'(?:prompt eval time =|"prompt_ms":) *' + _NUMBER, _FIRST_MS, _middle),
     (rb"\neval rate: +" + _NUMBER, "--tokens-per-second {}", _middle),
     (rb"generation throughput: " + _NUMBER + rb" tokens/s", "--tokens-per-second {}", _busy),
     (rb"gen throughput \(token/s\): " + _NUMBER, "--tokens-per-second {}", _busy),
@@ -134,6 +137,8 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb'(?:perf/step_time_seconds|throughput/duration)": *' + _NUMBER, "--time {}s", _steady),
     (rb"(?<!Total )\bStep Time *: *" + _NUMBER + rb"s", "--time {}s", _steady),
     (rb"average step time: " + _NUMBER + rb" seconds", "--time {}s", _steady),
+    (rb"Progress on:train [^\n]{0,80}rate: ?" + _NUMBER + rb"s/it", "--time {}s", _steady),
+    (rb"Progress on:train [^\n]{0,80}rate: ?" + _NUMBER + rb"it/s", "--time 1s/{}", _steady),
     (rb"\biter time \(s\): " + _NUMBER, "--time {}s", _steady),
     (rb"iter \d+: loss [^\n]{0,80}time " + _NUMBER + rb"ms", "--time {}ms", _steady),
     (rb"\| dt: " + _NUMBER + rb"ms", "--time {}ms", _steady),

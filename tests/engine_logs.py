@@ -142,6 +142,12 @@ LOGS = {
         ),
         "a benchmark's result", "--time 8.2ms --of tpot or --time 118.2ms --of ttft (the median of 3)",
     ),
+    "guidellm": (
+        '{"metrics": {"time_to_first_token_ms": {\n "successful": {\n "mean": 187.52,\n "median": 109.1},'
+        ' "total": {"median": 0}}, "inter_token_latency_ms": {"successful": {"mean": 11.99, "median": 11.62}},'
+        ' "time_per_output_token_ms": {"successful": {"median": 12.9}}}}',
+        "a benchmark's result", "--time 11.62ms --of tpot or --time 109.1ms --of ttft",
+    ),
     "genai-perf, CSV": (
         'Metric,avg,min\nTime To First Token (ms),"1,410.2",88.1\nInter Token Latency (ms),21.7,18.2\n',
         "a benchmark's result", "--time 21.7ms --of tpot or --time 1410.2ms --of ttft",
@@ -226,6 +232,14 @@ LOGS = {
     ),
     "AxoLearn": (
         "process   0 step      100] Average step time: 1.2312 seconds\n", "a log of training", "--time 1.2312s",
+    ),
+    "Levanter": (
+        "INFO :: Progress on:train 19.0it/70.0it rate:76.8s/it remaining:1:05:15 elapsed:31:40 postfix:loss=3.1\n",
+        "a log of training", "--time 76.8s",
+    ),
+    "Levanter, fast steps": (
+        "INFO :: Progress on:train 1.00kit/10.0kit rate:2.4it/s remaining:1:02:30 elapsed:07:00 postfix:loss=3.1\n",
+        "a log of training", "--time 1s/2.4",
     ),
     "nanotron": (
         "iteration: 2 / 100 | consumed_tokens: 1.05M | elapsed_time_per_iteration_ms: 1.23K | tokens_per_sec: 853K |\n",

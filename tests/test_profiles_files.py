@@ -163,6 +163,8 @@ def refused(path) -> str:
         ("host.overview_page.pb", b"\x0a\x04\x08\x01\x10\x02", "the tool overview_page"),
         ("jit_f.hlo_proto.pb", b"\x0a\x04\x08\x01\x10\x02", "a compiled program"),
         ("trace.perfetto-trace", b"\x0a\x02\x40\x01" * 9, "a trace of Perfetto"),
+        ("perfetto-trace-4711.proto", b"\x0a\x02\x40\x01" * 9, "a trace of Perfetto"),
+        ("events.parquet", b"PAR1\x15\x04" * 9, "a table in Parquet"),
         ("run.nsys-rep", b"QDSS\x00\x01\x02", "a report of Nsight Systems"),
         (
             "x_cuda_gpu_kern_sum.csv",
