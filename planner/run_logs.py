@@ -25,6 +25,7 @@ _COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 _GENERAL = "planner record writes the time that it tells into a workbook: {}"
 _OPTIONS = "--time 6.4s, --tokens-per-second N or --mfu 41%"
 _TOKEN_MS, _FIRST_MS = "--time {}ms --of tpot", "--time {}ms --of ttft"
+_BATCH_S = "--time {}s --of static_batch_time"
 _OF_A_CHIP = "--tokens-per-second {}*CHIPS"
 _NUMBER = rb"((?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?)"
 _KINDS = (  # what a text is, by a pattern
@@ -105,11 +106,11 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     ("│ *Time to First Token \\(ms\\) *│ *".encode() + _NUMBER, _FIRST_MS, _last),
     (rb'(?:median_e2e(?:l|_latency)_ms"|Median E2EL? (?:Latency )?\(ms\)): *' + _NUMBER, "--time {}ms --of e2e", _last),
     (rb'"median_e2el": *' + _NUMBER, "--time {}s --of e2e", _last),
-    (rb'"percentiles": *\{[^}]{0,400}?"50": *' + _NUMBER, "--time {}s --of static_batch_time", _last),
-    (rb"50% percentile latency: " + _NUMBER + rb" seconds", "--time {}s --of static_batch_time", _last),
-    (rb'"avg_latency": ' + _NUMBER, "--time {}s --of static_batch_time", _last),
-    (rb'"output_len": *\d+, *"latency": *' + _NUMBER, "--time {}s --of static_batch_time", _last),
-    (rb"\nlatency: " + _NUMBER + rb" s\b", "--time {}s --of static_batch_time", _last),
+    (rb'"avg_latency": [^{}]*"percentiles": *\{[^}]{0,400}?"50": *' + _NUMBER, _BATCH_S, _last),
+    (rb"50% percentile latency: " + _NUMBER + rb" seconds", _BATCH_S, _last),
+    (rb'"avg_latency": ' + _NUMBER, _BATCH_S, _last),
+    (rb'"output_len": *\d+, *"latency": *' + _NUMBER, _BATCH_S, _last),
+    (rb"\nlatency: " + _NUMBER + rb" s\b", _BATCH_S, _last),
     (rb'(?:"median_decode_latency":|\bDecode\. +median latency:) *' + _NUMBER, "--time {}s", _last),
     (rb'(?:"prefill_latency":|\bPrefill\. latency:) *' + _NUMBER, "--time {}s --of prefill_time", _last),
     (rb'"?\blast_ttft"?: *' + _NUMBER, "--time {}s --of prefill_time", _last),
