@@ -32,8 +32,9 @@ _KINDS = (  # what a text is, by a pattern
     (rb":::MLLOG|MLPerf Results Summary", "a log of MLPerf"),
     (rb"\btiming_s/|policy_training: [\d.]+s", "a log of reinforcement learning, whose steps generate too"),
     (
-        rb"(?i)[\"_ (]ttft|time[-_ ]to[-_ ]first[-_ ]token|(?:request|output|token)[_ ]throughput"
-        rb"|\"avg_latency\":.{0,2000}?\"percentiles\"|\"(?:tokens|requests)_per_second\"|\"median_decode_latency\""
+        rb"(?i)[\"_ (]ttft|time[-_ ]to[-_ ]first[-_ ]token|inter[-_ ]token[-_ ]latency"
+        rb"|(?:request|output|token)[_ ]throughput|\"avg_latency\":.{0,2000}?\"percentiles\""
+        rb"|\"(?:tokens|requests)_per_second\"|\"median_decode_latency\""
         rb"|% percentile latency: |throughput: [\d.]+ requests/s|\bDecode\. +median latency: |\"median_tpot\"",
         "a benchmark's result",
     ),
@@ -175,7 +176,7 @@ def recognized(text: bytes) -> tuple[str, str] | None:
     limit = next((int(each) for each in reversed(_LIMIT.findall(text))), 0)
     for pattern, option, choose in _EACH:
         of = _kind_of(option)
-        if of not in found and (numbers := list(map(_plain, pattern.findall(text)))):
+        if of not in found and (numbers := [each for each in map(_plain, pattern.findall(text)) if float(each)]):
             number, said = choose(numbers)
             found[of] = option.format(number)
             which = which or (said if len(numbers) > 1 else "")

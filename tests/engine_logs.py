@@ -200,11 +200,15 @@ LOGS = {
         "Avg prompt throughput: 12440.8 tokens/s, Avg generation throughput: 1555.1 tokens/s, Running: 64 reqs",
         "a server's log", "--tokens-per-second 1555.1",
     ),
+    "vllm serve, idle": (
+        "Avg generation throughput: 0.0 tokens/s, Running: 0 reqs\n" * 2,
+        "a server's log", "--time 6.4s, --tokens-per-second N or --mfu 41%",
+    ),
     "vllm serve, until it idles": (
         "Avg generation throughput: 1555.1 tokens/s, Running: 64 reqs\n"
         "Avg generation throughput: 12.0 tokens/s, Running: 1 reqs\nAvg generation throughput: 0.0 tokens/s",
         "a server's log",
-        "--tokens-per-second 1555.1 (the median of 3 rates, without those below half of the highest)",
+        "--tokens-per-second 1555.1 (the median of 2 rates, without those below half of the highest)",
     ),
     "vllm serve, prefills now and then": (
         "".join(f"Avg generation throughput: {rate} tokens/s\n" for rate in (3.1, 1302.2, 2210, 1290.4, 1315.9, 9)),
