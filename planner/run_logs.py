@@ -25,9 +25,12 @@ _COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 _GENERAL = "planner record writes the time that it tells into a workbook: {}"
 _OPTIONS = "--time 6.4s, --tokens-per-second N or --mfu 41%"
 _TOKEN_MS, _FIRST_MS = "--time {}ms --of tpot", "--time {}ms --of ttft"
+_TOKEN_S, _FIRST_S = "--time {}s --of tpot", "--time {}s --of ttft"
 _BATCH_S = "--time {}s --of static_batch_time"
 _OF_A_CHIP = "--tokens-per-second {}*CHIPS"
 _NUMBER = rb"((?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?)"
+_IN_MS = rb'%s(?:": *\{\s*"unit": *"ms"| \(ms\)"),'  # as aiperf and genai-perf begin it in JSON, and in a CSV's row
+_BEFORE = rb'"%s": *\{[^}]*\},\s*"%s": *\{[^}]*"median": *'  # inference-perf's order of latencies, in seconds
 _KINDS = (  # what a text is, by a pattern
     (rb":::MLLOG|MLPerf Results Summary", "a log of MLPerf"),
     (rb"\btiming_s/|policy_training: [\d.]+s", "a log of reinforcement learning, whose steps generate too"),
@@ -88,22 +91,24 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb"\[TPOT\] P50 *: *" + _NUMBER, _TOKEN_MS, _last),
     (rb'(?:avg_tpot_ms"|average time-per-output-token \[TPOT\] \(ms\)): *' + _NUMBER, _TOKEN_MS, _last),
     (rb'(?:median_itl_ms"|Median ITL \(ms\)): *' + _NUMBER, _TOKEN_MS, _last),
-    (rb'"median_tpot": *' + _NUMBER, "--time {}s --of tpot", _last),
-    (rb'"median_itl": *' + _NUMBER, "--time {}s --of tpot", _last),
-    (rb'inter[_ ]token[_ ]latency(?: \(ms\))?"[:,] *[^}]{0,600}?"p50": *' + _NUMBER, _TOKEN_MS, _last),
-    (rb'inter[_ ]token[_ ]latency(?: \(ms\))?"[:,] *[^}]{0,200}?"avg": *' + _NUMBER, _TOKEN_MS, _last),
+    (rb'"median_tpot": *' + _NUMBER, _TOKEN_S, _last),
+    (rb'"median_itl": *' + _NUMBER, _TOKEN_S, _last),
+    (_IN_MS % rb"inter[_ ]token[_ ]latency" + rb'[^}]{0,600}?"p50": *' + _NUMBER, _TOKEN_MS, _last),
+    (_IN_MS % rb"inter[_ ]token[_ ]latency" + rb'[^}]{0,200}?"avg": *' + _NUMBER, _TOKEN_MS, _last),
+    (_BEFORE % (rb"normalized_time_per_output_token", rb"time_per_output_token") + _NUMBER, _TOKEN_S, _last),
     (rb'"inter_token_latency_ms": *\{\s*"successful": *\{[^{}]{0,300}?"median": *' + _NUMBER, _TOKEN_MS, _last),
-    (rb'"inter_token_latency": *\{"value": *' + _NUMBER, _TOKEN_MS, _middle),
+    (rb'"inter_token_latency": *\{"value": *' + _NUMBER + rb', *"unit": *"ms"', _TOKEN_MS, _middle),
     ("│ *Inter Token Latency \\(ms\\) *│ *".encode() + _NUMBER, _TOKEN_MS, _last),
     (rb'(?:median_ttft_ms"|Median TTFT \(ms\)): *' + _NUMBER, _FIRST_MS, _last),
     (rb'"ttft_percentiles": *\{[^}]{0,400}?"p50": *' + _NUMBER, _FIRST_MS, _last),
     (rb"\[TTFT\] P50 *: *" + _NUMBER, _FIRST_MS, _last),
     (rb'(?:avg_ttft_ms"|average time-to-first-token \[TTFT\] \(ms\)): *' + _NUMBER, _FIRST_MS, _last),
-    (rb'"median_ttft": *' + _NUMBER, "--time {}s --of ttft", _last),
-    (rb'time[_ ]to[_ ]first[_ ]token(?: \(ms\))?"[:,] *[^}]{0,600}?"p50": *' + _NUMBER, _FIRST_MS, _last),
-    (rb'time[_ ]to[_ ]first[_ ]token(?: \(ms\))?"[:,] *[^}]{0,200}?"avg": *' + _NUMBER, _FIRST_MS, _last),
+    (rb'"median_ttft": *' + _NUMBER, _FIRST_S, _last),
+    (_IN_MS % rb"time[_ ]to[_ ]first[_ ]token" + rb'[^}]{0,600}?"p50": *' + _NUMBER, _FIRST_MS, _last),
+    (_IN_MS % rb"time[_ ]to[_ ]first[_ ]token" + rb'[^}]{0,200}?"avg": *' + _NUMBER, _FIRST_MS, _last),
+    (_BEFORE % (rb"time_per_output_token", rb"time_to_first_token") + _NUMBER, _FIRST_S, _last),
     (rb'"time_to_first_token_ms": *\{\s*"successful": *\{[^{}]{0,300}?"median": *' + _NUMBER, _FIRST_MS, _last),
-    (rb'"time_to_first_token": *\{"value": *' + _NUMBER, _FIRST_MS, _middle),
+    (rb'"time_to_first_token": *\{"value": *' + _NUMBER + rb', *"unit": *"ms"', _FIRST_MS, _middle),
     ("│ *Time to First Token \\(ms\\) *│ *".encode() + _NUMBER, _FIRST_MS, _last),
     (rb'(?:median_e2e(?:l|_latency)_ms"|Median E2EL? (?:Latency )?\(ms\)): *' + _NUMBER, "--time {}ms --of e2e", _last),
     (rb'"median_e2el": *' + _NUMBER, "--time {}s --of e2e", _last),

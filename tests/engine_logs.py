@@ -142,6 +142,17 @@ LOGS = {
         ),
         "a benchmark's result", "--time 8.2ms --of tpot or --time 118.2ms --of ttft (the median of 3)",
     ),
+    "inference-perf": (
+        '{"successes": {"latency": {"request_latency": {"mean": 5.0, "median": 4.9},\n'
+        ' "normalized_time_per_output_token": {"mean": 0.030, "median": 0.0195},\n'
+        ' "time_per_output_token": {"mean": 0.0097, "min": 0.007, "median": 0.00947, "p90": 0.012},\n'
+        ' "time_to_first_token": {"mean": 0.06, "median": 0.058}, "inter_token_latency": {"mean": 0.0097}}}}',
+        "a benchmark's result", "--time 0.00947s --of tpot or --time 0.058s --of ttft",
+    ),
+    "latencies whose unit isn't told": (
+        '{"concurrency": 1, "time_to_first_token": {"p50": 45.0}, "inter_token_latency": {"avg": 3.4, "p50": 3.2}}',
+        "a benchmark's result", "--time 6.4s, --tokens-per-second N or --mfu 41%",
+    ),
     "guidellm": (
         '{"metrics": {"time_to_first_token_ms": {\n "successful": {\n "mean": 187.52,\n "median": 109.1},'
         ' "total": {"median": 0}}, "inter_token_latency_ms": {"successful": {"mean": 11.99, "median": 11.62}},'
