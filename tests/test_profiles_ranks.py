@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,7 @@ def test_ranks_in_one_folder(tmp_path):
     found = read(tmp_path)
     assert [(device.host, device.name) for device in found.devices] == [("rank 0", "GPU 0"), ("rank 1", "GPU 1")]
     assert found.step_times == pytest.approx([11e-6])
+    assert [Path(path).name for path in found.paths] == ["trace_rank0.json", "trace_rank1.json"]
 
 
 def merged(*pids):

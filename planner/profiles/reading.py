@@ -43,6 +43,7 @@ def read(*paths: Path, asked: str = "") -> Profile:
     if by_name != found.files:  # file names indicate the requested phase
         found, asked = replace(found, files=by_name), ""
     parts = []
+    others = set()  # JSON of something else beside the profile
     for file in found.files:
         progress.step(f"reading {file.name}")
         try:
@@ -50,6 +51,8 @@ def read(*paths: Path, asked: str = "") -> Profile:
         except profile_source.UnknownJsonError:
             if file in paths or (file == found.files[-1] and not parts):
                 raise
+            others.add(file)
+    found = replace(found, files=tuple(file for file in found.files if file not in others))
     profile = _joined(parts, found)
     if not profile.devices:
         what = "no device ran anything in this profile"
