@@ -239,6 +239,21 @@ def test_the_newest_capture_of_a_worker(tmp_path):
     ]  # fmt: skip
 
 
+def test_a_trace_is_found_beside_a_checkpoint(tmp_path):
+    """torchtitan names a rank's trace rank0_trace.json; its checkpoints have newer JSON. Copies are of one time."""
+    for n, iteration in enumerate((20, 100)):
+        for rank in range(2):
+            place = tmp_path / "profile_traces" / f"iteration_{iteration}" / f"rank{rank}_trace.json"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(TRACE.replace(b"2,", b"%d%d," % (rank + 2, n)))
+            os.utime(place, (1, 1))
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "config.json").write_text('{"hidden_size": 8}')
+    found = read(tmp_path)
+    assert [Path(path).name for path in found.paths] == ["rank0_trace.json", "rank1_trace.json"]
+    assert found.notes[0] == "2 files of other runs beside it not read: this is the newest, iteration_100"
+
+
 @pytest.mark.parametrize("folder", ["rank{n}", "rank_{n}", "worker-{n}", "global_rank{n}"])
 def test_a_folder_for_each_rank_is_one_run(tmp_path, folder):
     """Traces of one name, each in the folder of its rank, are of one run, beside which an older one is left."""
