@@ -32,6 +32,23 @@ def test_ranks_in_one_folder(tmp_path):
     assert [Path(path).name for path in found.paths] == ["trace_rank0.json", "trace_rank1.json"]
 
 
+def test_two_captures_of_one_process_are_no_two_ranks(tmp_path):
+    """As PyTorch's recipe writes them, trace_4.json and trace_8.json; those of another process would be of a rank."""
+    for step, process in ((4, 812), (8, 812), (9, 813)):
+        at = 1000 * step
+        events = [
+            torch_event("user_annotation", f"ProfilerStep#{step}", at, 50),
+            {**torch_event("cuda_runtime", "cudaLaunchKernel", at + 2, 1, correlation=1), "pid": process},
+            torch_kernel("gemm", at + 10, 10, correlation=1),
+        ]
+        document = {"baseTimeNanoseconds": 1_700_000_000_000_000_000, "traceEvents": events}
+        (tmp_path / f"trace_{step}.json").write_text(json.dumps(document))
+    with pytest.raises(UserError, match=r"trace_4\.json and trace_8\.json are of one process") as error:
+        read(tmp_path / "trace_4.json", tmp_path / "trace_8.json")
+    assert error.value.remedy == "give the files of one capture"
+    assert len(read(tmp_path / "trace_8.json", tmp_path / "trace_9.json").devices) == 2
+
+
 def merged(*pids):
     """A trace that is merged of ranks, each with a host's and a device's `pid`, a GPU 0 and the same correlations."""
     events = []

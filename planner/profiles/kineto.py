@@ -120,6 +120,11 @@ class KinetoEvents:
         return self._texts.setdefault(parts, len(self._texts))
 
     @property
+    def process(self) -> str:
+        """The number of the process that launched the kernels; empty if it isn't told."""
+        return min(self._processes) if len(self._processes) == 1 else ""
+
+    @property
     def merged_of(self) -> str:
         """A description of the ranks merged into this trace; empty if it wasn't merged."""
         if len(self._processes) > 1:
