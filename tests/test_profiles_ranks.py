@@ -232,6 +232,18 @@ def test_replicas_of_a_model_are_samples_of_one_step(tmp_path, name):
     assert step.note == "median of 6 steps: marked in the profile"
 
 
+def test_the_newest_capture_of_a_server_without_its_merged_trace(tmp_path):
+    """SGLang's folder: an older capture of both ranks, and of the newest also what it merged of them."""
+    for time, lasts in (("1759130995.3223403", 10), ("1759131995.1", 20)):
+        for rank in range(2):
+            replica(tmp_path / f"{time}-TP-{rank}.trace.json", rank, 2, 0.0, [lasts + rank])
+    (tmp_path / "merged-1759131995.1.trace.json").write_text(json.dumps(merged(("[TP00] 812", 0), ("[TP01] 813", 0))))
+    found = read(tmp_path)
+    assert [Path(path).name for path in found.paths] == [f"1759131995.1-TP-{rank}.trace.json" for rank in range(2)]
+    assert (found.hosts, found.step_times) == (("rank 0", "rank 1"), pytest.approx([21e-6]))
+    assert found.notes[0].startswith("2 files of other runs beside it not read: this is the newest")
+
+
 def test_replicas_of_two_ranks_each_take_the_slower_rank(tmp_path):
     """Ranks 0 and 1 of two replicas, told by their names: each step is as long as on the rank that takes longest."""
     for number in range(2):

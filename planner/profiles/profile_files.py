@@ -21,7 +21,11 @@ _TOOL = re.compile(r"^(?P<host>.+)\.[a-z]+(?:_[a-z]+)+$")
 _OF_RANK = re.compile(r"(?:global[-_]?)?(?:rank|worker|process|host|node)[-_]?\d+$", re.I)  # a rank's folder
 _PLANES, _NAMED_TRACE, _TRACE, _OTHER = range(4)  # kinds of files, the most complete first
 _BEGINS_TRACE = re.compile(rb'"(?:traceEvents|displayTimeUnit|deviceProperties|distributedInfo)":')
-_CAPTURE = re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$")  # file names of PyTorch's TensorBoard handler
+_CAPTURES = (  # names that tell a worker and the time of its capture
+    re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$"),  # of PyTorch's TensorBoard handler: host_12.1700000000000
+    re.compile(r"^(?P<time>\d{10}\.\d+)-(?P<worker>(?:TP|DP|PP|EP)-\d+.*)$"),  # of SGLang: 1759130995.32-TP-0
+)
+_DERIVED = ("perfetto_trace", "merged-")  # names of what JAX and SGLang make of the other traces of a folder
 
 
 @dataclass(frozen=True)
@@ -101,16 +105,13 @@ def _may_be_read(file: Path) -> bool:
 
 
 def _of_run(files: Mapping[Path, int]) -> tuple[list[Path], int]:
-    """The most complete file of each host, the newest of each PyTorch worker, and all tools' outputs.
+    """The most complete file of each host, the newest of each worker of PyTorch or SGLang, and all tools' outputs.
 
-    `files` have their kinds. Also returns the number of older captures of PyTorch workers.
+    `files` have their kinds. Also returns the number of older captures of workers.
     """
     best: dict[str, Path] = {}
-    captures = sum(bool(_CAPTURE.match(host(file))) for file in files)
     for file in files:
-        name = host(file)
-        if capture := _CAPTURE.match(name):
-            name = capture["worker"]
+        name = _worker(file) or host(file)
         known = best.get(name)
         if known is None or (files[file], known.name) <= (files[known], file.name):
             best[name] = file
@@ -118,9 +119,15 @@ def _of_run(files: Mapping[Path, int]) -> tuple[list[Path], int]:
     kind = min(files[file] for file in chosen)
     if kind < _OTHER:  # tools' outputs next to a trace are derived from it
         chosen = [file for file in chosen if files[file] == kind or (kind == _PLANES and files[file] == _NAMED_TRACE)]
-        named = [file for file in chosen if not file.name.startswith("perfetto_trace")]
+        named = [file for file in chosen if not file.name.startswith(_DERIVED)]
         chosen = named or chosen
-    return sorted(chosen), max(captures - sum(bool(_CAPTURE.match(host(file))) for file in chosen), 0)
+    return sorted(chosen), max(sum(map(bool, map(_worker, files))) - sum(map(bool, map(_worker, chosen))), 0)
+
+
+def _worker(file: Path) -> str:
+    """The worker that a file's name tells beside the time of the capture; empty for none."""
+    found = next(filter(None, (names.match(host(file)) for names in _CAPTURES)), None)
+    return found["worker"] if found else ""
 
 
 def _kind(path: Path) -> int:
