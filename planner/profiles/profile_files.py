@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from planner.errors import Place, UserError
@@ -25,6 +26,8 @@ _CAPTURES = (  # names that tell a worker and the time of its capture
     re.compile(r"^(?P<worker>.+?)\.(?P<time>\d{10,})$"),  # of PyTorch's TensorBoard handler: host_12.1700000000000
     re.compile(r"^(?P<time>\d{10}\.\d+)-(?P<worker>(?:TP|DP|PP|EP)-\d+.*)$"),  # of SGLang: 1759130995.32-TP-0
 )
+_DATED = "%Y_%m_%d_%H_%M_%S"  # the name of a run's folder
+_APART = 30  # most seconds between the folders of one run's hosts
 _DERIVED = ("perfetto_trace", "merged-")  # names of what JAX and SGLang make of the other traces of a folder
 
 
@@ -83,9 +86,40 @@ def _of_folder(folder: Path) -> Files:
     newest = max(whole, key=lambda run: (max(file.stat().st_mtime for file in runs[run]), _padded(run.name)))
     if all(re.match(r"\d{4}_\d\d_\d\d", run.name) for run in whole):
         newest = max(whole, key=lambda run: run.name)
-    read, older = _of_run(runs[newest])
+    ours = {newest: runs[newest], **_of_other_hosts(newest, {run: runs[run] for run in whole})}
+    read, older = _of_run({file: kind for files in ours.values() for file, kind in files.items()})
     named = newest.name if not older else ", ".join(file.name for file in read)
-    return Files(tuple(read), older + sum(len(runs[run]) for run in whole if run != newest), named)
+    return Files(tuple(read), older + sum(len(runs[run]) for run in whole if run not in ours), named)
+
+
+def _of_other_hosts(newest: Path, runs: Mapping[Path, dict[Path, int]]) -> dict[Path, dict[Path, int]]:
+    """The folders beside that of the newest run that hold its other hosts.
+
+    JAX names the folder of each host by the second in which the host wrote it, which may differ.
+    """
+    found: dict[Path, dict[Path, int]] = {}
+    hosts = set(map(host, runs[newest]))
+    last = _second(newest)
+    for run in sorted((run for run in runs if run.parent == newest.parent and run != newest), reverse=True):
+        second = _second(run)
+        if (
+            last is None
+            or second is None
+            or not 0 <= last - second <= _APART
+            or not hosts.isdisjoint(map(host, runs[run]))
+        ):
+            break
+        found[run] = runs[run]
+        hosts |= set(map(host, runs[run]))
+    return found
+
+
+def _second(run: Path) -> float | None:
+    """The time by which a run's folder is named, in seconds; None for another name."""
+    try:
+        return datetime.strptime(run.name, _DATED).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def _padded(name: str) -> str:
