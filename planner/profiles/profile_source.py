@@ -302,6 +302,7 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
     if untimed := sum(each.clock.untimed for each in torch.values()):
         made.notes.append(f"{path.name}: {counted(untimed, 'event')} left out whose begin or duration is no time")
     for label, each in torch.items():
+        made.notes += [f"{path.name}: {each.remark}"] if each.remark else []
         recordings = each.recordings(described, label or name, asked)
         made.devices += [device for one in recordings if (device := summarise(one))]
     return made
