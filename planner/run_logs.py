@@ -54,7 +54,8 @@ _KINDS = (  # what a text is, by a pattern
         rb"|\btps: *[\d,]|\biter \d+: loss|\| dt: [\d.]+ms|flops profiler -|train_(?:steps|samples)_per_second"
         rb"|'loss': '?[\d.]+'?, '|\"log_history\"|perf/step_time_seconds|\bStep Time *: *[\d.]+s"
         rb"|average step time: [\d.]+ seconds|\biter time \(s\): |\| tps [\d.]+\([\d.]+/gpu\)"
-        rb"|tokens_per_second_per_gpu: ?\d|Progress on:train |throughput/(?:device/TPS=|tokens_per_sec: |duration\":)",
+        rb"|tokens_per_second_per_gpu\"?: ?\d|Progress on:train |throughput/(?:device/TPS|tokens_per_sec|duration)\b"
+        rb"|time_metrics/end_to_end\(s\)|\biteration-time\b",
         "a log of training",
     ),
 )
@@ -140,8 +141,9 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb"elapsed time per iteration \(ms\): *" + _NUMBER, "--time {}ms", _steady),
     (rb"elapsed_time_per_iteration_ms[:=] *([0-9.]+[KM]?)", "--time {}ms", _steady),
     (rb"completed step: \d+, seconds: " + _NUMBER, "--time {}s", _steady),
-    (rb"train_step_timing in s[:=] *" + _NUMBER, "--time {}s", _steady),
+    (rb'train_step_timing in s"?[:=] *' + _NUMBER, "--time {}s", _steady),
     (rb'(?:perf/step_time_seconds|throughput/duration)": *' + _NUMBER, "--time {}s", _steady),
+    (rb'(?:time_metrics/end_to_end\(s\)|iteration-time)": *' + _NUMBER, "--time {}s", _steady),
     (rb"(?<!Total )\bStep Time *: *" + _NUMBER + rb"s", "--time {}s", _steady),
     (rb"average step time: " + _NUMBER + rb" seconds", "--time {}s", _steady),
     (rb"Progress on:train [^\n]{0,80}rate: ?" + _NUMBER + rb"s/it", "--time {}s", _steady),
@@ -153,9 +155,9 @@ _TOLD = (  # options of planner record by a pattern of the number, and the choic
     (rb"iter latency: +" + _NUMBER + rb" s\b", "--time {}s", _last),
     (rb"RunningAvgSamplesPerSec=" + _NUMBER, "--tokens-per-second {}*SEQUENCE_LENGTH", _last),
     (rb"\| tps " + _NUMBER + rb"\(", "--tokens-per-second {}", _steady),
-    (rb"throughput/tokens_per_sec: " + _NUMBER, "--tokens-per-second {}", _steady),
+    (rb'throughput/tokens_per_sec"?: *' + _NUMBER, "--tokens-per-second {}", _steady),
     (rb"\btps: *" + _NUMBER, _OF_A_CHIP, _steady),  # torchtitan's MFU counts attention, planner's doesn't
-    (rb"(?:tokens_per_second_per_gpu: ?|throughput/device/TPS=)" + _NUMBER, _OF_A_CHIP, _steady),
+    (rb'(?:tokens_per_second_per_gpu|throughput/device/TPS)"?[:=] *' + _NUMBER, _OF_A_CHIP, _steady),
 )  # fmt: skip
 _LIMIT = re.compile(
     rb'(?i)(?:max(?:imum)? request concurrency|"max_concurrency"|"concurrency"|"conc"): *(\d+)(?![\d.])'

@@ -264,6 +264,11 @@ LOGS = {
         " iteration=     10/   100 | consumed_samples=  2560 | elapsed_time_per_iteration_ms=1234.5 |\n",
         "a log of training", "--time 1234.5ms",
     ),
+    "torchtitan, Weights & Biases' CSV": (
+        '"Step","titan-8b - time_metrics/end_to_end(s)","titan-8b - time_metrics/end_to_end(s)__MIN"\n'
+        + "".join(f'"{n}","{time}","{time}"\n' for n, time in ((1, 31.5), (10, 9.61), (20, 9.52), (30, 9.55))),
+        "a log of training", "--time 9.55s (the median of the later half of 4 lines)",
+    ),
     "Megatron Bridge": (
         "Step Time : 9.53s GPU utilization: 512.3MODEL_TFLOP/s/GPU\n", "a log of training", "--time 9.53s",
     ),
