@@ -20,7 +20,7 @@ from planner.ingest.first_page import PlannedStep
 from planner.ingest.into_workbook import ingested
 from planner.ingest.operation_rows import Peaks, peaks_of
 from planner.ingest.profiled_cases import cases_of
-from planner.profiles.profile import RANKS, Shape
+from planner.profiles.profile import ALL_CORES, RANKS, Shape
 from planner.profiles.reading import read as read_profile
 from planner.xlsx.opc import Package
 from planner.xlsx.sheetedit import with_values
@@ -168,7 +168,12 @@ def test_cores_are_told_from_chips() -> None:
     assert chips_of(of(devices=halves), V5P).count == 4
     counted = of(devices=(replace(core(0), facts={}),), facts={"cores": "8"})
     assert chips_of(counted, Chip("tpu-v2", "TPU v2", row=dict(table.rows["tpu-v2"]))).count == 4
+    summed = of(devices=(replace(core(0), name=ALL_CORES, facts={}),))
+    for name, cores in (("tpu-v5p", 2), ("tpu-v5e", 1), ("h100-sxm", 1)):
+        found = chips_of(summed, Chip(name, "", row=dict(table.rows[name])))
+        assert (found.count, found.cores_each) == (None, cores)
     bare = tuple(replace(each, facts={}) for each in placed[:8])
+    assert chips_of(of(devices=bare), Chip("tpu-v5e", "TPU v5 lite", row=dict(table.rows["tpu-v5e"]))).count == 8
     assert chips_of(of(devices=bare), V5P).count is None
     assert "a tpu-v5p has 2 cores" in chips_of(of(devices=bare), V5P).why
     assert chips_of(of(devices=bare), Chip("h100-sxm", "H100", row=dict(table.rows["h100-sxm"]))).count == 8

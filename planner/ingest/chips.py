@@ -127,8 +127,8 @@ def _of_replica(profile: Profile, chip: Chip, replicas: int) -> Chips:
         return Chips(count, int(each), f"{why}; {ranks} devices are {counted(count, 'chip')}")
     if each is None and CORES in profile.facts:  # the number of cores according to a tool
         each = chip.number("n_cores") or 1
-    if each is None and devices[0].name == ALL_CORES and (cores := chip.number("n_cores") or 1) > 1:
-        return Chips(None, int(cores), "the tool adds all cores up, and doesn't tell how many")
+    if each is None and devices[0].name == ALL_CORES:
+        return Chips(None, int(chip.number("n_cores") or 1), "the tool adds all cores up, and doesn't tell how many")
     if each is None and ((chip.row or {}).get("kind") == "gpu" or chip.number("n_cores") == 1):
         each = 1
     if each is None and (cores := chip.number("n_cores") or 1) > 1:

@@ -52,7 +52,7 @@ def peaks_of(device: Device | None, chip: Chip, chips: Chips = WHOLE) -> Peaks:
     cores = chips.cores_each
     known = {name: peak / cores for name, peak in known.items()}
     part = f", of which a device is one of {cores} parts" if cores > 1 else ""
-    if chips.count is None and cores == 1 and chips.why:
+    if chips.count is None and cores < (chip.number("n_cores") or 1):
         part = f", of a whole chip: {chips.why}"
     return Peaks(flops / cores, bandwidth / cores, known, f"the data sheet of {chip.id}{part}")
 

@@ -99,19 +99,20 @@ def _of_other_hosts(newest: Path, runs: Mapping[Path, dict[Path, int]]) -> dict[
     """
     found: dict[Path, dict[Path, int]] = {}
     hosts = set(map(host, runs[newest]))
-    last = _second(newest)
-    for run in sorted((run for run in runs if run.parent == newest.parent and run != newest), reverse=True):
-        second = _second(run)
-        if (
-            last is None
-            or second is None
-            or not 0 <= last - second <= _APART
-            or not hosts.isdisjoint(map(host, runs[run]))
-        ):
+    beside = sorted((run for run in runs if run.parent == newest.parent and run != newest), reverse=True)
+    for run in beside:
+        theirs = set(map(host, runs[run]))
+        if not _are_near(run, newest) or hosts & theirs:
             break
         found[run] = runs[run]
-        hosts |= set(map(host, runs[run]))
+        hosts |= theirs
     return found
+
+
+def _are_near(run: Path, newest: Path) -> bool:
+    """Whether a folder is named by a time a little before that of the newest."""
+    seconds = _second(run), _second(newest)
+    return seconds[0] is not None and seconds[1] is not None and 0 <= seconds[1] - seconds[0] <= _APART
 
 
 def _second(run: Path) -> float | None:
