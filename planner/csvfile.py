@@ -106,7 +106,7 @@ def sheet_of(data: bytes, path: Path, required: Sequence[str] = (), known: Seque
         raise UserError(left[0], place=Place(path), remedy=left[1])
     header = tuple(cell.strip() for cell in next(_rows(_reader(data), path)))
     may_be_log = set(required).isdisjoint(header) and (required or _has_controls(data[: run_logs.MOST]))
-    if may_be_log and (log := run_logs.recognized(data[: run_logs.MOST])):
+    if may_be_log and (log := run_logs.recognized(run_logs.ends(io.BytesIO(data)))):
         raise UserError(f"this is {log[0]}, and no such CSV", place=Place(path), remedy=log[1])
     _check_header(header, path)
     require(header, path, required, known)

@@ -163,6 +163,8 @@ def refused(path) -> str:
         ("host.overview_page.pb", b"\x0a\x04\x08\x01\x10\x02", "the tool overview_page"),
         ("jit_f.hlo_proto.pb", b"\x0a\x04\x08\x01\x10\x02", "a compiled program"),
         ("trace.perfetto-trace", b"\x0a\x02\x40\x01" * 9, "a trace of Perfetto"),
+        ("perfetto-trace-4711.proto", b"\x0a\x02\x40\x01" * 9, "a trace of Perfetto"),
+        ("events.parquet", b"PAR1\x15\x04" * 9, "a table in Parquet"),
         ("run.nsys-rep", b"QDSS\x00\x01\x02", "a report of Nsight Systems"),
         (
             "x_cuda_gpu_kern_sum.csv",
@@ -235,6 +237,21 @@ def test_the_newest_capture_of_a_worker(tmp_path):
     assert [Path(path).name for path in read(tmp_path).paths] == [
         "host_12.1700000009000.pt.trace.json", "host_13.1700000009000.pt.trace.json",
     ]  # fmt: skip
+
+
+def test_a_trace_is_found_beside_a_checkpoint(tmp_path):
+    """torchtitan names a rank's trace rank0_trace.json; its checkpoints have newer JSON. Copies are of one time."""
+    for n, iteration in enumerate((20, 100)):
+        for rank in range(2):
+            place = tmp_path / "profile_traces" / f"iteration_{iteration}" / f"rank{rank}_trace.json"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(TRACE.replace(b"2,", b"%d%d," % (rank + 2, n)))
+            os.utime(place, (1, 1))
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "config.json").write_text('{"hidden_size": 8}')
+    found = read(tmp_path)
+    assert [Path(path).name for path in found.paths] == ["rank0_trace.json", "rank1_trace.json"]
+    assert found.notes[0] == "2 files of other runs beside it not read: this is the newest, iteration_100"
 
 
 @pytest.mark.parametrize("folder", ["rank{n}", "rank_{n}", "worker-{n}", "global_rank{n}"])

@@ -152,12 +152,28 @@ def test_hosts_of_a_pod(tmp_path):
         planes = {f"/device:TPU:{n}": {"XLA Modules": modules, "XLA Ops": ops} for n in range(2)}
         written(run / f"{host}.xplane.pb", planes)
         (run / f"{host}.trace.json.gz").write_bytes(b"not read")
-    written(run.parent / "2026_01_02_03_04_04" / "old.xplane.pb", {"/device:TPU:0": {"XLA Ops": [fusion("f.1", 0, 1)]}})
+    written(run.parent / "2026_01_02_03_03_04" / "old.xplane.pb", {"/device:TPU:0": {"XLA Ops": [fusion("f.1", 0, 1)]}})
     for folder in (tmp_path, run):
         found = read(folder)
         assert (found.hosts, len(found.devices)) == (("host-a", "host-b"), 4)
         assert found.step_times == pytest.approx([14e-6] * 3)
     assert read(tmp_path).notes == (f"1 file of other runs beside it not read: this is the newest, {run.name}",)
+
+
+def test_hosts_of_a_pod_whose_folders_are_seconds_apart(tmp_path):
+    """As JAX writes them, each by its host's clock: one run, without the capture before it of one of these hosts.
+
+    The folders are those of github.com/vllm-project/tpu-inference/pull/2521.
+    """
+    captures = (("2026_05_06_04_47_20", 0, 5), ("2026_05_06_04_47_36", 1, 10), ("2026_05_06_04_47_38", 0, 14))
+    for folder, host, microseconds in captures:
+        modules = [Span("jit_f(1)", 20 * n * US, microseconds * US) for n in range(3)]
+        ops = [fusion("fusion.1", 20 * n, microseconds) for n in range(3)]
+        path = tmp_path / "plugins" / "profile" / folder / f"node-{host}.xplane.pb"
+        written(path, {"/device:TPU:0": {"XLA Modules": modules, "XLA Ops": ops}})
+    found = read(tmp_path)
+    assert (found.hosts, found.step_times) == (("node-1", "node-0"), pytest.approx([14e-6] * 3))
+    assert found.notes == ("1 file of other runs beside it not read: this is the newest, 2026_05_06_04_47_38",)
 
 
 def test_what_is_of_no_one_run_is_refused(tmp_path):

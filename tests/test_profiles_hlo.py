@@ -131,6 +131,8 @@ def test_the_share_that_was_recognised():
         ("void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>", False),
         ("void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024u>", False),
         ("_ZN5aiter41mla_a8w8_qh16_qseqlen1_gqaratio16E", True),
+        ("_ZN5aiter32pa_bf16_pertokenFp8_gqa8_2tg_4wE", True),
+        ("pa_decode_v2_gluon_fp8", True),
         ("kn_mla_reduce_v1", True),
         ("concat_and_cache_mla_kernel", False),
         ("triton_tem_fused_flex_attention_0", True),

@@ -101,6 +101,9 @@ def test_steps_of_the_profiler_are_told_apart_by_kernels_where_no_mark_does(tmp_
     [
         (["gemm", "void vllm::paged_attention_v2_kernel<x>"], "decode"),
         (["fmhaSm100Kernel_QFp16KvFp16HQk128PagedKvMaskDenseStaticSwapsMmaAbForGeneration"], "decode"),
+        (["fmhaSm103aKernel_QkvE4m3OBfloat16HQk576HV512PagedKvDenseP32VarSeqQ16Kv128StaticSwapsAbForGen"], "decode"),
+        (["_ZN5aiter32pa_bf16_pertokenFp8_gqa8_2tg_4wE"], "decode"),
+        (["pa_bf16_noquant_gqa8_1tg_4w"], "decode"),
         (["fmhaSm100fKernel_QkvBfloat16H128PagedKvCausalVarSeqQ128Kv128PersistentContext"], "prefill"),
         (["void flash::flash_fwd_splitkv_mla_kernel<x>"], "decode"),
         (["_fwd_grouped_kernel_stage1", "_fwd_kernel_stage2"], "decode"),
@@ -110,7 +113,7 @@ def test_steps_of_the_profiler_are_told_apart_by_kernels_where_no_mark_does(tmp_
     ],
 )
 def test_the_phase_of_kernels(kernels, says):
-    """FlashInfer, vLLM, SGLang's Triton, FlashMLA and TensorRT-LLM name them; flash attention is one in both."""
+    """FlashInfer, vLLM, SGLang's Triton, FlashMLA, AITER and TensorRT-LLM name them; flash attention is one in both."""
     assert phase_of_kernels(kernels) == says
 
 

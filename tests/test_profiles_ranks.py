@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,24 @@ def test_ranks_in_one_folder(tmp_path):
     found = read(tmp_path)
     assert [(device.host, device.name) for device in found.devices] == [("rank 0", "GPU 0"), ("rank 1", "GPU 1")]
     assert found.step_times == pytest.approx([11e-6])
+    assert [Path(path).name for path in found.paths] == ["trace_rank0.json", "trace_rank1.json"]
+
+
+def test_two_captures_of_one_process_are_no_two_ranks(tmp_path):
+    """As PyTorch's recipe writes them, trace_4.json and trace_8.json; those of another process would be of a rank."""
+    for step, process in ((4, 812), (8, 812), (9, 813)):
+        at = 1000 * step
+        events = [
+            torch_event("user_annotation", f"ProfilerStep#{step}", at, 50),
+            {**torch_event("cuda_runtime", "cudaLaunchKernel", at + 2, 1, correlation=1), "pid": process},
+            torch_kernel("gemm", at + 10, 10, correlation=1),
+        ]
+        document = {"baseTimeNanoseconds": 1_700_000_000_000_000_000, "traceEvents": events}
+        (tmp_path / f"trace_{step}.json").write_text(json.dumps(document))
+    with pytest.raises(UserError, match=r"trace_4\.json and trace_8\.json are of one process") as error:
+        read(tmp_path / "trace_4.json", tmp_path / "trace_8.json")
+    assert error.value.remedy == "give the files of one capture"
+    assert len(read(tmp_path / "trace_8.json", tmp_path / "trace_9.json").devices) == 2
 
 
 def merged(*pids):
@@ -211,6 +230,18 @@ def test_replicas_of_a_model_are_samples_of_one_step(tmp_path, name):
     assert (chips.count, chips.why) == (1, "2 replicas of 1 chip")
     (step,) = (line for line in first_page.lines(found, None, Peaks(None, None)) if line.label == "Step time")
     assert step.note == "median of 6 steps: marked in the profile"
+
+
+def test_the_newest_capture_of_a_server_without_its_merged_trace(tmp_path):
+    """SGLang's folder: an older capture of both ranks, and of the newest also what it merged of them."""
+    for time, lasts in (("1759130995.3223403", 10), ("1759131995.1", 20)):
+        for rank in range(2):
+            replica(tmp_path / f"{time}-TP-{rank}.trace.json", rank, 2, 0.0, [lasts + rank])
+    (tmp_path / "merged-1759131995.1.trace.json").write_text(json.dumps(merged(("[TP00] 812", 0), ("[TP01] 813", 0))))
+    found = read(tmp_path)
+    assert [Path(path).name for path in found.paths] == [f"1759131995.1-TP-{rank}.trace.json" for rank in range(2)]
+    assert (found.hosts, found.step_times) == (("rank 0", "rank 1"), pytest.approx([21e-6]))
+    assert found.notes[0].startswith("2 files of other runs beside it not read: this is the newest")
 
 
 def test_replicas_of_two_ranks_each_take_the_slower_rank(tmp_path):

@@ -121,6 +121,7 @@ def test_a_loop_hides_nothing_of_its_body(profile):
         ("mscclKernel_Sum_half_LL_false", "", "", "communication"),
         ("void uccl::internode_ll::dispatch<false, 7168>", "", "", "communication"),
         ("void hybrid_ep::dispatch_kernel<X>", "", "", "communication"),
+        ("void nixl_ep::ep_kernels::combine<true>", "", "", "communication"),
         ("EpCombineInterNodeV1Kernel_bf16", "", "", "communication"),
         ("void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<8>", "", "", "communication"),
         ("void moeA2APrepareDispatchKernel", "", "", "compute"),

@@ -80,6 +80,40 @@ def test_op_profile_by_category_alone(tmp_path):
         read(path)
 
 
+def test_what_runs_on_a_sparse_core_is_no_time_of_the_tensor_core(tmp_path):
+    """A start of 2 us and a matmul of 90; the gather that the start begins takes 300 us on the SparseCore beside them.
+
+    As hlo_stats' JSON, its CSV, and op_profile of xprof since 2025, which has the gather below its start.
+    """
+    columns = ["program_id", "category", "hlo_op_name", "hlo_op_expression", "occurrences", "total_self_time",
+               "core_type", "parent_op_name"]  # fmt: skip
+    labels = ["Program id", "HLO op category", "HLO op name", "HLO op text", "#Occurrences", "Total self time (us)",
+              "TPU core type", "Parent op name"]  # fmt: skip
+    rows = [
+        ["7", "convolution fusion", "fusion.1", "", 1, 90.0, "TensorCore", ""],
+        ["7", "async-start", "call-start", "", 1, 2.0, "TensorCore", ""],
+        ["7", "all-gather", "all-gather.5", "", 1, 300.0, "SparseCore", "call-start"],
+    ]
+    (tmp_path / "hlo_stats.json").write_text(json.dumps([page(columns, *rows)]))
+    with (tmp_path / "hlo_stats.csv").open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([labels, *rows])
+
+    def node(name, picoseconds, *below):
+        return {"name": name, "metrics": {"rawTime": picoseconds, "occurrences": 1}, "children": list(below),
+                "xla": {"expression": f"%{name} = f32[8]{{0}} fusion()"}}  # fmt: skip
+
+    start = node("call-start", 2e6, node("all-gather.5", 300e6))
+    group = {"name": "fusion.1 and its duplicate(s)", "metrics": {"rawTime": 90e6}, "xla": {"expression": "%fusion.1"},
+             "children": [node("fusion.1", 50e6), node("fusion.2", 40e6)]}  # fmt: skip
+    category = {"name": "fusion", "metrics": {"rawTime": 92e6}, "children": [group, start]}
+    program = {"name": "jit_f(7)", "metrics": {"rawTime": 92e6}, "children": [category]}
+    (tmp_path / "op_profile.json").write_text(json.dumps({"byProgram": {"name": "", "children": [program]}}))
+    for name, count in (("hlo_stats.json", 2), ("hlo_stats.csv", 2), ("op_profile.json", 3)):
+        (device,) = read(tmp_path / name).devices
+        assert len(device.operations) == count
+        assert device.parts.busy == pytest.approx(92e-6)
+
+
 def exported(document, by: str = "label") -> str:
     """The first page of a tool's JSON as xprof exports it: everything quoted, by the labels of its columns."""
     first = document[0] if isinstance(document, list) else document

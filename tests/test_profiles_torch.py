@@ -181,13 +181,20 @@ def test_attention_of_a_trace_is_a_case(tmp_path):
     assert inputs.items() >= {key: float(value) for key, value in sizes.items()}.items()
 
 
-def test_scaled_matmul_has_the_type_that_it_was_asked_for(tmp_path):
-    """A matmul of fp8 with a result of bf16, which is number 15 of PyTorch's types."""
+@pytest.mark.parametrize(
+    ("operator", "concrete"),
+    [
+        ("aten::_scaled_mm", ["", "", "", "", "", "", "15", "False"]),
+        ("aten::_scaled_mm_v2", ["", "", "", "[3]", "[0]", "", "[3]", "[0]", "", "15", "[]", "False"]),
+    ],
+)
+def test_scaled_matmul_has_the_type_that_it_was_asked_for(tmp_path, operator, concrete):
+    """A matmul of fp8 with a result of bf16, which is number 15 of PyTorch's types, in PyTorch since 2.10 too."""
     told = {"External id": 11, "Input Dims": [[64, 32], [32, 16], [], []],
             "Input type": ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float"],
-            "Concrete Inputs": ["", "", "", "", "", "", "15", "False"]}  # fmt: skip
+            "Concrete Inputs": concrete}  # fmt: skip
     events = [
-        torch_event("cpu_op", "aten::_scaled_mm", 1, 5, **told),
+        torch_event("cpu_op", operator, 1, 5, **told),
         torch_kernel("nvjet", 10, 10, correlation=1, **{"External id": 11}),
     ]
     path = tmp_path / "a.json"

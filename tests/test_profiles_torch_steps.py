@@ -31,6 +31,32 @@ def test_torch_steps_of_a_free_annotation(tmp_path):
     assert (found.found, found.step_times) == ("marker", pytest.approx([10e-6] * 3))
 
 
+@pytest.mark.parametrize(("each", "expected"), [(1, [10] * 8), (2, [110] * 3), (4, [310]), (8, [10] * 8)])
+def test_microbatches_are_no_steps(tmp_path, each, expected):
+    """Eight marks, 100 us apart, with a kernel of 10 us each; the optimizer is called in each, or each 2nd, 4th or 8th.
+
+    A step then lasts from the kernel of its first microbatch to that of its last; before the first call there may be
+    others. Asked for, the marks themselves are the steps, and where no whole step was captured, which a line says.
+    """
+    events = []
+    for n in range(8):
+        events += [
+            torch_event("user_annotation", f"ProfilerStep#{n}", 100 * n, 99),
+            torch_event("cuda_runtime", "cudaLaunchKernel", 100 * n + 10, 1, correlation=n),
+            torch_kernel("gemm", 100 * n + 20, 10, correlation=n),
+        ]
+        if n % each == each - 1:
+            events.append(torch_event("user_annotation", "Optimizer.step#AdamW.step", 100 * n + 60, 20))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    found = read(path)
+    assert found.step_times == pytest.approx([time * 1e-6 for time in expected])
+    assert [note.startswith("a.json: the optimizer is called in one of 8") for note in found.notes] == [True] * (
+        each > 4
+    )
+    assert read(path, asked="ProfilerStep").step_times == pytest.approx([10e-6] * 8)
+
+
 @pytest.mark.parametrize(
     ("prefill", "decode", "kind"),
     [

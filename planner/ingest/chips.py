@@ -13,11 +13,12 @@ from planner import errors
 from planner.catalog import Table, Value
 from planner.compare.row_of_measurement import called_so, device_kinds
 from planner.errors import UserError, closest
-from planner.profiles.profile import CHIP_PLACE, CORES, RANKS, REPLICAS, Profile
+from planner.profiles.profile import ALL_CORES, CHIP_PLACE, CORES, RANKS, REPLICAS, Profile
 from planner.terminal_table import counted
 
 UNKNOWN = "unknown"
-NEAR = 0.15  # relative tolerance of a chip's peak against a multiple of its cores' peak
+NEAR = 0.15  # relative tolerance of a chip's peak or memory against a multiple of its cores'
+_MEMORY = ("totalGlobalMem", "memory_size")  # a device's memory in bytes, as PyTorch and XLA state it
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,10 @@ class Chips:
         return self.count < chips and chips in (self.joined, self.joined / self.cores_each)
 
 
+WHOLE = Chips(1)
+"""Of devices that are chips."""
+
+
 def chips_of(profile: Profile, chip: Chip) -> Chips:
     """The number of chips, from each device's place in the file, the peak of its cores, or the cores of its chip.
 
@@ -112,13 +117,19 @@ def chips_of(profile: Profile, chip: Chip) -> Chips:
 def _of_replica(profile: Profile, chip: Chip, replicas: int) -> Chips:
     devices = profile.active or profile.devices
     n = int(profile.facts.get(CORES, len(devices))) // replicas
+    each = _by_place(profile) or _by_peak(profile, chip) or _by_memory(profile, chip)
     if ranks := _ranks(profile, replicas):
         here = len({device.host for device in devices}) // replicas
-        return Chips(ranks, 1, f"{here} of {ranks} ranks {'is' if here == 1 else 'are'} in the profile")
-    each = _by_place(profile) or _by_peak(profile, chip)
+        why = f"{here} of {ranks} ranks {'is' if here == 1 else 'are'} in the profile"
+        if not each or each == 1 or ranks % int(each):
+            return Chips(ranks, 1, why)
+        count = ranks // int(each)
+        return Chips(count, int(each), f"{why}; {ranks} devices are {counted(count, 'chip')}")
     if each is None and CORES in profile.facts:  # the number of cores according to a tool
         each = chip.number("n_cores") or 1
-    if each is None and (chip.row or {}).get("kind") == "gpu":
+    if each is None and devices[0].name == ALL_CORES:
+        return Chips(None, int(chip.number("n_cores") or 1), "the tool adds all cores up, and doesn't tell how many")
+    if each is None and ((chip.row or {}).get("kind") == "gpu" or chip.number("n_cores") == 1):
         each = 1
     if each is None and (cores := chip.number("n_cores") or 1) > 1:
         whose = f"a {chip.id} has {cores:,.0f} cores"
@@ -126,7 +137,8 @@ def _of_replica(profile: Profile, chip: Chip, replicas: int) -> Chips:
     if not each or n % int(each):
         return Chips(None, int(each or 1))
     count, cores = n // int(each), int(each)
-    return Chips(count, cores, f"{n} cores are {counted(count, 'chip')}" if cores > 1 else "")
+    of = "devices" if (chip.row or {}).get("kind") == "gpu" else "cores"
+    return Chips(count, cores, f"{n} {of} are {counted(count, 'chip')}" if cores > 1 else "")
 
 
 def _joined(profile: Profile) -> int:
@@ -157,3 +169,17 @@ def _by_peak(profile: Profile, chip: Chip) -> float | None:
         return None
     times = whole / own
     return float(round(times)) if round(times) >= 1 and abs(times - round(times)) < NEAR else None
+
+
+def _by_memory(profile: Profile, chip: Chip) -> float | None:
+    """Devices per chip: the memory of a GPU's data sheet over that of a device, which may be a part of its chip.
+
+    An MI250X is two devices, a partitioned GPU may be more. None if the file states no memory, or all of the chip's.
+    """
+    whole = chip.number("hbm_bytes") if (chip.row or {}).get("kind") == "gpu" else None
+    stated = (each.facts.get(name, "") for each in profile.active for name in _MEMORY)
+    own = next((int(text) for text in stated if text.isdigit() and int(text)), None)
+    if not whole or not own:
+        return None
+    times = whole / own
+    return float(round(times)) if round(times) > 1 and abs(times - round(times)) < NEAR else None

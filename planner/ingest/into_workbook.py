@@ -83,7 +83,7 @@ def ingested(
         snapshot(plan, scenario, StatedRun("", TIME, row), 1.0) if row else scenario_of(plan, scenario)
     profile = reading.read(*paths, asked=steps)
     chip = chip_of(profile, device, table)
-    peaks = peaks_of(next(iter(profile.active), None), chip)
+    peaks = peaks_of(next(iter(profile.active), None), chip, chips_of(profile, chip))
     return Ingested(profile, chip, peaks, cases_of(profile, chip))
 
 

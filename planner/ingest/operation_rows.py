@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from planner.ingest.chips import Chip
+from planner.ingest.chips import WHOLE, Chip, Chips
 from planner.ingest.profiled_cases import DTYPES, FAMILIES, dtype
 from planner.profiles.hlo_text import size
 from planner.profiles.profile import CORES, Device, Operation, Profile, pooled
@@ -39,8 +39,8 @@ class Peaks:
     why: str = ""
 
 
-def peaks_of(device: Device | None, chip: Chip) -> Peaks:
-    """The device's peaks from the file, else those of the chip's data sheet."""
+def peaks_of(device: Device | None, chip: Chip, chips: Chips = WHOLE) -> Peaks:
+    """The device's peaks from the file, else those of the data sheet of the chip, of which it may be a part."""
     if device is not None and device.peak_flops and device.peak_bandwidth:
         return Peaks(device.peak_flops, device.peak_bandwidth, source="the profile's own")
     bandwidth = chip.number("hbm_bandwidth")
@@ -49,7 +49,12 @@ def peaks_of(device: Device | None, chip: Chip) -> Peaks:
     flops = known.get("bf16") or known.get("fp32")
     if not chip.id or flops is None or bandwidth is None:
         return Peaks(None, None, why=f"no peaks: {chip.why}" if not chip.id else f"{chip.id} has no peaks")
-    return Peaks(flops, bandwidth, known, f"the data sheet of {chip.id}")
+    cores = chips.cores_each
+    known = {name: peak / cores for name, peak in known.items()}
+    part = f", of which a device is one of {cores} parts" if cores > 1 else ""
+    if chips.count is None and cores < (chip.number("n_cores") or 1):
+        part = f", of a whole chip: {chips.why}"
+    return Peaks(flops / cores, bandwidth / cores, known, f"the data sheet of {chip.id}{part}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from planner.profiles.device_events import FAR, PS, Events, Recording, distinct, grouped, looked_up
 from planner.profiles.kineto_operators import Operator, has_plain_inputs, kernel_operation
-from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, steps
+from planner.profiles.kineto_steps import STEP, Annotation, Launched, call, remark, steps
 from planner.profiles.planes import Columns, Integers
 from planner.profiles.profile import Operation
 from planner.profiles.step_parts import part, union
@@ -118,6 +118,16 @@ class KinetoEvents:
 
     def _text(self, *parts: str) -> int:
         return self._texts.setdefault(parts, len(self._texts))
+
+    @property
+    def remark(self) -> str:
+        """What a reader must know of its steps; empty for nothing."""
+        return remark(self._notes)
+
+    @property
+    def process(self) -> str:
+        """The number of the process that launched the kernels; empty if it isn't told."""
+        return min(self._processes) if len(self._processes) == 1 else ""
 
     @property
     def merged_of(self) -> str:

@@ -97,12 +97,13 @@ _LEFT = {
     "addmm": 1,
     "baddbmm": 1,
     "_scaled_mm": 0,
+    "_scaled_mm_v2": 0,
     "_addmm_activation": 1,
     "_int_mm": 0,
 }
 _MTIA = "mtia_ccp_events"  # operator names on Meta's accelerators
 _MTIA_PARTS: dict[str, Part] = {"event_wait": "wait", "event_record": "wait", "dma_request": "copy"}
-_SCALED, _SCALED_TYPE = "_scaled_mm", 6  # position of the result type, a number of c10::ScalarType
+_SCALED_TYPES = {"_scaled_mm": 6, "_scaled_mm_v2": 9}  # positions of the result type, a number of c10::ScalarType
 _SCALAR_TYPES = {"5": "f16", "6": "f32", "15": "bf16"}
 
 
@@ -118,7 +119,7 @@ class Operator:
 
 def has_plain_inputs(operator: str) -> bool:
     """Whether an operator's plain arguments carry information besides its shapes, and must be kept."""
-    return _name(operator) in _SIGNATURES or operator.endswith(_SCALED)
+    return _name(operator) in _SIGNATURES or _name(operator) in _SCALED_TYPES
 
 
 def kernel_operation(kernel: str, kind: str, given: Mapping[str, str], by: Operator, *, counts: bool) -> Operation:
@@ -146,8 +147,9 @@ def _counted(by: Operator, operands: tuple[Shape, ...]) -> tuple[Shape | None, f
     if _name(by.name) in _SIGNATURES:
         return attention(by.name, operands, [str(each) for each in arguments])
     result, flops = matmul(by.name, operands)
-    if result and by.name.endswith(_SCALED) and len(arguments) > _SCALED_TYPE:
-        result = Shape(_SCALAR_TYPES.get(str(arguments[_SCALED_TYPE]), result.dtype), result.dims)
+    at = _SCALED_TYPES.get(_name(by.name), len(arguments))
+    if result and at < len(arguments):
+        result = Shape(_SCALAR_TYPES.get(str(arguments[at]), result.dtype), result.dims)
     return result, flops
 
 

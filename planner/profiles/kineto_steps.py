@@ -31,6 +31,7 @@ _CALLED = re.compile(r"step|iter(?!ator)|batch", re.I)  # names of steps within 
 _RUNS = ("run_batch", "execute_model", "forward_batch_generation")  # functions of SGLang and vLLM that run a batch
 _REPLAY = "/cuda_graph_runner.py("  # SGLang's file with the function that replays the decode graph
 _ENDS = tuple(f"): {name}" for name in (*_RUNS, "forward_extend", "forward_decode", "replay"))
+_CUT = 2  # most marks of whole steps in a capture with one call of the optimizer
 _COVERED = 0.5  # least share of kernel time launched within annotations for them to be steps
 
 
@@ -67,7 +68,8 @@ def steps(notes: Sequence[Annotation], calls: Sequence[Annotation], kernels: Lau
 
     Without the profiler's own steps, those of a user's annotation, if most of the kernel time is launched within it.
     Otherwise a step lasts from the end of one optimizer call to the end of the next, or is a server's call of a
-    function that runs a batch (`calls`). Steps of a requested kind may also be nested in others.
+    function that runs a batch (`calls`). Steps of a requested kind may also be nested in others. Of the profiler's own
+    steps that are microbatches, as many are a step as lie between two calls of the optimizer.
     """
     numbered = [
         Marked(int(match[1]), note.begin, note.end, "marker") for note in notes if (match := STEP.match(note.name))
@@ -76,6 +78,8 @@ def steps(notes: Sequence[Annotation], calls: Sequence[Annotation], kernels: Lau
     served = _numbered(_outermost(with_phase))
     wanted = _numbered(_outermost([note for note in notes if asked and is_asked(unnumbered(note.name), asked)]))
     usual = sorted(numbered, key=lambda each: each.begin)
+    if usual and not asked:
+        usual = _of_microbatches(usual, notes) or usual
     if not usual:
         usual = next((each for each in _unnumbered_steps(notes, calls, kernels) if _covers(each, kernels)), [])
     kinds: list[StepKind] = []
@@ -192,18 +196,39 @@ def _numbered(notes: Sequence[Annotation]) -> list[Marked]:
 
 
 def _optimizer_steps(notes: Sequence[Annotation]) -> list[Marked]:
-    """Steps from the end of each optimizer call to the end of the next. What precedes the first may be incomplete.
+    """Steps from the end of each optimizer call to the end of the next. What precedes the first may be incomplete."""
+    calls = _optimizer_calls(notes)
+    pairs = enumerate(pairwise(calls), start=1)
+    return [
+        Marked(n, before.end + 1, call.end, "marker", f"from one {call.name} to the next")
+        for n, (before, call) in pairs
+    ]
 
-    Of several optimizers, the one called most often counts, or the last of these.
-    """
+
+def _optimizer_calls(notes: Sequence[Annotation]) -> list[Annotation]:
+    """The calls of the optimizer; of several optimizers, of the one called most often, or of the last of these."""
     calls = _outermost([note for note in notes if note.name.startswith(_OPTIMIZER)])
     if not calls:
         return []
     often = Counter(note.name for note in calls)
     last = max(calls, key=lambda note: (often[note.name], note.end)).name
-    ends = [note.end for note in calls if note.name == last]
-    name = f"from one {last} to the next"
-    return [Marked(n, before + 1, end, "marker", name) for n, (before, end) in enumerate(pairwise(ends), start=1)]
+    return [note for note in calls if note.name == last]
+
+
+def remark(notes: Sequence[Annotation]) -> str:
+    """That the profiler's own steps are microbatches of which no whole step was captured; empty if they aren't."""
+    marked = sum(bool(STEP.match(note.name)) for note in notes)
+    if marked <= _CUT or len(_optimizer_calls(notes)) != 1:
+        return ""
+    return f"the optimizer is called in one of {marked} marked steps: they are microbatches, and no step is whole"
+
+
+def _of_microbatches(marks: Sequence[Marked], notes: Sequence[Annotation]) -> list[Marked]:
+    """The steps of an optimizer, if several of the profiler's marks begin in each; empty otherwise."""
+    found = _optimizer_steps(notes)
+    at = within(np.array([mark.begin for mark in marks], np.int64), found)
+    each = np.bincount(at[at >= 0], minlength=len(found))
+    return found if found and each.min() > 1 else []
 
 
 def _outermost(notes: Sequence[Annotation]) -> list[Annotation]:

@@ -9,10 +9,10 @@ import shutil
 import tempfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from planner import progress, run_logs
 from planner.errors import Place, UserError
@@ -48,7 +48,8 @@ class ProfileSource:
     """The content of one file: devices or a tool's table, and the facts it lacks.
 
     `names_host` says whether the file's name or content identifies the host of its devices. `when` is the (begin, end)
-    of the capture in seconds since 1970, if known. `notes` are remarks for the reader.
+    of the capture in seconds since 1970, if known. `process` is the number of the only process that it captured, if
+    known. `notes` are remarks for the reader.
     """
 
     path: Path
@@ -59,6 +60,7 @@ class ProfileSource:
     facts: dict[str, str] = field(default_factory=dict)
     names_host: bool = True
     when: tuple[float, float] | None = None
+    process: str = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -72,7 +74,7 @@ def read_file(path: Path, asked: str) -> ProfileSource:
         try:
             return _of_json(path, asked)
         except UserError:
-            if why := unsupported.other_text(_head(path, run_logs.MOST)):
+            if why := unsupported.other_text(_ends(path)):
                 raise UnknownJsonError(why[0], place=Place(path), remedy=why[1]) from None
             raise
     return _of_csv(path) if tool_table.is_csv(head) else _of_planes(path, asked)
@@ -93,7 +95,7 @@ def _head_of_profile(path: Path) -> bytes:
         raise UserError("the file is empty", place=Place(path), remedy="copy or capture it again")
     if not _is_json(head) and not tool_table.is_csv(head) and (why := unsupported.by_beginning(path, head)):
         if why[1] == unsupported.WANTED:  # a log's first lines may be settings
-            why = unsupported.other_text(_head(path, run_logs.MOST)) or why
+            why = unsupported.other_text(_ends(path)) or why
         raise UserError(why[0], place=Place(path), remedy=why[1])
     return head
 
@@ -103,11 +105,20 @@ def _is_json(head: bytes) -> bool:
     return bool(_JSON.match(head.lstrip(b"\xef\xbb\xbf \t\r\n")))
 
 
-def _head(path: Path, most: int = tool_table.HEAD) -> bytes:
+def _head(path: Path) -> bytes:
     """The first bytes of a file, decompressed."""
+    return _read(path, lambda stream: stream.read(tool_table.HEAD))
+
+
+def _ends(path: Path) -> bytes:
+    """The beginning and the end of a log or a result, decompressed."""
+    return _read(path, run_logs.ends)
+
+
+def _read(path: Path, part: Callable[[IO[bytes]], bytes]) -> bytes:
     try:
         with json_document.unpacked(path) as stream:
-            return stream.read(most)
+            return part(stream)
     except OSError as error:
         raise UserError(f"can't be read: {error.strerror or error}", place=Place(path)) from None
     except (EOFError, zlib.error):
@@ -280,6 +291,7 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
     spans = [span for each in torch.values() if (span := each.when(described))]
     made = ProfileSource(path, "kineto", names_host=rank is not None or len(torch) > 1)
     made.when = (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
+    made.process = next(iter(torch.values())).process if len(torch) == 1 else ""
     if isinstance(ranks, int) and 1 <= ranks < _MOST_RANKS:
         if isinstance(rank, int) and not 0 <= rank < ranks:
             what = f"this trace is of rank {rank}, and says that its run has {ranks}, numbered from 0"
@@ -290,59 +302,7 @@ def _of_torch(path: Path, torch: Mapping[str, KinetoEvents], described: dict[str
     if untimed := sum(each.clock.untimed for each in torch.values()):
         made.notes.append(f"{path.name}: {counted(untimed, 'event')} left out whose begin or duration is no time")
     for label, each in torch.items():
+        made.notes += [f"{path.name}: {each.remark}"] if each.remark else []
         recordings = each.recordings(described, label or name, asked)
         made.devices += [device for one in recordings if (device := summarise(one))]
     return made
-
-
-def lacking(formats: Iterable[str]) -> dict[str, str]:
-    """The facts that the formats don't record at all, with the reason, by field name."""
-    found: dict[str, str] = {}
-    for each in formats:
-        found |= {key: reason for key, reason in _LACKS.get(each, {}).items() if key not in found}
-    return found
-
-
-_MIXED = "the tool has most collectives in the rows of what needs them: hlo_stats tells them apart"
-_LACKS = {
-    "xplane": {"device": "the file doesn't name the device"},
-    "trace.json": {"device": "a trace.json doesn't name the device: the .xplane.pb or overview_page may"},
-    "kineto": {
-        "device": "the trace doesn't name the device",
-        "programs": "PyTorch's trace has kernels and operators, and no compiled programs",
-        "flops": "counted from the shapes of matmuls; the trace has none of other operators",
-        "bytes": "PyTorch's trace has none of kernels",
-        "shapes": "no kernel is linked with an operator that has its shapes (`record_shapes` of the profiler)",
-    },
-    "hlo_stats": {
-        "steps": "hlo_stats adds all steps up",
-        "median": "the tool tells the average alone",
-        "gap": "hlo_stats has no idle time: op_profile does",
-        "device": "hlo_stats doesn't name it: overview_page does",
-    },
-    "op_profile": {
-        "steps": "op_profile adds all steps up",
-        "median": "the tool tells the average alone",
-        "device": "op_profile doesn't name it: overview_page does",
-        "operations": "only the largest of each category are listed",
-    },
-    "framework_op_stats": {
-        "communication": _MIXED,
-        "compute": _MIXED,
-        "steps": "the tool adds all steps up",
-        "median": "the tool tells the average alone",
-        "device": "the tool doesn't name it: overview_page does",
-        "programs": "operations are the framework's, of no program",
-        "shapes": "operations are the framework's, without shapes",
-    },
-    "roofline_model": {
-        "steps": "the tool adds all steps up",
-        "median": "the tool tells the average alone",
-        "shapes": "the tool has no shapes: hlo_stats does",
-        "gap": "the tool has no idle time: op_profile does",
-    },
-    "overview_page": {
-        "operations": "the overview lists only the largest: hlo_stats has all",
-        "communication": "the overview counts it as compute: hlo_stats tells them apart",
-    },
-}

@@ -16,6 +16,7 @@ from planner import progress
 from planner.errors import Place, UserError
 from planner.number_text import few
 from planner.profiles import profile_source, replicas, tools
+from planner.profiles.lacking import lacking
 from planner.profiles.profile import ALL_CORES, CORES, RANKS, Device, Profile, Step, StepKind, step_kinds, whole_steps
 from planner.profiles.profile_files import Files, host, host_of_tool, profile_files
 from planner.profiles.profile_source import ProfileSource
@@ -27,7 +28,7 @@ _APART = 60.0  # most seconds between captures of one run: clocks differ, and ho
 _TOP = 20  # longest operations compared between hosts, of which those of one run share some
 _NAMED = 4  # most step kinds or files to name
 _MINOR = 0.05  # least time of another kind to mention, relative to the chosen steps
-_REMEDY = "give the files of one run"
+_REMEDY = "give the files of one capture"
 _CUSTOM = "custom calls (Pallas kernels, libraries) carry none"
 
 
@@ -43,6 +44,7 @@ def read(*paths: Path, asked: str = "") -> Profile:
     if by_name != found.files:  # file names indicate the requested phase
         found, asked = replace(found, files=by_name), ""
     parts = []
+    others = set()  # JSON of something else beside the profile
     for file in found.files:
         progress.step(f"reading {file.name}")
         try:
@@ -50,6 +52,8 @@ def read(*paths: Path, asked: str = "") -> Profile:
         except profile_source.UnknownJsonError:
             if file in paths or (file == found.files[-1] and not parts):
                 raise
+            others.add(file)
+    found = replace(found, files=tuple(file for file in found.files if file not in others))
     profile = _joined(parts, found)
     if not profile.devices:
         what = "no device ran anything in this profile"
@@ -190,7 +194,7 @@ def _lacks(
         if any(each.flops_from == "file" for each in computing)
         else "the events have none: counted from the programs' HLO for matmuls and convolutions",
         "bytes": _CUSTOM if any(each.flops_from == "file" for each in computing) else "the events have none",
-    } | profile_source.lacking(formats)
+    } | lacking(formats)
     return {key: reason for key, reason in reasons.items() if not there.get(key, False)}
 
 
@@ -246,11 +250,21 @@ def _mismatch(one: ProfileSource, other: ProfileSource) -> str:
         return f"{both} are of runs of {sizes[0]} and of {sizes[1]} ranks, so of no one run"
     if one.when and other.when:
         apart = max(one.when[0] - other.when[1], other.when[0] - one.when[1])
+        if apart > 0 and _is_one_process(one, other):
+            return f"{both} are of one process, captured one after the other, so of no two ranks"
         if apart > _APART:
             return f"{both} were captured {apart / 60:,.0f} min apart, so they are of no one run"
     if one.when == other.when and _recorded(one) == _recorded(other):
         return f"{both} are the same trace, so of no two hosts"
     return ""
+
+
+def _is_one_process(one: ProfileSource, other: ProfileSource) -> bool:
+    """Whether two files that don't tell their ranks are of a process of one number, and of one of its devices."""
+    devices = [{device.name for device in part.devices} for part in (one, other)]
+    if one.names_host and other.names_host:
+        return False
+    return one.process == other.process != "" and not devices[0].isdisjoint(devices[1])
 
 
 def _recorded(part: ProfileSource) -> list[tuple[object, ...]]:

@@ -16,7 +16,7 @@ from planner.profiles.step_parts import INDUCTOR, collective
 _LEAST, _MOST = 0.97, 1.0001
 _ATTENTION = re.compile(
     r"flash(?!infer)|splash|(?:^|[_./:-])mha|attention|attn|fmha|\bRPA\b|RPA-bq|ragged_paged|paged_att|scaled_dot_product"
-    r"|sdpa|(?:prefill|decode)with\w*kvcache|merge_?states|(?:^|[\d:])mla_(?:a\d|dec|pfl)|mla_reduce",
+    r"|sdpa|(?:prefill|decode)with\w*kvcache|merge_?states|(?:^|[\d:])(?:mla_(?:a\d|dec|pfl)|pa_(?:(?:bf|fp)16_|dec))|mla_reduce",
     re.I,
 )
 _BESIDE_IT = re.compile(  # operations around attention, or named after it

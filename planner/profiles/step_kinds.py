@@ -26,8 +26,8 @@ _KERNELS = (  # paged attention kernels for many tokens of a sequence, or for on
     (
         DECODE,
         re.compile(
-            r"decode(?!r)|(?<!ragged_)paged_?attention|masked_?multihead|fmha\w*forgeneration|splitkv_mla|mla_dec"
-            r"|_fwd_grouped_kernel_stage",
+            r"decode(?!r)|(?<!ragged_)paged_?attention|masked_?multihead|fmha\w*forgen|splitkv_mla|mla_dec"
+            r"|_fwd_grouped_kernel_stage|(?:^|[\d:])pa_(?:bf|fp)16_",
             re.I,
         ),
     ),

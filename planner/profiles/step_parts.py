@@ -32,7 +32,7 @@ _COLLECTIVES = (
     (
         "collective",
         r"async[-_]collective|\bcollective(?:[-_]|$)|\b(?:n|r|u|ms)?ccl|nccl(?:Dev)?Kernel|rccl|nvshmem|c10d::"
-        r"|userbuffers|(?:deep|hybrid)_?ep|\bmori::|ep(?:dispatch|combine)(?:int(?:ra|er)node|lowlatency)",
+        r"|userbuffers|(?:deep|hybrid|nixl)_?ep|\bmori::|ep(?:dispatch|combine)(?:int(?:ra|er)node|lowlatency)",
     ),
 )
 _COMPILED = tuple((name, re.compile(pattern, re.I)) for name, pattern in _COLLECTIVES)

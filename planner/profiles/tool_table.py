@@ -100,9 +100,10 @@ _LABELS = {
     "Host/device": "host_or_device", "Operation Type": "type", "Operation Name": "operation", "Step": "step",
     "Category": "category", "Operation": "operation", "Include Infeed/Outfeed": "include_infeed_outfeed",
     "Program ID": "hlo_module_id", "Roofline efficiency (%)": "roofline_efficiency",
+    "TPU core type": "core_type",
 }  # fmt: skip
 _TEXTS = {"program_id", "category", "hlo_op_name", "hlo_op_expression", "tf_op_name", "host_or_device", "type",
-          "operation", "step", "hlo_module_id"}  # fmt: skip
+          "operation", "step", "hlo_module_id", "core_type"}  # fmt: skip
 _ENOUGH = 4  # known columns needed to recognise a table
 _ROUNDING = 1e-3  # tolerance for a negative difference
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")

@@ -19,12 +19,18 @@ from planner.profiles.step_parts import HOLDERS, part
 from planner.profiles.tool_table import Row, TableError, ToolTable, columns, number, properties, rows, time
 
 _US, _MS, _GIB = 1e-6, 1e-3, 1 << 30
+_BESIDE = "SparseCore"
 
 
 def hlo_stats(pages: list[Row]) -> ToolTable:
-    """Every HLO operation with its text."""
+    """Every HLO operation with its text.
+
+    Those of a SparseCore are left out: it works beside the TensorCore, whose time already has what it waits for.
+    """
     made = ToolTable("hlo_stats")
     for row in (row for page in pages for row in rows(page)):
+        if row.get("core_type") == _BESIDE:
+            continue
         name, program = str(row.get("hlo_op_name") or ""), str(row.get("program_id") or "")
         stats = {
             "hlo_category": row.get("category"),
@@ -241,6 +247,7 @@ def _split(parts: Parts, operations: list[Operation]) -> Parts:
 
 
 _SUMS = ("rawTime", "rawFlops", "occurrences")
+_ALIKE = "and its duplicate(s)"  # the end of a group's name, which has the text of its first operation
 
 
 _BY_PROGRAM, _BY_CATEGORY = ("byProgram", "by_program"), ("byCategory", "by_category")
@@ -279,13 +286,14 @@ def op_profile(document: Row) -> ToolTable:
 
 
 def _leaves(node: Row, program: str, category: str) -> list[Operation]:
-    """The operations below a node. The contents of a fusion have no time of their own.
+    """The operations below a node. Only the largest nodes are listed.
 
-    Only the largest nodes are listed.
+    An operation is a leaf whatever is below it: the contents of a fusion, or what it starts on a SparseCore.
     """
-    timed = [each for each in _children(node) if _raw(each, "rawTime")]
     details = node.get("xla")
     details = details if isinstance(details, dict) else {}
+    is_operation = bool(details.get("expression")) and not str(node.get("name")).endswith(_ALIKE)
+    timed = [] if is_operation else [each for each in _children(node) if _raw(each, "rawTime")]
     whole = bool(program) and node.get("name") == program
     category = str(details.get("category") or category or node.get("name") or "")
     if not timed:

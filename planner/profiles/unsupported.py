@@ -30,13 +30,14 @@ _BEGINS = (
     (b"NTFF", "this is what neuron-profile captured, which isn't read", _RECORD),
     (b"\x80\x04\x95", "this is a pickle of Python, as PyTorch's snapshots of memory, and no profile", GIVE),
     (b"\x80\x02", "this is a pickle of Python, as PyTorch's snapshots of memory, and no profile", GIVE),
+    (b"PAR1", "this is a table in Parquet, as xprof and Nsight Systems export, and no profile", GIVE),
     (b"\x89HDF", "this is an HDF5 file, and no profile", GIVE),
     (b"\xff\xfe", "this is text in UTF-16", "save it as UTF-8"),
 )
 _REPORTS = {  # recognised by name suffix, since their content doesn't identify them
     (".nsys-rep", ".qdrep"): "a report of Nsight Systems",
     (".ncu-rep",): "a report of Nsight Compute",
-    (".pftrace", ".perfetto-trace"): "a trace of Perfetto in its own format",
+    (".pftrace", ".perfetto-trace", ".proto"): "a trace of Perfetto in its own format",
     (".prof", ".pprof", ".prof.gz"): "a profile of pprof, as JAX's of memory",
 }
 _TABLES = (  # other profilers' tables, by column titles
