@@ -103,6 +103,11 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
         (["report", "plan.xlsx", "-o", "."], "this is a folder, not a file; name a file in it"),
         (["ingest", "nosuch.json"], "nosuch.json: there is no such file or folder"),
         (["modles", "list"], "no command 'modles'; did you mean models?"),
+        (["search", "training"], "no command 'search'; did you mean optimize?"),
+        (["Plan"], "no command 'Plan'; did you mean build, for a workbook, or calc, on the command line?"),
+        (["models", "search", "qwen"], "planner models has no command 'search'; known: add, list, show"),
+        (["scenario", "renam", "plan.xlsx"], "planner scenario has no command 'renam'; did you mean rename"),
+        (["quux"], "no command 'quux'; planner --help lists them"),
         ([*MATMUL, "--set", "tokens=4,5"], "'4,5' is no number; write a point for decimals"),
         ([*MATMUL, "--set", "tokens=4_000"], "'4_000' is no number; write a point for decimals and no"),
         ([*MATMUL, "--set", "tokens=1e999"], "not a finite number; write N/A for a missing number"),
@@ -277,3 +282,10 @@ def test_characters_that_a_terminal_has_not(write, encoding):
     done = process("calc", str(path), "--why", "tokens", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert done.returncode == 0
     assert done.stdout.decode(encoding).startswith("tokens = 4")
+
+
+def test_everyday_words_name_commands() -> None:
+    """Each everyday word isn't a command itself, and means commands that there are."""
+    assert not set(cli.MEANT) & set(cli.COMMANDS)
+    for meant in cli.MEANT.values():
+        assert set(meant.replace(",", "").split()) & {*cli.COMMANDS, "--help", "--version"}, meant

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from planner.errors import UserError
+from planner.errors import UserError, nearest
 from planner.regularfile import refuse_existing as refuse_existing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -88,6 +88,19 @@ def settings(command: Command) -> Command:
 
 ONE_OF_A_PLAN = {"model": "model", "hardware": "chip"}
 """Options that have one value in some commands and several in others, with what each is."""
+
+
+class Group(click.Group):
+    """A command with commands of its own; the error for an unknown one names those that there are."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The called command. Raises UserError for one that there isn't."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            what = f"planner {ctx.info_name} has no command {args[0]!r}"
+            raise UserError(what, remedy=nearest(args[0], self.commands))
+        return super().resolve_command(ctx, args)
 
 
 class Greedy(click.Command):
