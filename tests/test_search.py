@@ -95,6 +95,24 @@ def test_a_search_of_serving_finds_the_chips_that_prefill_alone():
     assert not (ways["prefill_chips"][apart] % ways["prefill_tensor"][apart]).any()
 
 
+@pytest.mark.parametrize(
+    ("wheres", "aims", "overs", "apart"),
+    [
+        ((), ["n_chips"], (), {0.0}),
+        (["n_chips<=8"], [COST], (), {0.0}),
+        (["memory_bytes_per_chip*n_chips<=640GB"], [COST], (), {0.0}),
+        ((), ["n_chips"], ["prefill_chips=2,4"], {2.0, 4.0}),
+        (["batch<=8"], [COST], (), None),
+    ],
+)
+def test_the_fewest_chips_are_all_of_them(wheres, aims, overs, apart):
+    """Chips that prefill alone aren't among n_chips: where these are asked for none are added, unless by --over; two
+    chips beside four that prefill were the fewest, where four do both."""
+    wanted = asked("inference", "llama3-70b", ["h100-sxm"], (), overs, wheres)
+    found = layout_space.space(wanted, wanted.subjects[0], aims, alone=False).axes[0].columns["prefill_chips"]
+    assert len(set(found)) > 3 if apart is None else set(found) == apart
+
+
 def test_chips_that_prefill_alone_may_have_smaller_groups_than_those_that_decode():
     """Of 16 H100 that prefill beside four groups of four, eight pairs are cheapest, as trying each size finds."""
     settings = ["n_chips=16", "serve_tensor=4", "serve_data=4", "serve_pipeline=1", "batch=96", "prefill_chips=16"]

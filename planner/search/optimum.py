@@ -112,7 +112,8 @@ class _Search:
     @cached_property
     def spaces(self) -> list[PlanSpace]:
         """The plans of each subject."""
-        return [layout_space.space(self.asked, subject, alone=self.alone) for subject in self.asked.subjects]
+        aims = [each.row.name for each in self.objectives]
+        return [layout_space.space(self.asked, subject, aims, alone=self.alone) for subject in self.asked.subjects]
 
     @cached_property
     def checks(self) -> list[str]:
