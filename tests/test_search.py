@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from planner.catalog.databases import Databases
+from planner.errors import UserError
 from planner.formulas.evaluation import evaluate
 from planner.formulas.following import with_followers
 from planner.search import layout_rules, layout_space
@@ -93,6 +94,15 @@ def test_a_search_of_serving_finds_the_chips_that_prefill_alone():
     apart = ways["prefill_chips"] > 0
     assert set(ways["prefill_chips"][apart] / ways["n_chips"][apart]) == {0.25, 0.5, 1, 2, 4}
     assert not (ways["prefill_chips"][apart] % ways["prefill_tensor"][apart]).any()
+
+
+def test_chips_that_share_out_no_batch_are_told_one_that_they_do():
+    """100 chips share out no 1,024 sequences: of 4,096 tokens each they do 100 sequences, and multiples of them."""
+    refused = asked("training", "llama3-8b", ["h100-sxm"], ["n_chips=100"])
+    with pytest.raises(UserError, match=r"no layout of 100 chips makes sense .* a multiple of 409,600, or"):
+        layout_space.space(refused, refused.subjects[0], alone=False)
+    shared = asked("training", "llama3-8b", ["h100-sxm"], ["n_chips=100", "batch_tokens=4096000"])
+    assert layout_space.space(shared, shared.subjects[0], alone=False).axes
 
 
 @pytest.mark.parametrize(

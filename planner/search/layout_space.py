@@ -66,11 +66,17 @@ def space(asked: Request, subject: Subject, aims: Collection[str] = (), *, alone
     if not layouts:
         raise UserError(
             f"no layout of {' or '.join(f'{each:,g}' for each in chips[:4])} chips makes sense for {subject.said}",
-            remedy="other chips or a larger batch, or name the ways with --over and --alone",
+            remedy=f"{_other_sizes(values, chips)}, or name the ways with --over and --alone",
         )
     joined = PlanAxis({name: np.concatenate([each[name] for each in layouts]) for name in layouts[0]})
     rest = [axis for axis in asked.axes if not set(axis.columns) & (own | set(read))]
     return PlanSpace([joined, *rest, *_further_axes(template, fixed, asked.given)])
+
+
+def _other_sizes(values: layout_rules.Values, chips: Sequence[float]) -> str:
+    """What else to try where no layout is sensible: in training a batch that these chips share out evenly."""
+    seq_len = layout_rules.number(values, "seq_len")
+    return f"other chips, or batch_tokens a multiple of {seq_len * chips[0]:,.0f}" if seq_len else "other chips"
 
 
 def _read(asked: Request) -> Iterator[str]:
