@@ -175,7 +175,8 @@ def left_out(asked: Request, found: Found) -> str:
 def tied(asked: Request, found: Found) -> str:
     """How many plans are tied with the best, and up to which deviation."""
     if math.isnan(found.bar):
-        return "no other plan has it" if found.ties == 1 else f"{found.ties:,} plans have it, the simplest first"
+        many = f"{found.ties:,} plans have it, among which --and NAME chooses, the simplest first"
+        return "no other plan has it" if found.ties == 1 else many
     bar, end = (percent(abs(off(each, found.best) or 0.0)) for each in (found.bar, found.end))
     other = f", or {end} on another chip or model" if len(asked.subjects) > 1 and end != bar else ""
     if found.ties == 1:
