@@ -53,6 +53,11 @@ class Row:
         return self.display or self.unit
 
     @property
+    def named(self) -> str:
+        """Its label with its name, which is what one types: `Chips (n_chips)`."""
+        return f"{self.label} ({self.name})"
+
+    @property
     def is_of_plan(self) -> bool:
         """Whether it is a check of the plan, rather than one of our own formulas, which no plan can fail."""
         return self.kind == "check" and self.source != CROSS_CHECK

@@ -217,9 +217,7 @@ class _Search:
         template, conditions = self.asked.template, self.asked.conditions
         most = found.refused.most_common(3)
         labels = {row.name: f"{row.label}{row.note and f' ({row.note})'}" for row in map(template.row, conditions)}
-        said = ", ".join(
-            f"{labels.get(name) or f'{template.row(name).label} ({name})'} refuses {count:,}" for name, count in most
-        )
+        said = ", ".join(f"{labels.get(name) or template.row(name).named} refuses {count:,}" for name, count in most)
         refuser = most[0][0]
         said += self._nearest(refuser) if refuser in conditions else ""
         change = "more chips" if refuser == memory_check(headline_template(template)) else "other inputs"

@@ -125,7 +125,7 @@ def _request_lines(asked: Request, found: Found, plans: Sequence[FoundPlan]) -> 
     template, several = asked.template, len(found.objectives) > 1
     lines = question(asked)
     for each in found.objectives:
-        lines.append(("Least" if each.is_least else "Most", f"{each.row.label} ({each.row.name})"))
+        lines.append(("Least" if each.is_least else "Most", each.row.named))
     if asked.given:
         typed = (f"{name} {worded(template.row(name), value)}" for name, value in asked.given.items())
         lines.append(("Typed", ", ".join(typed)))
