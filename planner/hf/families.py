@@ -203,9 +203,12 @@ def _check(config: Config) -> None:
         raise UserError(what, place=Place(config.path), remedy=remedy)
     needed = ", ".join(field.name for field in MODEL_FIELDS if field.required)
     what = f'{config.prefix}model_type "{name[:60]}" is not a family that can be read'
-    by_hand = f"type the row by hand, if the columns can hold its layers; it needs {needed}"
+    by_hand = (
+        f"if its layers are those of a known one, such as llama or mixtral, give a copy of it with that model_type; "
+        f"or type the row by hand, which needs {needed}"
+    )
     alike = nearest(name, FAMILIES, otherwise="")
-    remedy = f"{alike} Or {by_hand}" if alike else by_hand
+    remedy = f"{alike} Else, {by_hand}" if alike else by_hand
     raise UserError(what, place=Place(config.path), remedy=remedy)
 
 
