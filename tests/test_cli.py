@@ -76,6 +76,8 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, words):
     ("words", "says"),
     [
         (["calc", "matmull"], "no template 'matmull'; did you mean matmul?"),
+        (["calc", "llama3-8b"], "no template 'llama3-8b'; there are inference, training, transformer and others"),
+        (["calc", "fleet", "--get", "monthly_cost"], "fleet has no row 'monthly_cost'; here it is cost_per_month"),
         (["calc", "serving"], "no template 'serving'; did you mean inference?"),
         (["calc", "mine.csv"], "mine.csv: there is no such file"),
         (["calc", "transformer", "-m", "lama3-70b"], 'no model "lama3-70b"; did you mean llama3-70b'),
