@@ -75,7 +75,7 @@ def test_what_to_set_for_the_bytes_of_quantised_weights(add: Run, model: str, qu
     stdout = add(config, "--id", "mine").stdout
     assert "Note: quantised weights are counted as the numbers that they stand for, without scales\n" in stdout
     assert re.findall(r"Note: a plan has their bytes with --set (.*)\n", stdout) == ([says] if says else [])
-    assert ("Note: their bytes aren't told in a form that is read: set weight_dtype in a plan" in stdout) == (not says)
+    assert ("Note: which setting of a plan has their bytes isn't known: choose weight_dtype" in stdout) == (not says)
 
 
 def test_quantised_weights_described_in_a_file_beside(add: Run) -> None:

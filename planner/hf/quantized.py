@@ -13,7 +13,7 @@ from typing import Any
 from planner.hf.config import read
 
 NOTE = "quantised weights are counted as the numbers that they stand for, without scales"
-UNKNOWN = "their bytes aren't told in a form that is read: set weight_dtype in a plan, or expert_weight_bits"
+UNKNOWN = "which setting of a plan has their bytes isn't known: choose weight_dtype, or expert_weight_bits"
 NVIDIA = "hf_quant_config.json"  # in which NVIDIA's tools may describe the weights instead
 GROUP = 128  # numbers that share a scale in int4_g128
 SCALE_BITS = 16  # of the scale of a group of integers
